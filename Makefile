@@ -1,0 +1,89 @@
+# Every routine of the project: `make help` lists them. `.ci/run` runs those that a change must pass.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/ready
+
+JOBS ?= 2
+ARGS ?=
+N ?= 2000
+REV ?= HEAD~1
+
+# The shared data beside the checkout, where there is any; a TWOFOLD_DATA of your own goes first.
+DATA := $(or $(TWOFOLD_DATA),$(wildcard ../shared/data))
+WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help venv test test-all test-mnist demo lint format types contracts docs bench stubs asv asv-compare fuzz mutants clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+
+# ------------------------------------------------------------------------------------------------------- environment
+
+venv: $(READY) ## Make .venv and install the package into it, editable, with all extras
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make venv: needs Python 3.11 or newer, got %d.%d; name one: make venv PYTHON=python3.12" % sys.version_info[:2])'
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# ------------------------------------------------------------------------------------------------------------- tests
+
+test: $(READY) ## Run the tests, without the slow ones (ARGS="tests/formats -k params")
+	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) -m "not slow and not mnist" $(ARGS)
+
+test-all: $(READY) ## Run every test
+	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) $(ARGS)
+
+test-mnist: $(READY) ## Run the tests that train on the real digits
+	@$(WITH_DATA) $(PY) -m pytest -m mnist $(ARGS)
+
+fuzz: $(READY) ## Run the random searches with N cases each (N=2000)
+	@FUZZ_CASES=$(N) $(PY) -m pytest -n $(JOBS) -m fuzz $(ARGS)
+
+mutants: $(READY) ## Remove each ownership and ordering rule once; some test must fail
+	@$(PY) -m tests.mutants $(ARGS)
+
+# ------------------------------------------------------------------------------------------------------------ checks
+
+lint: $(READY) ## Check style and format
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+
+format: $(READY) ## Mend what `lint` can mend by itself
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+types: $(READY) ## Check the types of src and backends
+	@$(PY) -m pyright
+
+contracts: $(READY) ## Check who imports whom
+	@$(PY) tools/contracts.py
+
+stubs: $(READY) ## Write the .pyi files anew (ARGS=--check only says which are stale)
+	@$(PY) -m twofold.testing.stubs $(ARGS)
+
+docs: $(READY) ## Build the documentation into docs/_build/html
+	@$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# ------------------------------------------------------------------------------------------------------- measurement
+
+demo: $(READY) ## Train digits in four ways and print the report
+	@$(WITH_DATA) $(PY) -m twofold demo $(ARGS)
+
+bench: $(READY) ## Measure against NumPy in one process and print ratios (ARGS=--smoke for a quick run)
+	@$(PY) asv_benchmarks/ratios.py $(ARGS)
+
+asv: $(READY) ## Run the benchmarks of this revision
+	@cd asv_benchmarks && ../$(PY) -m asv run $(ARGS)
+
+asv-compare: $(READY) ## Run the benchmarks of REV and of HEAD and compare (REV=v0.1.0)
+	@cd asv_benchmarks && ../$(PY) -m asv continuous $(REV) HEAD $(ARGS)
+
+clean: ## Remove what was built and cached; .venv stays
+	@rm -rf build dist docs/_build .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

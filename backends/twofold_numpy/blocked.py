@@ -1,0 +1,183 @@
+"""Fused kernels: generated straight-line ufunc calls over cache-sized blocks, with scratch per thread, over the cores."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from twofold.backend.kernel import ArrayType, KernelStep, RowProgram
+from twofold.dtype import NUMPY
+
+from .calls import call_for
+from .namespace import BLOCK, NumpyNamespace
+
+THREADS = 2
+#: Elements from which a kernel is split over threads.
+THREADED = 300_000
+_pool: list[ThreadPoolExecutor] = []
+_local = threading.local()
+
+
+def collapse(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """The iteration space and its operands with as few axes as possible: neighbours merge where every operand has both or neither."""
+    rank = len(shape)
+    full = [(1,) * (rank - len(s)) + tuple(s) for s in operands]
+    space: list[int] = []
+    out: list[list[int]] = [[] for _ in full]
+    kinds: list[tuple[bool, ...]] = []
+    for k, n in enumerate(shape):
+        if n == 1:
+            continue
+        kind = tuple(s[k] == n for s in full)
+        if kinds and kinds[-1] == kind:
+            space[-1] *= n
+            for o, has in zip(out, kind, strict=True):
+                o[-1] *= n if has else 1
+        else:
+            kinds.append(kind)
+            space.append(n)
+            for o, has in zip(out, kind, strict=True):
+                o.append(n if has else 1)
+    return tuple(space) or (1,), [tuple(o) or (1,) for o in out]
+
+
+class _Printer:
+    """Source of one kernel: ``kernel(inputs…, outputs…, lo, hi, scratch)`` over rows lo to hi of the collapsed space."""
+
+    def __init__(self, program: RowProgram) -> None:
+        self.program = program
+        self.space, self.shapes = collapse(program.shape, [i.shape for i in program.inputs])
+        self.row = 1
+        for n in self.space[1:]:
+            self.row *= n
+        self.step = max(1, BLOCK // self.row)
+        self.env: dict[str, Any] = {}
+        self.scratch: list[str] = []
+        self.body: list[str] = []
+
+    def bind(self, name: str, value: Any) -> str:
+        full = f"{name}_{len(self.env)}"
+        self.env[full] = value
+        return full
+
+    def source(self) -> str:
+        self._steps()
+        inputs = [f"I{k}" for k in range(len(self.program.inputs))]
+        outputs = [f"O{k}" for k in range(len(self.program.outputs))]
+        lines = [f"def kernel({', '.join(inputs + outputs)}, lo, hi, S):"]
+        lines += [f" t{k} = S[{k}]" for k in range(len(self.scratch))]
+        lines += [f" for s in range(lo, hi, {self.step}):", f"  e = s + {self.step}", "  if e > hi:", "   e = hi"]
+        lines += [f"   t{k} = t{k}[:e - s]" for k in range(len(self.scratch))]
+        for k, shape in enumerate(self.shapes):
+            lines.append(f"  i{k} = I{k}[s:e]" if shape[0] == self.space[0] and self.space[0] > 1 else f"  i{k} = I{k}")
+        lines += [f"  o{k} = O{k}[s:e]" for k in range(len(self.program.outputs))]
+        return "\n".join(lines + ["  " + b for b in self.body])
+
+    def _steps(self) -> None:
+        program = self.program
+        last: dict[int, int] = {}
+        for t, step in enumerate(program.steps):
+            for ref in step.args:
+                if ref.kind == "step":
+                    last[ref.value] = t
+        name: dict[int, str] = {}
+        free: list[int] = []
+        held: dict[int, int] = {}
+        for t, step in enumerate(program.steps):
+            dying = [r.value for r in step.args if r.kind == "step" and last[r.value] == t and r.value in held]
+            dying = list(dict.fromkeys(dying))
+            if t in program.outputs:
+                name[t] = f"o{program.outputs.index(t)}"
+            else:
+                held[t] = self._scratch_for(step, dying, held, free)
+                name[t] = f"t{held[t]}"
+            self.body += self._text(step, name, name[t]).split("; ")
+            free += [held[d] for d in dying if held[d] != held.get(t)]
+
+    def _scratch_for(self, step: KernelStep, dying: list[int], held: dict[int, int], free: list[int]) -> int:
+        """Scratch of the result: a dying operand's if types agree (not for ``where``, which writes twice), else a free or new one."""
+        if step.op != "where":
+            for d in dying:
+                if self.scratch[held[d]] == step.dtype:
+                    return held[d]
+        for k in free:
+            if self.scratch[k] == step.dtype:
+                free.remove(k)
+                return k
+        self.scratch.append(step.dtype)
+        return len(self.scratch) - 1
+
+    def _text(self, step: KernelStep, name: dict[int, str], out: str) -> str:
+        args = []
+        for ref in step.args:
+            if ref.kind == "in":
+                args.append(f"i{ref.value}")
+            elif ref.kind == "step":
+                args.append(name[ref.value])
+            else:
+                args.append(self.bind("c", np.array(ref.value, NUMPY[step.operand_dtype])))
+        return self._call(step, args, out)
+
+    def _call(self, step: KernelStep, args: list[str], out: str) -> str:
+        kind = ArrayType((), step.dtype)
+        operands = [ArrayType((), step.operand_dtype)] * len(args)
+        call = call_for(step.op, dict(step.params), operands, kind)
+        if call is None:
+            run = self.bind("f", getattr(NumpyNamespace, step.op))
+            keywords = "".join(f", {k}={v!r}" for k, v in step.params)
+            return f"{out}[...] = {run}({', '.join(args)}{keywords})"
+        text = call.text
+        for key, value in call.names.items():
+            text = text.replace(f"{key}(", f"{self.bind(key, value)}(") if callable(value) else text
+        return text.format(*args, out=out)
+
+
+def compile_kernel(program: RowProgram) -> Callable[..., None]:
+    """A kernel over whole arrays: called with the inputs and then the outputs' memory, all of the program's shapes."""
+    printer = _Printer(program)
+    env = printer.env
+    exec(printer.source(), env)
+    kernel, space, scratch = env.pop("kernel"), printer.space, printer.scratch
+    shapes = [*printer.shapes, *[space] * len(program.outputs)]
+    tail, step, rows, size = space[1:], printer.step, space[0], space[0] * printer.row
+
+    def run(*arrays: np.ndarray) -> None:
+        flat = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
+        if size < THREADED or THREADS == 1 or rows <= step:
+            kernel(*flat, 0, rows, _scratch(scratch, (step, *tail)))
+            return
+        half = -(-rows // step) // 2 * step
+        other = _executor().submit(_part, kernel, flat, half, rows, scratch, (step, *tail))
+        kernel(*flat, 0, half, _scratch(scratch, (step, *tail)))
+        other.result()
+
+    return run
+
+
+def _part(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: list[str], shape: tuple[int, ...]) -> None:
+    with np.errstate(all="ignore"):
+        kernel(*arrays, lo, hi, _scratch(kinds, shape))
+
+
+def _executor() -> ThreadPoolExecutor:
+    if not _pool:
+        _pool.append(ThreadPoolExecutor(THREADS - 1, "twofold-kernel"))
+    return _pool[0]
+
+
+def _scratch(kinds: list[str], shape: tuple[int, ...]) -> list[np.ndarray]:
+    """This thread's scratch blocks of these dtypes."""
+    have: dict[Any, list[np.ndarray]] = _local.__dict__.setdefault("have", {})
+    key = tuple(kinds), shape
+    if key not in have:
+        if len(have) > 64:
+            have.clear()
+        have[key] = [np.empty(shape, NUMPY[k]) for k in kinds]
+    return have[key]
+
+
+def forget_pool() -> None:
+    """After a fork the child has no worker threads: make new ones when needed."""
+    _pool.clear()

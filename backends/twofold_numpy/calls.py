@@ -1,0 +1,124 @@
+"""How programs call NumPy: for each primitive the source text of its fastest form, writing into given memory where possible."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from twofold.backend.kernel import ArrayType, Call
+from twofold.dtype import NUMPY
+
+from .namespace import BLOCK, UFUNCS, NumpyNamespace, tree_sum
+
+Maker = Callable[[dict[str, Any], Sequence[ArrayType], ArrayType], Call]
+
+_UFUNC_OF = {name: name for name in UFUNCS} | {"divide": "true_divide", "round_even": "rint"}
+_clip = np._core.umath.clip  # type: ignore[attr-defined]
+
+
+def call_for(op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call | None:
+    """The fastest call of a primitive, or None where the namespace's function is as good."""
+    if op in _UFUNC_OF:
+        operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
+        return Call(f"f({operands}, {{out}})", {"f": getattr(np, _UFUNC_OF[op])}, into=True, or_fresh=True)
+    maker = _MAKERS.get(op)
+    return maker(params, inputs, output) if maker is not None else None
+
+
+def _where(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    return Call("put({out}, {2}); put({out}, {1}, where={0})", {"put": _put_where}, into=True)
+
+
+def _put_where(out: np.ndarray, value: Any, where: Any = True) -> None:
+    np.copyto(out, value, "unsafe", where=where if where is True or where.dtype == bool else where != 0)
+
+
+def _cast(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    return Call("put({out}, {0}, 'unsafe')", {"put": np.copyto}, into=True)
+
+
+def _copy(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    return Call("put({out}, {0})", {"put": np.copyto}, into=True)
+
+
+def _matmul(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    if output.dtype in ("float16", "bfloat16") or inputs[0].dtype != inputs[1].dtype:
+        return Call("f({0}, {1})", {"f": NumpyNamespace.matmul})
+    plain = len(inputs[0].shape) == len(inputs[1].shape) == 2
+    return Call("f({0}, {1}, {out})", {"f": np.dot if plain and output.dtype in ("float32", "float64") else np.matmul}, into=True, or_fresh=True)
+
+
+def _reduce(ufunc: np.ufunc) -> Maker:
+    def make(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+        axis, keep = params["axis"], params["keepdims"]
+        size = 1
+        for n in inputs[0].shape:
+            size *= n
+        if ufunc is np.add and (size > BLOCK or output.dtype in ("float16", "bfloat16")):
+            return Call(f"f({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, into=True, or_fresh=True)
+        return Call(f"f(flat({{0}}), {axis}, None, {{out}}, {keep})", {"f": ufunc.reduce, "flat": _flat}, into=True, or_fresh=True)
+
+    return make
+
+
+def _flat(a: np.ndarray) -> np.ndarray:
+    return a if a.flags.c_contiguous else np.ascontiguousarray(a)
+
+
+def _view(text: str, **names: Any) -> Maker:
+    """A view: its text refers to parameters by ``_name``."""
+
+    def make(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+        return Call(text, names | {f"_{k}": v for k, v in params.items()})
+
+    return make
+
+
+def _slice(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    return Call("{0}[_key]", {"_key": tuple(slice(*k) for k in params["key"])})
+
+
+def _slice_update(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    key = tuple(slice(*k) for k in params["key"])
+    return Call("put({out}, {0}); {out}[_key] = {1}", {"put": np.copyto, "_key": key}, into=True)
+
+
+def _concat(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
+    return Call(f"f(({operands},), {params['axis']}, {{out}})", {"f": np.concatenate}, into=True)
+
+
+def _pad(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    inner = tuple(slice(a, a + n) for n, (a, _) in zip(inputs[0].shape, params["width"], strict=True))
+    value = NUMPY[output.dtype].type(params["value"])
+    return Call("{out}.fill(_value); {out}[_inner] = {0}", {"_inner": inner, "_value": value}, into=True)
+
+
+def _fold(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    return Call("f({0}, **_params)", {"f": NumpyNamespace.fold, "_params": params})
+
+
+def _take(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    return Call(f"{{0}}.take({{1}}, {params['axis']})", {})
+
+
+_MAKERS: dict[str, Maker] = {
+    "where": _where,
+    "astype": _cast,
+    "contiguous": _copy,
+    "clip": lambda params, inputs, output: Call("f({0}, {1}, {2}, {out})", {"f": _clip}, into=True),
+    "matmul": _matmul,
+    "sum": _reduce(np.add),
+    "prod": _reduce(np.multiply),
+    "max": _reduce(np.maximum),
+    "min": _reduce(np.minimum),
+    "reshape": _view("{0}.reshape(_shape)"),
+    "permute_dims": _view("{0}.transpose(_axes)"),
+    "broadcast_to": _view("f({0}, _shape)", f=np.broadcast_to),
+    "slice": _slice,
+    "slice_update": _slice_update,
+    "concat": _concat,
+    "pad": _pad,
+    "fold": _fold,
+    "take": _take,
+}

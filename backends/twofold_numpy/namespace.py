@@ -1,0 +1,265 @@
+"""``xp`` over NumPy arrays: every primitive of the vocabulary, most of them NumPy's own functions.
+
+Reductions add up by one fixed tree in every mode of execution: see `tree_sum`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import opt_einsum
+
+from twofold.dtype import NAME_OF, NUMPY
+
+from .special import digamma, erf, erfinv, gammaln, polygamma
+
+#: Elements of a block of the summation tree, and of a fused kernel.
+BLOCK = 65_536
+
+
+def contiguous(a: Any) -> np.ndarray:
+    """The operand in row-major order: what layout-sensitive functions read, in every mode alike."""
+    return a if a.flags.c_contiguous else np.ascontiguousarray(a)
+
+
+def tree_sum(a: np.ndarray, axis: Any = None, keepdims: bool = False, out: np.ndarray | None = None) -> Any:
+    """Sum over axes by a fixed tree: NumPy's pairwise sum inside blocks of `BLOCK` elements, block sums in order.
+
+    Blocks are cut along the reduced elements only where all reduced axes are trailing (the rows of a row program).
+    """
+    a = contiguous(a)
+    dtype = a.dtype
+    if dtype.itemsize == 2 and dtype.kind in "fV":  # 16-bit floats are storage: add in float32, round once
+        wide = tree_sum(a.astype(np.float32), axis, keepdims).astype(dtype)
+        return wide if out is None else _store(out, wide)
+    if a.size <= BLOCK:
+        return np.add.reduce(a, axis, None, out, keepdims)
+    axes = _trailing(a, axis)
+    if axes is None:
+        return np.add.reduce(a, axis, None, out, keepdims)
+    lead, row = a.shape[: a.ndim - axes], math.prod(a.shape[a.ndim - axes :])
+    if row <= BLOCK:
+        return np.add.reduce(a, axis, None, out, keepdims)
+    rows = a.reshape(-1, row)
+    whole = row // BLOCK * BLOCK
+    partial = np.add.reduce(rows[:, :whole].reshape(len(rows), -1, BLOCK), 2)
+    if whole < row:
+        partial = np.concatenate([partial, np.add.reduce(rows[:, whole:], 1, keepdims=True)], 1)
+    total = np.add.reduce(partial, 1).reshape(lead + (1,) * axes if keepdims else lead)
+    return total if out is None else _store(out, total)
+
+
+def _store(out: np.ndarray, value: Any) -> np.ndarray:
+    out[...] = value
+    return out
+
+
+def _trailing(a: np.ndarray, axis: Any) -> int | None:
+    """How many trailing axes are reduced, if the reduced axes are just those."""
+    if axis is None:
+        return a.ndim
+    axes = sorted(k % a.ndim for k in (axis if isinstance(axis, tuple) else (axis,)))
+    return len(axes) if axes == list(range(a.ndim - len(axes), a.ndim)) else None
+
+
+def _half(function: Any) -> Any:
+    """A matrix product that computes 16-bit floats in float32 and rounds once."""
+
+    def run(*arrays: Any, **params: Any) -> Any:
+        common = np.result_type(*arrays)
+        if common.itemsize == 2 and common.kind in "fV":
+            return function(*[a.astype(np.float32) for a in arrays], **params).astype(common)
+        return function(*arrays, **params)
+
+    return run
+
+
+class NumpyNamespace:
+    """The primitives on NumPy arrays; the core adds the names derived from them."""
+
+    def dtype_of(self, x: Any) -> str:
+        """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
+        if isinstance(x, (np.ndarray, np.generic)):
+            return NAME_OF[x.dtype]
+        return "bool" if isinstance(x, bool) else "weakf" if isinstance(x, float) else "weaki"
+
+    # shapes
+    @staticmethod
+    def reshape(x, *, shape):
+        return np.reshape(x, shape)
+
+    @staticmethod
+    def permute_dims(x, *, axes):
+        return np.transpose(x, axes)
+
+    @staticmethod
+    def broadcast_to(x, *, shape):
+        return np.broadcast_to(x, shape)
+
+    @staticmethod
+    def slice(x, *, key):
+        return x[tuple(slice(*k) for k in key)]
+
+    @staticmethod
+    def slice_update(x, value, *, key):
+        out = np.array(x)
+        out[tuple(slice(*k) for k in key)] = value
+        return out
+
+    @staticmethod
+    def concat(*arrays, axis):
+        return np.concatenate(arrays, axis)
+
+    @staticmethod
+    def pad(x, *, width, value=0.0):
+        out = np.full([n + a + b for n, (a, b) in zip(x.shape, width, strict=True)], value, x.dtype)
+        out[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, width, strict=True))] = x
+        return out
+
+    @staticmethod
+    def unfold(x, *, kernel, stride, dilate):
+        n = len(kernel)
+        lead, tail = x.shape[: x.ndim - n], x.shape[x.ndim - n :]
+        steps = x.strides[x.ndim - n :]
+        out = tuple((s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(tail, kernel, stride, dilate, strict=True))
+        strides = (*x.strides[: x.ndim - n], *(s * t for s, t in zip(steps, stride, strict=True)), *(s * d for s, d in zip(steps, dilate, strict=True)))
+        return np.lib.stride_tricks.as_strided(x, (*lead, *out, *kernel), strides, writeable=False)
+
+    @staticmethod
+    def fold(x, *, size, kernel, stride, dilate):
+        n = len(kernel)
+        out_size = x.shape[x.ndim - 2 * n : x.ndim - n]
+        out = np.zeros((*x.shape[: x.ndim - 2 * n], *size), x.dtype)
+        for place in np.ndindex(*kernel):
+            where = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, s, o in zip(place, dilate, stride, out_size, strict=True))
+            out[(..., *where)] += x[(..., *place)]
+        return out
+
+    @staticmethod
+    def contiguous(x):
+        return np.array(x, order="C")
+
+    @staticmethod
+    def full(*, shape, value, dtype):
+        return np.full(shape, value, NUMPY[dtype])
+
+    @staticmethod
+    def iota(*, size, dtype):
+        return np.arange(size).astype(NUMPY[dtype])
+
+    # reductions and scans
+    sum = staticmethod(tree_sum)
+
+    @staticmethod
+    def prod(x, *, axis=None, keepdims=False):
+        return np.multiply.reduce(contiguous(x), axis, None, None, keepdims)
+
+    @staticmethod
+    def max(x, *, axis=None, keepdims=False):
+        return np.maximum.reduce(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def min(x, *, axis=None, keepdims=False):
+        return np.minimum.reduce(x, axis, None, None, keepdims)
+
+    @staticmethod
+    def any(x, *, axis=None, keepdims=False):
+        return np.any(x, axis=axis, keepdims=keepdims)
+
+    @staticmethod
+    def all(x, *, axis=None, keepdims=False):
+        return np.all(x, axis=axis, keepdims=keepdims)
+
+    @staticmethod
+    def argmax(x, *, axis=None, keepdims=False):
+        return np.argmax(x, axis=axis, keepdims=keepdims)
+
+    @staticmethod
+    def argmin(x, *, axis=None, keepdims=False):
+        return np.argmin(x, axis=axis, keepdims=keepdims)
+
+    @staticmethod
+    def cumulative_sum(x, *, axis):
+        return np.cumsum(x, axis)
+
+    @staticmethod
+    def cumulative_prod(x, *, axis):
+        return np.cumprod(x, axis)
+
+    @staticmethod
+    def argsort(x, *, axis, descending=False):
+        if not descending:
+            return np.argsort(x, axis, kind="stable")
+        n = x.shape[axis]
+        return n - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+
+    # products
+    matmul = staticmethod(_half(np.matmul))
+
+    @staticmethod
+    @_half
+    def einsum(*arrays, subscripts):
+        return opt_einsum.contract(subscripts, *arrays)
+
+    # gathers
+    @staticmethod
+    def take(x, index, *, axis):
+        return np.take(x, index, axis)
+
+    @staticmethod
+    def take_along_axis(x, index, *, axis):
+        return np.take_along_axis(x, index, axis)
+
+    @staticmethod
+    def index(x, *arrays, key):
+        return x[_index(arrays, key)]
+
+    @staticmethod
+    def index_add(x, value, *arrays, key):
+        out = np.array(x)
+        np.add.at(out, _index(arrays, key), value)
+        return out
+
+    @staticmethod
+    def index_update(x, value, *arrays, key):
+        out = np.array(x)
+        out[_index(arrays, key)] = value
+        return out
+
+    @staticmethod
+    def random_bits(key, *, shape):
+        generator = np.random.Philox(counter=key[:4], key=key[4:])
+        return generator.random_raw(math.prod(shape)).reshape(shape)
+
+    # element-wise functions that are not ufuncs of this name
+    where = staticmethod(np.where)
+    clip = staticmethod(np.clip)
+    divide = staticmethod(np.true_divide)
+    round_even = staticmethod(np.rint)
+    erf, erfinv, gammaln, digamma = staticmethod(erf), staticmethod(erfinv), staticmethod(gammaln), staticmethod(digamma)
+
+    @staticmethod
+    def polygamma(x, *, order):
+        return polygamma(x, order)
+
+    @staticmethod
+    def astype(x, *, dtype):
+        return np.asarray(x).astype(NUMPY[dtype])
+
+    @staticmethod
+    def stop_gradient(x):
+        return x
+
+
+def _index(arrays: Any, key: Any) -> tuple[Any, ...]:
+    return tuple(slice(None) if k is None else arrays[k] for k in key)
+
+
+UFUNCS = (
+    "add subtract multiply floor_divide remainder fmod power maximum minimum arctan2 hypot copysign equal not_equal greater greater_equal "
+    "less less_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert left_shift right_shift "
+    "negative absolute sign square sqrt cbrt exp expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh "
+    "arcsinh arccosh arctanh floor ceil trunc isnan isinf isfinite"
+).split()
+for _name in UFUNCS:
+    setattr(NumpyNamespace, _name, staticmethod(getattr(np, _name)))

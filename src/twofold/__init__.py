@@ -1,0 +1,43 @@
+"""Twofold: an array and deep-learning framework in pure Python that runs NumPy scripts and MXNet 1.x programs on CPU or GPU.
+
+The composition root: the public names, loaded when first used. The only file that knows every package.
+"""
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Public name to the module that it is, or (module, name in it).
+_PUBLIC: dict[str, str | tuple[str, str]] = {
+    "nd": "ndarray",
+    "ndarray": "ndarray",
+    "autograd": "autograd",
+    "context": "context",
+    "base": "errors",
+    "Context": ("context", "Context"),
+    "cpu": ("context", "cpu"),
+    "cpu_pinned": ("context", "cpu_pinned"),
+    "gpu": ("context", "gpu"),
+    "num_gpus": ("context", "num_gpus"),
+    "current_context": ("context", "current_context"),
+    "MXNetError": ("errors", "MXNetError"),
+}
+
+__all__ = sorted(_PUBLIC)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    where = _PUBLIC.get(name)
+    if where is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = (where, None) if isinstance(where, str) else where
+    value = importlib.import_module(f".{module}", __name__)
+    if attribute is not None:
+        value = getattr(value, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

@@ -1,0 +1,121 @@
+"""``mx.autograd``: recording scopes and gradients. A face of `imperative`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .errors import ParameterError
+from .imperative.array import backward as _backward
+from .imperative.array import record_of
+from .imperative.backward import run_backward
+from .imperative.cell import Cell, wrap
+from .imperative.record import Variable, tls
+from .imperative.scope import Scope, set_recording, set_training
+
+__all__ = [
+    "backward",
+    "grad",
+    "is_recording",
+    "is_training",
+    "mark_variables",
+    "pause",
+    "predict_mode",
+    "record",
+    "set_recording",
+    "set_training",
+    "train_mode",
+]
+
+
+def is_recording() -> bool:
+    """Whether operations are being recorded in this thread."""
+    return tls.tape is not None
+
+
+def is_training() -> bool:
+    """Whether operators run in training mode in this thread."""
+    return tls.training
+
+
+def record(train_mode: bool = True) -> Scope:
+    """A scope in which operations are recorded, in training mode unless told otherwise."""
+    return Scope(True, train_mode)
+
+
+def pause(train_mode: bool = False) -> Scope:
+    """A scope in which nothing is recorded."""
+    return Scope(False, train_mode)
+
+
+def train_mode() -> Scope:
+    """A scope in which operators run in training mode; recording stays as it is."""
+    return Scope(None, True)
+
+
+def predict_mode() -> Scope:
+    """A scope in which operators run in inference mode; recording stays as it is."""
+    return Scope(None, False)
+
+
+def mark_variables(variables: Any, gradients: Any, grad_reqs: str | Sequence[str] = "write") -> None:
+    """Want gradients of arrays, into given arrays.
+
+    Parameters
+    ----------
+    variables, gradients
+        An array and the array for its gradient, or lists of them.
+    grad_reqs
+        ``"write"``, ``"add"`` or ``"null"``, for all or one for each.
+    """
+    variables, gradients = _list(variables), _list(gradients)
+    reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
+    if not len(variables) == len(gradients) == len(reqs):
+        raise ParameterError("mark_variables: lists of different lengths", f"{len(variables)}, {len(gradients)}, {len(reqs)}", "give one each")
+    for variable, gradient, req in zip(variables, gradients, reqs, strict=True):
+        variable._attach(gradient, req)
+
+
+def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+    """Gradients of one or several recorded arrays into the marked arrays below them; see ``NDArray.backward``."""
+    _backward(_list(heads), None if head_grads is None else _list(head_grads), retain_graph)
+
+
+def grad(
+    heads: Any, variables: Any, head_grads: Any = None, retain_graph: bool | None = None, create_graph: bool = False, train_mode: bool = True
+) -> Any:
+    """Gradients of recorded arrays with respect to marked ones, returned instead of stored.
+
+    Parameters
+    ----------
+    heads, variables
+        Arrays or lists of arrays.
+    head_grads
+        Head gradients; ones if None.
+    retain_graph
+        Keep the graph for another backward; as ``create_graph`` if None.
+    create_graph
+        Record the computation, so that the gradients can be differentiated in turn.
+    """
+    wanted = _list(variables)
+    heads = _list(heads)
+    grads = [None] * len(heads) if head_grads is None else _list(head_grads)
+    for v in wanted:
+        if getattr(v, "_g", None) is None:
+            raise ParameterError("grad: a variable was not marked", f"an array of shape {v.shape}", "call attach_grad() on it before recording")
+    retain = create_graph if retain_graph is None else retain_graph
+    cls = type(wanted[0])._root or type(wanted[0])
+    with Scope(True if create_graph else None, None):
+        got = run_backward([record_of(h, "grad") for h in heads], grads, cls, retain=retain, create_graph=create_graph)
+    found: dict[int, Cell] = {id(variable): g for variable, g in got}
+    results = [_result(found, v, cls) for v in wanted]
+    return results if isinstance(variables, (list, tuple)) else results[0]
+
+
+def _result(found: dict[int, Cell], v: Any, cls: type) -> Any:
+    variable: Variable = v._g
+    if id(variable) not in found:
+        raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "leave it out")
+    return wrap(cls, found[id(variable)]._v)
+
+
+def _list(arrays: Any) -> list[Any]:
+    return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]

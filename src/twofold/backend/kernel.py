@@ -1,0 +1,95 @@
+"""A fused kernel as plain data: steps of primitives with their ufunc names and C texts over one iteration space."""
+
+from typing import Any, NamedTuple
+
+
+class ArrayType(NamedTuple):
+    """Shape and dtype name of an array."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Ref(NamedTuple):
+    """An operand of a step: input k (``"in"``), the result of step k (``"step"``), or a constant (``"const"``, its value)."""
+
+    kind: str
+    value: Any
+
+
+class KernelStep(NamedTuple):
+    """One primitive of a kernel.
+
+    Attributes
+    ----------
+    op
+        Its name in the vocabulary.
+    ufunc
+        NumPy's ufunc of it, or None.
+    c
+        Its C text with ``{0}``, ``{1}`` … for operands, or None.
+    args
+        Operands.
+    dtype
+        Of the result.
+    operand_dtype
+        In which constants among the operands are written.
+    params
+        The primitive's parameters.
+    """
+
+    op: str
+    ufunc: str | None
+    c: str | None
+    args: tuple[Ref, ...]
+    dtype: str
+    operand_dtype: str
+    params: tuple[tuple[str, Any], ...] = ()
+
+
+class RowProgram(NamedTuple):
+    """A group of element-wise steps over one iteration space.
+
+    Attributes
+    ----------
+    name
+        Says what it does: the names of its steps, shortened.
+    shape
+        The iteration space.
+    inputs
+        Types of the inputs; each broadcasts to ``shape``.
+    steps
+        In order of execution.
+    outputs
+        Numbers of the steps whose results leave the kernel.
+    in_place
+        (output, input): the output is written over the input's memory, which no later step reads.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    inputs: tuple[ArrayType, ...]
+    steps: tuple[KernelStep, ...]
+    outputs: tuple[int, ...]
+    in_place: tuple[tuple[int, int], ...] = ()
+
+
+class Call(NamedTuple):
+    """How a program runs one primitive: Python source around functions of the adapter.
+
+    Attributes
+    ----------
+    text
+        An expression with ``{0}``, ``{1}`` … for operands, ``{out}`` for the result's memory and names of ``names``.
+    names
+        What the text refers to.
+    into
+        Whether the text writes into ``{out}``; else it is an expression whose value is a fresh array (a view, for view primitives).
+    or_fresh
+        Whether ``{out}`` may be ``None``, the text then being an expression whose value is a fresh array.
+    """
+
+    text: str
+    names: dict[str, Any]
+    into: bool = False
+    or_fresh: bool = False

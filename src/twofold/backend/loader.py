@@ -1,0 +1,54 @@
+"""Finds adapters: entry points of the group ``twofold.backends`` (kind of device to adapter), loaded on first use."""
+
+import os
+from functools import cache
+from importlib.metadata import entry_points
+
+from ..device import Device
+from ..errors import BackendUnavailable, DeviceError
+from .protocol import Backend
+
+GROUP = "twofold.backends"
+#: Which adapters serve a kind of device, best first; TWOFOLD_BACKEND_CPU and TWOFOLD_BACKEND_GPU override it.
+PREFERENCE = {"cpu": ("numpy",), "gpu": ("cupy",)}
+
+
+def backend_for(device: Device) -> Backend:
+    """The adapter of a device.
+
+    Raises
+    ------
+    BackendUnavailable
+        If no adapter for that kind of device is installed or works here.
+    DeviceError
+        If there is no device of that number.
+    """
+    backend = _backend_of_kind("cpu" if device.is_host else "gpu")
+    if not device.is_host and device.device_id >= backend.device_count():
+        raise DeviceError(f"{device}: no such device", f"{backend.device_count()} of that kind", "see mx.context.num_gpus()")
+    return backend
+
+
+@cache
+def _backend_of_kind(kind: str) -> Backend:
+    chosen = os.environ.get(f"TWOFOLD_BACKEND_{kind.upper()}")
+    names = (chosen,) if chosen else PREFERENCE[kind]
+    if kind == "gpu" and int(os.environ.get("TWOFOLD_FAKE_GPUS", "0")):
+        names = ("fake",)
+    found = {e.name: e for e in entry_points(group=GROUP)}
+    reasons = []
+    for name in names:
+        if name not in found:
+            reasons.append(f"{name}: not installed")
+            continue
+        try:
+            return found[name].load()()
+        except ImportError as error:
+            reasons.append(f"{name}: {error}")
+    raise BackendUnavailable(f"{kind}: no array library serves this kind of device", "; ".join(reasons), _HINT[kind])
+
+
+_HINT = {
+    "cpu": "reinstall twofold with its NumPy adapter",
+    "gpu": "install CuPy (pip install twofold[cuda12]) on a machine with an NVIDIA GPU, or set TWOFOLD_FAKE_GPUS=1 to try without",
+}

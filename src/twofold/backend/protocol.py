@@ -1,0 +1,154 @@
+"""The seam to array libraries: one abstract class. Adapters implement it; nothing else in the package touches their arrays.
+
+An adapter serves one kind of device (``"cpu"``, ``"gpu"``). Its arrays are opaque to the core, which only passes them back.
+Methods with a default work for most libraries; an adapter overrides them for speed.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..device import Device
+from ..dtype import NUMPY
+from .kernel import ArrayType, Call, RowProgram
+
+
+class Backend(ABC):
+    """One array library on one kind of device."""
+
+    #: Name of the adapter.
+    name: str = ""
+    #: Kind of device it serves.
+    kind: str = "cpu"
+    #: Array class whose small, ready instances a cell may hold as they are (the inline path); None where results are always deferred.
+    plain: type | None = None
+    #: Exceptions that mean: out of memory.
+    out_of_memory: tuple[type[BaseException], ...] = (MemoryError,)
+
+    @property
+    @abstractmethod
+    def xp(self) -> Any:
+        """The namespace of rules over this library's arrays: every primitive by name, and the derived names."""
+
+    @abstractmethod
+    def device_count(self) -> int:
+        """How many devices of the kind there are."""
+
+    def memory_info(self, device: Device) -> tuple[int, int]:
+        """(free, total) bytes of a device's memory; (0, 0) where it is not known."""
+        return 0, 0
+
+    def trim(self) -> None:
+        """Give unused pooled memory back."""
+
+    # arrays
+
+    @abstractmethod
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """A new C-contiguous array of undefined content, on the current device."""
+
+    def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], Any]:
+        """A function without arguments that makes such an array each time it is called."""
+        return partial(self.empty, shape, dtype)
+
+    def as_array(self, value: Any) -> Any:
+        """A result of the namespace as an array: some libraries give scalars for 0-d results."""
+        return value
+
+    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function with the library's floating-point warnings off; the caller's settings are not changed."""
+        return function(*args)
+
+    def quick(self, function: Callable[..., Any], *args: Any) -> Any:
+        """As `quietly`, for single calls of the fast path: it may raise RuntimeError if it is in use."""
+        return self.quietly(function, *args)
+
+    @abstractmethod
+    def from_host(self, array: np.ndarray, device: Device) -> Any:
+        """A new array with the content of a NumPy array; the source may be changed as soon as this returns."""
+
+    @abstractmethod
+    def to_host(self, array: Any) -> np.ndarray:
+        """A NumPy array of the content; it may share memory where the library's arrays are NumPy's."""
+
+    @abstractmethod
+    def copy(self, array: Any, device: Device) -> Any:
+        """A new array with the same content on a device of this kind."""
+
+    @abstractmethod
+    def type_of(self, array: Any) -> ArrayType:
+        """Shape and dtype name of an array."""
+
+    def write(self, target: Any, key: Any, value: Any) -> None:
+        """``target[key] = value`` in place; ``key`` is a basic index."""
+        target[key] = value
+
+    def scalar(self, value: float | int | bool, dtype: str) -> Any:
+        """A Python scalar as a 0-d operand of a dtype; it may be shared and is never written."""
+        return self.from_host(np.asarray(value, dtype=NUMPY[dtype]), Device(self.kind))
+
+    def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
+        """An array of one value that is never written: it may have stride 0."""
+        return self.xp.full(shape=shape, value=value, dtype=dtype)
+
+    # programs
+
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+        """How a program runs one primitive; by default the namespace's function."""
+        run = getattr(self.xp, op)
+        keywords = "".join(f", {k}=_{k}" for k in params)
+        operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
+        return Call(f"run({operands}{keywords})", {"run": run} | {f"_{k}": v for k, v in params.items()})
+
+    def compile(self, program: RowProgram) -> Callable[..., None]:
+        """A kernel: called with the inputs and then the outputs' memory; by default one primitive after another."""
+        xp = self.xp
+
+        def kernel(*arrays: Any) -> None:
+            results: list[Any] = []
+            for step in program.steps:
+                args = [_operand(self, ref, step.operand_dtype, arrays, results) for ref in step.args]
+                results.append(getattr(xp, step.op)(*args, **dict(step.params)))
+            for k, step_number in enumerate(program.outputs):
+                self.write(arrays[len(program.inputs) + k], ..., xp.broadcast_to(results[step_number], shape=program.shape))
+
+        return kernel
+
+    def accelerated(self, op: str) -> Callable[..., Any] | None:
+        """A faster form of a whole operator, with its rule's signature but for ``xp``; None where there is none."""
+        return None
+
+    # order of execution
+
+    def synchronize(self, device: Device) -> None:
+        """Wait until everything issued on a device is done."""
+
+    def stream(self, device: Device, purpose: str = "compute") -> Any:
+        """A queue of the device: ``"compute"``, ``"h2d"`` or ``"d2h"``; None where everything runs at once."""
+        return None
+
+    def record(self, stream: Any) -> Any:
+        """A mark in a queue that others can wait for."""
+        return None
+
+    def wait(self, stream: Any, mark: Any) -> None:
+        """Have a queue wait for a mark of another one."""
+
+    # exchange
+
+    def from_dlpack(self, source: Any) -> Any:
+        """An array that shares memory with a DLPack producer."""
+        return self.from_host(np.from_dlpack(source), Device(self.kind))
+
+    def to_dlpack(self, array: Any, **options: Any) -> Any:
+        """A DLPack capsule of an array."""
+        return array.__dlpack__(**options)
+
+
+def _operand(backend: Backend, ref: Any, dtype: str, arrays: Sequence[Any], results: Sequence[Any]) -> Any:
+    if ref.kind == "in":
+        return arrays[ref.value]
+    return results[ref.value] if ref.kind == "step" else backend.scalar(ref.value, dtype)

@@ -1,0 +1,89 @@
+"""Where arrays live: the value type ``Device`` (MXNet's Context) and the per-thread default. Asks no backend anything."""
+
+import threading
+from typing import ClassVar
+
+from .errors import DeviceError
+
+TYPE_CODES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
+KIND_OF_CODE = {code: kind for kind, code in TYPE_CODES.items()}
+
+
+class _Local(threading.local):
+    stack: tuple["Device", ...] = ()
+
+
+class Device:
+    """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``, ``"cpu_shared"``) and a number. Equal by value, one object per value.
+
+    As a context manager it is the default device of its block, in this thread.
+
+    Parameters
+    ----------
+    device_type
+        The kind, its MXNet code, or another device.
+    device_id
+        Number of the device of that kind, from 0.
+
+    Raises
+    ------
+    DeviceError
+        For a kind that does not exist or a negative number.
+    """
+
+    __slots__ = ("device_id", "device_type")
+    devtype2str: ClassVar[dict[int, str]] = KIND_OF_CODE
+    devstr2type: ClassVar[dict[str, int]] = TYPE_CODES
+    _known: ClassVar[dict[tuple[str, int], "Device"]] = {}
+    _local: ClassVar[_Local] = _Local()
+
+    device_type: str
+    device_id: int
+
+    def __new__(cls, device_type: "str | int | Device", device_id: int = 0) -> "Device":
+        if isinstance(device_type, Device):
+            return device_type
+        kind = KIND_OF_CODE.get(device_type, str(device_type)) if isinstance(device_type, int) else device_type
+        if kind not in TYPE_CODES or int(device_id) < 0:
+            raise DeviceError(
+                "Context: no such device", f"{device_type!r}, {device_id!r}", f"the kind is one of {', '.join(TYPE_CODES)}; numbers start at 0"
+            )
+        key = kind, int(device_id)
+        found = cls._known.get(key)
+        if found is None:
+            new = super().__new__(cls)
+            new.device_type, new.device_id = key
+            found = cls._known.setdefault(key, new)
+        return found
+
+    @property
+    def device_typeid(self) -> int:
+        """MXNet's code of the kind: 1 cpu, 2 gpu, 3 cpu_pinned, 5 cpu_shared."""
+        return TYPE_CODES[self.device_type]
+
+    @property
+    def is_host(self) -> bool:
+        """Whether the device's memory is the host's."""
+        return self.device_type != "gpu"
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+    def __reduce__(self) -> tuple[type["Device"], tuple[str, int]]:
+        return Device, (self.device_type, self.device_id)
+
+    def __enter__(self) -> "Device":
+        self._local.stack = (*self._local.stack, self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._local.stack = self._local.stack[:-1]
+
+
+CPU = Device("cpu", 0)
+
+
+def current_device() -> Device:
+    """The innermost ``with device:`` of this thread, else cpu(0)."""
+    stack = Device._local.stack
+    return stack[-1] if stack else CPU

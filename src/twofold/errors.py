@@ -1,0 +1,280 @@
+"""The exceptions Twofold raises: one tree, every class also the built-in that a caller would expect to catch.
+
+::
+
+    MXNetError (RuntimeError)
+    ├── ShapeError (ValueError)                 shapes that do not fit together
+    ├── DTypeError (TypeError)                  element types, or types of arguments
+    ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
+    ├── OperatorError (AttributeError)          no operator of that name
+    ├── IndexingError (IndexError)              an index out of range or of a kind that is not supported
+    ├── UnboundArgumentError (KeyError)         a graph argument that was given no array
+    ├── DeviceError                             a context that does not exist, or arrays on different ones
+    │   ├── DeviceOutOfMemory (MemoryError)     the device's memory is used up
+    │   └── BackendUnavailable                  no array library for that kind of device is installed
+    ├── AutogradError                           recording and gradients
+    ├── DeferredInitializationError             a parameter whose shape is not known yet
+    ├── EngineError                             the scheduler, its lanes and its worker processes
+    ├── KernelCompileError                      a generated kernel that the device's compiler refused
+    ├── FileAccessError (OSError)               a file that cannot be read or written
+    │   └── MissingFileError (FileNotFoundError)  no file of that name
+    ├── FormatError (ValueError)                a file that is damaged or not of the format it should be
+    ├── MissingDependency (ImportError)         an optional package that is not installed
+    ├── UnsupportedMethod                       a method that this kind of object cannot have
+    │   ├── NotImplementedForSymbol             an array's method called on a symbol
+    │   └── NotSupportedForSparseNDArray        a dense array's method called on a sparse one
+    └── InternalError                           a broken invariant of Twofold itself: worth a bug report
+
+A message has three parts, *what* failed, what was *given*, and what *to do*::
+
+    raise ShapeError("dot: lhs and rhs do not match", "lhs (2, 3), rhs (4, 5)", "make lhs.shape[-1] equal rhs.shape[0]")
+
+    ShapeError: dot: lhs and rhs do not match: given lhs (2, 3), rhs (4, 5); make lhs.shape[-1] equal rhs.shape[0]
+
+Every error can be pickled, so that one raised in a worker process arrives whole in its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = [
+    "AutogradError",
+    "BackendUnavailable",
+    "DTypeError",
+    "DeferredInitializationError",
+    "DeviceError",
+    "DeviceOutOfMemory",
+    "EngineError",
+    "FileAccessError",
+    "FormatError",
+    "IndexingError",
+    "InternalError",
+    "KernelCompileError",
+    "MXNetError",
+    "MissingDependency",
+    "MissingFileError",
+    "NotImplementedForSymbol",
+    "NotSupportedForSparseNDArray",
+    "OperatorError",
+    "ParameterError",
+    "ShapeError",
+    "UnboundArgumentError",
+    "UnsupportedMethod",
+]
+
+
+class MXNetError(RuntimeError):
+    """The root of all errors of this library.
+
+    Parameters
+    ----------
+    what
+        What failed; the whole message if it stands alone.
+    given
+        What was given; anything but a string is shown by its ``repr``.
+    todo
+        What to do about it.
+    """
+
+    def __init__(self, what: str = "", given: object = None, todo: str | None = None) -> None:
+        self.what = what
+        self.given = given if given is None or isinstance(given, str) else repr(given)  # text only: an error must pickle
+        self.todo = todo
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        what_and_given = f"{self.what}: given {self.given}" if self.given else self.what
+        return f"{what_and_given}; {self.todo}" if self.todo else what_and_given
+
+    def __str__(self) -> str:
+        # Not inherited: KeyError would show the message in quotes, and other built-ins add fields of their own.
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Not inherited either: several built-ins pickle their own arguments instead of those below.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(cls: type[MXNetError], args: tuple[object, ...], fields: dict[str, object]) -> MXNetError:
+    """Rebuild a pickled error without running its constructor, whose arguments differ from class to class."""
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
+
+
+class ShapeError(MXNetError, ValueError):
+    """Shapes do not fit together, or a shape is not a shape."""
+
+
+class DTypeError(MXNetError, TypeError):
+    """An element type, or the type of an argument, is not accepted."""
+
+
+class ParameterError(MXNetError, ValueError):
+    """A parameter of an operator, layer, optimizer or iterator is unknown, missing or out of range."""
+
+
+class OperatorError(MXNetError, AttributeError):
+    """There is no operator of that name."""
+
+
+class IndexingError(MXNetError, IndexError):
+    """An index is out of range, or of a kind that this array does not support."""
+
+
+class UnboundArgumentError(MXNetError, KeyError):
+    """An argument or auxiliary state of a graph was given no array."""
+
+
+class DeviceError(MXNetError):
+    """A context does not exist, or arrays of one operation live on different contexts."""
+
+
+class DeviceOutOfMemory(DeviceError, MemoryError):
+    """The memory of a device is used up."""
+
+
+class BackendUnavailable(DeviceError):
+    """No array library is installed for that kind of device."""
+
+
+class AutogradError(MXNetError):
+    """Recording or gradients: nothing was recorded, a graph was freed, a recorded array was written."""
+
+
+class DeferredInitializationError(MXNetError):
+    """A parameter was asked for its array before its shape is known."""
+
+
+class EngineError(MXNetError):
+    """The scheduler: a lane or a worker process died, or was used where it cannot be."""
+
+
+class KernelCompileError(MXNetError):
+    """The device's compiler refused a generated kernel."""
+
+
+class FileAccessError(MXNetError, OSError):
+    """A file cannot be read or written."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> FileAccessError:
+        """Keep the parts of the message from OSError, which would take two of them for an error number and its text."""
+        return OSError.__new__(cls)
+
+
+class MissingFileError(FileAccessError, FileNotFoundError):
+    """There is no file of that name."""
+
+
+class FormatError(MXNetError, ValueError):
+    """A file is damaged, or is not of the format it should be.
+
+    Parameters
+    ----------
+    reason
+        What is wrong.
+    given, todo
+        As in `MXNetError`.
+    offset
+        Where in the file, in bytes from its start.
+    path
+        Which file; `at_path` adds it where the name is known.
+    """
+
+    def __init__(
+        self,
+        reason: str = "",
+        given: object = None,
+        todo: str | None = None,
+        *,
+        offset: int | None = None,
+        path: str | None = None,
+    ) -> None:
+        self.offset = offset
+        self.path = path
+        super().__init__(reason, given, todo)
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, without place, given and to-do."""
+        return self.what
+
+    def at_path(self, path: object) -> FormatError:
+        """Return the same error naming the file it happened in, unless it names one already."""
+        return FormatError(self.what, self.given, self.todo, offset=self.offset, path=self.path or str(path))
+
+    def _message(self) -> str:
+        place = "" if self.offset is None else f"byte {self.offset}: "
+        return f"{self.path}: {place}{super()._message()}" if self.path else place + super()._message()
+
+
+class MissingDependency(MXNetError, ImportError):
+    """An optional package is needed and is not installed.
+
+    Parameters
+    ----------
+    what, given, todo
+        As in `MXNetError`; `of` composes them.
+    package
+        Name of the package, as imported.
+    """
+
+    def __init__(self, what: str = "", given: object = None, todo: str | None = None, *, package: str | None = None) -> None:
+        self.package = package
+        super().__init__(what, given, todo)
+
+    @classmethod
+    def of(cls, package: str, purpose: str, install: str) -> MissingDependency:
+        """Return the error for a package that could not be imported.
+
+        Parameters
+        ----------
+        package
+            Name of the package, as imported.
+        purpose
+            What needs it, such as ``"reading s3:// addresses"``.
+        install
+            What to install, such as ``"twofold[safetensors]"``.
+        """
+        what = f"{purpose} needs the package {package!r}, which is not installed"
+        return cls(what, todo=f"run: pip install '{install}'", package=package)
+
+
+class UnsupportedMethod(MXNetError):
+    """A method was called on a kind of object that cannot have it.
+
+    Parameters
+    ----------
+    function
+        The method, or its name.
+    alias
+        Another name of it, such as the operator that calls it.
+    args
+        The arguments of the call; their types are shown.
+    """
+
+    receiver = "this object"
+
+    def __init__(self, function: Callable[..., object] | str = "", alias: str | None = None, *args: object) -> None:
+        name = function if isinstance(function, str) else function.__name__
+        also = f" (also known as {alias!r})" if alias else ""
+        types = ", ".join(type(arg).__name__ for arg in args)
+        super().__init__(f"{name}{also} is not supported for {self.receiver}", types and f"arguments of types {types}")
+
+
+class NotImplementedForSymbol(UnsupportedMethod):
+    """A method that needs an array's values was called on a symbol, which has none."""
+
+    receiver = "Symbol"
+
+
+class NotSupportedForSparseNDArray(UnsupportedMethod):
+    """A method of dense arrays was called on a sparse one."""
+
+    receiver = "SparseNDArray"
+
+
+class InternalError(MXNetError):
+    """An invariant of Twofold itself is broken: a bug here, not in the calling program."""

@@ -1,0 +1,95 @@
+"""Data set files to records: idx, the format of MNIST (http://yann.lecun.com/exdb/mnist), plain or compressed with gzip."""
+
+from __future__ import annotations
+
+import math
+import sys
+import zlib
+from array import array
+
+from ..errors import FormatError
+from .reader import Reader
+from .records import ITEM_SIZES, ArrayRecord, Buffer, checked_shape
+
+__all__ = ["load_idx"]
+
+ELEMENT_TYPES = {8: "uint8", 9: "int8", 11: "int16", 12: "int32", 13: "float32", 14: "float64"}
+SWAP_FORMATS = {2: "h", 4: "i", 8: "q"}
+GZIP_MAGIC = b"\x1f\x8b"
+LARGEST_HEADER = 4 + 4 * 255
+LARGEST_RATIO = 1032  # deflate cannot do better; a header that promises more than that is damaged
+
+
+def load_idx(data: Buffer) -> ArrayRecord:
+    """Read an idx file: two zero bytes, a type code, the number of axes, their sizes and the elements, all big-endian.
+
+    Returns
+    -------
+    The array, little-endian as all records; of a plain file of bytes a view into ``data``.
+
+    Raises
+    ------
+    FormatError
+        If it is not an idx file, or not as long as its header says.
+    """
+    source = _Unpacked(data) if bytes(memoryview(data).cast("B")[:2]) == GZIP_MAGIC else _Plain(data)
+    reader = Reader(source.head)
+    zeros, code, ndim = bytes(reader.take(2, "the magic number")), *reader.take(2, "the type")
+    if zeros != b"\0\0" or code not in ELEMENT_TYPES:
+        raise reader.error("not an idx file", f"it starts with {bytes(reader.view[:4])!r}", offset=0)
+    dtype = ELEMENT_TYPES[code]
+    sizes = reader.take(4 * ndim, "the shape")
+    shape = tuple(int.from_bytes(sizes[start : start + 4], "big") for start in range(0, 4 * ndim, 4))
+    fault = checked_shape(shape, ITEM_SIZES[dtype])
+    if fault:
+        raise reader.error(f"a shape with {fault}", shape, offset=4)
+    elements = source.elements(reader.offset, math.prod(shape) * ITEM_SIZES[dtype])
+    return ArrayRecord(dtype, shape, _little_endian(elements, ITEM_SIZES[dtype]))
+
+
+class _Plain:
+    """The bytes of a file as it is."""
+
+    def __init__(self, data: Buffer) -> None:
+        self.head = memoryview(data).cast("B").toreadonly()
+
+    def elements(self, start: int, size: int) -> Buffer:
+        if len(self.head) != start + size:
+            raise _wrong_size(f"{len(self.head) - start}", size, start)
+        return self.head[start:]
+
+
+class _Unpacked:
+    """The bytes of a compressed file, no more of them unpacked than its header asks for."""
+
+    def __init__(self, data: Buffer) -> None:
+        self.packed = data
+        self.head = self.unpack(LARGEST_HEADER)
+
+    def elements(self, start: int, size: int) -> Buffer:
+        if size > LARGEST_RATIO * memoryview(self.packed).nbytes:
+            raise _wrong_size("fewer", size, start)
+        unpacked = memoryview(self.unpack(start + size + 1))
+        if len(unpacked) != start + size:
+            raise _wrong_size("fewer" if len(unpacked) < start + size else "more", size, start)
+        return unpacked[start:]
+
+    def unpack(self, limit: int) -> bytes:
+        try:
+            return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(self.packed, limit)
+        except zlib.error as error:
+            raise FormatError("the gzip data is damaged", str(error), offset=0) from None
+
+
+def _wrong_size(found: str, expected: int, start: int) -> FormatError:
+    return FormatError(f"the header promises {expected} bytes of elements", f"{found} bytes", "the file is damaged", offset=start)
+
+
+def _little_endian(elements: Buffer, itemsize: int) -> Buffer:
+    if itemsize == 1:
+        return elements
+    swapped = array(SWAP_FORMATS[itemsize])
+    swapped.frombytes(elements)
+    if sys.byteorder == "little":
+        swapped.byteswap()
+    return memoryview(swapped).cast("B")

@@ -1,0 +1,120 @@
+"""NumPy's arrays, scalars and element types as its pickles describe them, to records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from ..errors import FormatError
+from .pickle_machine import Name
+from .records import ITEM_SIZES, ArrayRecord, DTypeRecord, checked_shape
+
+__all__ = ["NUMPY_BUILDERS", "Parts", "element_type", "encoded_latin"]
+
+CODES = {
+    "b1": "bool",
+    "u1": "uint8",
+    "i1": "int8",
+    "u2": "uint16",
+    "i2": "int16",
+    "f2": "float16",
+    "u4": "uint32",
+    "i4": "int32",
+    "f4": "float32",
+    "u8": "uint64",
+    "i8": "int64",
+    "f8": "float64",
+}
+MEMORY_FORMATS: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+class Parts(NamedTuple):
+    """What a pickle says of one call: its arguments, and the state, items and pairs (flat) that its result was then given."""
+
+    args: tuple[object, ...]
+    state: object
+    items: list[object]
+    pairs: list[object]
+
+
+def element_type(target: Name) -> str | None:
+    """Return the element type that a scalar class such as ``numpy.float32`` stands for, None if it is no such class."""
+    if target == ("ml_dtypes", "bfloat16"):
+        return "bfloat16"
+    name = "bool" if target.name == "bool_" else target.name
+    return name if target.module == "numpy" and name in ITEM_SIZES and name != "bfloat16" else None
+
+
+def encoded_latin(text: str) -> bytes:
+    """Return bytes that a pickle of Python 2, or of protocol 2 and before, holds as text."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError as error:
+        raise FormatError("pickle: bytes that are written as text hold more than bytes", str(error)) from None
+
+
+def _dtype(parts: Parts) -> DTypeRecord:
+    match parts.args, parts.state:
+        case (DTypeRecord() as record, *_), _:
+            return record
+        case (str(code), *_), (_, "<" | "|" | "=", *_) if code in CODES:
+            return DTypeRecord(CODES[code])
+        case (str(code), *_), None if code in CODES and code[1] == "1":
+            return DTypeRecord(CODES[code])
+    raise FormatError("pickle: an element type that records do not have", str((parts.args[:1], parts.state))[:80], f"little-endian {CODES}")
+
+
+def _array(parts: Parts) -> ArrayRecord:
+    match parts.args, parts.state:
+        case (Name("numpy", "ndarray"), *_), (int(), tuple(shape), DTypeRecord(name), int(is_fortran), bytes() | str() as data):
+            return _array_of(name, shape, data, "F" if is_fortran else "C")
+    raise FormatError("pickle: a NumPy array of a kind that records do not have", todo="save it as numbers, of NumPy's own array class")
+
+
+def _scalar(parts: Parts) -> ArrayRecord:
+    match parts.args:
+        case (DTypeRecord(name), bytes() | str() as data):
+            return _array_of(name, (), data, "C")
+    raise FormatError("pickle: a NumPy scalar without its bytes", f"{len(parts.args)} arguments")
+
+
+def _from_buffer(parts: Parts) -> ArrayRecord:
+    match parts.args:
+        case (bytes(data), DTypeRecord(name), tuple(shape), "C" | "F" as order):
+            return _array_of(name, shape, data, str(order))
+    raise FormatError("pickle: a NumPy array without its bytes", f"{len(parts.args)} arguments")
+
+
+def _array_of(dtype: str, shape: tuple[object, ...], data: bytes | str, order: str) -> ArrayRecord:
+    sizes = [size for size in shape if type(size) is int]
+    if len(sizes) != len(shape) or checked_shape(tuple(sizes), ITEM_SIZES[dtype]):
+        raise FormatError("pickle: a NumPy array's shape is not a shape", str(shape)[:80])
+    stored = encoded_latin(data) if isinstance(data, str) else data
+    record = ArrayRecord(dtype, tuple(sizes), stored)
+    if order == "C" or len(sizes) < 2 or not stored:
+        return record
+    return ArrayRecord(dtype, tuple(sizes), _row_major(memoryview(stored).cast(MEMORY_FORMATS[ITEM_SIZES[dtype]]), sizes))
+
+
+def _row_major(elements: memoryview, shape: Sequence[int]) -> bytearray:
+    """Return the bytes, last axis fastest, of elements that stand with the first axis fastest."""
+    rows = shape[:-1]
+    strides = [math.prod(shape[:axis]) for axis in range(len(shape))]
+    ordered = bytearray(elements.nbytes)
+    stretch = shape[-1] * elements.itemsize
+    for target in range(math.prod(rows)):
+        start, position = 0, target
+        for axis in range(len(rows) - 1, -1, -1):
+            position, index = divmod(position, rows[axis])
+            start += index * strides[axis]
+        ordered[target * stretch : (target + 1) * stretch] = elements[start :: strides[-1]].tobytes()
+    return ordered
+
+
+NUMPY_BUILDERS: dict[Name, Callable[[Parts], object]] = {
+    Name("numpy", "dtype"): _dtype,
+    Name("numpy.core.multiarray", "_reconstruct"): _array,
+    Name("numpy.core.multiarray", "scalar"): _scalar,
+    Name("numpy.core.numeric", "_frombuffer"): _from_buffer,
+}

@@ -1,0 +1,264 @@
+"""Pickles of plain data, arrays and optimizers to records; MXNet's ``.states`` files are such. Nothing in them is run.
+
+What can come out: None, bools, numbers, strings, bytes, tuples, lists, dicts, sets, `ArrayRecord` for NDArrays and NumPy's arrays
+and scalars, `DTypeRecord` for NumPy's element types, `ObjectRecord` for instances of the classes that the caller allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
+
+from ..errors import FormatError
+from .params import SHAPELESS, load_array
+from .pickle_machine import NODE_COST, Bag, Budget, Call, Name, Pairs, run_pickle
+from .pickle_numpy import NUMPY_BUILDERS, Parts, element_type, encoded_latin
+from .records import ArrayRecord, Buffer, DTypeRecord, ObjectRecord
+
+__all__ = ["MXNET_CLASSES", "load_pickle", "load_states"]
+
+MXNET_CLASSES = ("mxnet.lr_scheduler.*", "mxnet.optimizer.*", "mxnet.optimizer.contrib.*", "mxnet.optimizer.optimizer.*")
+"""What optimizer states may hold instances of: optimizers and their schedules, as MXNet 0.9 to 1.9 name them."""
+
+MAX_DEPTH = 100
+MAX_VALUES = 1_000_000
+KEY_BITS = 64  # larger integers can be chosen to share one hash
+SCALARS = (bool, int, float, str, bytes, type(None))
+
+Builder = Callable[[Parts], object]
+
+
+def load_states(data: Buffer, *, classes: Collection[str] = MXNET_CLASSES) -> object:
+    """Read a file of optimizer states, as ``Updater.get_states`` and ``Trainer.save_states`` write them.
+
+    Returns
+    -------
+    A dict of index to state (an `ArrayRecord`, a tuple of them, None …), or the pair of that and the optimizer's `ObjectRecord`.
+
+    Raises
+    ------
+    FormatError
+        If it is anything else.
+    """
+    value = load_pickle(data, classes=classes)
+    match value:
+        case dict() | (dict(), ObjectRecord()):
+            return value
+    raise FormatError("optimizer states: neither a dict of states nor (states, optimizer)", type(value).__name__)
+
+
+def load_pickle(data: Buffer, *, classes: Collection[str] = ()) -> object:
+    """Read a pickle of plain data, of protocol 0 to 5.
+
+    Parameters
+    ----------
+    data
+        The pickle.
+    classes
+        The classes whose instances become `ObjectRecord` s: ``"module.Class"``, or ``"module.*"`` for all of a module's own.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged, names anything else, nests deeper than 100 levels, refers to itself, or would take more memory than about
+        three times the file and 14 MB.
+    """
+    budget = Budget(memoryview(data).nbytes)
+    allowed = _Allowed(classes)
+    value = _Resolver(allowed, budget).resolve(run_pickle(data, allowed, budget))
+    _refuse_names([value])
+    return value
+
+
+class _Allowed:
+    """The names that a pickle may name: those that have a builder, element types, and the caller's classes."""
+
+    def __init__(self, classes: Collection[str]) -> None:
+        self.classes = frozenset(classes)
+
+    def __contains__(self, target: object) -> bool:
+        return isinstance(target, Name) and (
+            _current(target) in _BUILDERS or target in _BARE or element_type(target) is not None or self.is_class(target)
+        )
+
+    def is_class(self, target: Name) -> bool:
+        """Whether instances of it are to become object records."""
+        return f"{target.module}.{target.name}" in self.classes or ("." not in target.name and f"{target.module}.*" in self.classes)
+
+
+class _Resolver:
+    """Turns the machine's tree into records, each of its nodes once."""
+
+    def __init__(self, allowed: _Allowed, budget: Budget) -> None:
+        self.allowed = allowed
+        self.budget = budget
+        self.done: dict[int, object] = {}
+        self.sizes: dict[int, tuple[int, int]] = {}  # levels below a node, values in it (each as often as it is referred to)
+        self.open: set[int] = set()
+
+    def resolve(self, node: object, depth: int = 0) -> object:
+        """Return the record of a node."""
+        if isinstance(node, SCALARS):
+            return node
+        if id(node) not in self.done:
+            if depth > MAX_DEPTH or id(node) in self.open:
+                raise FormatError("pickle: an object is nested too deeply or contains itself", f"depth {depth}", "no optimizer state is")
+            self.open.add(id(node))
+            children = _children(node)
+            values = [self.resolve(child, depth + 1) for child in children]
+            self.measure(node, children)
+            self.done[id(node)] = self.make(node, values)
+            self.open.remove(id(node))
+        return self.done[id(node)]
+
+    def measure(self, node: object, children: list[object]) -> None:
+        """Refuse what would take a reader that does not share what is shared too long, or too deep."""
+        sizes = [self.sizes.get(id(child), (0, 1)) for child in children]
+        levels = 1 + max((levels for levels, _ in sizes), default=0)
+        values = 1 + sum(values for _, values in sizes)
+        self.budget.spend(NODE_COST + 24 * len(children))
+        if levels > MAX_DEPTH or values > MAX_VALUES:
+            raise FormatError("pickle: its objects are nested too deeply", f"{levels} levels, {values} values", "no optimizer state is")
+        self.sizes[id(node)] = (levels, values)
+
+    def make(self, node: object, values: list[object]) -> object:
+        """Make the record of a node, given those of its children."""
+        match node:
+            case bytearray():
+                return bytes(node)
+            case Name():
+                name = element_type(node)
+                return node if name is None else DTypeRecord(name)
+            case Bag(kind=kind):
+                _refuse_names(values)
+                return kind(values if kind in (list, tuple) else map(_checked_key, values))
+            case Pairs():
+                return _dict_of(values)
+            case Call():
+                return self.make_call(node, values)
+        raise FormatError("pickle: a value of a kind that no record has", type(node).__name__)
+
+    def make_call(self, call: Call, values: list[object]) -> object:
+        """Make what a call of a named class or function gives."""
+        here = iter(values)
+        args = tuple(islice(here, len(call.args.items)))
+        items, pairs, state = list(islice(here, len(call.items or ()))), list(islice(here, len(call.pairs or ()))), next(here)
+        parts = Parts(args, state, items, pairs)
+        builder = _BUILDERS.get(_current(call.target))
+        if builder is not None:
+            return builder(parts)
+        if not self.allowed.is_class(call.target):
+            raise FormatError("pickle: it calls what it may only name", f"{call.target.module}.{call.target.name}")
+        return _object_of(call.target, parts)
+
+
+def _children(node: object) -> list[object]:
+    match node:
+        case Bag(items=items) | Pairs(items=items):
+            return items
+        case Call():
+            return [*node.args.items, *(node.items or ()), *(node.pairs or ()), node.state]
+    return []
+
+
+def _object_of(target: Name, parts: Parts) -> ObjectRecord:
+    _refuse_names([*parts.args, parts.state])
+    if parts.items or parts.pairs:
+        raise FormatError("pickle: an instance that is also a list or dict", f"{target.module}.{target.name}")
+    return ObjectRecord(target.module, target.name, parts.args, parts.state)
+
+
+def _refuse_names(values: list[object]) -> None:
+    for value in values:
+        if isinstance(value, Name):
+            raise FormatError("pickle: a class or function where a value belongs", f"{value.module}.{value.name}")
+
+
+def _checked_key(value: object) -> object:
+    """Return a value that may be a dict's key: one whose hash costs little and cannot be chosen to collide."""
+    parts = value if isinstance(value, tuple) else (value,)
+    if not all(isinstance(part, SCALARS) and not (isinstance(part, int) and part.bit_length() > KEY_BITS) for part in parts):
+        raise FormatError("pickle: a key that is no number, string or tuple of those", type(value).__name__)
+    return value
+
+
+def _dict_of(pairs: list[object]) -> dict[object, object]:
+    _refuse_names(pairs)
+    return {_checked_key(key): value for key, value in zip(pairs[::2], pairs[1::2], strict=True)}
+
+
+def _ndarray(parts: Parts) -> ArrayRecord:
+    """MXNet pickles an NDArray as the block that `nd.save` would write, under the attribute ``handle``."""
+    match parts.state:
+        case {"handle": bytes(block)}:
+            return load_array(block)
+        case {"handle": None}:
+            return SHAPELESS
+    raise FormatError("pickle: an NDArray without its bytes", type(parts.state).__name__)
+
+
+def _dict_like(parts: Parts) -> dict[object, object]:
+    initial = [value for pair in _sequence(parts.args[-1:]) for value in _sequence([pair])]  # Python 2 gives OrderedDict its pairs
+    return _dict_of([*initial, *parts.pairs])
+
+
+def _sequence(values: Sequence[object]) -> list[object]:
+    """Flatten lists and tuples by one level; anything else, such as defaultdict's factory, counts for nothing."""
+    return [item for value in values if isinstance(value, list | tuple) for item in value]
+
+
+def _set_like(kind: type) -> Builder:
+    return lambda parts: kind(map(_checked_key, _sequence(parts.args)))
+
+
+def _bytes_of(parts: Parts) -> bytes:
+    match parts.args:
+        case ():
+            return b""
+        case (bytes(data),):
+            return data
+        case (str(text), "latin-1" | "latin1"):
+            return encoded_latin(text)
+    raise FormatError("pickle: bytes that are given by neither bytes nor Latin-1 text", f"{len(parts.args)} arguments")
+
+
+def _reconstructed(parts: Parts) -> object:
+    """Protocols 0 and 1 make instances by ``copyreg._reconstructor(cls, object, None)``."""
+    match parts.args:
+        case (Name() as target, Name("builtins" | "__builtin__", "object"), None):
+            rest = Parts((), parts.state, parts.items, parts.pairs)
+            builder = _BUILDERS.get(_current(target))
+            return _object_of(target, rest) if builder is None else builder(rest)
+    raise FormatError("pickle: an instance of a class that extends a built-in one", f"{len(parts.args)} arguments")
+
+
+def _current(target: Name) -> Name:
+    return Name(_RENAMED.get(target.module, target.module), target.name)
+
+
+_RENAMED = {
+    "__builtin__": "builtins",
+    "copy_reg": "copyreg",
+    "numpy._core.multiarray": "numpy.core.multiarray",
+    "numpy._core.numeric": "numpy.core.numeric",
+}
+_BARE = frozenset(  # named by others' arguments, never called
+    Name(module, name) for module in ("builtins", "__builtin__") for name in ("dict", "float", "int", "list", "object")
+) | {Name("numpy", "ndarray")}
+_BUILDERS: dict[Name, Builder] = {
+    **NUMPY_BUILDERS,
+    Name("builtins", "bytearray"): _bytes_of,
+    Name("builtins", "bytes"): _bytes_of,
+    Name("_codecs", "encode"): _bytes_of,
+    Name("builtins", "set"): _set_like(set),
+    Name("builtins", "frozenset"): _set_like(frozenset),
+    Name("collections", "OrderedDict"): _dict_like,
+    Name("collections", "defaultdict"): _dict_like,
+    Name("copyreg", "_reconstructor"): _reconstructed,
+    Name("mxnet.ndarray", "NDArray"): _ndarray,
+    Name("mxnet.ndarray.ndarray", "NDArray"): _ndarray,
+    Name("mxnet.ndarray.sparse", "CSRNDArray"): _ndarray,
+    Name("mxnet.ndarray.sparse", "RowSparseNDArray"): _ndarray,
+    Name("mxnet.numpy", "ndarray"): _ndarray,
+    Name("mxnet.numpy.multiarray", "ndarray"): _ndarray,
+}

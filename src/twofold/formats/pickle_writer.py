@@ -1,0 +1,159 @@
+"""Writes optimizer states as the pickle that MXNet's ``Updater.set_states`` and ``Trainer.load_states`` read."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from ..errors import FormatError
+from .params import dump_array
+from .records import ArrayRecord, Buffer, DTypeRecord, ObjectRecord
+
+__all__ = ["dump_states"]
+
+MAX_DEPTH = 100
+ARRAY_CLASSES = {
+    "default": ("mxnet.ndarray.ndarray", "NDArray"),
+    "csr": ("mxnet.ndarray.sparse", "CSRNDArray"),
+    "row_sparse": ("mxnet.ndarray.sparse", "RowSparseNDArray"),
+}
+NUMPY_ARRAY_CLASS = ("mxnet.numpy", "ndarray")
+
+# Opcodes of protocol 4: `python -m pickletools` explains them.
+PROTO_4, STOP, MARK = b"\x80\x04", b".", b"("
+NONE, TRUE, FALSE, BININT, LONG1, BINFLOAT = b"N", b"\x88", b"\x89", b"J", b"\x8a", b"G"
+BINUNICODE, BINUNICODE8, BINBYTES, BINBYTES8 = b"X", b"\x8d", b"B", b"\x8e"
+EMPTY_LIST, APPENDS, EMPTY_TUPLE, TUPLE1, TUPLE, EMPTY_DICT, SETITEMS = b"]", b"e", b")", b"\x85", b"t", b"}", b"u"
+STACK_GLOBAL, REDUCE, NEWOBJ, BUILD, MEMOIZE, LONG_BINGET = b"\x93", b"R", b"\x81", b"b", b"\x94", b"j"
+
+
+def dump_states(states: object, *, numpy_arrays: bool = False) -> bytes:
+    """Return the pickle of optimizer states.
+
+    Parameters
+    ----------
+    states
+        A dict of index to state, or the pair of that and the optimizer's `ObjectRecord`: made of dicts, lists, tuples, None, bools,
+        numbers, strings, bytes, `ArrayRecord`, `DTypeRecord` and `ObjectRecord`. What is one object here is one after reading.
+    numpy_arrays
+        Write arrays as ``mx.np.ndarray`` of NumPy's shapes instead of ``mx.nd.NDArray``.
+
+    Raises
+    ------
+    FormatError
+        If there is anything else in it, or it is nested deeper than 100 levels.
+    """
+    writer = _Writer(numpy_arrays)
+    writer.write(states, 0)
+    return b"".join([PROTO_4, *writer.chunks, STOP])
+
+
+class _Writer:
+    def __init__(self, numpy_arrays: bool) -> None:
+        self.numpy_arrays = numpy_arrays
+        self.chunks: list[Buffer] = []
+        self.memo: dict[object, int] = {}  # number of what was written: by identity, classes by name
+
+    def write(self, value: object, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise FormatError("optimizer states: nested too deeply, or an object contains itself", f"more than {MAX_DEPTH} levels")
+        match value:
+            case None:
+                self.chunks.append(NONE)
+            case bool():
+                self.chunks.append(TRUE if value else FALSE)
+            case int():
+                self.chunks.append(_integer(value))
+            case float():
+                self.chunks.append(BINFLOAT + struct.pack(">d", value))
+            case str():
+                self.write_sized(BINUNICODE, BINUNICODE8, value.encode("utf-8", "surrogatepass"))
+            case bytes():
+                self.write_sized(BINBYTES, BINBYTES8, value)
+            case _:
+                self.write_shared(value, depth)
+
+    def write_shared(self, value: object, depth: int) -> None:
+        """Write what may be referred to twice: once, then by number."""
+        if not self.write_reference(id(value)):
+            self.write_compound(value, depth)
+            self.remember(id(value))
+
+    def write_compound(self, value: object, depth: int) -> None:
+        match value:
+            case list():
+                self.chunks.append(EMPTY_LIST)
+                self.write_marked(value, depth, APPENDS)
+            case tuple():
+                self.write_tuple(value, depth)
+            case dict():
+                self.chunks.append(EMPTY_DICT)
+                self.write_marked([part for pair in value.items() for part in pair], depth, SETITEMS)
+            case ArrayRecord():
+                self.write_array(value)
+            case DTypeRecord(name="bfloat16"):
+                self.write_name("ml_dtypes", "bfloat16")
+            case DTypeRecord(name=name):
+                self.write_name("numpy", "bool_" if name == "bool" else name)
+            case ObjectRecord():
+                self.write_object(value, depth)
+            case _:
+                raise FormatError("optimizer states: a value that cannot be written", type(value).__name__, "store plain values and arrays")
+
+    def write_marked(self, values: Iterable[object], depth: int, closing: bytes) -> None:
+        self.chunks.append(MARK)
+        for value in values:
+            self.write(value, depth + 1)
+        self.chunks.append(closing)
+
+    def write_tuple(self, values: tuple[object, ...], depth: int) -> None:
+        if values:
+            self.write_marked(values, depth, TUPLE)
+        else:
+            self.chunks.append(EMPTY_TUPLE)
+
+    def write_array(self, record: ArrayRecord) -> None:
+        self.write_name(*(NUMPY_ARRAY_CLASS if self.numpy_arrays else ARRAY_CLASSES[record.stype]))
+        self.chunks += [NONE, TUPLE1, REDUCE, EMPTY_DICT, MARK]
+        self.write("handle", 0)
+        self.write_name("builtins", "bytearray")
+        self.write_sized(BINBYTES, BINBYTES8, dump_array(record, numpy_shape=self.numpy_arrays))
+        self.chunks += [TUPLE1, REDUCE, SETITEMS, BUILD]
+
+    def write_object(self, record: ObjectRecord, depth: int) -> None:
+        self.write_name(record.module, record.name)
+        self.write_tuple(record.args, depth)
+        self.chunks.append(NEWOBJ)
+        if record.state is not None:
+            self.write(record.state, depth + 1)
+            self.chunks.append(BUILD)
+
+    def write_name(self, module: str, name: str) -> None:
+        if not self.write_reference((module, name)):
+            self.write(module, 0)
+            self.write(name, 0)
+            self.chunks.append(STACK_GLOBAL)
+            self.remember((module, name))
+
+    def write_sized(self, opcode: bytes, opcode8: bytes, data: bytes) -> None:
+        size = len(data)
+        self.chunks += [opcode + struct.pack("<I", size) if size < 2**32 else opcode8 + struct.pack("<Q", size), data]
+
+    def write_reference(self, key: object) -> bool:
+        """Refer to what was written before under a key; whether there was any."""
+        if key in self.memo:
+            self.chunks.append(LONG_BINGET + struct.pack("<I", self.memo[key]))
+        return key in self.memo
+
+    def remember(self, key: object) -> None:
+        self.memo[key] = len(self.memo)
+        self.chunks.append(MEMOIZE)
+
+
+def _integer(value: int) -> bytes:
+    if -(2**31) <= value < 2**31:
+        return BININT + struct.pack("<i", value)
+    data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    if len(data) > 255:
+        raise FormatError("optimizer states: an integer is too large", f"{value.bit_length()} bits")
+    return LONG1 + bytes([len(data)]) + data

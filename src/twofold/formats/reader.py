@@ -1,0 +1,103 @@
+"""A bounds-checked little-endian cursor over bytes: where binary formats find out that a file is damaged."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from ..errors import FormatError
+
+if TYPE_CHECKING:
+    from .records import Buffer
+
+__all__ = ["Reader"]
+
+_U32 = struct.Struct("<I")
+_I32 = struct.Struct("<i")
+_U64 = struct.Struct("<Q")
+
+
+class Reader:
+    """Reads numbers and stretches of bytes one after another; what is beyond the end raises `FormatError`.
+
+    Parameters
+    ----------
+    data
+        The bytes; kept, not copied.
+    offset
+        Where to start.
+
+    Attributes
+    ----------
+    offset
+        The next byte to be read, from the start of the data.
+    """
+
+    __slots__ = ("offset", "view")
+
+    def __init__(self, data: Buffer, offset: int = 0) -> None:
+        self.view = memoryview(data).cast("B").toreadonly()
+        self.offset = offset
+
+    @property
+    def remaining(self) -> int:
+        """Number of bytes left."""
+        return len(self.view) - self.offset
+
+    def error(self, reason: str, given: object = None, todo: str | None = None, *, offset: int | None = None) -> FormatError:
+        """Return the error for something wrong here, or at another offset."""
+        return FormatError(reason, given, todo, offset=self.offset if offset is None else offset)
+
+    def take(self, size: int, what: str) -> memoryview:
+        """Return a view of the next ``size`` bytes, named ``what`` in errors, and go past them."""
+        if not 0 <= size <= self.remaining:
+            raise self.error(f"the file ends inside {what}", f"{self.remaining} of {size} bytes", "the file is damaged or cut off")
+        start = self.offset
+        self.offset = start + size
+        return self.view[start : self.offset]
+
+    def peek_u32(self, what: str) -> int:
+        """Return the next unsigned 32-bit number without going past it."""
+        value = self.u32(what)
+        self.offset -= 4
+        return value
+
+    def u32(self, what: str) -> int:
+        """Read an unsigned 32-bit number."""
+        return self._number(_U32, what)
+
+    def i32(self, what: str) -> int:
+        """Read a signed 32-bit number."""
+        return self._number(_I32, what)
+
+    def u64(self, what: str) -> int:
+        """Read an unsigned 64-bit number."""
+        return self._number(_U64, what)
+
+    def i64s(self, count: int, what: str) -> tuple[int, ...]:
+        """Read ``count`` signed 64-bit numbers."""
+        return struct.unpack(f"<{count}q", self.take(8 * count, what))
+
+    def u32s(self, count: int, what: str) -> tuple[int, ...]:
+        """Read ``count`` unsigned 32-bit numbers."""
+        return struct.unpack(f"<{count}I", self.take(4 * count, what))
+
+    def text(self, size: int, what: str) -> str:
+        """Read ``size`` bytes of UTF-8."""
+        start = self.offset
+        data = self.take(size, what)
+        try:
+            return str(data, "utf-8")
+        except UnicodeDecodeError as error:
+            raise self.error(f"{what} is not UTF-8", bytes(data[:40]), offset=start) from error
+
+    def count(self, smallest: int, what: str) -> int:
+        """Read an unsigned 64-bit number of things, each of at least ``smallest`` bytes, and check that they can be there."""
+        start = self.offset
+        number = self.u64(what)
+        if number * smallest > self.remaining:
+            raise self.error(f"{what} is beyond the end of the file", f"{number} with {self.remaining} bytes left", offset=start)
+        return number
+
+    def _number(self, layout: struct.Struct, what: str) -> int:
+        return layout.unpack(self.take(layout.size, what))[0]

@@ -1,0 +1,115 @@
+"""safetensors files (https://github.com/huggingface/safetensors) to records and back.
+
+A file is u64 size of the header, the header (JSON: name -> dtype, shape, data_offsets; ``__metadata__`` of strings), and the
+elements without gaps. Read and written here, because the package ``safetensors`` copies what it reads, drops the metadata, and
+writes only from memory addresses; what it writes and this writes are the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from ..errors import FormatError
+from .json_text import parse_json
+from .reader import Reader
+from .records import ITEM_SIZES, ArrayRecord, Buffer, checked_shape
+
+__all__ = ["dump_safetensors", "load_safetensors", "safetensors_chunks"]
+
+# In the order in which the package writes arrays: larger elements first; among those of one type, by name.
+CODES = {
+    "uint64": "U64",
+    "int64": "I64",
+    "float64": "F64",
+    "float32": "F32",
+    "uint32": "U32",
+    "int32": "I32",
+    "bfloat16": "BF16",
+    "float16": "F16",
+    "uint16": "U16",
+    "int16": "I16",
+    "int8": "I8",
+    "uint8": "U8",
+    "bool": "BOOL",
+}
+ORDER = {name: position for position, name in enumerate(CODES)}
+DTYPES = {code: name for name, code in CODES.items()}
+METADATA = "__metadata__"
+LARGEST_HEADER = 100_000_000  # bytes; the limit of the format
+
+
+def load_safetensors(data: Buffer) -> tuple[dict[str, ArrayRecord], dict[str, str]]:
+    """Read a safetensors file.
+
+    Returns
+    -------
+    The arrays by name, in the header's order, views into ``data``; and the metadata.
+
+    Raises
+    ------
+    FormatError
+        If it is not a safetensors file, or holds an element type that there is no record of.
+    """
+    reader = Reader(data)
+    size = reader.u64("the header's size")
+    if size > LARGEST_HEADER:
+        raise reader.error("not a safetensors file: its header would be too large", f"{size} bytes", offset=0)
+    header = parse_json(reader.take(size, "the header"), "safetensors header")
+    if not isinstance(header, dict):
+        raise reader.error("the header is not a table of arrays", type(header).__name__, offset=8)
+    metadata = header.pop(METADATA, {})
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise reader.error("the metadata is not a table of strings", type(metadata).__name__, offset=8)
+    arrays = {name: _array_of(name, entry, reader) for name, entry in header.items()}
+    _check_gaps(header, reader)
+    return arrays, metadata
+
+
+def _array_of(name: str, entry: object, reader: Reader) -> ArrayRecord:
+    match entry:
+        case {"dtype": str(code), "shape": [*shape], "data_offsets": [int(start), int(stop)]} if (
+            code in DTYPES and all(type(size) is int for size in shape) and 0 <= start <= stop <= reader.remaining
+        ):
+            dtype, sizes = DTYPES[code], tuple(shape)
+            fault = checked_shape(sizes, ITEM_SIZES[dtype])
+            if fault is None and math.prod(sizes) * ITEM_SIZES[dtype] == stop - start:
+                return ArrayRecord(dtype, sizes, reader.view[reader.offset + start : reader.offset + stop])
+    raise reader.error(f"array {name!r}: its type, shape and place do not fit", str(entry)[:120], offset=8)
+
+
+def _check_gaps(header: Mapping[str, dict[str, list[int]]], reader: Reader) -> None:
+    ranges = sorted(tuple(entry["data_offsets"]) for entry in header.values())
+    stops = [0, *(stop for _, stop in ranges)]
+    if [start for start, _ in ranges] != stops[:-1] or stops[-1] != reader.remaining:
+        raise reader.error("the arrays leave gaps, overlap, or do not fill the file", f"{reader.remaining} bytes of elements")
+
+
+def dump_safetensors(arrays: Mapping[str, ArrayRecord], metadata: Mapping[str, str] | None = None) -> bytes:
+    """Return the bytes of a safetensors file."""
+    return b"".join(safetensors_chunks(arrays, metadata))
+
+
+def safetensors_chunks(arrays: Mapping[str, ArrayRecord], metadata: Mapping[str, str] | None = None) -> Iterator[Buffer]:
+    """Yield the bytes of a safetensors file piece by piece, the arrays' own not copied.
+
+    Raises
+    ------
+    FormatError
+        If an array is sparse, has no shape, or has the name that is the metadata's.
+    """
+    header: dict[str, object] = {METADATA: dict(sorted(metadata.items()))} if metadata else {}
+    names = sorted(arrays, key=lambda name: (ORDER[arrays[name].dtype], name))
+    stop = 0
+    for name in names:
+        record = arrays[name]
+        if record.stype != "default" or record.shape is None or name == METADATA:
+            raise FormatError(f"safetensors: {name!r} cannot be written", f"{record.stype} {record.shape}", "convert it to a dense array")
+        start, stop = stop, stop + memoryview(record.data).nbytes
+        header[name] = {"dtype": CODES[record.dtype], "shape": list(record.shape), "data_offsets": [start, stop]}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    text += b" " * (-len(text) % 8)
+    return chain([struct.pack("<Q", len(text)), text], (arrays[name].data for name in names))

@@ -1,0 +1,82 @@
+"""Prints graph records as the JSON that MXNet 1.9.1 writes: its key order, line breaks, blanks and few escapes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .symbol_records import GraphRecord, NodeRecord
+
+__all__ = ["print_graph"]
+
+LONGEST_LINE = 10  # a longer list is written with one entry per line, a longer map than 1 likewise
+# MXNet's reader knows no other escape; all else stands for itself, control characters too.
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+def print_graph(graph: GraphRecord, indent: str = "") -> str:
+    """Return the graph's text; its first line is not indented, the rest by ``indent`` more."""
+    inner = f"{indent}  "
+    fields = {
+        "nodes": _lines("[]", [_print_node(node, f"{inner}  ") for node in graph.nodes], inner),
+        "arg_nodes": _print_list(map(str, graph.arg_nodes), inner),
+    }
+    if graph.node_row_ptr is not None:
+        fields["node_row_ptr"] = _print_list(map(str, graph.node_row_ptr), inner)
+    fields["heads"] = _print_list(map(_print_numbers, graph.heads), inner)
+    if graph.attrs:
+        fields["attrs"] = _print_map({key: _print_value(list(pair)) for key, pair in graph.attrs.items()}, inner)
+    return _print_fields(fields, graph.extra, indent)
+
+
+def _print_node(node: NodeRecord, indent: str) -> str:
+    inner = f"{indent}  "
+    fields = {"op": _quoted(node.op), "name": _quoted(node.name)}
+    if node.attrs:
+        fields["attrs"] = _print_map({key: _quoted(value) for key, value in node.attrs.items()}, inner)
+    fields["inputs"] = _print_list(map(_print_numbers, node.inputs), inner)
+    if node.control_deps:
+        fields["control_deps"] = _print_list(map(str, node.control_deps), inner)
+    if node.subgraphs:
+        fields["subgraphs"] = _lines("[]", [print_graph(graph, f"{inner}  ") for graph in node.subgraphs], inner)
+    return _print_fields(fields, node.extra, indent)
+
+
+def _print_fields(fields: dict[str, str], extra: Mapping[str, object], indent: str) -> str:
+    fields |= {key: json.dumps(value, ensure_ascii=False) for key, value in extra.items()}
+    return _lines("{}", [f"{_quoted(key)}: {value}" for key, value in fields.items()], indent)
+
+
+def _print_map(fields: dict[str, str], indent: str) -> str:
+    pairs = [f"{_quoted(key)}: {fields[key]}" for key in sorted(fields, key=str.encode)]
+    return _lines("{}", pairs, indent) if len(pairs) > 1 else f"{{{''.join(pairs)}}}"
+
+
+def _print_list(items: Iterable[str], indent: str) -> str:
+    items = list(items)
+    return _lines("[]", items, indent) if len(items) > LONGEST_LINE else f"[{', '.join(items)}]"
+
+
+def _lines(brackets: str, items: list[str], indent: str) -> str:
+    if not items:
+        return brackets
+    separator = f", \n{indent}  "
+    return f"{brackets[0]}\n{indent}  {separator.join(items)}\n{indent}{brackets[1]}"
+
+
+def _print_numbers(entry: Iterable[int]) -> str:
+    return f"[{', '.join(map(str, entry))}]"
+
+
+def _print_value(value: object) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_print_value, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text.translate(ESCAPES)}"'

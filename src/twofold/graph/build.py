@@ -1,0 +1,179 @@
+"""``G``, the namespace that builds nodes (what rules see when a graph is made), and the typed application of operators."""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dtype import float_of, is_float, promote, ufunc_result
+from ..errors import MXNetError, ShapeError
+from ..op.conventions import check_legacy, finish_legacy
+from ..op.declare import primitive
+from ..op.registry import OPS
+from ..op.shapes import broadcast_shapes
+from ..op.spec import Op, Sig
+from ..op.vocabulary import Derived
+from .ir import Node, const, intern
+
+
+@primitive()
+def item(xp, results, *, place: int):
+    """One result of an application that has several."""
+    return results[place]
+
+
+def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
+    """The typed application of an operator to nodes: a look-up, or (once per structure) inference.
+
+    Raises
+    ------
+    MXNetError
+        A `ShapeError` or `DTypeError` that names the operator, if the inputs do not fit.
+    """
+    node = sig.typed.get(inputs)
+    return node if node is not None else intern(sig, inputs, _new(sig, inputs))
+
+
+def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
+    op = sig.op
+    if op is item:
+        return inputs[0].parts[sig.params["place"]]  # type: ignore[union-attr]
+    if op.primitive and not sig.legacy:
+        types = _primitive_types(sig, inputs)
+        return _node(sig, inputs, types, ())
+    try:
+        body = run_rule(G, sig, inputs)
+    except (ValueError, IndexError, TypeError) as error:
+        if isinstance(error, MXNetError):
+            raise
+        shapes = ", ".join("None" if i is None else str(i.shape) for i in inputs)
+        raise ShapeError(f"{op.title}: the inputs do not fit ({error})", f"shapes {shapes}, {sig}", "see the operator's documentation") from error
+    if len(body) == 1 and body[0].sig is not None and body[0].sig.op is op and body[0].inputs == inputs:
+        return body[0]  # a primitive whose legacy form changes nothing
+    return _node(sig, inputs, [(b.shape, b.dtype) for b in body], body)
+
+
+def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple[int, ...], str]], body: tuple[Node, ...]) -> Node:
+    below = any(i is not None and i.tracked for i in inputs)
+    if len(types) == 1:
+        node = Node(sig, inputs, *types[0], below and is_float(types[0][1]))
+    else:
+        node = Node(sig, inputs, (), "several", below)
+        parts = []
+        for k, (shape, dtype) in enumerate(types):
+            part_sig = OPS["item"].sig(place=k)
+            part = Node(part_sig, (node,), shape, dtype, below and is_float(dtype))
+            parts.append(intern(part_sig, (node,), part))
+        node.parts = tuple(parts)
+    node.body = body
+    return node
+
+
+def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """An operator's results for inputs (arrays or nodes), mutated inputs' new values last, under the sig's convention."""
+    op = sig.op
+    count = len(inputs) - len(op.scalars)
+    arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))
+    if sig.legacy:
+        check_legacy(op, [xp.dtype_of(a) for a in arrays if a is not None])
+    if op.primitive:
+        out = getattr(xp, op.name)(*arrays, **sig.params)
+    else:
+        out = op.rule(xp, *arrays, **sig.params, **scalars)
+    if op.mutates:
+        out, new = out
+        out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in op.mutates])
+    if sig.legacy:
+        out = finish_legacy(xp, op, out, inputs)
+    return tuple(out) if isinstance(out, (tuple, list)) else (out,)
+
+
+def _primitive_types(sig: Sig, inputs: tuple[Node | None, ...]) -> list[tuple[tuple[int, ...], str]]:
+    op = sig.op
+    have = [i for i in inputs if i is not None]
+    if op.elementwise:
+        return [(broadcast_shapes(op.name, [i.shape for i in have]), _elementwise_dtype(sig, [i.dtype for i in have]))]
+    if op.type_rule is None:
+        raise TypeError(f"primitive {op.name} has no typed inference")
+    got = op.type_rule(*have, **sig.params)
+    return got if isinstance(got, list) else [got]
+
+
+def _elementwise_dtype(sig: Sig, dtypes: list[str]) -> str:
+    op = sig.op
+    if op.result == "bool":
+        return "bool"
+    if op.result == "dtype":
+        return sig.params["dtype"]
+    if op.result == "ufunc" and op.ufunc is not None:
+        return ufunc_result(op.ufunc, *dtypes)
+    if op.result == "first":
+        return promote(dtypes[0])
+    common = promote(*(dtypes[1:] if op.result == "tail" else dtypes))
+    return float_of(common) if op.result == "float" else common
+
+
+_FOLD: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+}
+
+
+def _builder(op: Op) -> Callable[..., Any]:
+    names = [i.name for i in op.inputs]
+
+    def build(*inputs: Any, **params: Any) -> Any:
+        given = [i if i is None or isinstance(i, Node) else const(i) for i in inputs]
+        if not op.variadic and len(given) < len(names):
+            given += [None] * (len(names) - len(given))
+        if op.name in _FOLD and all(i.value is not None and i.value[0] == "const" for i in given):
+            a, b = [i.value[1] for i in given]
+            if op.name != "divide" or b != 0:
+                return const(_FOLD[op.name](a, b))
+        if op.name == "negative" and given[0].value is not None and given[0].value[0] == "const":
+            return const(-given[0].value[1])
+        node = apply(op.sig(**params), tuple(given))
+        return node if len(node.parts) == 1 else node.parts
+
+    build.__name__ = op.name
+    return build
+
+
+class GraphNamespace(Derived):
+    """``xp`` over nodes: every primitive makes a typed node."""
+
+    def __getattr__(self, name: str) -> Any:
+        op = OPS.get(name)
+        if op is None or not op.primitive:
+            return super().__getattr__(name)
+        build = _builder(op)
+        setattr(self, name, build)
+        return build
+
+
+G = GraphNamespace()
+
+
+def _install_operators() -> None:
+    table = dict(
+        add="add",
+        sub="subtract",
+        mul="multiply",
+        truediv="divide",
+        floordiv="floor_divide",
+        mod="remainder",
+        pow="power",
+        gt="greater",
+        ge="greater_equal",
+        lt="less",
+        le="less_equal",
+    )
+    for dunder, name in table.items():
+        setattr(Node, f"__{dunder}__", lambda a, b, _n=name: getattr(G, _n)(a, b))
+        if dunder not in ("gt", "ge", "lt", "le"):
+            setattr(Node, f"__r{dunder}__", lambda a, b, _n=name: getattr(G, _n)(b, a))
+    Node.__neg__ = lambda a: G.negative(a)  # type: ignore[attr-defined]
+
+
+_install_operators()

@@ -1,0 +1,130 @@
+"""The gradient of a graph is a graph: rules applied in reverse; contributions are un-broadcast, cast and added here, once.
+
+Reverse accumulation as in Griewank & Walther, "Evaluating Derivatives", SIAM 2008, chapter 3.
+"""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from .build import G, item
+from .ir import Node, const, leaf, topological
+
+Gradients = dict[Node, Node]
+
+
+def sum_to(grad: Node, shape: tuple[int, ...]) -> Node:
+    """Undo broadcasting: ``grad`` summed to the operand's shape (or, if smaller, broadcast to it)."""
+    if grad.shape == shape:
+        return grad
+    lead = len(grad.shape) - len(shape)
+    if lead < 0:
+        return G.broadcast_to(grad, shape=shape)
+    axes = (*range(lead), *(k + lead for k, n in enumerate(shape) if n == 1 and grad.shape[k + lead] != 1))
+    return G.broadcast_to(G.reshape(G.sum(grad, axis=axes), shape=shape) if axes else grad, shape=shape)
+
+
+def _fit(grad: Any, operand: Node) -> Node:
+    """A contribution in the operand's shape and dtype."""
+    grad = grad if isinstance(grad, Node) else const(grad)
+    return G.cast_like(sum_to(grad, operand.shape), operand)
+
+
+def input_gradients(node: Node, douts: Sequence[Node | None]) -> list[Node | None]:
+    """One gradient per input of an application, in the input's shape and dtype; None where there is none."""
+    op = node.sig.op  # type: ignore[union-attr]
+    if op.grad_rule is None:
+        return _through_body(node, douts)
+    got = _call_rule(node, douts)
+    out: list[Node | None] = []
+    for operand, grad in zip(node.inputs, [*got, *[None] * len(node.inputs)], strict=False):
+        wanted = operand is not None and grad is not None and operand.tracked
+        out.append(_fit(grad, operand) if wanted else None)  # type: ignore[arg-type]
+    return out
+
+
+def _call_rule(node: Node, douts: Sequence[Node | None]) -> list[Any]:
+    sig = node.sig
+    op, count = sig.op, len(sig.op.inputs)  # type: ignore[union-attr]
+    single = len(node.parts) == 1
+    arrays = node.inputs[: len(node.inputs) - len(op.scalars)]
+    have: dict[str, Any] = {"dout": _like(douts[0], node) if single else _visible(douts, node), "out": node if single else node.parts}
+    if op.variadic:
+        have |= dict(zip((i.name for i in op.inputs[:-1]), arrays[: count - 1], strict=True)) | {op.inputs[-1].name: arrays[count - 1 :]}
+    else:
+        have |= dict(zip((i.name for i in op.inputs), arrays, strict=True))
+    have |= dict(zip(op.scalars, node.inputs[len(arrays) :], strict=True))
+    have |= sig.params  # type: ignore[union-attr]
+    wanted = inspect.signature(op.grad_rule).parameters.values()  # type: ignore[arg-type]
+    positional = [have[p.name] for p in list(wanted)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
+    everything = any(p.kind is p.VAR_KEYWORD for p in wanted)
+    keywords = {p.name: have[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY}
+    if everything:
+        named = {p.name for p in wanted}
+        keywords |= {k: v for k, v in sig.params.items() if k not in named}  # type: ignore[union-attr]
+    got = op.grad_rule(G, *positional, **keywords)  # type: ignore[misc]
+    return list(got) if isinstance(got, (tuple, list)) else [got]
+
+
+def _like(dout: Node | None, node: Node) -> Node:
+    return G.full(shape=node.shape, value=0, dtype=node.dtype) if dout is None else dout
+
+
+def _visible(douts: Sequence[Node | None], node: Node) -> tuple[Node | None, ...]:
+    return tuple(douts) if douts else (None,) * len(node.parts)
+
+
+def _through_body(node: Node, douts: Sequence[Node | None]) -> list[Node | None]:
+    """An operator without a rule: nothing for a primitive, else the gradient of its definition."""
+    if not node.body or not node.sig.op.differentiable:  # type: ignore[union-attr]
+        return [None] * len(node.inputs)
+    pairs = [(b, d) for b, d in zip(node.body, douts, strict=True) if d is not None and b.tracked]
+    ends = [i for i in dict.fromkeys(node.inputs) if i is not None]
+    found = accumulate([b for b, _ in pairs], [d for _, d in pairs], stop=ends)
+    return [None if i is None or not i.tracked else found.get(i) for i in node.inputs]
+
+
+def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[Node] = ()) -> Gradients:
+    """Gradients of the nodes below outputs, given those of the outputs; nodes in ``stop`` are not entered."""
+    grads: dict[Node, Node] = {}
+    several: dict[Node, list[Node | None]] = {}
+
+    def add(node: Node, grad: Node) -> None:
+        if node.sig is not None and node.sig.op is item and node not in ends:
+            owner = node.inputs[0]
+            parts = several.setdefault(owner, [None] * len(owner.parts))  # type: ignore[arg-type,union-attr]
+            at = node.sig.params["place"]
+            parts[at] = grad if parts[at] is None else parts[at] + grad  # type: ignore[operator]
+        else:
+            grads[node] = grads[node] + grad if node in grads else grad  # type: ignore[operator]
+
+    ends = set(stop)
+    order = topological(outputs, until=ends)
+    for output, head in zip(outputs, heads, strict=True):
+        add(output, _fit(head, output))
+    for node in reversed(order):
+        if node.sig is None or not node.tracked or node.sig.op is item:
+            continue
+        douts = several.get(node) if len(node.parts) > 1 else [grads[node]] if node in grads else None
+        if douts is None:
+            continue
+        for operand, grad in zip(node.inputs, input_gradients(node, douts), strict=False):
+            if operand is not None and grad is not None:
+                add(operand, grad)
+    return grads
+
+
+def gradient(outputs: Sequence[Node], heads: Sequence[Node], wrt: Sequence[Node]) -> list[Node]:
+    """Gradient of sum(outputs · heads) with respect to nodes; zeros where nothing depends on them."""
+    found = accumulate(outputs, heads)
+    return [found[w] if w in found else G.full(shape=w.shape, value=0, dtype=w.dtype) for w in wrt]
+
+
+def ones_head(node: Node) -> Node:
+    """The head gradient of ones."""
+    return G.full(shape=node.shape, value=1, dtype=node.dtype)
+
+
+def stand_in(name: Any, node: Node) -> Node:
+    """A leaf of a node's type, to build a gradient graph apart from where the node comes from."""
+    return leaf(name, node.shape, node.dtype, node.tracked)

@@ -1,0 +1,180 @@
+"""Memory plan: in which bytes each value of a program lives. Liveness, in-place results, shared buffers, donated inputs."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .fuse import Step
+from .ir import Node, is_const
+
+
+class Place(NamedTuple):
+    """Where a value lives: ``leaf`` (an input's memory), ``buffer`` k, ``output`` k, ``kernel`` (never leaves one),
+    ``constant``, ``fresh`` (allocated by the backend, freed after its last use)."""
+
+    kind: str
+    index: int = 0
+
+
+@dataclass
+class MemoryPlan:
+    """The plan of one program; sizes in bytes.
+
+    Attributes
+    ----------
+    place
+        Where each node's result lives; views have the place of what they look into.
+    buffers
+        (bytes, dtype) of each scratch buffer.
+    outputs
+        Bytes of each fresh result.
+    donated
+        Leaf to the result written over it.
+    """
+
+    place: dict[Node, Place] = field(default_factory=dict)
+    buffers: list[tuple[int, str]] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    donated: dict[Node, Node] = field(default_factory=dict)
+    leaves: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of inputs, scratch and results together: the peak of a run."""
+        return self.leaves + sum(n for n, _ in self.buffers) + sum(self.outputs)
+
+    def __str__(self) -> str:
+        rows = [f"inputs  {self.leaves} bytes, {len(self.donated)} of them overwritten"]
+        rows += [f"buffer {k}  {n} bytes" for k, (n, _) in enumerate(self.buffers)]
+        rows += [f"result {k}  {n} bytes" for k, n in enumerate(self.outputs)]
+        return "\n".join([*rows, f"total   {self.nbytes} bytes"])
+
+
+class _Planner:
+    def __init__(
+        self, steps: Sequence[Step], outputs: Sequence[Node], donated: Collection[Node], fixed: Callable[[Node], bool], in_place: bool, share: bool
+    ) -> None:
+        self.fixed = fixed
+        self.steps, self.outputs, self.in_place, self.share = steps, set(outputs), in_place, share
+        self.given = set(donated)
+        self.plan = MemoryPlan()
+        self.root: dict[Node, Node] = {}
+        self.last: dict[Node, int] = {}
+        self.tenants: dict[Place, list[Node]] = {}
+        self.free: list[int] = []
+        self.writable: set[int] = set()
+
+    def owner(self, node: Node) -> Node:
+        return self.root.get(node, node)
+
+    def run(self, leaves: Sequence[Node]) -> MemoryPlan:
+        for k, leaf in enumerate(leaves):
+            self.plan.place[leaf] = Place("leaf", k)
+            self.tenants[Place("leaf", k)] = [leaf]
+            if leaf in self.given:
+                self.writable.add(k)
+            self.plan.leaves += leaf.nbytes if leaf.dtype not in ("weakf", "weaki") else 0
+        self._liveness()
+        for t, step in enumerate(self.steps):
+            self._place_step(t, step)
+        return self.plan
+
+    def _liveness(self) -> None:
+        for t, step in enumerate(self.steps):
+            for n in step.nodes:
+                if _is_view(n):
+                    self.root[n] = self.owner(n.inputs[0])  # type: ignore[arg-type]
+                for i in n.inputs:
+                    if i is not None:
+                        self.last[self.owner(i)] = t
+        for o in self.outputs:
+            self.last[self.owner(o)] = len(self.steps)
+
+    def _place_step(self, t: int, step: Step) -> None:
+        inside = set(step.nodes)
+        read = {self.owner(i): k for k, n in enumerate(step.nodes) for i in n.inputs if i is not None}
+        dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
+        for k, n in enumerate(step.nodes):
+            if _is_view(n):
+                self.plan.place[n] = self.plan.place.get(self.root[n], Place("constant"))
+            elif self.fixed(n):
+                self.plan.place[n] = Place("fresh")
+            elif step.is_kernel and self.last.get(n, -1) <= t:
+                self.plan.place[n] = Place("kernel")
+            else:
+                self._place(n, k, dying, read)
+        self.free += [self.plan.place[d].index for d in dying if self.plan.place[d].kind == "buffer"]
+
+    def _reusable(self, node: Node) -> bool:
+        place = self.plan.place.get(node)
+        return place is not None and (place.kind == "buffer" or place.kind == "leaf" and place.index in self.writable)
+
+    def _place(self, n: Node, k: int, dying: list[Node], read: dict[Node, int]) -> None:
+        """An element-wise result may take a dying operand's memory only if no later node of the kernel reads the operand."""
+        fit = None
+        if self.in_place and n.sig is not None and n.sig.op.elementwise and n.sig.op.name != "where":
+            fit = next((d for d in dying if d.shape == n.shape and d.dtype == n.dtype and read[d] <= k and _direct(n, d)), None)
+        if fit is not None and self.plan.place[fit].kind == "leaf":
+            dying.remove(fit)
+            place = self.plan.place[fit]
+            self.plan.donated[self.tenants[place][0]] = n
+            self._settle(n, place)
+        elif n in self.outputs:
+            self._place_output(n, fit, dying)
+        elif fit is not None:
+            dying.remove(fit)
+            self._settle(n, self.plan.place[fit])
+        else:
+            self._settle(n, Place("buffer", self._buffer(n)))
+
+    def _place_output(self, n: Node, fit: Node | None, dying: list[Node]) -> None:
+        """A result over its dying operand: the operand is then itself made in the result's memory."""
+        place = Place("output", len(self.plan.outputs))
+        self.plan.outputs.append(n.nbytes)
+        if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:
+            dying.remove(fit)
+            self.plan.buffers[self.plan.place[fit].index] = (0, fit.dtype)
+            self.plan.place[fit] = place
+        self._settle(n, place)
+
+    def _settle(self, n: Node, place: Place) -> None:
+        self.plan.place[n] = place
+        self.tenants.setdefault(place, []).append(n)
+
+    def _buffer(self, n: Node) -> int:
+        wanted = n.nbytes, n.dtype
+        k = next((k for k in self.free if self.share and self.plan.buffers[k] == wanted), None)
+        if k is None:
+            self.plan.buffers.append(wanted)
+            return len(self.plan.buffers) - 1
+        self.free.remove(k)
+        return k
+
+
+def _is_view(n: Node) -> bool:
+    return n.sig is not None and n.sig.op.view and not is_const(n.inputs[0])
+
+
+def _direct(n: Node, operand: Node) -> bool:
+    """Whether the operand itself, not a view of it, is read (a view may be permuted)."""
+    return operand in n.inputs
+
+
+def plan_memory(
+    steps: Sequence[Step], leaves: Sequence[Node], outputs: Sequence[Node], *,
+    donated: Collection[Node] = (), fixed: Callable[[Node], bool] = lambda node: False, in_place: bool = True, share: bool = True
+) -> MemoryPlan:
+    """Plan a program's memory.
+
+    Parameters
+    ----------
+    steps, leaves, outputs
+        The program.
+    donated
+        Leaves whose memory may be overwritten.
+    fixed
+        Nodes whose results the backend allocates itself.
+    in_place, share
+        Switch the two optimisations off, to measure them.
+    """
+    return _Planner(steps, outputs, donated, fixed, in_place, share).run(leaves)

@@ -1,0 +1,37 @@
+"""The graph's invariants as a table that runs: every program is checked when the setting ``verify`` is on (it is in tests)."""
+
+from collections.abc import Callable, Sequence
+
+from ..config import SETTINGS
+from ..errors import InternalError
+from .build import apply
+from .ir import Node, is_leaf, topological
+
+Invariant = Callable[[Node], bool]
+
+#: What must hold of every node of a lowered graph.
+INVARIANTS: dict[str, Invariant] = {
+    "is a leaf, a constant or a primitive": lambda n: n.sig is None or n.is_primitive,
+    "has a shape of known sizes": lambda n: all(isinstance(s, int) and s >= 0 for s in n.shape),
+    "is the interned application of its inputs": lambda n: n.sig is None or apply(n.sig, n.inputs) is n or apply(n.sig, n.inputs).shape == n.shape,
+    "names each part": lambda n: len(n.parts) == 1 or all(p.inputs == (n,) for p in n.parts),
+}
+
+
+def verify(outputs: Sequence[Node], leaves: Sequence[Node]) -> None:
+    """Check a lowered graph.
+
+    Raises
+    ------
+    InternalError
+        Naming the invariant and the node.
+    """
+    if not SETTINGS.verify:
+        return
+    known = set(leaves)
+    for node in topological(outputs):
+        if is_leaf(node) and node not in known:
+            raise InternalError("graph: a leaf is not among the program's inputs", repr(node), "report this")
+        for text, holds in INVARIANTS.items():
+            if not holds(node):
+                raise InternalError(f"graph: not every node {text}", repr(node), "report this")

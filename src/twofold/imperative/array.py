@@ -1,0 +1,273 @@
+"""What every array class has, whatever its calling convention: shape, device, conversion, waiting, gradients, pickling."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..backend.loader import backend_for
+from ..device import CPU, Device
+from ..dtype import NUMPY, dtype_name
+from ..errors import AutogradError, MXNetError, ParameterError
+from ..op.registry import OPS
+from .backward import assign, run_backward
+from .cell import PINNED, Cell, Value, alias, wrap
+from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
+from .record import Rec, Variable
+from .window import force
+from .write import Chain, mark, read, write
+
+
+class Array(Cell):
+    """The abstract base of `NDArray` and ``np.ndarray``."""
+
+    __slots__ = ()
+    #: Whether operators follow MXNet's ``nd`` convention.
+    _legacy: ClassVar[bool]
+    _root: ClassVar[Any] = None
+
+    def _rebind(self, v: Any) -> None:
+        """Bind the result of a write; a variable stays a variable."""
+        grad = getattr(self, "_g", None)
+        self._v = v
+        if grad is None:
+            return
+        if v.__class__ is Value and v.rec is not None:
+            v.rec.grad = grad  # on this tape an operation's result, on the next the variable again
+        else:
+            mark(self, grad)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        v = self._v
+        return type_of(v)[0] if v.__class__ is Value else v.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for k in self.shape:
+            n *= k
+        return n
+
+    @property
+    def _dtype(self) -> str:
+        """Name of the dtype."""
+        return type_of(self._v)[1]
+
+    @property
+    def context(self) -> Device:
+        """Where the array lives."""
+        return device_of(self._v)
+
+    ctx = device = context
+
+    def asnumpy(self) -> np.ndarray:
+        """A NumPy copy of the array, once it is computed."""
+        return np.array(host_of(self))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """NumPy's conversion protocol."""
+        host = host_of(self)
+        return np.array(host, dtype=dtype) if copy or copy is None else np.asarray(host, dtype=dtype)
+
+    def asscalar(self) -> Any:
+        """The element of an array of size 1, as a NumPy scalar.
+
+        Raises
+        ------
+        ValueError
+            If the size is not 1.
+        """
+        if self.size != 1:
+            raise ParameterError("The current array is not a scalar", f"shape {self.shape}", "index it first")
+        return host_of(self).reshape(-1)[0]
+
+    def item(self, *index: int) -> Any:
+        """An element as a Python number; without an index the array must have size 1."""
+        return host_of(self).item(*index)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return host_of(self).tolist()
+
+    def wait_to_read(self) -> None:
+        """Wait until the array is computed.
+
+        Raises
+        ------
+        MXNetError
+            What went wrong in computing it.
+        """
+        v = self._v
+        if v.__class__ is Value:
+            if v.data is None:
+                force(v)
+            backend_for(v.device).synchronize(v.device)
+
+    def wait_to_write(self) -> None:
+        """Wait until nothing reads the array any more."""
+        self.wait_to_read()
+
+    # gradients
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Want the gradient of this array, which `backward` puts into ``grad``.
+
+        Parameters
+        ----------
+        grad_req
+            ``"write"`` replaces what is in ``grad``, ``"add"`` adds to it, ``"null"`` leaves it.
+        stype
+            Storage of the gradient: ``"default"`` only.
+
+        Raises
+        ------
+        ParameterError
+            For another ``grad_req``.
+        """
+        if grad_req not in ("write", "add", "null"):
+            raise ParameterError("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
+        if stype not in (None, "default"):
+            raise ParameterError("attach_grad: gradients of this storage are not made", repr(stype), "leave stype out")
+        check_float(self._v, "attach_grad")
+        backend = backend_for(self.context)
+        zeros = backend.copy(backend.constant(0, self.shape, self._dtype), self.context)
+        self._attach(wrap(type(self)._root or type(self), content(zeros, self.context)), grad_req)
+
+    def _attach(self, grad: Cell, grad_req: str) -> None:
+        self._g = Variable(grad, grad_req)
+        mark(self, self._g)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient's array: one fixed array that every backward rewrites; None if none is wanted."""
+        g = getattr(self, "_g", None)
+        return None if g is None else g.cell
+
+    @property
+    def _fresh_grad(self) -> bool:
+        """Whether the gradient was written since this was last set to False."""
+        return getattr(self._g, "fresh", False)
+
+    def detach(self) -> Any:
+        """The same memory as an array that is not part of the recorded graph."""
+        v = self._capture()
+        return wrap(type(self)._root or type(self), alias(data_of(v), v))
+
+    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Gradients of this array with respect to the marked arrays that it was computed from.
+
+        Parameters
+        ----------
+        out_grad
+            Head gradient of this array's shape; ones if None.
+        retain_graph
+            Keep the recorded graph for another backward.
+        train_mode
+            Whether operators' gradients are those of training (they are fixed when recorded).
+
+        Raises
+        ------
+        AutogradError
+            If the array was not recorded, or its graph was used and not retained.
+        """
+        backward([self], [out_grad], retain_graph)
+
+    # exchange
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A DLPack capsule; the memory is shared from now on."""
+        v = self._capture()
+        data = data_of(v)
+        v.borrow = PINNED
+        return backend_for(v.device).to_dlpack(data, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's code of the device."""
+        return (1, 0) if self.context.is_host else (2, self.context.device_id)
+
+    def __reduce__(self) -> Any:
+        return _restore, (type(self)._root or type(self), self.asnumpy(), self._dtype, self.context)
+
+
+def _restore(cls: type, array: np.ndarray, dtype: str, device: Device) -> Any:
+    return from_host(cls, np.asarray(array).view(NUMPY[dtype]) if array.dtype != NUMPY[dtype] else array, device)
+
+
+def from_host(cls: type, array: np.ndarray, device: Device = CPU) -> Any:
+    """A new array object with the content of a NumPy array."""
+    dtype_name(array.dtype)
+    return wrap(cls, content(backend_for(device).from_host(array, device), device))
+
+
+def record_of(array: Cell, what: str) -> Rec:
+    """The record of a recorded array.
+
+    Raises
+    ------
+    AutogradError
+        If it was not computed while recording from a marked array.
+    """
+    v = array._v
+    if v.__class__ is not Value or v.rec is None or not v.rec.node.tracked:
+        raise AutogradError(
+            f"{what}: this array is not part of a recorded graph",
+            "an array not computed from one with attach_grad() inside autograd.record()",
+            "call attach_grad() on the variables first and compute inside record()",
+        )
+    return v.rec
+
+
+def backward(heads: list[Any], head_grads: list[Any] | None, retain_graph: bool = False) -> None:
+    """Gradients of sum(heads · head_grads) into the marked arrays.
+
+    Raises
+    ------
+    AutogradError
+        See `Array.backward`.
+    ShapeError
+        If a head gradient's shape is not its head's.
+    """
+    grads = head_grads or [None] * len(heads)
+    recs = [record_of(h, "backward") for h in heads]
+    for h, g in zip(heads, grads, strict=True):
+        if g is not None and g.shape != h.shape:
+            raise MXNetError("backward: the head gradient's shape differs", f"{g.shape} for {h.shape}", "give one of the head's shape")
+    for variable, grad in run_backward(recs, grads, Cell, retain=retain_graph):
+        assign(variable, grad)
+
+
+class ViewMixin:
+    """A view: (root cell, chain of view operations). Reads and writes go through the root, so it is right under aliasing and recording."""
+
+    __slots__ = ()
+
+    _base: Cell
+    _chain: Chain
+
+    @property
+    def _v(self) -> Any:
+        return read(self._base, self._chain)
+
+    @_v.setter
+    def _v(self, new: Any) -> None:
+        write(self._base, self._chain, None, wrap(Cell, new))
+
+    def _promote(self, content: Any) -> Value:
+        """What the view shows as a Value that looks into the root's."""
+        owner = self._base._capture()
+        return alias(content if owner.data is None else read(self._base, self._chain).data, owner)
+
+    def _rebind(self, new: Any) -> None:
+        self._v = new
+
+
+def apply_op(name: str, *args: Any, cls: type, **params: Any) -> Any:
+    """A primitive applied to arrays, as an array of a class."""
+    return wrap(cls, invoke(OPS[name].sig(cls._legacy, **params), args)[0])  # type: ignore[attr-defined]

@@ -1,0 +1,286 @@
+"""Backward over records: the gradient graph of the heads' nodes, compiled once per structure, fed by generated access paths.
+
+Gradients of older tapes flow through bridge leaves: the newest tape runs first, one cached program each.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..backend.loader import backend_for
+from ..device import CPU, Device
+from ..errors import AutogradError
+from ..graph.gradient import accumulate, ones_head
+from ..graph.ir import TABLES, Node, leaf, topological
+from ..graph.rewrite import substitute
+from ..op.registry import OPS
+from ..program.compile import Program
+from .cell import Cell, Value, wrap
+from .invoke import content, data_of, device_of, invoke
+from .record import Rec, Variable, tls
+from .residuals import plan_of, stands_for
+
+_compiled: dict[Any, "Backward"] = {}
+TABLES.dependents.append(_compiled.clear)
+USED = "this graph was already used by backward()"
+
+
+class Backward:
+    """For one structure of heads: where saved values stand, and the program of the gradients.
+
+    Parameters
+    ----------
+    heads
+        Records of one instance of the structure.
+    given
+        For each head whether a head gradient is given (else ones).
+    device
+        Where it runs.
+    differentiable
+        Whether the gradients are to be differentiated in turn: then residuals are computed again from inputs, on the tape.
+    """
+
+    def __init__(self, heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> None:
+        self.device = device
+        names, order = self._paths(heads)
+        at, saved, owners = self._saved(order, names, residuals=not differentiable)
+        variables = {r.node: names[id(r)] for r in order if r.node.sig is None and r.node.tracked}
+        seeds = [leaf(("head", k), h.node.shape, h.node.dtype) for k, h in enumerate(heads)]
+        heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
+        found = accumulate([h.node for h in heads], heads_in)
+        self.wrt = [n for n in variables if n in found]
+        self.raw = [found[n] for n in self.wrt]
+        outputs = substitute(self.raw, at)
+        used = set(topological(outputs))
+        self.slots = [k for k, slot in enumerate(saved) if slot[0] in used]
+        self.inputs = [saved[k][0] for k in self.slots]
+        self.seeds = [s for s, g in zip(seeds, given, strict=True) if g]
+        self.outputs = outputs
+        self.program = None if differentiable else Program(outputs, [*self.inputs, *self.seeds], backend_for(device))
+        operations = [r for r in order if r.node.sig is not None]
+        self.hooked = [k for k, r in enumerate(operations) if r.node.sig.op.backward_rule is not None]  # type: ignore[union-attr]
+        lines = ["def fetch(heads):", *self._path_lines]
+        lines.append(
+            f" return [{', '.join(saved[k][1] for k in self.slots)}], [{', '.join(variables[n] for n in self.wrt)}], "
+            f"[{', '.join(owners[k] for k in self.slots)}], [{', '.join(names[id(r)] for r in operations)}]"
+        )
+        self.source = "\n".join(lines)
+        env: dict[str, Any] = {}
+        exec(self.source, env)
+        self.fetch: Callable[..., Any] = env["fetch"]
+
+    def _paths(self, heads: Sequence[Rec]) -> tuple[dict[int, str], list[Rec]]:
+        """Name every record by how it is reached from the heads; records keep the order in which they are found."""
+        names: dict[int, str] = {}
+        order: list[Rec] = []
+        self._path_lines: list[str] = []
+
+        def name(rec: Rec, path: str) -> None:
+            if id(rec) not in names:
+                names[id(rec)] = f"r{len(names)}"
+                self._path_lines.append(f" {names[id(rec)]} = {path}")
+                order.append(rec)
+
+        for k, head in enumerate(heads):
+            name(head, f"heads[{k}]")
+        for rec in order:
+            if rec.node.sig is None:
+                continue
+            for k, below in enumerate(rec.inputs):
+                if below is not None and below.node.tracked:
+                    name(below, f"{names[id(rec)]}.inputs[{k}]")
+        return names, order
+
+    @staticmethod
+    def _saved(order: Sequence[Rec], names: dict[int, str], residuals: bool) -> tuple[dict[Node, Node], list[tuple[Node, str]], list[str]]:
+        """Graph nodes whose value was saved → leaves for them; each leaf with the path to its value; the record that owns it."""
+        at: dict[Node, Node] = {}
+        saved: list[tuple[Node, str]] = []
+        owners: list[str] = []
+        for rec in order:
+            if rec.node.sig is None or rec.node.sig.op.name == "item":
+                continue
+            for j, what in enumerate(plan_of(rec.node).saves or ()):
+                if what[0] == "res" and not residuals and plan_of(rec.node).tracked[what[1]]:
+                    continue
+                nodes = stands_for(rec.node, what)
+                stand_in = at.get(nodes[0]) or leaf(("saved", len(saved)), nodes[0].shape, nodes[0].dtype)
+                if nodes[0] not in at:
+                    saved.append((stand_in, f"{names[id(rec)]}.saved[{j}]"))
+                    owners.append(names[id(rec)] if what[0] == "out" and len(rec.node.parts) == 1 else "None")
+                for node in nodes:
+                    at.setdefault(node, stand_in)
+        return at, saved, owners
+
+
+def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> Backward:
+    """The cached `Backward` of a structure."""
+    key = tuple([h.node for h in heads]), given, device.device_type, differentiable
+    found = _compiled.get(key)
+    if found is None:
+        if any(h.tape is None and h.node.sig is not None for h in heads):
+            raise AutogradError(USED, None, "pass retain_graph=True to the first call")
+        found = _compiled[key] = Backward(heads, given, device, differentiable)
+    return found
+
+
+class _Pass:
+    """One call of backward: heads still to do by tape, gradients found by variable."""
+
+    def __init__(self, cls: type, retain: bool, create_graph: bool) -> None:
+        self.cls, self.retain, self.create_graph = cls, retain or create_graph, create_graph
+        self.todo: dict[int, dict[Rec, list[Any]]] = {}
+        self.found: dict[int, tuple[Variable, Any]] = {}
+
+    def head(self, rec: Rec, grad: Any) -> None:
+        serial = rec.tape.serial if rec.tape is not None else 0
+        self.todo.setdefault(serial, {}).setdefault(rec, []).append(grad)
+
+    def add(self, a: Any, b: Any) -> Any:
+        return invoke(OPS["add"].sig(), (a, b))[0]
+
+    def summed(self, grads: list[Any]) -> Any:
+        """Head gradients of one record added up; None stands for ones."""
+        total = grads[0]
+        for g in grads[1:]:
+            total = wrap(self.cls, self.add(total, g))
+        return total
+
+    def run(self) -> None:
+        while self.todo:
+            here = self.todo.pop(max(self.todo))
+            heads = list(here)
+            grads = [self.summed(here[h]) for h in heads]
+            for rec, grad in self._gradients(heads, grads):
+                if rec.inputs:
+                    self.head(rec.inputs[0], grad)
+                if rec.grad is not None:
+                    before = self.found.get(id(rec.grad))
+                    self.found[id(rec.grad)] = rec.grad, grad if before is None else self.summed([before[1], grad])
+
+    def _gradients(self, heads: list[Rec], grads: list[Any]) -> list[tuple[Rec, Any]]:
+        leaves = [(h, g) for h, g in zip(heads, grads, strict=True) if h.node.sig is None]
+        inner = [(h, g) for h, g in zip(heads, grads, strict=True) if h.node.sig is not None]
+        out = [(h, _ones(self.cls, h) if g is None else g) for h, g in leaves]
+        if not inner:
+            return out
+        heads, grads = [h for h, _ in inner], [g for _, g in inner]
+        device = next((device_of(g._v) for g in grads if g is not None), None) or _device_of_records(heads)
+        b = compiled_for(heads, tuple([g is not None for g in grads]), device, self.create_graph)
+        try:
+            saved, variables, owners, recs = b.fetch(heads)
+        except (IndexError, AttributeError):
+            raise AutogradError(USED, None, "pass retain_graph=True to the first call") from None
+        given = [g for g in grads if g is not None]
+        for k in b.hooked:
+            run_hook(recs[k])
+        if self.create_graph:
+            results = replay(b, saved, owners, given, self.cls)
+        else:
+            arrays = b.program.run(  # type: ignore[union-attr]
+                [data_of(v) for v in saved] + [data_of(g._v) for g in given])
+            results = [wrap(self.cls, content(a, device)) for a in arrays]
+        for rec in [] if self.retain else recs:
+            rec.saved, rec.tape = (), None
+        return out + list(zip(variables, results, strict=True))
+
+
+def _ones(cls: type, rec: Rec) -> Any:
+    backend = backend_for(_device_of_records([rec]))
+    return wrap(cls, Value(backend.copy(backend.constant(1, rec.node.shape, rec.node.dtype), _device_of_records([rec]))))
+
+
+def _device_of_records(heads: Sequence[Rec]) -> Device:
+    """Where the values of a record live: that of the first saved or leaf value below it."""
+    seen, stack = set(), list(heads)
+    while stack:
+        rec = stack.pop()
+        if rec is None or id(rec) in seen:
+            continue
+        seen.add(id(rec))
+        for v in rec.saved:
+            if v.__class__ is Value:
+                return v.device
+        if rec.grad is not None:
+            return device_of(rec.grad.cell._v)
+        stack.extend(rec.inputs)
+    return CPU
+
+
+def run_backward(
+    heads: Sequence[Rec], grads: Sequence[Any], cls: type, *, retain: bool = False, create_graph: bool = False
+) -> list[tuple[Variable, Any]]:
+    """Gradients of the variables below records.
+
+    Parameters
+    ----------
+    heads, grads
+        Records and their head gradients (cells; None: ones).
+    cls
+        Array class of the results.
+    retain
+        Keep what the tape saved, for another backward.
+    create_graph
+        Record the computation of the gradients, so that they have gradients themselves.
+
+    Raises
+    ------
+    AutogradError
+        If the graph was already used and not retained.
+    """
+    work = _Pass(cls, retain, create_graph)
+    for head, grad in zip(heads, grads, strict=True):
+        work.head(head, grad)
+    was = tls.tape
+    if not create_graph:
+        tls.tape = None
+    try:
+        work.run()
+    finally:
+        tls.tape = was
+    return list(work.found.values())
+
+
+def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], given: Sequence[Any], cls: type) -> list[Any]:
+    """The same gradient graph, run on recording cells, so that it has gradients itself."""
+    cells: dict[Node, Any] = {}
+    for slot, v, owner in zip(b.inputs, saved, owners, strict=True):
+        if v.__class__ is not Value:
+            cells[slot] = v
+        elif v.rec is None and owner is not None:  # a twin: the same value with the record that made it
+            cells[slot] = wrap(cls, Value(data_of(v), owner, device=v.device))
+        else:
+            cells[slot] = wrap(cls, v)
+    cells |= dict(zip(b.seeds, given, strict=True))
+    outputs = b.outputs
+    for n in topological(outputs):
+        if n in cells:
+            continue
+        if n.value is not None:
+            cells[n] = n.value[1]
+        elif n.sig is not None and n.sig.op.name == "item":
+            cells[n] = cells[n.inputs[0]][n.sig.params["place"]]
+        elif n.sig is not None:
+            results = [wrap(cls, r) for r in invoke(n.sig, [None if i is None else cells[i] for i in n.inputs], b.device)]
+            cells[n] = results[0] if len(results) == 1 else results
+    return [cells[o] if isinstance(cells[o], Cell) else _filled(cls, cells[o], w, b.device) for o, w in zip(outputs, b.wrt, strict=True)]
+
+
+def _filled(cls: type, number: Any, like: Node, device: Device) -> Any:
+    backend = backend_for(device)
+    return wrap(cls, Value(backend.copy(backend.constant(number, like.shape, like.dtype), device), device=device))
+
+
+def run_hook(rec: Rec) -> None:
+    """Write what an operator's ``on_backward`` rule gives into its input cells."""
+    sig, arguments, targets = rec.hook
+    for cell, new in zip(targets, invoke(sig, arguments), strict=True):
+        cell._v = new
+
+
+def assign(variable: Variable, grad: Cell) -> None:
+    """Put a gradient where its variable wants it; the receiving cell stays the same object."""
+    cell = variable.cell
+    if variable.req == "add":
+        cell._v = invoke(OPS["add"].sig(), (cell, grad))[0]
+    elif variable.req != "null":
+        cell._v = grad._v

@@ -1,0 +1,112 @@
+"""Cells and their contents.
+
+A cell (an array object) holds either a *plain* backend array that it alone owns (small, ready, on cpu(0), unrecorded: its class
+answers every question of the fast path at once), or a `Value`: immutable, and held by cells, views, records and windows alike.
+Capturing a plain content (tape, window, alias, export) turns it into a Value.
+"""
+
+from typing import Any
+from weakref import ref
+
+from ..backend.loader import backend_for
+from ..device import CPU, Device
+from ..dtype import NAME_OF
+from .record import Rec, Tape
+
+ALWAYS = "shared for good"
+PINNED = "exported: written in place, never donated"
+HOST = backend_for(CPU)
+PLAIN: type = HOST.plain or type(None)
+new = object.__new__
+
+
+class Value:
+    """An immutable content.
+
+    Attributes
+    ----------
+    data
+        The backend array; None while its window has not run (or failed: then ``at`` says why).
+    rec
+        The record that made it, or its leaf record.
+    at
+        (window, node): made there, or last read there. One attribute, so that threads never see half of it.
+    borrow
+        Who else sees the buffer: None, a weak reference to the tape that saved it, `ALWAYS`, or the Value that it aliases.
+    device
+        Where the buffer is.
+    """
+
+    __slots__ = ("__weakref__", "at", "borrow", "data", "device", "rec")
+
+    def __init__(self, data: Any, rec: Rec | None = None, at: Any = None, device: Device = CPU) -> None:
+        self.data, self.rec, self.at, self.device = data, rec, at, device
+        self.borrow: Any = None
+
+    def lend(self, tape: Tape) -> None:
+        """Note that a tape saved this value: no write in place while the tape lives."""
+        b = self.borrow
+        if b is None or b is tape.ref:
+            self.borrow = tape.ref
+        elif b.__class__ is Value:  # keeps what it aliases alive, and so is never donated
+            pass
+        elif b.__class__ is not ref or b() is not None:
+            self.borrow = ALWAYS
+        else:
+            self.borrow = tape.ref
+
+    def share(self) -> None:
+        """Note that another Value or the outside sees the buffer for good."""
+        if self.borrow.__class__ is not Value:
+            self.borrow = ALWAYS
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether nobody but one cell sees the buffer, so that a write may happen in place."""
+        at = self.at
+        if self.data is None or at is not None and not at[0].is_done:
+            return False
+        b = self.borrow
+        return b is None or b.__class__ is ref and b() is None
+
+    @property
+    def type(self) -> tuple[tuple[int, ...], str]:
+        """Shape and dtype name, known before the value is computed."""
+        at, data = self.at, self.data  # in this order: a flush writes data before it clears at
+        if data is None:
+            return at[1].shape, at[1].dtype
+        return (data.shape, NAME_OF[data.dtype]) if data.__class__ is PLAIN else backend_for(self.device).type_of(data)
+
+
+def alias(data: Any, owner: Value) -> Value:
+    """A Value that looks into (or is) another one's buffer, and keeps that one alive."""
+    out = Value(data, device=owner.device)
+    out.borrow = owner
+    owner.share()
+    return out
+
+
+class Cell:
+    """The abstract base of array classes: a content, and the gradient it wants."""
+
+    __slots__ = ("__weakref__", "_g", "_v")
+
+    _v: Any
+    _g: Any
+
+    def _promote(self, content: Any) -> Value:
+        """Turn a plain content into a Value."""
+        self._v = v = Value(content)
+        return v
+
+    def _capture(self) -> Value:
+        """The content as a Value: from now on others may hold it."""
+        v = self._v
+        return v if v.__class__ is Value else self._promote(v)
+
+
+def wrap(cls: type, content: Any) -> Any:
+    """A new cell of a class around a content."""
+    cell = new(cls)
+    cell._v = content
+    return cell

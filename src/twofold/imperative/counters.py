@@ -1,0 +1,22 @@
+"""How often each way of running an operation was taken: what tests of several modes assert, and what the profiler reports."""
+
+
+class Counters:
+    """Counts since the last `reset`."""
+
+    __slots__ = ("bridged", "copied", "deferred", "donated", "fused", "in_place", "inline", "kernels", "recorded", "windows")
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Set all to 0."""
+        for name in self.__slots__:
+            setattr(self, name, 0)
+
+    def as_dict(self) -> dict[str, int]:
+        """All counts by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+COUNTERS = Counters()

@@ -1,0 +1,168 @@
+"""Generated callables of the commonest operators: the plain and the recorded-again cases in one frame, anything else to `invoke`.
+
+A text per arity, specialised by what it closes over (NumPy's function, the class, the sig): looked up once, no mode flag is
+read while contents are plain. ``quiet`` runs a function with floating-point warnings off; that context cannot be entered twice
+(by another thread, by a finalizer), and then, as for operands that do not broadcast, the general path takes over.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..config import SETTINGS
+from ..dtype import NAME_OF
+from ..graph.ir import TABLES, leaf
+from ..op.registry import OPS
+from .cell import HOST, PLAIN, Value, wrap
+from .invoke import invoke
+from .record import Rec, tls
+
+#: Leaves for Python floats by number, so that recording one is a list index.
+_float_leaves: list[Any] = []
+TABLES.dependents.append(_float_leaves.clear)
+
+_BINARY = """
+def {name}(self, other):
+    a = self._v
+    kind = other.__class__
+    if kind is cls or kind is view:
+        b = other._v
+        if a.__class__ is plain:
+            if b.__class__ is plain and {check}:
+                r = new(cls)
+                try:
+                    r._v = {both}
+                    return r
+                except recoverable:
+                    pass
+        elif a.__class__ is Value and b.__class__ is Value:
+            tape = tls.tape
+            if tape is not None:
+                ra = a.rec
+                rb = b.rec
+                if ra is not None and rb is not None and ra.tape is tape and rb.tape is tape:
+                    node = typed.get((ra.node, rb.node))
+                    if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements \\
+                            and a.data is not None and b.data is not None:
+                        rec = Rec(node, (ra, rb), (), tape)
+                        r = new(cls)
+                        r._v = v = Value(run(fn, a.data, b.data), rec)
+                        if node.cache.saves:
+                            keep(rec, node.cache.saves, v, a, b, tape)
+                        return r
+    elif kind is float:
+        if a.__class__ is plain and a.dtype.kind == "f":
+            r = new(cls)
+            try:
+                r._v = {scalar}
+                return r
+            except recoverable:
+                pass
+        elif a.__class__ is Value and a.data is not None:
+            tape = tls.tape
+            ra = a.rec
+            if tape is not None and ra is not None and ra.tape is tape:
+                n = tape.leaves
+                lb = float_leaf(n)
+                node = typed.get((ra.node, lb))
+                if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
+                    tape.leaves = n + 1
+                    rec = Rec(node, (ra, Rec(lb, (), (), tape)), (), tape)
+                    r = new(cls)
+                    r._v = v = Value(run(fn, a.data, to_scalar(other, ra.node.dtype)), rec)
+                    if node.cache.saves:
+                        keep(rec, node.cache.saves, v, a, other, tape)
+                    return r
+    elif not isinstance(other, operand):
+        return NotImplemented
+    return wrap(cls, invoke(sig, (self, other))[0])
+"""
+
+_UNARY = """
+def {name}(self):
+    a = self._v
+    if a.__class__ is plain and {check}:
+        r = new(cls)
+        try:
+            r._v = {one}
+            return r
+        except recoverable:
+            pass
+    elif a.__class__ is Value and a.data is not None:
+        tape = tls.tape
+        ra = a.rec
+        if tape is not None and ra is not None and ra.tape is tape:
+            node = typed.get((ra.node,))
+            if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
+                rec = Rec(node, (ra,), (), tape)
+                r = new(cls)
+                r._v = v = Value(run(fn, a.data), rec)
+                if node.cache.saves:
+                    keep(rec, node.cache.saves, v, a, None, tape)
+                return r
+    return wrap(cls, invoke(sig, (self,))[0])
+"""
+
+
+def float_leaf(number: int) -> Any:
+    """The leaf of that number for a Python float."""
+    while len(_float_leaves) <= number:
+        _float_leaves.append(leaf(len(_float_leaves), (), "weakf"))
+    return _float_leaves[number]
+
+
+def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
+    """Fill a record's saved values, for one result and at most two operands."""
+    saved = []
+    for kind, k in saves:
+        if kind == "out":  # without the record: no cycle
+            v: Any = Value(out.data)
+            v.borrow = out.borrow = tape.ref
+        else:
+            v = b if k else a
+            if v.__class__ is Value and v.borrow is not tape.ref:
+                v.lend(tape)
+        saved.append(v)
+    rec.saved = saved
+
+
+def specialise(name: str, cls: type, view: type, operand: tuple[type, ...], *, legacy: bool, arity: int, reverse: bool = False) -> Callable[..., Any]:
+    """The callable of a primitive for one array class.
+
+    Parameters
+    ----------
+    name
+        The primitive.
+    cls, view
+        The array class and the class of its views.
+    operand
+        What else the other operand may be; for anything else a binary callable returns NotImplemented.
+    legacy
+        The calling convention.
+    arity, reverse
+        1 or 2; with ``reverse`` the operands of a binary one are exchanged.
+    """
+    op = OPS[name]
+    sig = op.sig(legacy)
+    text = (_UNARY, _BINARY)[arity - 1]
+    check = _check(name, arity) if legacy else "True"
+    call = "run(fn, {})" if legacy else "as_array(fn({}))"
+    scalar = "to_scalar(other, name_of[a.dtype])"
+    parts = {"name": name, "check": check, "one": call.format("a")}
+    parts |= {"both": call.format("a, b"), "scalar": call.format(f"{scalar}, a" if reverse else f"a, {scalar}")}
+    env: dict[str, Any] = {
+        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "typed": sig.typed,
+        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "float_leaf": float_leaf, "to_scalar": HOST.scalar,
+        "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
+        "recoverable": (RuntimeError, ValueError, TypeError),
+    }  # fmt: skip
+    exec(text.format(**parts), env)
+    return env[name]
+
+
+def _check(name: str, arity: int) -> str:
+    """When NumPy's own result is the LEGACY one: equal dtypes, and floats where the result of integers would differ."""
+    floats = "a.dtype.kind == 'f'"
+    if arity == 1:
+        return floats
+    same = "a.dtype is b.dtype"
+    return same if name in ("add", "subtract", "multiply") else f"{same} and {floats}"

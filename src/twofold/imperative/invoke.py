@@ -1,0 +1,282 @@
+"""One call of an operator on cells: which way it runs (inline, recorded, deferred), and its results as contents of new cells."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..backend.loader import backend_for
+from ..config import SETTINGS
+from ..device import CPU, Device, current_device
+from ..dtype import is_float
+from ..errors import DeviceError, DTypeError
+from ..graph.build import apply
+from ..graph.ir import Node, const, leaf
+from ..op.conventions import legacy_scalar
+from ..op.spec import Input, Op, Sig
+from .cell import HOST, PLAIN, Cell, Value, alias, wrap
+from .counters import COUNTERS
+from .generator import GENERATOR
+from .record import Rec, Tape, tls
+from .residuals import NodePlan, plan_of, runner
+from .window import LITERALS, defer, force
+
+_literal_recs = {k: Rec(const(k), (), (), None) for k in LITERALS}
+
+
+def data_of(v: Any) -> Any:
+    """The array of a content (or a Python scalar as it is), computed if it is pending."""
+    if v.__class__ is not Value:
+        return v
+    return force(v) if v.data is None else v.data
+
+
+def host_of(cell: Cell) -> Any:
+    """A NumPy array with a cell's content; it may share memory."""
+    v = cell._v
+    return v if v.__class__ is PLAIN and HOST.plain is PLAIN else backend_for(device_of(v)).to_host(data_of(v))
+
+
+def device_of(v: Any) -> Device:
+    """Where a content lives."""
+    return v.device if v.__class__ is Value else CPU
+
+
+def type_of(v: Any) -> tuple[tuple[int, ...], str]:
+    """Shape and dtype name of a content."""
+    return v.type if v.__class__ is Value else HOST.type_of(v)
+
+
+def content(data: Any, device: Device) -> Any:
+    """A fresh array that nobody else holds, as the content of a cell: plain if it may be."""
+    if device is CPU and data.__class__ is PLAIN and data.size < SETTINGS.defer_elements:
+        return data
+    return Value(data, device=device)
+
+
+def enter(v: Value, tape: Tape) -> Rec:
+    """The record, on a tape, of a value that was not made on it: a fresh leaf, or a bridge to an older tape."""
+    rec = v.rec
+    if rec is not None and rec.node.value is not None and rec.node.value[1] == tape.leaves:  # the same leaf as in the last iteration
+        tape.leaves += 1
+        rec.tape = tape
+        return rec
+    tracked = rec is not None and rec.node.tracked
+    shape, dtype = v.type
+    node = leaf(tape.leaves, shape, dtype, tracked)
+    tape.leaves += 1
+    grad = rec.grad if rec is not None else None
+    bridge: tuple[Rec, ...] = ()
+    if rec is not None and tracked and grad is None:
+        bridge = (rec,) if rec.node.sig is not None else rec.inputs
+        COUNTERS.bridged += 1
+    v.rec = Rec(node, bridge, (), tape, grad)
+    return v.rec
+
+
+def scalar_rec(x: float | int | bool, tape: Tape) -> Rec:
+    """The record of a Python scalar: a literal, or a fresh leaf so that its value is not part of the structure."""
+    if x.__class__ is int and x in LITERALS:
+        return _literal_recs[x]
+    if x.__class__ is bool:
+        return Rec(const(x), (), (), None)
+    node = leaf(tape.leaves, (), "weakf" if x.__class__ is float else "weaki")
+    tape.leaves += 1
+    return Rec(node, (), (), tape)
+
+
+def rec_of(v: Any, tape: Tape) -> Rec | None:
+    """The record of an operand on a tape."""
+    if v is None:
+        return None
+    if v.__class__ is not Value:
+        return scalar_rec(v, tape)
+    return v.rec if v.rec is not None and v.rec.tape is tape else enter(v, tape)
+
+
+def arguments(sig: Sig, args: Sequence[Any], device: Device | None) -> tuple[list[Any], Device]:
+    """Contents of the operands (cells, Python scalars, None) under the sig's convention, and the device they share.
+
+    Raises
+    ------
+    DeviceError
+        If arrays live on devices with different memory.
+    """
+    contents = [a._v if isinstance(a, Cell) else a for a in args]
+    where: Device | None = None
+    for v in contents:
+        if v.__class__ is PLAIN or v.__class__ is Value:
+            d = device_of(v)
+            if where is None:
+                where = d
+            elif d is not where and not (d.is_host and where.is_host):
+                raise DeviceError(f"{sig.op.title}: operands are on different devices", f"{where} and {d}", "copy one with as_in_context")
+    if sig.op.inputs and sig.op.inputs[-1].injected and (len(contents) < len(sig.op.inputs) + len(sig.op.scalars)):
+        contents.insert(len(sig.op.inputs) - 1, GENERATOR.next_key())
+    if sig.legacy and sig.op.elementwise:
+        contents = _legacy_scalars(contents)
+    return contents, where or device or current_device()
+
+
+def _legacy_scalars(contents: list[Any]) -> list[Any]:
+    dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
+    if dtype is None:
+        return contents
+    return [legacy_scalar(v, dtype) if isinstance(v, (int, float)) else v for v in contents]
+
+
+def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[Any]:
+    """Apply an operator to cells, Python scalars and None (an optional input left out).
+
+    Parameters
+    ----------
+    sig
+        The operator with its parameters.
+    args
+        One per input, then one per scalar parameter.
+    device
+        Of the result where no operand says; the current one if None.
+
+    Returns
+    -------
+    list
+        The contents of the results, hidden ones included.
+    """
+    contents, device = arguments(sig, args, device)
+    tape = tls.tape
+    lazy = tracked = False
+    for v in contents:
+        if v.__class__ is Value:
+            if v.data is None or _is_big(v):
+                lazy = True
+            if tape is not None and v.rec is not None and v.rec.node.tracked:
+                tracked = True
+    lazy = not sig.op.dynamic_shape and SETTINGS.engine != "naive" and (lazy or not device.is_host)
+    if tape is None or not tracked:
+        if lazy:
+            values, _ = defer(sig, _captured(args, contents), device, *_nothing(sig.count))
+            return list(values)
+        return _inline(sig, contents, device)
+    return _recorded(sig, args, _captured(args, contents), device, tape, lazy)
+
+
+def _is_big(v: Value) -> bool:
+    return not v.device.is_host or v.data.size >= SETTINGS.defer_elements
+
+
+def _nothing(count: int) -> tuple[list[None], list[bool]]:
+    return [None] * count, [False] * count
+
+
+def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
+    """Contents as Values, which tapes and windows may hold; an injected key becomes a Value of its own."""
+    owners = iter(args)
+    out = []
+    for v in contents:
+        if v.__class__ is PLAIN:
+            owner = next((a for a in owners if isinstance(a, Cell) and a._v is v), None)
+            v = Value(v) if owner is None else owner._capture()
+            owners = iter(args)
+        out.append(v)
+    return out
+
+
+def _typed(sig: Sig, contents: Sequence[Any]) -> Node:
+    """The application to stand-in leaves of the operands' types; Python scalars are leaves too, but for the literals."""
+    nodes: list[Node | None] = []
+    for k, v in enumerate(contents):
+        if v is None:
+            nodes.append(None)
+        elif isinstance(v, (int, float)):
+            literal = v.__class__ is bool or v.__class__ is int and v in LITERALS
+            nodes.append(const(v) if literal else leaf(("in", k), (), "weakf" if isinstance(v, float) else "weaki"))
+        else:
+            nodes.append(leaf(("in", k), *type_of(v)))
+    return apply(sig, tuple(nodes))
+
+
+def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
+    COUNTERS.inline += 1
+    node = _typed(sig, contents)
+    results = runner(node, backend_for(device))(_inputs(node, contents))
+    return [content(r, device) for r in results[: len(node.parts)]]
+
+
+def _inputs(node: Node, contents: Sequence[Any]) -> list[Any]:
+    """The arrays of the inputs that are not constants of the node."""
+    return [data_of(v) for v, i in zip(contents, node.inputs, strict=True) if i is not None and not (i.value is not None and i.value[0] == "const")]
+
+
+def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, lazy: bool) -> list[Any]:
+    COUNTERS.recorded += 1
+    recs = [rec_of(v, tape) for v in values]
+    node = apply(sig, tuple([None if r is None else r.node for r in recs]))
+    plan = plan_of(node)
+    rec = Rec(node, tuple(recs), (), tape)  # type: ignore[arg-type]
+    parts = [rec] if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
+    if lazy and not plan.positions and sig.op.backward_rule is None:
+        keep = [("out", k) in plan.saves for k in range(len(parts))]  # type: ignore[operator]
+        outs, kept = defer(sig, values, device, parts, keep)
+        residual: list[Any] = []
+    else:
+        datas = runner(node, backend_for(device))(_inputs(node, values))
+        outs = [Value(d, r, device=device) for d, r in zip(datas, parts, strict=False)]
+        residual = [Value(d, device=device) for d in datas[len(parts) :]]
+        kept = _twins(outs, plan, tape)
+    _save(rec, plan, values, kept, residual, tape)
+    if sig.op.backward_rule is not None:
+        rec.hook = _hook(sig, args, outs)
+    return list(outs)
+
+
+_hook_sigs: dict[Sig, Sig] = {}
+
+
+def _hook(sig: Sig, args: Sequence[Any], outs: Sequence[Value]) -> tuple[Sig, list[Any], list[Cell]]:
+    """What `backward.run_hook` needs: the ``on_backward`` rule as an operator on results and inputs, and the cells it writes."""
+    op = sig.op
+    found = _hook_sigs.get(sig)
+    if found is None:
+        count = len(outs)
+
+        def rule(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+            names = [i.name for i in op.inputs]
+            new = op.backward_rule(xp, arrays[:count], *arrays[count:], **sig.params)  # type: ignore[misc]
+            return tuple(new[n] for n in names if n in op.auxiliary)
+
+        synthetic = Op(f"{op.name}_on_backward", rule, names=(), inputs=(Input("arrays"),), variadic=True, params={}, outputs=len(op.auxiliary))
+        found = _hook_sigs[sig] = synthetic.sig()
+    results = [wrap(Cell, alias(v.data, v)) for v in outs]  # without the record: no cycle
+    targets = [a for a, i in zip(args, op.inputs, strict=False) if i.auxiliary]
+    return found, [*results, *args[: len(op.inputs)]], targets
+
+
+def _twins(outs: Sequence[Value], plan: NodePlan, tape: Tape) -> list[Value | None]:
+    """Second Values, without the record (so without a cycle), of the outputs that backward reads; neither may be donated."""
+    twins: list[Value | None] = [None] * len(outs)
+    for kind, k in plan.saves or ():
+        if kind == "out":
+            twins[k] = twin = Value(outs[k].data, device=outs[k].device)
+            twin.borrow = outs[k].borrow = tape.ref
+    return twins
+
+
+def _save(rec: Rec, plan: NodePlan, values: Sequence[Any], kept: Sequence[Value | None], residual: Sequence[Value], tape: Tape) -> None:
+    saved: list[Any] = []
+    for kind, k in plan.saves or ():
+        v = kept[k] if kind == "out" else residual[k] if kind == "res" else values[k]
+        if kind == "in" and v.__class__ is Value:
+            v.lend(tape)
+        saved.append(v)
+    rec.saved = saved
+
+
+def check_float(v: Any, what: str) -> None:
+    """Raise unless a content may have a gradient.
+
+    Raises
+    ------
+    DTypeError
+        If it is not of a floating-point dtype.
+    """
+    dtype = type_of(v)[1]
+    if not is_float(dtype):
+        raise DTypeError(f"{what}: gradients need a floating-point array", dtype, "cast it with astype")

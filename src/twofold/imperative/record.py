@@ -1,0 +1,72 @@
+"""The tape: a graph of records. A `Rec` is one recorded operation, a `Tape` one outermost ``record()`` scope."""
+
+import threading
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from ..graph.ir import Node
+
+if TYPE_CHECKING:
+    from .window import Window
+
+
+class Rec:
+    """One recorded operation, or a leaf: its typed node (structure) and what only this run has.
+
+    Attributes
+    ----------
+    node
+        The typed application, or a leaf of the tape.
+    inputs
+        Records of the node's inputs. Of a bridge leaf: the record on the older tape that it continues.
+    saved
+        Values (or Python scalars) that backward reads, in the order of the node's plan; emptied when backward has used them.
+    tape
+        The tape; None after backward.
+    grad
+        The `Variable` whose gradient this is, or None.
+    hook
+        Of an operator with an ``on_backward`` rule only: (sig, operands, cells to write).
+    """
+
+    __slots__ = ("grad", "hook", "inputs", "node", "saved", "tape")
+
+    hook: Any
+
+    def __init__(self, node: Node, inputs: tuple["Rec", ...], saved: Any, tape: "Tape | None", grad: "Variable | None" = None) -> None:
+        self.node, self.inputs, self.saved, self.tape, self.grad = node, inputs, saved, tape, grad
+
+
+class Variable:
+    """That an array wants its gradient: the cell that receives it, and how (``"write"``, ``"add"``, ``"null"``)."""
+
+    __slots__ = ("cell", "req")
+
+    def __init__(self, cell: Any, req: str) -> None:
+        self.cell, self.req = cell, req
+
+
+class Tape:
+    """One outermost record scope: numbers the leaves. It lives as long as a record or an open scope holds it."""
+
+    __slots__ = ("__weakref__", "leaves", "ref", "serial")
+    _count = 0
+
+    def __init__(self) -> None:
+        Tape._count += 1
+        self.leaves, self.serial = 0, Tape._count
+        self.ref: ref[Tape] = ref(self)
+
+
+class Local(threading.local):
+    """What is current in a thread: the tape being recorded (None: not recording), training mode, the open windows by device."""
+
+    tape: Tape | None = None
+    training: bool = False
+    windows: "dict[Any, Window]"
+
+    def __init__(self) -> None:
+        self.windows = {}
+
+
+tls = Local()

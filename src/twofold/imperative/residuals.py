@@ -1,0 +1,136 @@
+"""What stays alive for backward is derived: a node's gradient is traced once per structure; what it reaches is saved.
+
+Uses of ``.shape`` and ``.dtype`` keep nothing. Sub-expressions that an operator's definition and its gradient have in common
+(the same interned nodes) become residuals: further results of the forward program.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..backend.protocol import Backend
+from ..graph.build import run_rule, G
+from ..graph.gradient import input_gradients
+from ..graph.ir import TABLES, Node, is_leaf, leaf, topological
+from ..graph.rewrite import substitute
+from ..program.compile import Program
+
+#: A saved thing: ("in", k), ("out", k) or ("res", k).
+Saved = tuple[str, int]
+
+
+class NodePlan:
+    """What the imperative layer knows of a typed node; it stands in the node's cache slot.
+
+    Attributes
+    ----------
+    saves
+        What backward reads; None until asked for.
+    positions
+        Positions, in the order of the body's nodes, of inner values that forward and gradient share.
+    tracked
+        For each of them whether it depends on a tracked input.
+    run
+        Computes all results and residuals from the inputs' arrays, once compiled; per backend.
+    fast
+        Whether the generated fast path may record this node: a one-result element-wise primitive with a known plan.
+    """
+
+    __slots__ = ("fast", "positions", "run", "saves", "tracked")
+
+    def __init__(self) -> None:
+        self.saves: tuple[Saved, ...] | None = None
+        self.positions: tuple[int, ...] = ()
+        self.tracked: tuple[bool, ...] = ()
+        self.run: dict[int, Callable[[Sequence[Any]], list[Any]]] = {}
+        self.fast = False
+
+
+def plan_of(node: Node) -> NodePlan:
+    """The node's plan, made on first use."""
+    plan = node.cache
+    if plan is None:
+        plan = node.cache = NodePlan()
+    if plan.saves is None:
+        _derive(node, plan)
+    return plan
+
+
+def inner_nodes(node: Node, body: Sequence[Node]) -> list[Node]:
+    """The applications inside a definition, in a fixed order."""
+    return [n for n in topological(body, until={i for i in node.inputs if i is not None}) if n.sig is not None]
+
+
+def _derive(node: Node, plan: NodePlan) -> None:
+    inputs = {i for i in node.inputs if i is not None}
+    inner = inner_nodes(node, node.body)
+    kept = {n for n in inner if not n.sig.op.view and n.sig.op.name != "full" and not n.inputs == ()}  # type: ignore[union-attr]
+    douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
+    grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
+    results = set(node.parts) | {node}
+    seen = topological(grads, until=inputs | results | kept)
+    used = {i for n in seen for i in n.inputs if i is not None} | set(grads)
+    shared = [n for n in inner if n in used & kept and n not in node.body]
+    plan.tracked = tuple(n.tracked for n in shared)
+    if any(plan.tracked):  # a gradient of the gradient computes residuals again, from inputs
+        used |= inputs & {i for n in topological(shared, until=inputs) for i in n.inputs if i is not None}
+    saves: list[Saved] = [("out", k) for k, p in enumerate(node.parts) if p in used or node.body and node.body[k] in used & kept]
+    taken: set[Node] = set()
+    for k, i in enumerate(node.inputs):
+        if i is not None and i in used and i not in taken and not (i.value is not None and i.value[0] == "const"):
+            saves.append(("in", k))
+            taken.add(i)
+    plan.positions = tuple(inner.index(n) for n in shared)
+    saves += [("res", k) for k in range(len(plan.positions))]
+    plan.saves = tuple(saves)
+    plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig is not None and node.sig.op.elementwise and node.shape != ()
+
+
+def stands_for(node: Node, saved: Saved) -> list[Node]:
+    """The graph nodes whose value a saved thing is."""
+    kind, k = saved
+    if kind == "in":
+        return [node.inputs[k]]  # type: ignore[list-item]
+    if kind == "out":
+        return [node.parts[k], *node.body[k : k + 1], *_renewed(node)[k : k + 1]]
+    position = plan_of(node).positions[k]
+    bodies = [node.body, _renewed(node)] if node.body else []
+    return [inner_nodes(node, body)[position] for body in bodies]
+
+
+def _renewed(node: Node) -> Sequence[Node]:
+    """The body built again: its nodes are those that a gradient built now refers to, also if a generation was dropped between."""
+    return run_rule(G, node.sig, node.inputs) if node.body else ()  # type: ignore[arg-type]
+
+
+_programs: dict[Any, Program] = {}
+TABLES.dependents.append(_programs.clear)
+
+
+def runner(node: Node, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
+    """The compiled form of one operation: results, then residuals, from one array (or scalar) per input that is not a constant."""
+    plan = plan_of(node)
+    found = plan.run.get(id(backend))
+    if found is None:
+        inner = inner_nodes(node, node.body) if plan.positions else []
+        wanted = [*node.parts, *[inner[k] for k in plan.positions]]
+        at: dict[Node, Node] = {}
+        leaves = []
+        for k, i in enumerate(node.inputs):
+            if i is not None and not (i.value is not None and i.value[0] == "const"):
+                stand_in = leaf(("arg", k), i.shape, i.dtype)
+                leaves.append(stand_in)
+                at.setdefault(i, stand_in)
+        if node.body:
+            wanted = [*node.body, *wanted[len(node.parts) :]]
+        outputs = substitute(wanted, at)
+        key = tuple(outputs), tuple(leaves), id(backend)
+        program = _programs.get(key)
+        if program is None:
+            program = _programs[key] = Program(outputs, leaves, backend)
+        found = plan.run[id(backend)] = program.run
+    return found
+
+
+def is_variable(node: Node) -> bool:
+    """Whether a leaf wants a gradient."""
+    return is_leaf(node) and node.tracked

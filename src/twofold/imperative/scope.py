@@ -1,0 +1,42 @@
+"""Recording and training scopes, per thread."""
+
+from types import TracebackType
+
+from ..graph.ir import bound_tables
+from .record import Tape, tls
+
+
+class Scope:
+    """A context that sets whether operations are recorded and whether they run in training mode; None leaves one as it is."""
+
+    __slots__ = ("_recording", "_training", "_was")
+
+    def __init__(self, recording: bool | None, training: bool | None) -> None:
+        self._recording, self._training = recording, training
+
+    def __enter__(self) -> None:
+        self._was = tls.tape, tls.training
+        if self._recording is not None:
+            set_recording(self._recording)
+        if self._training is not None:
+            tls.training = self._training
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        tls.tape, tls.training = self._was
+
+
+def set_recording(recording: bool) -> bool:
+    """Switch recording on (a new tape, unless one is being recorded) or off; returns what it was."""
+    was = tls.tape is not None
+    if recording and not was:
+        bound_tables()
+        tls.tape = Tape()
+    elif not recording:
+        tls.tape = None
+    return was
+
+
+def set_training(training: bool) -> bool:
+    """Switch training mode; returns what it was."""
+    was, tls.training = tls.training, training
+    return was

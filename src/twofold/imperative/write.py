@@ -1,0 +1,159 @@
+"""Writing into cells: in place where nobody else can see it, else as a new value; through views, also while recording.
+
+A view is a root cell and a chain of view operations (sigs of ``slice`` and ``reshape``); reading applies them in turn, writing
+goes back through them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backend.loader import backend_for
+from ..graph.ir import leaf
+from ..op.registry import OPS
+from ..op.spec import Sig
+from ..program.namespace import namespace_of
+from .cell import HOST, PINNED, PLAIN, Cell, Value, wrap
+from .counters import COUNTERS
+from .invoke import content, data_of, device_of, invoke, type_of
+from .record import Rec, tls
+from .window import flush
+
+Chain = tuple[Sig, ...]
+
+
+def look(backend: Any, data: Any, chain: Chain) -> Any:
+    """The part of an array that a chain of view operations shows, sharing its memory."""
+    xp = namespace_of(backend)
+    for sig in chain:
+        data = getattr(xp, sig.op.name)(data, **sig.params)
+    return data
+
+
+def read(root: Cell, chain: Chain) -> Any:
+    """The content that a view shows: recorded if the root is, else looking into the root's buffer."""
+    v = root._v
+    if v.__class__ is PLAIN:
+        return look(HOST, v, chain)
+    if is_tracked(v) or v.data is None or not v.device.is_host:
+        for sig in chain:
+            v = invoke(sig, (wrap(Cell, v),))[0]
+        return v
+    part = Value(look(backend_for(v.device), v.data, chain), device=v.device)
+    part.borrow = v
+    v.share()
+    return part
+
+
+def is_tracked(v: Any) -> bool:
+    """Whether an operation on this content would be recorded now."""
+    return tls.tape is not None and v.__class__ is Value and v.rec is not None and v.rec.node.tracked
+
+
+def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
+    """``root[chain][key] = value``.
+
+    Parameters
+    ----------
+    root, chain
+        The cell and where in it.
+    key
+        None for all of it, a tuple of (begin, end, step) triples, or ``(index key, index cells…)`` for integer arrays.
+    value
+        A cell, a Python scalar, or a NumPy array that fits.
+    """
+    v = root._v
+    val = value._v if isinstance(value, Cell) else value
+    if is_tracked(v) or is_tracked(val) or v.__class__ is Value and (v.data is None or not v.device.is_host):
+        root._rebind(_written(root, chain, key, value))
+        return
+    source = data_of(val)
+    if v.__class__ is PLAIN:
+        COUNTERS.in_place += 1
+        _store(HOST, look(HOST, v, chain), key, source)
+        return
+    backend = backend_for(v.device)
+    if v.borrow is PINNED and v.at is not None and not v.at[0].is_done:
+        flush(v.at[0])
+    if v.exclusive or v.borrow is PINNED:
+        COUNTERS.in_place += 1
+        _store(backend, look(backend, v.data, chain), key, source)
+        renew_leaf(v)
+        return
+    COUNTERS.copied += 1
+    data = backend.copy(v.data, v.device)
+    _store(backend, look(backend, data, chain), key, source)
+    root._rebind(content(data, v.device))
+
+
+def _store(backend: Any, target: Any, key: Any, source: Any) -> None:
+    if key is None:
+        backend.write(target, ..., source)
+    elif key and isinstance(key[0], Sig):
+        sig, *arrays = key
+        places = tuple(slice(None) if k is None else data_of(arrays[k]._v) for k in sig.params["key"])
+        backend.write(target, places, source)
+    else:
+        backend.write(target, tuple(slice(*k) for k in key), source)
+
+
+def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
+    """The root's new content as the result of operations, recorded or deferred."""
+    v = root._v
+    if chain:
+        inner = wrap(Cell, invoke(chain[0], (root,))[0])
+        new = wrap(Cell, _written(inner, chain[1:], key, value))
+        if chain[0].op.name == "reshape":
+            return invoke(OPS["reshape"].sig(shape=type_of(v)[0]), (new,))[0]
+        return invoke(OPS["slice_update"].sig(**chain[0].params), (root, new))[0]
+    if isinstance(value, np.ndarray):
+        value = wrap(Cell, Value(backend_for(device_of(v)).from_host(value, device_of(v)), device=device_of(v)))
+    if key is None:
+        key = tuple((None, None, None) for _ in type_of(v)[0])
+    if key and isinstance(key[0], Sig):
+        sig, *arrays = key
+        return invoke(OPS["index_update"].sig(key=sig.params["key"]), (root, value, *arrays))[0]
+    return invoke(OPS["slice_update"].sig(key=key), (root, value))[0]
+
+
+def renew_leaf(v: Value) -> None:
+    """After a write in place the same Value is a new leaf: structure is identity, two contents must not have one node."""
+    rec = v.rec
+    if rec is not None:
+        shape, dtype = v.type
+        v.rec = Rec(leaf("variable", shape, dtype, True), (), (), None, rec.grad) if rec.grad is not None else None
+
+
+def mark(cell: Cell, variable: Any) -> None:
+    """Make a cell's content a leaf that wants a gradient."""
+    v = cell._capture()
+    shape, dtype = v.type
+    if v.rec is not None or v.borrow is not None:
+        fresh = Value(data_of(v), device=v.device)
+        fresh.borrow = v
+        v.share()
+        cell._v = v = fresh
+    v.rec = Rec(leaf("variable", shape, dtype, variable.req != "null"), (), (), None, variable)
+
+
+def update_in_place(cell: Cell, operation: Any, sig: Sig, other: Any) -> bool:
+    """Try ``cell = operation(cell, other)`` in the cell's own memory; False where that must not be or does not fit."""
+    v = cell._v
+    val = other._v if isinstance(other, Cell) else other
+    if v.__class__ is not Value or v.data is None or is_tracked(v) or is_tracked(val) or not v.exclusive or not v.device.is_host:
+        return False
+    source = data_of(val)
+    if isinstance(val, (int, float)):
+        source = HOST.scalar(val, v.type[1])
+    elif type_of(val)[1] != v.type[1]:
+        return False
+    try:
+        HOST.quietly(operation, v.data, source, v.data)
+    except (ValueError, TypeError):
+        return False
+    COUNTERS.in_place += 1
+    renew_leaf(v)
+    return True
+
+

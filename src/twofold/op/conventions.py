@@ -1,0 +1,53 @@
+"""The two calling conventions, in one place: LEGACY (``nd``, ``sym``) and NUMPY (``np``, ``npx``).
+
+Operators are written once, with NumPy's semantics. A `Sig` made with ``legacy=True`` finishes its rule's result as MXNet's
+``nd`` does: results have at least one axis, element-wise results come in the operand's dtype (comparisons give 0 and 1 there),
+indices come as float32. Its front ends check equal dtypes and keep scalars in the array's dtype before the call.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dtype import FLOATS, INTEGERS, NUMPY, WEAK, is_float
+from ..errors import DTypeError
+from .spec import Op
+
+
+def finish_legacy(xp: Any, op: Op, out: Any, inputs: Sequence[Any]) -> Any:
+    """The result of an operator's rule under the LEGACY convention."""
+    if isinstance(out, tuple):
+        return tuple(_finish(xp, op, o, inputs) for o in out)
+    return _finish(xp, op, out, inputs)
+
+
+def _finish(xp: Any, op: Op, out: Any, inputs: Sequence[Any]) -> Any:
+    dtype = xp.dtype_of(out)
+    if op.elementwise and op.result != "dtype":
+        operands = [xp.dtype_of(i) for i in inputs if i is not None]
+        strong = [d for d in (operands[1:] if op.result == "tail" else operands) if d not in WEAK]
+        out = xp.cast(out, strong[0]) if strong and dtype != strong[0] else out
+    elif dtype == "int64" and op.result == "index":
+        out = xp.astype(out, dtype="float32")
+    return out if out.shape else xp.reshape(out, shape=(1,))
+
+
+def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
+    """Raise unless an element-wise operator's array operands have one dtype.
+
+    Raises
+    ------
+    DTypeError
+        If they differ.
+    """
+    same = [d for d in (dtypes[1:] if op.result == "tail" else dtypes) if d not in WEAK]
+    if op.elementwise and len(set(same)) > 1:
+        raise DTypeError(f"{op.title}: operands must have the same dtype", ", ".join(same), "cast one of them with astype")
+
+
+def legacy_scalar(value: float | int | bool, dtype: str) -> float | int:
+    """A Python scalar as MXNet combines it with an array: converted to the array's dtype, integers wrapping as in C."""
+    if is_float(dtype) or dtype not in INTEGERS:
+        return float(value) if dtype in FLOATS else value
+    bits = NUMPY[dtype].itemsize * 8
+    wrapped = int(value) % (1 << bits)
+    return wrapped - (1 << bits) if dtype.startswith("int") and wrapped >= 1 << (bits - 1) else wrapped

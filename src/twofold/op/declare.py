@@ -1,0 +1,66 @@
+"""The decorators that declare operators: a rule's signature is the declaration.
+
+``@op`` declares a composite (any operator written over ``xp``), ``@elementwise`` one that is a scalar function over broadcast
+inputs, ``@primitive`` a member of the closed vocabulary that backends implement. Positional arguments of the rule are arrays
+(default None: optional; ``*data``: any number), keyword-only arguments are parameters, their annotations the kinds.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from . import registry
+from .params import Param, kind_of
+from .spec import Input, Op, Rule
+
+
+def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **facts: Any) -> Callable[[Rule], Op]:
+    """Declare a composite operator.
+
+    Parameters
+    ----------
+    name
+        The registered name (MXNet's); the function's own name if not given.
+    *aliases
+        Further registered names.
+    aux
+        Names of the inputs that are auxiliary states.
+    **facts
+        Other facts of `Op`: ``outputs``, ``visible``, ``output_names``, ``mutates``, ``method``, ``numpy_names``, ``differentiable`` …
+    """
+
+    def declare(rule: Rule) -> Op:
+        named = () if name is None and facts.get("primitive") else (name or rule.__name__, *aliases)
+        new = build(rule, named, aux, facts)
+        registry.register(new)
+        return new
+
+    return declare
+
+
+def elementwise(name: str | None = None, *aliases: str, **facts: Any) -> Callable[[Rule], Op]:
+    """Declare a composite operator that is a scalar function of its broadcast inputs."""
+    return op(name, *aliases, elementwise=True, **facts)
+
+
+def primitive(name: str | None = None, *aliases: str, **facts: Any) -> Callable[[Rule], Op]:
+    """Declare a member of the vocabulary; ``ufunc`` names NumPy's ufunc and ``c`` gives its C text (``"expf({0})"``), if it has them.
+
+    An element-wise primitive has ``elementwise=True`` and ``result``: ``"promote"`` (default), ``"float"``, ``"bool"``, ``"ufunc"``.
+    """
+    return op(name, *aliases, primitive=True, **facts)
+
+
+def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[str, Any]) -> Op:
+    """Read a rule's signature into an `Op` (unregistered)."""
+    inputs, params, variadic = [], {}, False
+    for p in list(inspect.signature(rule).parameters.values())[1:]:
+        if p.kind is p.KEYWORD_ONLY:
+            required = p.default is p.empty
+            params[p.name] = Param(p.name, kind_of(p.annotation), None if required else p.default, required)
+        elif p.kind is p.VAR_POSITIONAL:
+            variadic = True
+            inputs.append(Input(p.name))
+        else:
+            inputs.append(Input(p.name, p.default is None, p.name in aux))  # default None: may be left out
+    return Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params, **facts)

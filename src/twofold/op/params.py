@@ -1,0 +1,204 @@
+"""Parameter kinds: what an annotation of a rule's keyword means. Each kind parses MXNet's strings and prints itself for JSON.
+
+Annotate with ``int``, ``float``, ``bool``, ``str``, ``Literal["a", "b"]``, ``X | None`` or one of the names below.
+A ``Scalar`` is a run-time input (a leaf of graphs); every other kind is structure: part of a program's key.
+"""
+
+import ast
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from ..dtype import dtype_name
+from ..errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How values of one kind are read and written.
+
+    Attributes
+    ----------
+    name
+        What error messages call it.
+    parse
+        Any accepted value, strings included, to the canonical (hashable) one; raises ValueError or TypeError.
+    runtime
+        True where the value is an input of the program rather than part of its structure.
+    """
+
+    name: str
+    parse: Callable[[Any], Any]
+    runtime: bool = False
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter of an operator."""
+
+    name: str
+    kind: Kind
+    default: Any
+    required: bool
+
+    def value(self, given: Any, op: str) -> Any:
+        """The canonical value of what the caller gave.
+
+        Raises
+        ------
+        ParameterError
+            If it is not of this kind.
+        """
+        try:
+            return self.kind.parse(given)
+        except (ValueError, TypeError, SyntaxError) as error:
+            raise ParameterError(f"{op}: parameter {self.name} must be {self.kind.name}", repr(given), str(error)) from None
+
+
+def text(value: Any) -> str:
+    """A canonical value as MXNet's attribute string."""
+    if isinstance(value, tuple) and len(value) == 1:
+        return f"({text(value[0])},)"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(text, value))})"
+    return str(value)
+
+
+def _literal(value: Any) -> Any:
+    """The Python value that a string such as ``"(2, 2)"``, ``"[1,2]"`` or ``"None"`` spells; others unchanged."""
+    if not isinstance(value, str):
+        return value
+    return ast.literal_eval(value.strip().replace("L", "") or "None")
+
+
+def _int(value: Any) -> int:
+    value = _literal(value)
+    if isinstance(value, bool) or not isinstance(value, float):
+        return int(value.__index__())
+    if value != int(value):
+        raise ValueError("it has a fraction")
+    return int(value)
+
+
+def _float(value: Any) -> float:
+    return float(value.strip().rstrip("f") if isinstance(value, str) else value)
+
+
+def _bool(value: Any) -> bool:
+    if isinstance(value, str):
+        lowered = value.strip().lower()
+        if lowered not in ("true", "false", "0", "1"):
+            raise ValueError("use True or False")
+        return lowered in ("true", "1")
+    if value is None:
+        raise ValueError("use True or False")
+    return bool(value)
+
+
+def _str(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("use a string")
+    return value
+
+
+def _shape(value: Any) -> tuple[int | None, ...]:
+    value = _literal(value)
+    if value is None:
+        raise ValueError("give a size or a tuple of sizes")
+    if isinstance(value, (list, tuple)):
+        return tuple(None if n is None else _int(n) for n in value)
+    return (_int(value),)
+
+
+def _axis(value: Any) -> int | tuple[int, ...] | None:
+    value = _literal(value)
+    if value is None or isinstance(value, (list, tuple)):
+        return None if value is None else tuple(map(_int, value))
+    return _int(value)
+
+
+def _floats(value: Any) -> tuple[float, ...]:
+    value = _literal(value)
+    return tuple(map(float, value)) if isinstance(value, (list, tuple)) else (float(value),)
+
+
+def _scalar(value: Any) -> float | int | bool:
+    if isinstance(value, str):
+        lowered = value.strip().lower()
+        value = lowered == "true" if lowered in ("true", "false") else _number(lowered)
+    if isinstance(value, (bool, int, float)):
+        return value
+    return value.item()
+
+
+def _number(spelled: str) -> float | int:
+    try:
+        return int(spelled)
+    except ValueError:
+        return float(spelled)
+
+
+SHAPE = Kind("a shape (an int or a tuple of ints)", _shape)
+AXIS = Kind("an axis, a tuple of axes or None", _axis)
+DTYPE = Kind("a dtype", dtype_name)
+FLOATS = Kind("a tuple of floats", _floats)
+SCALAR = Kind("a number", _scalar, runtime=True)
+TRAINING = Kind("the training flag (injected)", _bool)
+STATIC = Kind("a hashable value", lambda value: value)
+
+Shape = Annotated[tuple[int, ...], SHAPE]
+Axis = Annotated[int | tuple[int, ...] | None, AXIS]
+DType = Annotated[str, DTYPE]
+Floats = Annotated[tuple[float, ...], FLOATS]
+Scalar = Annotated[float, SCALAR]
+#: True while the operator runs in training mode; the front end injects it, callers never give it.
+Training = Annotated[bool, TRAINING]
+#: Structure that no string spells: index tuples, nested programs, user callables.
+Static = Annotated[Any, STATIC]
+
+_PLAIN = {
+    int: Kind("an int", _int),
+    float: Kind("a float", _float),
+    bool: Kind("a bool", _bool),
+    str: Kind("a string", _str),
+}
+
+
+def kind_of(annotation: Any) -> Kind:
+    """The kind that an annotation denotes.
+
+    Raises
+    ------
+    TypeError
+        If the annotation is none of those listed in this module's docstring.
+    """
+    if annotation in _PLAIN:
+        return _PLAIN[annotation]
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return next(a for a in args if isinstance(a, Kind))
+    if origin is Literal:
+        return _choice(args)
+    if origin in (types.UnionType, typing.Union) and type(None) in args:
+        return _optional(kind_of(next(a for a in args if a is not type(None))))
+    raise TypeError(f"{annotation!r} is no parameter kind; see twofold.op.params")
+
+
+def _choice(values: tuple[Any, ...]) -> Kind:
+    def parse(value: Any) -> Any:
+        if value not in values:
+            raise ValueError(f"valid values are: {', '.join(map(str, values))}")
+        return value
+
+    return Kind("one of " + ", ".join(map(repr, values)), parse)
+
+
+def _optional(inner: Kind) -> Kind:
+    def parse(value: Any) -> Any:
+        if value is None or isinstance(value, str) and value.strip() == "None":
+            return None
+        return inner.parse(value)
+
+    return Kind(inner.name + " or None", parse, inner.runtime)

@@ -1,0 +1,46 @@
+"""Every operator by name: the package's own names, MXNet's registered names and aliases."""
+
+from ..errors import OperatorError
+from .spec import Op
+
+#: Operators by the name inside the package (the rule's name); primitives stand under it in ``xp``.
+OPS: dict[str, Op] = {}
+#: Operators by registered name and alias.
+NAMES: dict[str, Op] = {}
+
+
+def register(op: Op) -> None:
+    """Add an operator under all its names.
+
+    Raises
+    ------
+    OperatorError
+        If a name is taken by another operator.
+    """
+    for name in op.names:
+        if name in NAMES:
+            raise OperatorError(f"registry: the name {name!r} is taken", repr(NAMES[name]), "choose another name")
+    if op.name in OPS:
+        raise OperatorError(f"registry: an operator {op.name!r} exists", repr(OPS[op.name]), "choose another function name")
+    OPS[op.name] = op
+    for name in op.names:
+        NAMES[name] = op
+
+
+def find(name: str) -> Op:
+    """The operator registered under a name.
+
+    Raises
+    ------
+    OperatorError
+        If there is none.
+    """
+    found = NAMES.get(name)
+    if found is None:
+        raise OperatorError("registry: no operator of that name", repr(name), "see twofold.op.registry.NAMES for those that exist")
+    return found
+
+
+def primitives() -> dict[str, Op]:
+    """The closed vocabulary that backends implement, by name."""
+    return {name: op for name, op in OPS.items() if op.primitive}

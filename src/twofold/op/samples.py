@@ -1,0 +1,72 @@
+"""Samples: the shapes, ranges and parameters on which the generated tests and benchmarks run an operator. Pure descriptions.
+
+A sample rule stands beside its operator and returns what ``draw`` gives::
+
+    @sigmoid.sample
+    def _(draw):
+        return draw(draw.real((3, 4), low=-100, high=100))
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .spec import Op
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One array to draw: uniform in [low, high); integers if ``whole``; pairwise distinct values if ``distinct``."""
+
+    shape: tuple[int, ...]
+    low: float
+    high: float
+    dtype: str | None = None
+    whole: bool = False
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Inputs (None: left out), parameters and what may be asked of the results.
+
+    Attributes
+    ----------
+    inputs, params
+        One description per array input; parameters, scalars included.
+    gradient
+        Whether numeric gradients are to agree (False where the function has steps or defines its own gradient).
+    tolerance
+        Factor on the usual tolerances, with ``why``.
+    """
+
+    inputs: tuple[Drawn | None, ...]
+    params: dict[str, Any] = field(default_factory=dict)
+    gradient: bool = True
+    tolerance: float = 1.0
+    why: str = ""
+
+
+class Draw:
+    """What sample rules draw with; called with inputs and parameters it makes the `Sample`."""
+
+    def real(self, shape: tuple[int, ...], low: float = -2.0, high: float = 2.0, dtype: str | None = None, distinct: bool = False) -> Drawn:
+        """Real numbers; of the dtype under test if ``dtype`` is None. ``distinct`` keeps sorting and maxima differentiable."""
+        return Drawn(shape, low, high, dtype, distinct=distinct)
+
+    def integer(self, shape: tuple[int, ...], low: int, high: int, dtype: str = "float32") -> Drawn:
+        """Whole numbers in [low, high); float32 by default, as MXNet's indices and labels are."""
+        return Drawn(shape, low, high, dtype, whole=True)
+
+    def __call__(
+        self, *inputs: Drawn | None, gradient: bool = True, tolerance: float = 1.0, why: str = "", **params: Any
+    ) -> Sample:
+        return Sample(inputs, params, gradient, tolerance, why)
+
+
+def samples_of(op: Op) -> list[Sample]:
+    """All samples of an operator; a rule may return one or a list."""
+    out: list[Sample] = []
+    for rule in op.samples:
+        got = rule(Draw())
+        out += got if isinstance(got, list) else [got]
+    return out

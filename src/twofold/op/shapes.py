@@ -1,0 +1,151 @@
+"""Pure functions of shapes: broadcasting, reductions, reshape codes, window sizes, basic slices."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from ..errors import IndexingError, ShapeError
+
+Shape = tuple[int, ...]
+
+
+def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The common shape of broadcast operands.
+
+    Raises
+    ------
+    ShapeError
+        If two sizes differ and neither is 1.
+    """
+    rank = max(map(len, shapes), default=0)
+    out = [1] * rank
+    for shape in shapes:
+        for k, n in enumerate(shape, rank - len(shape)):
+            if n != 1 and out[k] not in (1, n):
+                raise ShapeError(f"{name}: shapes do not broadcast", ", ".join(map(str, shapes)), "make their trailing sizes equal or 1")
+            out[k] = n if n != 1 else out[k]
+    return tuple(out)
+
+
+def normalized_axis(axis: int, ndim: int, name: str = "axis") -> int:
+    """A possibly negative axis as one counted from the front.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis.
+    """
+    if not -ndim <= axis < max(ndim, 1):
+        raise ShapeError(f"{name} is out of range", f"{axis} for {ndim} dimensions", f"give one from {-ndim} to {ndim - 1}")
+    return axis + ndim if axis < 0 else axis
+
+
+def normalized_axes(axis: int | Iterable[int] | None, ndim: int) -> Shape:
+    """Axes counted from the front, sorted, each once; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = sorted(normalized_axis(a, ndim) for a in given)
+    if len(set(axes)) < len(axes):
+        raise ShapeError("an axis is named twice", str(given), "name each axis once")
+    return tuple(axes)
+
+
+def reduced_shape(shape: Shape, axis: int | Iterable[int] | None, keepdims: bool) -> Shape:
+    """The shape after a reduction over axes."""
+    gone = normalized_axes(axis, len(shape))
+    return tuple(1 if k in gone else n for k, n in enumerate(shape) if keepdims or k not in gone)
+
+
+def filled_shape(shape: Sequence[int], size: int, name: str = "reshape") -> Shape:
+    """A target shape whose single -1 is computed from the number of elements.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+    """
+    known = math.prod(n for n in shape if n != -1)
+    unknown = sum(n == -1 for n in shape)
+    if unknown > 1 or unknown and (known == 0 or size % known) or not unknown and known != size:
+        raise ShapeError(f"{name}: sizes do not fit", f"{size} elements into {tuple(shape)}", "give sizes whose product is the number of elements")
+    return tuple(size // known if n == -1 else n for n in shape)
+
+
+def reshape_codes(shape: Shape, codes: Sequence[int], reverse: bool = False) -> Shape:
+    """MXNet's Reshape: 0 keeps a size, -1 infers one, -2 keeps the rest, -3 merges two, -4 splits one in the two that follow.
+
+    Raises
+    ------
+    ShapeError
+        If the codes do not fit the shape.
+    """
+    if reverse:
+        return reshape_codes(shape[::-1], _reversed_codes(codes))[::-1]
+    out: list[int] = []
+    at, k, codes = 0, 0, list(codes)
+    try:
+        while k < len(codes):
+            code = codes[k]
+            if code == -2:
+                out += shape[at:]
+                at = len(shape)
+            elif code == -3:
+                out.append(shape[at] * shape[at + 1])
+                at += 2
+            elif code == -4:
+                out += _split_size(shape[at], codes[k + 1], codes[k + 2])
+                at, k = at + 1, k + 2
+            else:
+                out.append(shape[at] if code == 0 else code)
+                at += 1
+            k += 1
+    except IndexError:
+        raise ShapeError("Reshape: the codes do not fit", f"shape {shape}, codes {tuple(codes)}", "see the meaning of 0 and -1 to -4") from None
+    return filled_shape(out, math.prod(shape), "Reshape")
+
+
+def _reversed_codes(codes: Sequence[int]) -> list[int]:
+    """Codes read from the right; the two sizes after a -4 stay behind it, exchanged."""
+    groups: list[list[int]] = []
+    k = 0
+    while k < len(codes):
+        width = 3 if codes[k] == -4 else 1
+        group = list(codes[k : k + width])
+        groups.append([-4, *group[:0:-1]] if width == 3 else group)
+        k += width
+    return [c for group in reversed(groups) for c in group]
+
+
+def _split_size(size: int, a: int, b: int) -> list[int]:
+    if a == -1 and b == -1 or a == 0 or b == 0:
+        raise ShapeError("Reshape: -4 needs two sizes, at most one of them -1", f"{a}, {b}", "give the sizes to split into")
+    a, b = (size // b if a == -1 else a), (size // a if b == -1 else b)
+    if a * b != size:
+        raise ShapeError("Reshape: -4 does not split evenly", f"{size} into {a} and {b}", "give sizes whose product is the axis")
+    return [a, b]
+
+
+Key = tuple[tuple[int | None, int | None, int | None], ...]
+
+
+def sliced_shape(shape: Shape, key: Key) -> Shape:
+    """The shape of ``x[begin:end:step, …]``, one triple per axis, Python's rules."""
+    return tuple(len(range(*slice(*k).indices(n))) for n, k in zip(shape, key, strict=True))
+
+
+def window_size(size: int, kernel: int, stride: int, dilate: int, before: int = 0, after: int = 0) -> int:
+    """How many windows fit along one axis: floor((size + padding - effective kernel) / stride) + 1."""
+    return (size + before + after - dilate * (kernel - 1) - 1) // stride + 1
+
+
+def checked_index(index: int, size: int, axis: int) -> int:
+    """A possibly negative index, counted from the front.
+
+    Raises
+    ------
+    IndexingError
+        If it is out of range.
+    """
+    if not -size <= index < size:
+        raise IndexingError(f"index {index} is out of bounds for axis {axis} with size {size}")
+    return index + size if index < 0 else index

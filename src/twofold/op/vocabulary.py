@@ -1,0 +1,136 @@
+"""The names that a rule may use on ``xp``: the primitives, and what is derived from them here.
+
+Both namespaces behind ``xp`` (a backend's arrays, typed graph nodes) inherit `Derived`; a test holds each to this list and to
+the registered primitives. Array-API names keep their meaning; the rest is documented here or at the primitive.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..dtype import FLOATS, float_of
+from .shapes import normalized_axes, reduced_shape
+
+
+class Derived:
+    """Names defined over the primitives, the same for arrays and nodes. ``self`` is the namespace (``xp`` in rules)."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Primitives are found by name (each namespace defines or makes them)."""
+        raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in op/vocabulary.py")
+
+    # shapes
+
+    def expand_dims(self, x: Any, axis: int) -> Any:
+        """``x`` with a new axis of size 1 before ``axis``."""
+        at = axis + len(x.shape) + 1 if axis < 0 else axis
+        return self.reshape(x, shape=(*x.shape[:at], 1, *x.shape[at:]))
+
+    def squeeze(self, x: Any, axis: int | Sequence[int] | None = None) -> Any:
+        """``x`` without the given axes of size 1 (all such axes if None)."""
+        ndim = len(x.shape)
+        gone = [k for k, n in enumerate(x.shape) if n == 1] if axis is None else normalized_axes(axis, ndim)
+        return self.reshape(x, shape=tuple(n for k, n in enumerate(x.shape) if k not in gone))
+
+    def matrix_transpose(self, x: Any) -> Any:
+        """``x`` with its last two axes exchanged."""
+        n = len(x.shape)
+        return self.permute_dims(x, axes=(*range(n - 2), n - 1, n - 2))
+
+    def swapaxes(self, x: Any, a: int, b: int) -> Any:
+        """``x`` with two axes exchanged."""
+        axes = list(range(len(x.shape)))
+        axes[a], axes[b] = axes[b], axes[a]
+        return self.permute_dims(x, axes=tuple(axes))
+
+    def moveaxis(self, x: Any, source: int, destination: int) -> Any:
+        """``x`` with one axis moved, the others in order."""
+        ndim = len(x.shape)
+        axes = [k for k in range(ndim) if k != source % ndim]
+        axes.insert(destination % ndim, source % ndim)
+        return self.permute_dims(x, axes=tuple(axes))
+
+    def flip(self, x: Any, axis: int | Sequence[int] | None = None) -> Any:
+        """``x`` reversed along axes."""
+        ndim = len(x.shape)
+        axes = range(ndim) if axis is None else normalized_axes(axis, ndim)
+        return self.slice(x, key=tuple((None, None, -1) if k in axes else (None, None, None) for k in range(ndim)))
+
+    def take_slice(self, x: Any, start: int | None, stop: int | None, axis: int, step: int | None = None) -> Any:
+        """``x[..., start:stop:step, ...]`` along one axis."""
+        ndim = len(x.shape)
+        return self.slice(x, key=tuple((start, stop, step) if k == axis % ndim else (None, None, None) for k in range(ndim)))
+
+    def stack(self, arrays: Sequence[Any], axis: int = 0) -> Any:
+        """Arrays of one shape joined along a new axis."""
+        return self.concat(*[self.expand_dims(a, axis) for a in arrays], axis=axis)
+
+    def split(self, x: Any, indices: Sequence[int], axis: int) -> list[Any]:
+        """``x`` cut before each of ``indices`` along an axis."""
+        edges = [0, *indices, x.shape[axis]]
+        return [self.take_slice(x, a, max(a, b), axis) for a, b in zip(edges, edges[1:], strict=False)]
+
+    def broadcast_arrays_to(self, x: Any, like: Any) -> Any:
+        """``x`` broadcast to the shape of another array."""
+        return self.broadcast_to(x, shape=like.shape)
+
+    def tile_axis(self, x: Any, count: int, axis: int) -> Any:
+        """``x`` repeated as a whole along an axis."""
+        wide = self.expand_dims(x, axis)
+        shape = (*x.shape[:axis], count, *x.shape[axis:])
+        return self.reshape(self.broadcast_to(wide, shape=shape), shape=(*x.shape[:axis], count * x.shape[axis], *x.shape[axis + 1 :]))
+
+    # creation
+
+    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Any:
+        """An array of zeros."""
+        return self.full(shape=shape, value=0, dtype=dtype)
+
+    def ones(self, shape: tuple[int, ...], dtype: str = "float32") -> Any:
+        """An array of ones."""
+        return self.full(shape=shape, value=1, dtype=dtype)
+
+    def zeros_like(self, x: Any) -> Any:
+        """Zeros of an array's shape and dtype."""
+        return self.full(shape=x.shape, value=0, dtype=self.dtype_of(x))
+
+    def ones_like(self, x: Any) -> Any:
+        """Ones of an array's shape and dtype."""
+        return self.full(shape=x.shape, value=1, dtype=self.dtype_of(x))
+
+    def one_hot(self, index: Any, depth: int, dtype: str = "float32") -> Any:
+        """1 where the last (new) axis equals the index, else 0; an index outside gives zeros."""
+        places = self.iota(size=depth, dtype="int32" if self.dtype_of(index) not in FLOATS else self.dtype_of(index))
+        return self.astype(self.equal(self.expand_dims(index, -1), places), dtype=dtype)
+
+    # arithmetic
+
+    def mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        """Arithmetic mean over axes."""
+        count = math.prod(x.shape) // max(1, math.prod(reduced_shape(x.shape, axis, False)))
+        return self.multiply(self.sum(x, axis=axis, keepdims=keepdims), 1 / count if count else math.nan)
+
+    def var(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        """Biased variance over axes."""
+        centred = self.subtract(x, self.mean(x, axis=axis, keepdims=True))
+        return self.mean(self.multiply(centred, centred), axis=axis, keepdims=keepdims)
+
+    def to_float(self, x: Any) -> Any:
+        """``x`` as real floating-point numbers; unchanged if it is."""
+        name = self.dtype_of(x)
+        return x if name in FLOATS or name == "weakf" else self.astype(x, dtype=float_of(name))
+
+    def cast_like(self, x: Any, like: Any) -> Any:
+        """``x`` in another array's dtype."""
+        return x if self.dtype_of(x) == self.dtype_of(like) else self.astype(x, dtype=self.dtype_of(like))
+
+    def cast(self, x: Any, dtype: str) -> Any:
+        """``x`` in a dtype; itself if it has it."""
+        return x if self.dtype_of(x) == dtype else self.astype(x, dtype=dtype)
+
+    def dtype_of(self, x: Any) -> str:
+        """The name of an array's dtype; a namespace whose arrays say it otherwise overrides this."""
+        return x.dtype
+
+
+DERIVED = tuple(name for name in vars(Derived) if not name.startswith("_"))

@@ -1,0 +1,9 @@
+"""Operators: one file per family; importing this package registers them all."""
+
+from . import (  # noqa: F401  (imported for what they register)
+    primitive_arithmetic,
+    primitive_gather,
+    primitive_math,
+    primitive_reduce,
+    primitive_shape,
+)

@@ -1,0 +1,284 @@
+"""Primitives on two or three broadcast operands: arithmetic, comparison, logic, selection; with ufunc names, C texts, gradients."""
+
+from functools import partial
+
+from ..op.declare import primitive
+from ..op.params import DType
+
+binary = partial(primitive, elementwise=True, result="ufunc")
+compare = partial(primitive, elementwise=True, result="bool", differentiable=False)
+logic = partial(primitive, elementwise=True, result="bool", differentiable=False)
+bitwise = partial(primitive, elementwise=True, result="ufunc", differentiable=False)
+
+
+@binary(ufunc="add", c="{0} + {1}", numpy_names=("add",))
+def add(xp, lhs, rhs):
+    """Sum of two arrays."""
+    return lhs + rhs
+
+
+@add.grad
+def _(xp, dout):
+    return dout, dout
+
+
+@binary(ufunc="subtract", c="{0} - {1}", numpy_names=("subtract",))
+def subtract(xp, lhs, rhs):
+    """Difference of two arrays."""
+    return lhs - rhs
+
+
+@subtract.grad
+def _(xp, dout):
+    return dout, -dout
+
+
+@binary(ufunc="multiply", c="{0} * {1}", numpy_names=("multiply",))
+def multiply(xp, lhs, rhs):
+    """Product of two arrays, element by element."""
+    return lhs * rhs
+
+
+@multiply.grad
+def _(xp, dout, lhs, rhs):
+    return dout * rhs, dout * lhs
+
+
+@binary(ufunc="true_divide", c="{0} / {1}", numpy_names=("divide", "true_divide"))
+def divide(xp, lhs, rhs):
+    """True quotient of two arrays."""
+    return lhs / rhs
+
+
+@divide.grad
+def _(xp, dout, out, rhs):
+    return dout / rhs, -(dout * out) / rhs
+
+
+@binary(ufunc="floor_divide", c="floor({0} / {1})", numpy_names=("floor_divide",), differentiable=False)
+def floor_divide(xp, lhs, rhs):
+    """The largest integer not above the quotient."""
+    return xp.floor_divide(lhs, rhs)
+
+
+@binary(ufunc="remainder", c="tf_remainder({0}, {1})", numpy_names=("remainder", "mod"))
+def remainder(xp, lhs, rhs):
+    """Remainder with the divisor's sign, as Python's ``%``."""
+    return xp.remainder(lhs, rhs)
+
+
+@remainder.grad
+def _(xp, dout, lhs, rhs):
+    return dout, -dout * xp.floor_divide(lhs, rhs)
+
+
+@binary(ufunc="fmod", c="fmod({0}, {1})", numpy_names=("fmod",))
+def fmod(xp, lhs, rhs):
+    """Remainder with the dividend's sign, as C's ``fmod``."""
+    return xp.fmod(lhs, rhs)
+
+
+@fmod.grad
+def _(xp, dout, lhs, rhs):
+    return dout, -dout * xp.trunc(lhs / rhs)
+
+
+@binary(ufunc="power", c="pow({0}, {1})", numpy_names=("power",))
+def power(xp, lhs, rhs):
+    """``lhs`` raised to the power ``rhs``."""
+    return xp.power(lhs, rhs)
+
+
+@power.grad
+def _(xp, dout, out, lhs, rhs):
+    # log of a base of 0 only counts where the power is not 0 anyway: 0**b has gradient 0 in b for b > 0
+    base = xp.where(xp.equal(lhs, 0), 1, lhs)
+    return dout * rhs * xp.power(lhs, rhs - 1), dout * out * xp.log(base)
+
+
+@binary(ufunc="maximum", c="tf_max({0}, {1})", numpy_names=("maximum",))
+def maximum(xp, lhs, rhs):
+    """The larger of two arrays, element by element; NaN if either is."""
+    return xp.maximum(lhs, rhs)
+
+
+@maximum.grad
+def _(xp, dout, lhs, rhs):
+    first = xp.greater_equal(lhs, rhs)
+    return dout * first, dout * xp.logical_not(first)
+
+
+@binary(ufunc="minimum", c="tf_min({0}, {1})", numpy_names=("minimum",))
+def minimum(xp, lhs, rhs):
+    """The smaller of two arrays, element by element; NaN if either is."""
+    return xp.minimum(lhs, rhs)
+
+
+@minimum.grad
+def _(xp, dout, lhs, rhs):
+    first = xp.less_equal(lhs, rhs)
+    return dout * first, dout * xp.logical_not(first)
+
+
+@binary(ufunc="arctan2", c="atan2({0}, {1})", numpy_names=("arctan2",))
+def arctan2(xp, lhs, rhs):
+    """Angle of the point (rhs, lhs) in radians, in (-pi, pi]."""
+    return xp.arctan2(lhs, rhs)
+
+
+@arctan2.grad
+def _(xp, dout, lhs, rhs):
+    scaled = dout / (lhs * lhs + rhs * rhs)
+    return scaled * rhs, -scaled * lhs
+
+
+@binary(ufunc="hypot", c="hypot({0}, {1})", numpy_names=("hypot",))
+def hypot(xp, lhs, rhs):
+    """Length of the hypotenuse: sqrt(lhs² + rhs²) without overflow."""
+    return xp.hypot(lhs, rhs)
+
+
+@hypot.grad
+def _(xp, dout, out, lhs, rhs):
+    return dout * lhs / out, dout * rhs / out
+
+
+@binary(ufunc="copysign", c="copysign({0}, {1})", numpy_names=("copysign",))
+def copysign(xp, lhs, rhs):
+    """``lhs`` with the sign of ``rhs``."""
+    return xp.copysign(lhs, rhs)
+
+
+@copysign.grad
+def _(xp, dout, lhs, rhs):
+    return dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None
+
+
+@compare(ufunc="equal", c="{0} == {1}", numpy_names=("equal",))
+def equal(xp, lhs, rhs):
+    """Whether operands are equal."""
+    return xp.equal(lhs, rhs)
+
+
+@compare(ufunc="not_equal", c="{0} != {1}", numpy_names=("not_equal",))
+def not_equal(xp, lhs, rhs):
+    """Whether operands differ."""
+    return xp.not_equal(lhs, rhs)
+
+
+@compare(ufunc="greater", c="{0} > {1}", numpy_names=("greater",))
+def greater(xp, lhs, rhs):
+    """Whether the first operand is larger."""
+    return xp.greater(lhs, rhs)
+
+
+@compare(ufunc="greater_equal", c="{0} >= {1}", numpy_names=("greater_equal",))
+def greater_equal(xp, lhs, rhs):
+    """Whether the first operand is larger or equal."""
+    return xp.greater_equal(lhs, rhs)
+
+
+@compare(ufunc="less", c="{0} < {1}", numpy_names=("less",))
+def less(xp, lhs, rhs):
+    """Whether the first operand is smaller."""
+    return xp.less(lhs, rhs)
+
+
+@compare(ufunc="less_equal", c="{0} <= {1}", numpy_names=("less_equal",))
+def less_equal(xp, lhs, rhs):
+    """Whether the first operand is smaller or equal."""
+    return xp.less_equal(lhs, rhs)
+
+
+@logic(ufunc="logical_and", c="({0} != 0) && ({1} != 0)", numpy_names=("logical_and",))
+def logical_and(xp, lhs, rhs):
+    """Whether both operands are non-zero."""
+    return xp.logical_and(lhs, rhs)
+
+
+@logic(ufunc="logical_or", c="({0} != 0) || ({1} != 0)", numpy_names=("logical_or",))
+def logical_or(xp, lhs, rhs):
+    """Whether one operand or both are non-zero."""
+    return xp.logical_or(lhs, rhs)
+
+
+@logic(ufunc="logical_xor", c="({0} != 0) != ({1} != 0)", numpy_names=("logical_xor",))
+def logical_xor(xp, lhs, rhs):
+    """Whether exactly one operand is non-zero."""
+    return xp.logical_xor(lhs, rhs)
+
+
+@logic(ufunc="logical_not", c="{0} == 0", numpy_names=("logical_not",))
+def logical_not_(xp, data):
+    """Whether the operand is zero."""
+    return xp.logical_not(data)
+
+
+@bitwise(ufunc="bitwise_and", c="{0} & {1}", numpy_names=("bitwise_and",))
+def bitwise_and(xp, lhs, rhs):
+    """Bits set in both integers."""
+    return xp.bitwise_and(lhs, rhs)
+
+
+@bitwise(ufunc="bitwise_or", c="{0} | {1}", numpy_names=("bitwise_or",))
+def bitwise_or(xp, lhs, rhs):
+    """Bits set in either integer."""
+    return xp.bitwise_or(lhs, rhs)
+
+
+@bitwise(ufunc="bitwise_xor", c="{0} ^ {1}", numpy_names=("bitwise_xor",))
+def bitwise_xor(xp, lhs, rhs):
+    """Bits set in exactly one integer."""
+    return xp.bitwise_xor(lhs, rhs)
+
+
+@bitwise(ufunc="invert", c="~{0}", numpy_names=("invert", "bitwise_not"))
+def invert(xp, data):
+    """Bits not set; of bools the negation."""
+    return xp.invert(data)
+
+
+@bitwise(ufunc="left_shift", c="{0} << {1}", numpy_names=("left_shift",))
+def left_shift(xp, lhs, rhs):
+    """Integer shifted to the left by bits."""
+    return xp.left_shift(lhs, rhs)
+
+
+@bitwise(ufunc="right_shift", c="{0} >> {1}", numpy_names=("right_shift",))
+def right_shift(xp, lhs, rhs):
+    """Integer shifted to the right by bits."""
+    return xp.right_shift(lhs, rhs)
+
+
+@primitive(elementwise=True, result="tail", c="{0} ? {1} : {2}")
+def where(xp, condition, x, y):
+    """``x`` where the condition is non-zero, else ``y``; all three broadcast."""
+    return xp.where(condition, x, y)
+
+
+@where.grad
+def _(xp, dout, condition):
+    return None, xp.where(condition, dout, 0), xp.where(condition, 0, dout)
+
+
+@primitive(elementwise=True, result="first", c="tf_min(tf_max({0}, {1}), {2})")
+def clip(xp, data, low, high):
+    """``data`` limited to [low, high], in its own dtype."""
+    return xp.clip(data, low, high)
+
+
+@clip.grad
+def _(xp, dout, data, low, high):
+    inside = xp.logical_and(xp.greater_equal(data, low), xp.less_equal(data, high))
+    return dout * inside, dout * xp.less(data, low), dout * xp.greater(data, high)
+
+
+@primitive(elementwise=True, result="dtype", c="({dtype})({0})")
+def astype(xp, data, *, dtype: DType):
+    """``data`` converted to a dtype; floats to integers truncate."""
+    return xp.astype(data, dtype=dtype)
+
+
+@astype.grad
+def _(xp, dout, data):
+    return xp.cast_like(dout, data)

@@ -1,0 +1,361 @@
+"""Primitives of one operand: functions of mathematics, rounding, tests; with ufunc names, C texts and gradients."""
+
+import math
+from functools import partial
+
+from ..op.declare import primitive
+
+unary = partial(primitive, elementwise=True, result="ufunc")
+flat = partial(primitive, elementwise=True, result="ufunc", differentiable=False)
+test = partial(primitive, elementwise=True, result="bool", differentiable=False)
+
+
+@unary("negative", "_np_negative", ufunc="negative", c="-{0}", numpy_names=("negative",), method=True)
+def negative(xp, data):
+    """``-data``."""
+    return -data
+
+
+@negative.grad
+def _(xp, dout):
+    return -dout
+
+
+@unary("abs", ufunc="absolute", c="tf_abs({0})", numpy_names=("abs", "absolute"), method=True)
+def absolute(xp, data):
+    """Magnitude."""
+    return xp.absolute(data)
+
+
+@absolute.grad
+def _(xp, dout, data):
+    return dout * xp.sign(data)
+
+
+@flat("sign", ufunc="sign", c="tf_sign({0})", numpy_names=("sign",), method=True)
+def sign(xp, data):
+    """-1, 0 or 1 by sign; NaN stays."""
+    return xp.sign(data)
+
+
+@unary("square", ufunc="square", c="{0} * {0}", numpy_names=("square",), method=True)
+def square(xp, data):
+    """``data * data``."""
+    return xp.square(data)
+
+
+@square.grad
+def _(xp, dout, data):
+    return dout * 2 * data
+
+
+@unary("sqrt", ufunc="sqrt", c="sqrt({0})", numpy_names=("sqrt",), method=True)
+def sqrt(xp, data):
+    """Square root; NaN below zero."""
+    return xp.sqrt(data)
+
+
+@sqrt.grad
+def _(xp, dout, out):
+    return dout * 0.5 / out
+
+
+@unary("cbrt", ufunc="cbrt", c="cbrt({0})", numpy_names=("cbrt",), method=True)
+def cbrt(xp, data):
+    """Cube root."""
+    return xp.cbrt(data)
+
+
+@cbrt.grad
+def _(xp, dout, out):
+    return dout / (3.0 * out * out)
+
+
+@unary("exp", ufunc="exp", c="exp({0})", numpy_names=("exp",), method=True)
+def exp(xp, data):
+    """Exponential function."""
+    return xp.exp(data)
+
+
+@exp.grad
+def _(xp, dout, out):
+    return dout * out
+
+
+@unary("expm1", ufunc="expm1", c="expm1({0})", numpy_names=("expm1",), method=True)
+def expm1(xp, data):
+    """``exp(data) - 1``, exact near 0."""
+    return xp.expm1(data)
+
+
+@expm1.grad
+def _(xp, dout, out):
+    return dout * (out + 1)
+
+
+@unary("log", ufunc="log", c="log({0})", numpy_names=("log",), method=True)
+def log(xp, data):
+    """Natural logarithm."""
+    return xp.log(data)
+
+
+@log.grad
+def _(xp, dout, data):
+    return dout / data
+
+
+@unary("log2", ufunc="log2", c="log2({0})", numpy_names=("log2",), method=True)
+def log2(xp, data):
+    """Logarithm of base 2."""
+    return xp.log2(data)
+
+
+@log2.grad
+def _(xp, dout, data):
+    return dout / (data * math.log(2))
+
+
+@unary("log10", ufunc="log10", c="log10({0})", numpy_names=("log10",), method=True)
+def log10(xp, data):
+    """Logarithm of base 10."""
+    return xp.log10(data)
+
+
+@log10.grad
+def _(xp, dout, data):
+    return dout / (data * math.log(10))
+
+
+@unary("log1p", ufunc="log1p", c="log1p({0})", numpy_names=("log1p",), method=True)
+def log1p(xp, data):
+    """``log(1 + data)``, exact near 0."""
+    return xp.log1p(data)
+
+
+@log1p.grad
+def _(xp, dout, data):
+    return dout / (data + 1)
+
+
+@unary("sin", ufunc="sin", c="sin({0})", numpy_names=("sin",), method=True)
+def sin(xp, data):
+    """Sine of radians."""
+    return xp.sin(data)
+
+
+@sin.grad
+def _(xp, dout, data):
+    return dout * xp.cos(data)
+
+
+@unary("cos", ufunc="cos", c="cos({0})", numpy_names=("cos",), method=True)
+def cos(xp, data):
+    """Cosine of radians."""
+    return xp.cos(data)
+
+
+@cos.grad
+def _(xp, dout, data):
+    return -dout * xp.sin(data)
+
+
+@unary("tan", ufunc="tan", c="tan({0})", numpy_names=("tan",), method=True)
+def tan(xp, data):
+    """Tangent of radians."""
+    return xp.tan(data)
+
+
+@tan.grad
+def _(xp, dout, out):
+    return dout * (out * out + 1)
+
+
+@unary("arcsin", ufunc="arcsin", c="asin({0})", numpy_names=("arcsin",), method=True)
+def arcsin(xp, data):
+    """Inverse sine, in radians."""
+    return xp.arcsin(data)
+
+
+@arcsin.grad
+def _(xp, dout, data):
+    return dout / xp.sqrt(1 - data * data)
+
+
+@unary("arccos", ufunc="arccos", c="acos({0})", numpy_names=("arccos",), method=True)
+def arccos(xp, data):
+    """Inverse cosine, in radians."""
+    return xp.arccos(data)
+
+
+@arccos.grad
+def _(xp, dout, data):
+    return -dout / xp.sqrt(1 - data * data)
+
+
+@unary("arctan", ufunc="arctan", c="atan({0})", numpy_names=("arctan",), method=True)
+def arctan(xp, data):
+    """Inverse tangent, in radians."""
+    return xp.arctan(data)
+
+
+@arctan.grad
+def _(xp, dout, data):
+    return dout / (data * data + 1)
+
+
+@unary("sinh", ufunc="sinh", c="sinh({0})", numpy_names=("sinh",), method=True)
+def sinh(xp, data):
+    """Hyperbolic sine."""
+    return xp.sinh(data)
+
+
+@sinh.grad
+def _(xp, dout, data):
+    return dout * xp.cosh(data)
+
+
+@unary("cosh", ufunc="cosh", c="cosh({0})", numpy_names=("cosh",), method=True)
+def cosh(xp, data):
+    """Hyperbolic cosine."""
+    return xp.cosh(data)
+
+
+@cosh.grad
+def _(xp, dout, data):
+    return dout * xp.sinh(data)
+
+
+@unary("tanh", ufunc="tanh", c="tanh({0})", numpy_names=("tanh",), method=True)
+def tanh(xp, data):
+    """Hyperbolic tangent."""
+    return xp.tanh(data)
+
+
+@tanh.grad
+def _(xp, dout, out):
+    return dout * (1 - out * out)
+
+
+@unary("arcsinh", ufunc="arcsinh", c="asinh({0})", numpy_names=("arcsinh",), method=True)
+def arcsinh(xp, data):
+    """Inverse hyperbolic sine."""
+    return xp.arcsinh(data)
+
+
+@arcsinh.grad
+def _(xp, dout, data):
+    return dout / xp.sqrt(data * data + 1)
+
+
+@unary("arccosh", ufunc="arccosh", c="acosh({0})", numpy_names=("arccosh",), method=True)
+def arccosh(xp, data):
+    """Inverse hyperbolic cosine."""
+    return xp.arccosh(data)
+
+
+@arccosh.grad
+def _(xp, dout, data):
+    return dout / xp.sqrt(data * data - 1)
+
+
+@unary("arctanh", ufunc="arctanh", c="atanh({0})", numpy_names=("arctanh",), method=True)
+def arctanh(xp, data):
+    """Inverse hyperbolic tangent."""
+    return xp.arctanh(data)
+
+
+@arctanh.grad
+def _(xp, dout, data):
+    return dout / (1 - data * data)
+
+
+@primitive("erf", elementwise=True, result="float", c="erf({0})", method=True)
+def erf(xp, data):
+    """Gauss error function 2/sqrt(pi) * integral of exp(-t²) from 0 to data."""
+    return xp.erf(data)
+
+
+@erf.grad
+def _(xp, dout, data):
+    return dout * (2 / math.sqrt(math.pi)) * xp.exp(-(data * data))
+
+
+@primitive("erfinv", elementwise=True, result="float", c="erfinv({0})", method=True)
+def erfinv(xp, data):
+    """Inverse of erf; infinite at -1 and 1, NaN outside."""
+    return xp.erfinv(data)
+
+
+@erfinv.grad
+def _(xp, dout, out):
+    return dout * (math.sqrt(math.pi) / 2) * xp.exp(out * out)
+
+
+@primitive("gammaln", elementwise=True, result="float", c="lgamma({0})", method=True)
+def gammaln(xp, data):
+    """Logarithm of the magnitude of the gamma function."""
+    return xp.gammaln(data)
+
+
+@gammaln.grad
+def _(xp, dout, data):
+    return dout * xp.polygamma(data, order=0)
+
+
+@primitive(elementwise=True, result="float", c="tf_polygamma({order}, {0})")
+def polygamma(xp, data, *, order: int):
+    """Derivative of that order of the digamma function (order 0), itself the derivative of gammaln."""
+    return xp.polygamma(data, order=order)
+
+
+@polygamma.grad
+def _(xp, dout, data, *, order):
+    return dout * xp.polygamma(data, order=order + 1)
+
+
+@flat("floor", ufunc="floor", c="floor({0})", numpy_names=("floor",), method=True)
+def floor(xp, data):
+    """Largest integer not above."""
+    return xp.floor(data)
+
+
+@flat("ceil", ufunc="ceil", c="ceil({0})", numpy_names=("ceil",), method=True)
+def ceil(xp, data):
+    """Smallest integer not below."""
+    return xp.ceil(data)
+
+
+@flat("trunc", ufunc="trunc", c="trunc({0})", numpy_names=("trunc",), method=True)
+def trunc(xp, data):
+    """Integer part, towards zero."""
+    return xp.trunc(data)
+
+
+@flat(ufunc="rint", c="rint({0})", numpy_names=("rint",))
+def round_even(xp, data):
+    """Nearest integer, halves to the even one (NumPy's and IEEE's rounding)."""
+    return xp.round_even(data)
+
+
+@test(ufunc="isnan", c="isnan({0})", numpy_names=("isnan",))
+def isnan(xp, data):
+    """Whether not a number."""
+    return xp.isnan(data)
+
+
+@test(ufunc="isinf", c="isinf({0})", numpy_names=("isinf",))
+def isinf(xp, data):
+    """Whether infinite."""
+    return xp.isinf(data)
+
+
+@test(ufunc="isfinite", c="isfinite({0})", numpy_names=("isfinite",))
+def isfinite(xp, data):
+    """Whether neither infinite nor NaN."""
+    return xp.isfinite(data)
+
+
+@primitive(elementwise=True, result="first", differentiable=False, c="{0}")
+def stop_gradient(xp, data):
+    """``data`` itself, constant for the gradient."""
+    return xp.stop_gradient(data)

@@ -1,0 +1,230 @@
+"""Primitives that reduce or scan along axes, sort, or multiply matrices; with their gradients."""
+
+import math
+from functools import partial
+
+from ..dtype import promote
+from ..errors import ShapeError
+from ..op.declare import primitive
+from ..op.params import Axis
+from ..op.shapes import broadcast_shapes, normalized_axes, reduced_shape
+
+reduction = partial(primitive)
+
+
+def _reduced(dtype_of):
+    """Typed inference of a reduction whose result dtype is a function of the operand's."""
+
+    def rule(data, *, axis, keepdims):
+        return reduced_shape(data.shape, axis, keepdims), dtype_of(data.dtype)
+
+    return rule
+
+
+def _wide(dtype):
+    """The dtype in which NumPy sums: small integers and bools widen to 64 bits."""
+    if dtype == "bool" or dtype.startswith("int"):
+        return "int64"
+    return "uint64" if dtype.startswith("uint") else dtype
+
+
+def spread(xp, value, data, axis, keepdims):
+    """A reduction's result (or its gradient) broadcast back over the reduced axes."""
+    if not keepdims:
+        value = xp.reshape(value, shape=reduced_shape(data.shape, axis, True))
+    return xp.broadcast_to(value, shape=data.shape)
+
+
+@reduction()
+def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
+    """Sum over axes (all if None), by one fixed tree of partial sums in every mode of execution."""
+    return xp.sum(data, axis=axis, keepdims=keepdims)
+
+
+sum.type(_reduced(_wide))
+
+
+@sum.grad
+def _(xp, dout, data, *, axis, keepdims):
+    return spread(xp, dout, data, axis, keepdims)
+
+
+@reduction()
+def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
+    """Product over axes."""
+    return xp.prod(data, axis=axis, keepdims=keepdims)
+
+
+prod.type(_reduced(_wide))
+
+
+@prod.grad
+def _(xp, dout, data, out, *, axis, keepdims):
+    # out / data where no factor is 0; where exactly one is, the product of the others stands at its place
+    zero = xp.equal(data, 0)
+    zeros = spread(xp, xp.sum(xp.astype(zero, dtype="int32"), axis=axis, keepdims=keepdims), data, axis, keepdims)
+    filled = xp.where(zero, 1, data)
+    others = spread(xp, xp.prod(filled, axis=axis, keepdims=keepdims), data, axis, keepdims)
+    usual = others / filled
+    wanted = xp.where(xp.equal(zeros, 0), usual, xp.where(xp.logical_and(zero, xp.equal(zeros, 1)), others, 0))
+    return spread(xp, dout, data, axis, keepdims) * wanted
+
+
+def _extremum_grad(xp, dout, data, out, *, axis, keepdims):
+    # elements equal to the extremum share nothing: each gets the whole gradient, as MXNet gives it
+    return spread(xp, dout, data, axis, keepdims) * xp.equal(data, spread(xp, out, data, axis, keepdims))
+
+
+@reduction()
+def max(xp, data, *, axis: Axis = None, keepdims: bool = False):
+    """Largest element over axes."""
+    return xp.max(data, axis=axis, keepdims=keepdims)
+
+
+@reduction()
+def min(xp, data, *, axis: Axis = None, keepdims: bool = False):
+    """Smallest element over axes."""
+    return xp.min(data, axis=axis, keepdims=keepdims)
+
+
+for _op in (max, min):
+    _op.type(_reduced(lambda dtype: dtype))
+    _op.grad(_extremum_grad)
+
+
+@reduction(differentiable=False)
+def any(xp, data, *, axis: Axis = None, keepdims: bool = False):
+    """Whether some element over axes is non-zero."""
+    return xp.any(data, axis=axis, keepdims=keepdims)
+
+
+@reduction(differentiable=False)
+def all(xp, data, *, axis: Axis = None, keepdims: bool = False):
+    """Whether every element over axes is non-zero."""
+    return xp.all(data, axis=axis, keepdims=keepdims)
+
+
+for _op in (any, all):
+    _op.type(_reduced(lambda dtype: "bool"))
+
+
+@reduction(differentiable=False)
+def argmax(xp, data, *, axis: Axis = None, keepdims: bool = False):
+    """Index of the first largest element along an axis (flattened if None), int64."""
+    return xp.argmax(data, axis=axis, keepdims=keepdims)
+
+
+@reduction(differentiable=False)
+def argmin(xp, data, *, axis: Axis = None, keepdims: bool = False):
+    """Index of the first smallest element along an axis (flattened if None), int64."""
+    return xp.argmin(data, axis=axis, keepdims=keepdims)
+
+
+for _op in (argmax, argmin):
+    _op.type(_reduced(lambda dtype: "int64"))
+
+
+@primitive()
+def cumulative_sum(xp, data, *, axis: int):
+    """Running sum along an axis."""
+    return xp.cumulative_sum(data, axis=axis)
+
+
+cumulative_sum.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
+
+
+@cumulative_sum.grad
+def _(xp, dout, *, axis):
+    return xp.flip(xp.cumulative_sum(xp.flip(dout, axis), axis=axis), axis)
+
+
+@primitive(differentiable=False)
+def cumulative_prod(xp, data, *, axis: int):
+    """Running product along an axis."""
+    return xp.cumulative_prod(data, axis=axis)
+
+
+cumulative_prod.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
+
+
+@primitive(differentiable=False)
+def argsort(xp, data, *, axis: int, descending: bool = False):
+    """Indices that sort along an axis, stable, int64; descending keeps equal elements in order too."""
+    return xp.argsort(data, axis=axis, descending=descending)
+
+
+argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
+
+
+@primitive()
+def matmul(xp, lhs, rhs):
+    """Matrix product over the last two axes, broadcast over the others; vectors as in NumPy."""
+    return xp.matmul(lhs, rhs)
+
+
+@matmul.type
+def _(lhs, rhs):
+    a, b = lhs.shape, rhs.shape
+    if not a or not b or a[-1] != (b[-2] if len(b) > 1 else b[0]):
+        raise ShapeError("matmul: inner sizes differ", f"{a} and {b}", "make lhs.shape[-1] equal rhs.shape[-2]")
+    lead = broadcast_shapes("matmul", [a[:-2], b[:-2]])
+    return (*lead, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ())), promote(lhs.dtype, rhs.dtype)
+
+
+@matmul.grad
+def _(xp, dout, lhs, rhs):
+    a = lhs if len(lhs.shape) > 1 else xp.reshape(lhs, shape=(1, *lhs.shape))
+    b = rhs if len(rhs.shape) > 1 else xp.reshape(rhs, shape=(*rhs.shape, 1))
+    lead = broadcast_shapes("matmul", [a.shape[:-2], b.shape[:-2]])
+    d = xp.reshape(dout, shape=(*lead, a.shape[-2], b.shape[-1]))
+    da, db = xp.matmul(d, xp.matrix_transpose(b)), xp.matmul(xp.matrix_transpose(a), d)
+    return _fit(xp, da, a, lhs), _fit(xp, db, b, rhs)
+
+
+def _fit(xp, grad, matrix, operand):
+    """A gradient of the broadcast matrix in the operand's own shape."""
+    lead = len(grad.shape) - len(matrix.shape)
+    axes = (*range(lead), *(k + lead for k, n in enumerate(matrix.shape[:-2]) if n == 1 and grad.shape[k + lead] != 1))
+    return xp.reshape(xp.sum(grad, axis=axes) if axes else grad, shape=operand.shape)
+
+
+@primitive()
+def einsum(xp, *arrays, subscripts: str):
+    """Sum of products by Einstein's convention; ``subscripts`` explicit, without ellipsis, no index twice in one operand."""
+    return xp.einsum(*arrays, subscripts=subscripts)
+
+
+def _terms(subscripts):
+    left, right = subscripts.split("->")
+    return left.split(","), right
+
+
+@einsum.type
+def _(*arrays, subscripts):
+    terms, right = _terms(subscripts)
+    sizes: dict[str, int] = {}
+    for term, a in zip(terms, arrays, strict=True):
+        for letter, n in zip(term, a.shape, strict=True):
+            if sizes.setdefault(letter, n) not in (n, 1) and n != 1:
+                raise ShapeError("einsum: an index has two sizes", f"{letter}: {sizes[letter]} and {n} in {subscripts}", "make them equal")
+            sizes[letter] = n if sizes[letter] == 1 else sizes[letter]
+    return tuple(sizes[letter] for letter in right), promote(*[a.dtype for a in arrays])
+
+
+@einsum.grad
+def _(xp, dout, arrays, *, subscripts):
+    terms, right = _terms(subscripts)
+    grads = []
+    for k, term in enumerate(terms):
+        others = [(t, a) for j, (t, a) in enumerate(zip(terms, arrays, strict=True)) if j != k]
+        known = set(right).union(*[t for t, _ in others])
+        kept = "".join(letter for letter in term if letter in known)
+        g = xp.einsum(dout, *[a for _, a in others], subscripts=",".join([right, *[t for t, _ in others]]) + "->" + kept)
+        shape = tuple(n if letter in known else 1 for letter, n in zip(term, arrays[k].shape, strict=True))
+        grads.append(xp.broadcast_to(xp.reshape(g, shape=shape), shape=arrays[k].shape))
+    return tuple(grads)
+
+
+def count_of(shape, axis):
+    """Number of elements that a reduction over axes combines."""
+    return math.prod(shape[a] for a in normalized_axes(axis, len(shape)))

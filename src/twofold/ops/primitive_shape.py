@@ -1,0 +1,222 @@
+"""Primitives that rearrange elements: reshape, transpose, broadcast, slice, join, pad, windows; each with its transpose as gradient."""
+
+from ..dtype import promote
+from ..errors import ShapeError
+from ..op.declare import primitive
+from ..op.params import DType, Shape, Static
+from ..op.shapes import broadcast_shapes, filled_shape, normalized_axis, sliced_shape, window_size
+
+Triples = Static
+FULL = (None, None, None)
+
+
+@primitive(view=True)
+def reshape(xp, data, *, shape: Shape):
+    """The same elements in row-major order in another shape; one size may be -1."""
+    return xp.reshape(data, shape=shape)
+
+
+@reshape.type
+def _(data, *, shape):
+    size = 1
+    for n in data.shape:
+        size *= n
+    return filled_shape(shape, size), data.dtype
+
+
+@reshape.grad
+def _(xp, dout, data):
+    return xp.reshape(dout, shape=data.shape)
+
+
+@primitive(view=True)
+def permute_dims(xp, data, *, axes: Shape):
+    """Axes in another order."""
+    return xp.permute_dims(data, axes=axes)
+
+
+@permute_dims.type
+def _(data, *, axes):
+    if sorted(a % len(axes) if axes else a for a in axes) != list(range(len(data.shape))):
+        raise ShapeError("transpose: the axes are no permutation", f"axes {axes} of shape {data.shape}", "name each axis once")
+    return tuple(data.shape[a] for a in axes), data.dtype
+
+
+@permute_dims.grad
+def _(xp, dout, *, axes):
+    back = [0] * len(axes)
+    for k, a in enumerate(axes):
+        back[a % len(axes)] = k
+    return xp.permute_dims(dout, axes=tuple(back))
+
+
+@primitive(view=True)
+def broadcast_to(xp, data, *, shape: Shape):
+    """Repeated along axes of size 1 and new leading axes, without copying."""
+    return xp.broadcast_to(data, shape=shape)
+
+
+@broadcast_to.type
+def _(data, *, shape):
+    if broadcast_shapes("broadcast_to", [data.shape, shape]) != shape:
+        raise ShapeError("broadcast_to: the shape does not fit", f"{data.shape} to {shape}", "only axes of size 1 grow")
+    return shape, data.dtype
+
+
+@broadcast_to.grad
+def _(xp, dout):
+    return dout  # reduced to the input's shape by the gradient pass, as every broadcast is
+
+
+@primitive(view=True)
+def slice(xp, data, *, key: Triples):
+    """``data[begin:end:step, …]``: one (begin, end, step) triple per axis, Python's meaning of each."""
+    return xp.slice(data, key=key)
+
+
+@slice.type
+def _(data, *, key):
+    return sliced_shape(data.shape, key), data.dtype
+
+
+@slice.grad
+def _(xp, dout, data, *, key):
+    return xp.slice_update(xp.full(shape=data.shape, value=0, dtype=dout.dtype), dout, key=key)
+
+
+@primitive()
+def slice_update(xp, data, value, *, key: Triples):
+    """``data`` with the elements of a slice replaced by ``value`` (broadcast to them)."""
+    return xp.slice_update(data, value, key=key)
+
+
+@slice_update.type
+def _(data, value, *, key):
+    target = sliced_shape(data.shape, key)
+    if broadcast_shapes("item assignment", [target, value.shape]) != target:
+        raise ShapeError("item assignment: the value does not fit", f"{value.shape} into {target}", "give a value that broadcasts to the slice")
+    return data.shape, data.dtype
+
+
+@slice_update.grad
+def _(xp, dout, *, key):
+    part = xp.slice(dout, key=key)
+    return xp.slice_update(dout, 0, key=key), part
+
+
+@primitive()
+def concat(xp, *arrays, axis: int):
+    """Arrays joined along an axis."""
+    return xp.concat(*arrays, axis=axis)
+
+
+@concat.type
+def _(*arrays, axis):
+    first = arrays[0]
+    at = normalized_axis(axis, len(first.shape))
+    for a in arrays:
+        if len(a.shape) != len(first.shape) or any(n != m for k, (n, m) in enumerate(zip(a.shape, first.shape, strict=True)) if k != at):
+            raise ShapeError("concat: shapes differ off the axis", ", ".join(str(x.shape) for x in arrays), f"make all but axis {axis} equal")
+    dtype = first.dtype if all(a.dtype == first.dtype for a in arrays) else promote(*[a.dtype for a in arrays])
+    return (*first.shape[:at], sum(a.shape[at] for a in arrays), *first.shape[at + 1 :]), dtype
+
+
+@concat.grad
+def _(xp, dout, arrays, *, axis):
+    grads, start = [], 0
+    for a in arrays:
+        stop = start + a.shape[axis]
+        grads.append(xp.take_slice(dout, start, stop, axis))
+        start = stop
+    return tuple(grads)
+
+
+@primitive()
+def pad(xp, data, *, width: Triples, value: float = 0.0):
+    """``data`` with ``(before, after)`` elements of a constant added along each axis."""
+    return xp.pad(data, width=width, value=value)
+
+
+@pad.type
+def _(data, *, width, value):
+    return tuple(n + a + b for n, (a, b) in zip(data.shape, width, strict=True)), data.dtype
+
+
+@pad.grad
+def _(xp, dout, data, *, width):
+    return xp.slice(dout, key=tuple((a, a + n, None) for n, (a, _) in zip(data.shape, width, strict=True)))
+
+
+@primitive(view=True)
+def unfold(xp, data, *, kernel: Shape, stride: Shape, dilate: Shape):
+    """Windows over the trailing axes: (…, d1…dk) to (…, o1…ok, kernel1…kernelk), without copying."""
+    return xp.unfold(data, kernel=kernel, stride=stride, dilate=dilate)
+
+
+@unfold.type
+def _(data, *, kernel, stride, dilate):
+    n = len(kernel)
+    lead, tail = data.shape[: len(data.shape) - n], data.shape[len(data.shape) - n :]
+    out = tuple(window_size(*w) for w in zip(tail, kernel, stride, dilate, strict=True))
+    if min(out, default=1) < 1:
+        raise ShapeError("window: the kernel is larger than the padded input", f"kernel {kernel}, dilate {dilate}, input {tail}", "pad the input")
+    return (*lead, *out, *kernel), data.dtype
+
+
+@unfold.grad
+def _(xp, dout, data, *, kernel, stride, dilate):
+    return xp.fold(dout, size=data.shape[len(data.shape) - len(kernel) :], kernel=kernel, stride=stride, dilate=dilate)
+
+
+@primitive()
+def fold(xp, data, *, size: Shape, kernel: Shape, stride: Shape, dilate: Shape):
+    """The transpose of `unfold`: windows added up where they overlap, to trailing axes of ``size``."""
+    return xp.fold(data, size=size, kernel=kernel, stride=stride, dilate=dilate)
+
+
+@fold.type
+def _(data, *, size, kernel, stride, dilate):
+    return (*data.shape[: len(data.shape) - 2 * len(kernel)], *size), data.dtype
+
+
+@fold.grad
+def _(xp, dout, *, kernel, stride, dilate):
+    return xp.unfold(dout, kernel=kernel, stride=stride, dilate=dilate)
+
+
+@primitive()
+def contiguous(xp, data):
+    """A copy in row-major order, where the data is not in that order already."""
+    return xp.contiguous(data)
+
+
+@contiguous.type
+def _(data):
+    return data.shape, data.dtype
+
+
+@contiguous.grad
+def _(xp, dout):
+    return dout
+
+
+@primitive()
+def full(xp, *, shape: Shape, value: Static, dtype: DType):
+    """An array of one value."""
+    return xp.full(shape=shape, value=value, dtype=dtype)
+
+
+@full.type
+def _(*, shape, value, dtype):
+    return shape, dtype
+
+
+@primitive()
+def iota(xp, *, size: int, dtype: DType):
+    """0, 1, …, size - 1."""
+    return xp.iota(size=size, dtype=dtype)
+
+
+@iota.type
+def _(*, size, dtype):
+    return (size,), dtype

@@ -1,0 +1,328 @@
+"""Compiles a graph for one backend: lower → simplify → fuse → plan → straight-line Python source over the backend's calls.
+
+The source of a program is one function of its leaves. Scratch memory is static: an instance of it is checked out for each run,
+so that threads never share one, and put back afterwards. Results are fresh arrays, unless a donated leaf takes them.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ..backend.kernel import ArrayType, Call, KernelStep, Ref, RowProgram
+from ..backend.protocol import Backend
+from ..config import SETTINGS
+from ..dtype import WEAK, promote
+from ..graph.fuse import Step, steps_of
+from ..graph.ir import Node, is_const, is_leaf
+from ..graph.memory_plan import MemoryPlan, Place, plan_memory
+from ..graph.rewrite import lower, simplify
+from ..graph.verify import verify
+
+#: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
+KEEP_SCRATCH = 8 << 20
+#: Fresh values larger than this (bytes) are released right after their last use rather than at the program's end.
+RELEASE = 1 << 16
+
+
+class Program:
+    """A compiled graph.
+
+    Parameters
+    ----------
+    outputs
+        Nodes to compute.
+    leaves
+        The inputs, in the order in which `run` takes their arrays (Python scalars for leaves of weak type).
+    backend
+        Who runs it.
+    donated
+        Leaves whose memory results may take.
+    boundaries
+        Nodes that stand for arrays a caller could hold (see `graph.rewrite.lower`).
+    big
+        Elements from which element-wise nodes fuse into kernels; the setting ``defer_elements`` if None.
+    in_place, share
+        Memory optimisations, to be switched off for measurements.
+
+    Attributes
+    ----------
+    run
+        ``run(arrays) -> list of arrays``.
+    plan, steps, source
+        What was decided, for `explain`.
+    """
+
+    def __init__(
+        self,
+        outputs: Sequence[Node],
+        leaves: Sequence[Node],
+        backend: Backend,
+        *,
+        donated: Collection[Node] = (),
+        boundaries: Collection[Node] = (),
+        big: int | None = None,
+        in_place: bool = True,
+        share: bool = True,
+    ) -> None:
+        self.backend, self.leaves = backend, list(leaves)
+        self.outputs = simplify(lower(list(outputs), boundaries))
+        verify(self.outputs, self.leaves)
+        unique = list(dict.fromkeys(self.outputs))
+        self.steps = steps_of(unique, SETTINGS.defer_elements if big is None else big)
+        calls = {n: call_of(n, backend) for s in self.steps if not s.is_kernel for n in s.nodes if not is_const(n)}
+        self.plan: MemoryPlan = plan_memory(
+            self.steps, self.leaves, unique, donated=donated, fixed=lambda n: n in calls and not calls[n].into, in_place=in_place, share=share
+        )
+        printer = Printer(self, calls)
+        self.source = printer.source()
+        self.kernels = printer.kernels
+        exec(compile(self.source, "<twofold program>", "exec"), printer.env)
+        self.function = printer.env["program"]
+
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
+        """Compute the outputs for one array (or Python scalar) per leaf."""
+        return self.backend.quietly(self.function, arrays)
+
+    def explain(self) -> str:
+        """The steps in order, kernels with what they fuse."""
+        return "\n".join(" + ".join(n.sig.op.name for n in s.nodes if n.sig is not None) for s in self.steps)
+
+
+def type_of(node: Node) -> ArrayType:
+    """A node's type for the backend."""
+    return ArrayType(node.shape, node.dtype)
+
+
+def call_of(node: Node, backend: Backend) -> Call:
+    """How the backend runs a primitive node."""
+    assert node.sig is not None
+    inputs = [type_of(i) for i in node.inputs if i is not None]
+    return backend.call(node.sig.op.name, node.sig.params, inputs, type_of(node))
+
+
+def operand_dtype(node: Node) -> str:
+    """The dtype in which Python scalars among an element-wise node's operands are written."""
+    assert node.sig is not None
+    op = node.sig.op
+    dtypes = [i.dtype for i in node.inputs if i is not None]
+    if op.name == "clip" or not op.elementwise:
+        return dtypes[0] if dtypes[0] not in WEAK else node.dtype
+    if op.result == "tail":
+        return node.dtype
+    return promote(*dtypes)
+
+
+class Printer:
+    """Emits the source of a program and collects what it refers to."""
+
+    def __init__(self, program: Program, calls: dict[Node, Call]) -> None:
+        self.program, self.backend, self.plan, self.calls = program, program.backend, program.plan, calls
+        self.env: dict[str, Any] = {}
+        self.static: list[str] = []
+        self.static_names: list[str] = []
+        self.lines: list[str] = []
+        self.name: dict[Any, str] = {}
+        self.kernels: list[RowProgram] = []
+
+    def bind(self, value: Any, prefix: str = "c") -> str:
+        """A name of the environment for a value."""
+        name = f"{prefix}_{len(self.env)}"
+        self.env[name] = value
+        return name
+
+    def source(self) -> str:
+        """The whole text."""
+        program = self.program
+        for k, node in enumerate(program.leaves):
+            self.name[node] = f"x{k}"
+        releases = self._releases()
+        for t, step in enumerate(program.steps):
+            self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
+            self.lines += [f"del {self.name[n]}" for n in releases.get(t, ()) if n in self.name]
+        results = self._results()
+        lines = ["def program(L):"]
+        if program.leaves:
+            lines.append(f" {', '.join(self.name[n] for n in program.leaves)}, = L")
+        if self.static_names:
+            names = ", ".join(self.static_names)
+            keep = sum(n for n, _ in self.plan.buffers) <= KEEP_SCRATCH
+            self.env["pool"] = []
+            lines += [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}, = S"] if keep else [f" {names}, = fresh()"]
+            results = (["pool.append(S)"] if keep else []) + results
+        lines += [" " + text for text in self.lines + results]
+        if self.static_names:
+            lines += ["def fresh():", *[" " + text for text in self.static], f" return ({', '.join(self.static_names)},)"]
+        return "\n".join(lines)
+
+    def _releases(self) -> dict[int, list[Node]]:
+        """Step to the backend-allocated values that are not needed after it."""
+        last: dict[Node, int] = {}
+        views: dict[Node, Node] = {}
+        for t, step in enumerate(self.program.steps):
+            for n in step.nodes:
+                if n.sig is not None and (n.sig.op.view or n.sig.op.name == "item") and n.inputs[0] is not None:
+                    views[n] = views.get(n.inputs[0], n.inputs[0])
+                for i in n.inputs:
+                    if i is not None:
+                        last[views.get(i, i)] = t
+        kept = {views.get(o, o) for o in self.program.outputs}
+        out: dict[int, list[Node]] = {}
+        for n, t in last.items():
+            if self.plan.place.get(n) == Place("fresh") and n not in kept and n.nbytes > RELEASE and n not in views.values():
+                out.setdefault(t, []).append(n)
+        return out
+
+    def _results(self) -> list[str]:
+        """One text per output; views, leaves, constants and repeated outputs are copied: nobody may see them change."""
+        texts, taken = [], set()
+        copy = self.bind(self.backend.xp.contiguous, "copy")
+        for o in self.program.outputs:
+            place = self.plan.place.get(o, Place("constant"))
+            own = not is_leaf(o) and o.sig is not None and not o.sig.op.view and place.kind in ("output", "leaf", "fresh") and o not in taken
+            taken.add(o)
+            text = self._operand(o, o.dtype if o.dtype not in WEAK else promote(o.dtype))
+            texts.append(text if own else f"{copy}({text})")
+        return [f"return [{', '.join(texts)}]"]
+
+    def _operand(self, n: Node, dtype: str) -> str:
+        """The name of a value; Python scalars as 0-d arrays of the operation's dtype."""
+        if n.value is not None and n.value[0] == "const":
+            return self.bind(self.backend.scalar(n.value[1], dtype))
+        if n.dtype in WEAK:
+            key = n, dtype
+            if key not in self.name:
+                self.name[key] = f"{self.name[n]}_{dtype}"
+                scalar = self.bind(self.backend.scalar, "scalar")
+                self.lines.append(f"{self.name[key]} = {scalar}({self.name[n]}, {dtype!r})")
+            return self.name[key]
+        if n not in self.name and n.sig is not None and n.sig.op.name == "full":
+            self.name[n] = self.bind(self.backend.constant(n.sig.params["value"], n.shape, n.dtype))
+        return self.name[n]
+
+    def _operands(self, n: Node) -> list[str]:
+        dtype = operand_dtype(n) if n.inputs else n.dtype
+        return [self._operand(i, dtype) for i in n.inputs if i is not None]
+
+    def _text(self, n: Node, out: str | None) -> str:
+        call = self.calls[n]
+        names = {key: self.bind(value, key.strip("_")) for key, value in call.names.items()}
+        text = call.text
+        for key, full in names.items():
+            text = _rename(text, key, full)
+        return text.format(*self._operands(n), out=out)
+
+    def _single(self, n: Node) -> None:
+        assert n.sig is not None
+        if n.sig.op.name == "item":
+            self._define(n, f"{self.name[n.inputs[0]]}[{n.sig.params['place']}]")
+            return
+        call = self.calls[n]
+        if n.sig.op.view:
+            self._view(n)
+        elif not call.into:
+            text = self._text(n, None)
+            as_array = f"{self.bind(self.backend.as_array, 'array')}({text})" if n.shape == () and len(n.parts) == 1 else text
+            self._define(n, as_array)
+        else:
+            out = self._target(n)
+            if out is None and call.or_fresh and n.shape != ():
+                self._define(n, self._text(n, None))
+                self.name[self.plan.place[n]] = self.name[n]
+                return
+            if out is None:
+                out = self._fresh(n)
+            self.lines += self._text(n, out).split("; ")
+            self.name[n] = out
+
+    def _view(self, n: Node) -> None:
+        text = self._text(n, None)
+        if self.name[n.inputs[0]] in self.static_names:  # a view of static memory is made once
+            name = f"b{len(self.static_names)}"
+            self.static.append(f"{name} = {text}")
+            self.static_names.append(name)
+            self.name[n] = name
+        else:
+            self._define(n, text)
+
+    def _define(self, n: Node, text: str) -> None:
+        name = f"v{len(self.name)}"
+        self.lines.append(f"{name} = {text}")
+        self.name[n] = name
+
+    def _fresh(self, n: Node) -> str:
+        """Memory of a result, allocated now."""
+        name = f"v{len(self.name)}"
+        self.lines.append(f"{name} = {self.bind(self.backend.allocator(n.shape, n.dtype), 'new')}()")
+        self.name[self.plan.place[n]] = name
+        return name
+
+    def _target(self, n: Node) -> str | None:
+        """The name of the memory that the plan gives a node; None if it is to be allocated now."""
+        place = self.plan.place[n]
+        if place.kind == "leaf":
+            return f"x{place.index}"
+        if place.kind != "buffer":
+            return self.name.get(place)
+        key = place, n.shape
+        if key not in self.name:
+            base = self.name.get(place)
+            if base is None:
+                base = self.name[place] = self._static(self.bind(self.backend.allocator((n.size,), n.dtype), "new") + "()")
+            reshape = self.bind(self.backend.xp.reshape, "reshape")
+            self.name[key] = self._static(f"{reshape}({base}, shape={n.shape})")
+        return self.name[key]
+
+    def _static(self, text: str) -> str:
+        name = f"b{len(self.static_names)}"
+        self.static.append(f"{name} = {text}")
+        self.static_names.append(name)
+        return name
+
+    # kernels
+
+    def _kernel(self, step: Step) -> None:
+        program, inputs, outputs = row_program(step, self.plan)
+        self.kernels.append(program)
+        kernel = self.bind(self.backend.compile(program), "kernel")
+        dtype_of = {i: operand_dtype(n) for n in step.nodes for i in n.inputs if i is not None and i.dtype in WEAK}
+        operands = [self._operand(i, dtype_of.get(i, i.dtype)) for i in inputs]
+        targets = []
+        for n in outputs:
+            target = self._target(n) or self._fresh(n)
+            self.name[n] = target
+            targets.append(target)
+        self.lines.append(f"{kernel}({', '.join(operands + targets)})")
+
+
+def _rename(text: str, key: str, full: str) -> str:
+    """Replace a whole name in a template."""
+    import re
+
+    return re.sub(rf"(?<![\w.{{]){re.escape(key)}(?![\w}}])", full, text)
+
+
+def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[Node], list[Node]]:
+    """A group as plain data, with the nodes that are its inputs and outputs in order."""
+    number: dict[Node, int] = {n: k for k, n in enumerate(step.nodes)}
+    inputs: list[Node] = []
+    steps = []
+    for n in step.nodes:
+        assert n.sig is not None
+        dtype = operand_dtype(n)
+        args = []
+        for i in n.inputs:
+            if i is None:
+                continue
+            if i in number:
+                args.append(Ref("step", number[i]))
+            elif is_const(i) and (i.value is not None or i.dtype == dtype):
+                args.append(Ref("const", i.value[1] if i.value is not None else i.sig.params["value"]))  # type: ignore[union-attr]
+            else:
+                if i not in inputs:
+                    inputs.append(i)
+                args.append(Ref("in", inputs.index(i)))
+        op = n.sig.op
+        steps.append(KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items())))
+    outputs = [n for n in step.nodes if plan.place[n].kind != "kernel"]
+    name = "_".join(dict.fromkeys(n.sig.op.name for n in step.nodes if n.sig is not None))[:60]
+    types = tuple(ArrayType(i.shape, i.dtype if i.dtype not in WEAK else steps[0].operand_dtype) for i in inputs)
+    return RowProgram(name, step.nodes[0].shape, types, tuple(steps), tuple(number[n] for n in outputs)), inputs, outputs

@@ -1,0 +1,14 @@
+"""``xp`` over a backend's arrays: its primitives together with the names derived from them."""
+
+from functools import cache
+from typing import Any
+
+from ..backend.protocol import Backend
+from ..op.vocabulary import Derived
+
+
+@cache
+def namespace_of(backend: Backend) -> Any:
+    """The whole vocabulary over a backend's arrays, as rules use it."""
+    primitives = type(backend.xp)
+    return type(f"{primitives.__name__}WithDerived", (primitives, Derived), {})()

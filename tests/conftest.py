@@ -1,0 +1,45 @@
+"""What tests of several suites need: the shared material beside the repository, and the real MXNet to compare with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+SHARED = Path(__file__).parents[1] / "../shared"
+ORACLE_IMPOSSIBLE = 2  # exit status of the tool where no Python is old enough for MXNet 1.9.1
+ORACLE_SECONDS = 300  # its first call installs MXNet
+
+
+def absent(what: str) -> NoReturn:
+    """Skip a test for want of something, or fail it where nothing may be wanting."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{what}, and CI=true", pytrace=False)
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of fixtures, data and tools beside the repository."""
+    if not SHARED.is_dir():
+        absent("no shared material beside the repository")
+    return SHARED.resolve()
+
+
+@pytest.fixture(scope="session")
+def oracle(shared: Path) -> Callable[..., str]:
+    """Run a Python program with the real MXNet 1.9.1 and return what it prints."""
+
+    def run(script: str, *args: object) -> str:
+        command = [str(shared / "tools" / "oracle"), "-c", script, *map(str, args)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=ORACLE_SECONDS, check=False)
+        if result.returncode == ORACLE_IMPOSSIBLE:
+            absent(result.stderr.strip())
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return run

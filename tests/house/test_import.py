@@ -1,0 +1,54 @@
+"""`import twofold` loads little: counted in modules, which do not vary as seconds do."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.house.sources import ROOT, budgets
+
+# Extras and their like: whoever calls what needs them pays for them.
+LATE = {"PIL", "cupy", "graphviz", "matplotlib", "opt_einsum", "rich", "safetensors", "scipy", "sklearn", "torch"}
+SEARCH_PATH = f"import sys; sys.path[:0] = [{str(ROOT / 'src')!r}, {str(ROOT / 'backends')!r}]; "
+LOADED = re.compile(r"^import time:\s+\d+ \|\s+\d+ \|\s*(\S+)$", re.MULTILINE)
+
+
+def loaded_modules(report: str) -> set[str]:
+    """The modules that a report of `python -X importtime` names."""
+    return set(LOADED.findall(report))
+
+
+def modules_of(statement: str) -> set[str]:
+    """The modules that a fresh interpreter loads for the statement."""
+    command = [sys.executable, "-X", "importtime", "-c", SEARCH_PATH + statement]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return loaded_modules(run.stderr)
+
+
+@pytest.fixture(scope="module")
+def added() -> set[str]:
+    """The modules that `import twofold` loads and `import numpy` does not."""
+    if not (ROOT / "src/twofold/__init__.py").exists():
+        pytest.skip("src/twofold has no __init__.py yet")
+    return modules_of("import twofold") - modules_of("import numpy")
+
+
+def test_the_report_of_the_interpreter_is_read():
+    report = "import time: self [us] | cumulative | imported package\nimport time:       190 |       1190 |   numpy.linalg\n"
+    assert loaded_modules(report) == {"numpy.linalg"}
+
+
+def test_a_module_that_an_import_adds_is_counted():
+    assert "wave" in modules_of("import wave") - modules_of("pass")
+
+
+def test_importing_twofold_loads_few_modules(added: set[str]):
+    assert len(added) <= budgets()["caps"]["import_modules"], sorted(added)
+
+
+def test_importing_twofold_loads_no_extra(added: set[str]):
+    assert not {name.partition(".")[0] for name in added} & LATE

@@ -1,0 +1,45 @@
+"""Operators that join arrays or split one: Concat, stack, SliceChannel, _split_v2, khatri_rao's inputs excepted."""
+
+from __future__ import annotations
+
+from .declare import case, ramp, real
+
+CASES = [
+    case("Concat", real((2, 3)), real((2, 2)), note="axis 1 by default"),
+    case("Concat", real((2, 3)), real((1, 3)), dim=0),
+    case("Concat", real((2, 2, 1)), real((2, 2, 2)), dim=-1),
+    case("Concat", real((2, 2, 1)), real((2, 1, 1)), real((2, 3, 1)), dim=1),
+    case("Concat", real((2, 3)), dim=0, note="one input"),
+    case("Concat", ramp(2, 1, dtype="int32"), ramp(2, 2, dtype="int32")),
+    case("Concat", real((2,)), real((3,)), dim=0, path="nd.concat"),
+    case("Concat", real((2,)), real((3,)), note="axis 1 of one dimension"),
+    case("Concat", real((2, 3)), real((3, 3)), note="shapes do not fit"),
+    case("Concat", real((2, 3)), ramp(2, 3, dtype="int32"), note="dtypes differ"),
+    case("stack", real((2, 3)), real((2, 3))),
+    case("stack", real((2, 3)), real((2, 3)), axis=1),
+    case("stack", real((2, 3)), real((2, 3)), axis=2),
+    case("stack", real((2, 3)), real((2, 3)), real((2, 3)), axis=-1),
+    case("stack", real((3,)), note="one input"),
+    case("stack", real((2,)), real((2,)), axis=-2),
+    case("stack", real((2,)), real((3,)), note="shapes differ"),
+    case("stack", real((2,)), real((2,)), axis=2, note="out of range"),
+    case("SliceChannel", real((2, 4)), num_outputs=2),
+    case("SliceChannel", real((2, 3)), num_outputs=3, squeeze_axis=True),
+    case("SliceChannel", real((4, 2)), num_outputs=2, axis=0),
+    case("SliceChannel", real((2, 2, 4)), num_outputs=2, axis=-1),
+    case("SliceChannel", real((2, 3)), num_outputs=1),
+    case("SliceChannel", real((2, 3, 1)), num_outputs=3, axis=1, squeeze_axis=1, path="nd.split"),
+    case("SliceChannel", ramp(2, 4, dtype="int32"), num_outputs=4),
+    case("SliceChannel", real((2, 3)), num_outputs=2, note="not a multiple"),
+    case("SliceChannel", real((2, 4)), num_outputs=2, squeeze_axis=True, note="pieces are not of size 1"),
+    case("_split_v2", ramp(5, 2), indices=(0, 2), axis=0, note="the first index is always 0"),
+    case("_split_v2", ramp(2, 5), indices=(0, 1, 4), axis=1),
+    case("_split_v2", ramp(2, 3), indices=(0, 1, 2), axis=1, squeeze_axis=True),
+    case("_split_v2", ramp(2, 6), indices=(), axis=1, sections=3),
+    case("_split_v2", real((2, 4)), indices=(0, 3), axis=-1),
+    case("_split_v2", ramp(2, 5), path="nd.split_v2", indices_or_sections=(1, 3), axis=1),
+    case("_split_v2", ramp(4, 2), path="nd.split_v2", indices_or_sections=2),
+    case("_split_v2", ramp(4, 2), path="nd.split_v2", indices_or_sections=(2,), axis=0),
+    case("_split_v2", ramp(2, 2), path="nd.split_v2", indices_or_sections=2, axis=1, squeeze_axis=True),
+    case("_split_v2", ramp(5, 2), path="nd.split_v2", indices_or_sections=2, note="not a multiple"),
+]
