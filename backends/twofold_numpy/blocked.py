@@ -52,7 +52,7 @@ class _Printer:
         self.row = 1
         for n in self.space[1:]:
             self.row *= n
-        self.step = max(1, BLOCK // self.row)
+        self.step = max(1, BLOCK // max(1, self.row))
         self.env: dict[str, Any] = {}
         self.scratch: list[str] = []
         self.body: list[str] = []

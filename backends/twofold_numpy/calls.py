@@ -20,7 +20,8 @@ def call_for(op: str, params: dict[str, Any], inputs: Sequence[ArrayType], outpu
     """The fastest call of a primitive, or None where the namespace's function is as good."""
     if op in _UFUNC_OF:
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
-        return Call(f"f({operands}, {{out}})", {"f": getattr(np, _UFUNC_OF[op])}, into=True, or_fresh=True)
+        keyword = "out=" if op in ("maximum", "minimum") else ""  # NumPy is about to read their third operand as one to compare
+        return Call(f"f({operands}, {keyword}{{out}})", {"f": getattr(np, _UFUNC_OF[op])}, into=True, or_fresh=True)
     maker = _MAKERS.get(op)
     return maker(params, inputs, output) if maker is not None else None
 

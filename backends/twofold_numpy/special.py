@@ -1,7 +1,7 @@
 """Special functions on NumPy arrays, over cache-sized blocks, in the operand's floating dtype.
 
 The formulas stand in `twofold.backend.special_functions` and are computed in float64; only `erf` of float32 has a faster form here.
-Results are float64 for integers and bools, else the operand's dtype. No floating-point warnings are given.
+Integers and bools give the float dtype that NumPy's ``exp`` gives them. No floating-point warnings are given.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from twofold.backend import special_functions
+from twofold.dtype import NAME_OF, NUMPY, float_of
 
 #: Elements that are computed at a time: some arrays of them fit a core's cache.
 BLOCK = 32_768
@@ -34,7 +35,7 @@ LOG_ERFC = tuple(
 def _on_blocks(x: np.ndarray, run: Callable[[np.ndarray, np.ndarray], None]) -> np.ndarray:
     """What a function of (block, memory of its results) gives for all blocks, in the floating dtype of ``x``."""
     x = np.asarray(x)
-    out = np.empty(x.shape, np.float64 if x.dtype.kind in "biu" else x.dtype)
+    out = np.empty(x.shape, NUMPY[float_of(NAME_OF[x.dtype])])
     flat_x, flat_out = x.reshape(-1), out.reshape(-1)
     with np.errstate(all="ignore"):
         for start in range(0, flat_x.size, BLOCK):

@@ -106,11 +106,12 @@ def test_order_zero_of_polygamma_is_digamma():
         (np.float16, np.float16),
         (ml_dtypes.bfloat16, ml_dtypes.bfloat16),
         (np.int32, np.float64),
-        (np.uint8, np.float64),
-        (bool, np.float64),
+        (np.int16, np.float32),
+        (np.uint8, np.float16),
+        (bool, np.float16),
     ],
 )
-def test_results_have_the_operands_floating_dtype(call, dtype, result):
+def test_results_have_the_dtype_that_numpy_gives_exp(call, dtype, result):
     assert call(np.array([0, 1]).astype(dtype)).dtype == result
 
 

@@ -156,6 +156,10 @@ def test_arrays_that_python_2_pickled_are_read(protocol: int):
     assert_same(load_pickle(old_ndarray(protocol)), np.arange(40, dtype="float32"))
 
 
+def test_an_ordered_dict_that_python_2_pickled_is_read():
+    assert load_pickle(b"ccollections\nOrderedDict\n(]](K\x01K\x02eatR.") == {1: 2}
+
+
 def test_an_array_without_a_handle_has_no_shape():
     assert load_pickle(dump_states([SHAPELESS])) == [SHAPELESS]
 
@@ -199,7 +203,6 @@ def test_numpy_arrays_that_records_do_not_have_are_refused(value: object):
         load_pickle(pickle.dumps(value))
 
 
-LIST, DICT = b"]", b"}"
 DAMAGED = {
     "nothing": b"",
     "no end": b"N",
@@ -228,6 +231,7 @@ DAMAGED = {
     "an integer that is too large": b"\x8a\x80" + b"\x7f" * 128 + b".",
     "integers of one hash as keys": b"(\x8a\x09" + (2**61 - 1 << 8).to_bytes(9, "little") + b"Nd.",
     "text with an odd escape": b"S'\\q\\xff'\n.",
+    "a dict's item that is no pair": b"ccollections\nOrderedDict\n(]]NaatR.",
     "a length beyond the end": b"B\xff\xff\xff\x7fabc.",
     "a length beyond all memory": b"\x8e" + b"\xff" * 8 + b".",
     "a list that contains itself": b"]q\0h\0a.",

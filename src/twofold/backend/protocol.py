@@ -99,9 +99,8 @@ class Backend(ABC):
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
         """How a program runs one primitive; by default the namespace's function."""
         run = getattr(self.xp, op)
-        keywords = "".join(f", {k}=_{k}" for k in params)
-        operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
-        return Call(f"run({operands}{keywords})", {"run": run} | {f"_{k}": v for k, v in params.items()})
+        given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])
+        return Call(f"run({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
 
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """A kernel: called with the inputs and then the outputs' memory; by default one primitive after another."""

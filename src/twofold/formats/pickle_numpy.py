@@ -30,11 +30,10 @@ MEMORY_FORMATS: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I"
 
 
 class Parts(NamedTuple):
-    """What a pickle says of one call: its arguments, and the state, items and pairs (flat) that its result was then given."""
+    """What a pickle says of one call: its arguments, and the state and pairs (flat) that its result was then given."""
 
     args: tuple[object, ...]
     state: object
-    items: list[object]
     pairs: list[object]
 
 

@@ -143,8 +143,10 @@ class _Resolver:
         here = iter(values)
         args = tuple(islice(here, len(call.args.items)))
         items, pairs, state = list(islice(here, len(call.items or ()))), list(islice(here, len(call.pairs or ()))), next(here)
-        parts = Parts(args, state, items, pairs)
+        parts = Parts(args, state, pairs)
         builder = _BUILDERS.get(_current(call.target))
+        if items or (pairs and builder is not _dict_like):
+            raise FormatError("pickle: an instance that is also a list or dict", f"{call.target.module}.{call.target.name}")
         if builder is not None:
             return builder(parts)
         if not self.allowed.is_class(call.target):
@@ -163,8 +165,6 @@ def _children(node: object) -> list[object]:
 
 def _object_of(target: Name, parts: Parts) -> ObjectRecord:
     _refuse_names([*parts.args, parts.state])
-    if parts.items or parts.pairs:
-        raise FormatError("pickle: an instance that is also a list or dict", f"{target.module}.{target.name}")
     return ObjectRecord(target.module, target.name, parts.args, parts.state)
 
 
@@ -198,17 +198,25 @@ def _ndarray(parts: Parts) -> ArrayRecord:
 
 
 def _dict_like(parts: Parts) -> dict[object, object]:
-    initial = [value for pair in _sequence(parts.args[-1:]) for value in _sequence([pair])]  # Python 2 gives OrderedDict its pairs
+    """Dicts of `collections`; Python 2 gives an OrderedDict its items as a list of pairs."""
+    initial: list[object] = []
+    for pair in _items_of(parts):
+        match pair:
+            case [key, value]:
+                initial += [key, value]
+            case _:
+                raise FormatError("pickle: an item of a dict that is no pair", type(pair).__name__)
     return _dict_of([*initial, *parts.pairs])
 
 
-def _sequence(values: Sequence[object]) -> list[object]:
-    """Flatten lists and tuples by one level; anything else, such as defaultdict's factory, counts for nothing."""
-    return [item for value in values if isinstance(value, list | tuple) for item in value]
-
-
 def _set_like(kind: type) -> Builder:
-    return lambda parts: kind(map(_checked_key, _sequence(parts.args)))
+    return lambda parts: kind(map(_checked_key, _items_of(parts)))
+
+
+def _items_of(parts: Parts) -> Sequence[object]:
+    """Return the items that a container's constructor is given; a defaultdict is given its factory, which is none."""
+    first = parts.args[0] if parts.args else ()
+    return first if isinstance(first, list | tuple) and not isinstance(first, Name) else ()
 
 
 def _bytes_of(parts: Parts) -> bytes:
@@ -226,7 +234,7 @@ def _reconstructed(parts: Parts) -> object:
     """Protocols 0 and 1 make instances by ``copyreg._reconstructor(cls, object, None)``."""
     match parts.args:
         case (Name() as target, Name("builtins" | "__builtin__", "object"), None):
-            rest = Parts((), parts.state, parts.items, parts.pairs)
+            rest = Parts((), parts.state, parts.pairs)
             builder = _BUILDERS.get(_current(target))
             return _object_of(target, rest) if builder is None else builder(rest)
     raise FormatError("pickle: an instance of a class that extends a built-in one", f"{len(parts.args)} arguments")

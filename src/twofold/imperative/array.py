@@ -10,7 +10,7 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import AutogradError, MXNetError, ParameterError
 from ..op.registry import OPS
 from .backward import assign, run_backward
-from .cell import PINNED, Cell, Value, alias, wrap
+from .cell import PINNED, Cell, Value, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
 from .record import Rec, Variable
 from .window import force
@@ -156,9 +156,8 @@ class Array(Cell):
         return getattr(self._g, "fresh", False)
 
     def detach(self) -> Any:
-        """The same memory as an array that is not part of the recorded graph."""
-        v = self._capture()
-        return wrap(type(self)._root or type(self), alias(data_of(v), v))
+        """The same memory as an array that is not part of the recorded graph: a view, through which writes are seen both ways."""
+        return self._view(OPS["stop_gradient"].sig())  # type: ignore[attr-defined]
 
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Gradients of this array with respect to the marked arrays that it was computed from.
@@ -261,8 +260,9 @@ class ViewMixin:
 
     def _promote(self, content: Any) -> Value:
         """What the view shows as a Value that looks into the root's."""
-        owner = self._base._capture()
-        return alias(content if owner.data is None else read(self._base, self._chain).data, owner)
+        self._base._capture()
+        seen = read(self._base, self._chain)
+        return seen if seen.__class__ is Value else Value(seen)
 
     def _rebind(self, new: Any) -> None:
         self._v = new

@@ -4,7 +4,7 @@
 class Counters:
     """Counts since the last `reset`."""
 
-    __slots__ = ("bridged", "copied", "deferred", "donated", "fused", "in_place", "inline", "kernels", "recorded", "windows")
+    __slots__ = ("bridged", "copied", "deferred", "donated", "fused", "in_place", "inline", "kernels", "rebound", "recorded", "windows")
 
     def __init__(self) -> None:
         self.reset()

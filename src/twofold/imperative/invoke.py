@@ -92,8 +92,8 @@ def rec_of(v: Any, tape: Tape) -> Rec | None:
     return v.rec if v.rec is not None and v.rec.tape is tape else enter(v, tape)
 
 
-def arguments(sig: Sig, args: Sequence[Any], device: Device | None) -> tuple[list[Any], Device]:
-    """Contents of the operands (cells, Python scalars, None) under the sig's convention, and the device they share.
+def arguments(sig: Sig, args: Sequence[Any], device: Device | None) -> tuple[list[Any], list[Any], Device]:
+    """The operands with what is injected, their contents under the sig's convention, and the device they share.
 
     Raises
     ------
@@ -110,10 +110,13 @@ def arguments(sig: Sig, args: Sequence[Any], device: Device | None) -> tuple[lis
             elif d is not where and not (d.is_host and where.is_host):
                 raise DeviceError(f"{sig.op.title}: operands are on different devices", f"{where} and {d}", "copy one with as_in_context")
     if sig.op.inputs and sig.op.inputs[-1].injected and (len(contents) < len(sig.op.inputs) + len(sig.op.scalars)):
-        contents.insert(len(sig.op.inputs) - 1, GENERATOR.next_key())
+        at = len(sig.op.inputs) - 1
+        key = GENERATOR.next_key()
+        args = [*args[:at], key, *args[at:]]
+        contents.insert(at, key)
     if sig.legacy and sig.op.elementwise:
         contents = _legacy_scalars(contents)
-    return contents, where or device or current_device()
+    return list(args), contents, where or device or current_device()
 
 
 def _legacy_scalars(contents: list[Any]) -> list[Any]:
@@ -140,7 +143,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     list
         The contents of the results, hidden ones included.
     """
-    contents, device = arguments(sig, args, device)
+    args, contents, device = arguments(sig, args, device)
     tape = tls.tape
     lazy = tracked = False
     for v in contents:
@@ -168,13 +171,10 @@ def _nothing(count: int) -> tuple[list[None], list[bool]]:
 
 def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
     """Contents as Values, which tapes and windows may hold; an injected key becomes a Value of its own."""
-    owners = iter(args)
     out = []
-    for v in contents:
+    for owner, v in zip(args, contents, strict=True):
         if v.__class__ is PLAIN:
-            owner = next((a for a in owners if isinstance(a, Cell) and a._v is v), None)
-            v = Value(v) if owner is None else owner._capture()
-            owners = iter(args)
+            v = owner._capture() if isinstance(owner, Cell) else Value(v)
         out.append(v)
     return out
 

@@ -135,6 +135,17 @@ def defer(sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | No
     return values, kept
 
 
+def twin_of(v: Value) -> Value | None:
+    """A second Value, without a record, for a pending result; None if its window has been closed meanwhile."""
+    with LOCK:
+        at = v.at
+        if v.data is not None or at[0].closed:
+            return None
+        twin = Value(None, None, at, v.device)
+        at[0].outs.append(ref(twin))
+        return twin
+
+
 def _renew(w: Window | None, args: Sequence[Any], device: Device) -> Window:
     if w is not None and not w.closed:
         flush(w)

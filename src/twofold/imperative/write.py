@@ -1,7 +1,7 @@
 """Writing into cells: in place where nobody else can see it, else as a new value; through views, also while recording.
 
-A view is a root cell and a chain of view operations (sigs of ``slice`` and ``reshape``); reading applies them in turn, writing
-goes back through them.
+A view is a root cell and a chain of view operations (sigs of ``slice``, ``reshape`` and, for what `detach` gives,
+``stop_gradient``); reading applies them in turn, writing goes back through them.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from ..graph.ir import leaf
 from ..op.registry import OPS
 from ..op.spec import Sig
 from ..program.namespace import namespace_of
-from .cell import HOST, PINNED, PLAIN, Cell, Value, wrap
+from .cell import HOST, PINNED, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
 from .invoke import content, data_of, device_of, invoke, type_of
 from .record import Rec, tls
-from .window import flush
+from .window import flush, twin_of
 
 Chain = tuple[Sig, ...]
 
@@ -38,12 +38,20 @@ def read(root: Cell, chain: Chain) -> Any:
         return look(HOST, v, chain)
     if is_tracked(v) or v.data is None or not v.device.is_host:
         for sig in chain:
-            v = invoke(sig, (wrap(Cell, v),))[0]
+            v = untracked(v) if sig.op.name == "stop_gradient" else invoke(sig, (wrap(Cell, v),))[0]
         return v
     part = Value(look(backend_for(v.device), v.data, chain), device=v.device)
     part.borrow = v
     v.share()
     return part
+
+
+def untracked(v: Any) -> Any:
+    """The same content without its record."""
+    if v.__class__ is not Value or v.rec is None:
+        return v
+    pending = twin_of(v) if v.data is None else None
+    return alias(data_of(v), v) if pending is None else pending
 
 
 def is_tracked(v: Any) -> bool:
@@ -66,6 +74,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     v = root._v
     val = value._v if isinstance(value, Cell) else value
     if is_tracked(v) or is_tracked(val) or v.__class__ is Value and (v.data is None or not v.device.is_host):
+        COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
         return
     source = data_of(val)
@@ -101,6 +110,8 @@ def _store(backend: Any, target: Any, key: Any, source: Any) -> None:
 def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
     """The root's new content as the result of operations, recorded or deferred."""
     v = root._v
+    if chain and chain[0].op.name == "stop_gradient":
+        return _written(root, chain[1:], key, value)
     if chain:
         inner = wrap(Cell, invoke(chain[0], (root,))[0])
         new = wrap(Cell, _written(inner, chain[1:], key, value))
@@ -137,23 +148,31 @@ def mark(cell: Cell, variable: Any) -> None:
     v.rec = Rec(leaf("variable", shape, dtype, variable.req != "null"), (), (), None, variable)
 
 
-def update_in_place(cell: Cell, operation: Any, sig: Sig, other: Any) -> bool:
-    """Try ``cell = operation(cell, other)`` in the cell's own memory; False where that must not be or does not fit."""
-    v = cell._v
+def update_in_place(root: Cell, chain: Chain, operation: Any, other: Any) -> bool:
+    """Try ``root[chain] = operation(root[chain], other)`` in the root's own memory; False where that must not be or does not fit."""
+    v = root._v
     val = other._v if isinstance(other, Cell) else other
-    if v.__class__ is not Value or v.data is None or is_tracked(v) or is_tracked(val) or not v.exclusive or not v.device.is_host:
-        return False
-    source = data_of(val)
+    if v.__class__ is not PLAIN:
+        if v.data is None or not v.device.is_host or is_tracked(v) or is_tracked(val) or not v.exclusive:
+            return False
+        data = v.data
+    else:
+        if is_tracked(val):
+            return False
+        data = v
+    dtype = type_of(v)[1]
     if isinstance(val, (int, float)):
-        source = HOST.scalar(val, v.type[1])
-    elif type_of(val)[1] != v.type[1]:
+        source = HOST.scalar(val, dtype)
+    elif type_of(val)[1] == dtype:
+        source = data_of(val)
+    else:
         return False
+    target = look(HOST, data, chain)
     try:
-        HOST.quietly(operation, v.data, source, v.data)
+        HOST.quietly(operation, target, source, target)
     except (ValueError, TypeError):
         return False
     COUNTERS.in_place += 1
-    renew_leaf(v)
+    if v.__class__ is Value:
+        renew_leaf(v)
     return True
-
-

@@ -7,7 +7,9 @@ from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.cell import HOST
 from ..imperative.fast import specialise
 from ..imperative.invoke import invoke
+from ..dtype import is_float
 from ..imperative.write import update_in_place
+from ..op.conventions import legacy_scalar
 from ..op.registry import OPS
 from .array import NDArray, NDArrayView
 
@@ -40,9 +42,11 @@ def _number(other: Any) -> Any:
 def _in_place(name: str) -> Callable[..., Any]:
     sig = OPS[name].sig(True)
     fn, run, scalar = getattr(HOST.xp, name), HOST.quick, HOST.scalar
+    safe = name in ("add", "subtract", "multiply")  # NumPy's own on integers too
 
     def method(self: NDArray, other: Any) -> Any:
-        a = self._v
+        whole = self.__class__ is NDArray
+        a = self._v if whole else None
         if a.__class__ is PLAIN and a.dtype.kind == "f":
             b = other._v if isinstance(other, NDArray) else scalar(other, a.dtype.name) if isinstance(other, NUMBERS) else None
             if b.__class__ is PLAIN and b.dtype is a.dtype:
@@ -55,11 +59,16 @@ def _in_place(name: str) -> Callable[..., Any]:
             other = _number(other)
             if other is None:
                 return NotImplemented
-        if not update_in_place(self, fn, sig, other):
+        root, chain = (self, ()) if whole else (self._base, self._chain)  # type: ignore[attr-defined]
+        if not ((safe or is_float(self._dtype)) and update_in_place(root, chain, fn, _own_scalar(self, other))):
             self._rebind(_checked(self, invoke(sig, (self, other))[0], name))
         return self
 
     return method
+
+
+def _own_scalar(array: NDArray, other: Any) -> Any:
+    return legacy_scalar(other, array._dtype) if isinstance(other, NUMBERS) else other
 
 
 def _checked(target: NDArray, new: Any, name: str) -> Any:

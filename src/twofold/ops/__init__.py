@@ -1,6 +1,9 @@
 """Operators: one file per family; importing this package registers them all."""
 
 from . import (  # noqa: F401  (imported for what they register)
+    activation,
+    dropout,
+    fully_connected,
     primitive_arithmetic,
     primitive_gather,
     primitive_math,

@@ -235,7 +235,7 @@ class Printer:
 
     def _view(self, n: Node) -> None:
         text = self._text(n, None)
-        if self.name[n.inputs[0]] in self.static_names:  # a view of static memory is made once
+        if self.name[n.inputs[0]] in self.static_names and not _may_copy(n):  # a view of static memory is made once
             name = f"b{len(self.static_names)}"
             self.static.append(f"{name} = {text}")
             self.static_names.append(name)
@@ -291,6 +291,17 @@ class Printer:
             self.name[n] = target
             targets.append(target)
         self.lines.append(f"{kernel}({', '.join(operands + targets)})")
+
+
+def _may_copy(n: Node) -> bool:
+    """Whether running a view operation may copy: reshaping what is not in row-major order."""
+    return n.sig.op.name == "reshape" and _is_strided(n.inputs[0])  # type: ignore[union-attr]
+
+
+def _is_strided(n: Node | None) -> bool:
+    while n is not None and n.sig is not None and n.sig.op.name == "reshape":
+        n = n.inputs[0]
+    return n is not None and n.sig is not None and n.sig.op.view
 
 
 def _rename(text: str, key: str, full: str) -> str:

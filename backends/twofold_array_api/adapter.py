@@ -1,0 +1,73 @@
+"""The protocol over an array-API library, chosen by name; what the standard lacks goes through the host by DLPack."""
+
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from twofold.backend.kernel import ArrayType
+from twofold.backend.protocol import Backend
+from twofold.device import Device
+
+from .namespace import ArrayApiNamespace
+
+
+class ArrayApiBackend(Backend):
+    """Arrays of one library on the CPU, with the standard's dtypes: no float16 and no bfloat16.
+
+    Parameters
+    ----------
+    library
+        Name of its namespace, such as ``"array_api_strict"`` or ``"torch"``; else the environment's ``TWOFOLD_ARRAY_API``, or the first.
+    """
+
+    name = "array_api"
+    kind = "cpu"
+
+    def __init__(self, library: str | None = None) -> None:
+        named = library or os.environ.get("TWOFOLD_ARRAY_API", "array_api_strict")
+        standard = array_api_compat.array_namespace(importlib.import_module(named).asarray([0.0]))
+        kinds = standard.__array_namespace_info__().dtypes()
+        facts = {"standard": standard, "kinds": kinds, "names": {kind: name for name, kind in kinds.items()}}
+        self._xp = type(f"{ArrayApiNamespace.__name__}_{named}", (ArrayApiNamespace,), facts)()
+
+    @property
+    def xp(self) -> ArrayApiNamespace:
+        """The primitives."""
+        return self._xp
+
+    def device_count(self) -> int:
+        """The host."""
+        return 1
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """A new array of undefined content."""
+        return self._xp.standard.empty(shape, dtype=self._xp.kind(dtype))
+
+    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call with NumPy's warnings off: several libraries compute by NumPy."""
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    def from_host(self, array: np.ndarray, device: Device) -> Any:
+        """A copy in the library's memory."""
+        return self._xp.from_host(array)
+
+    def to_host(self, array: Any) -> np.ndarray:
+        """The library's memory as NumPy sees it."""
+        return np.from_dlpack(array)
+
+    def copy(self, array: Any, device: Device) -> Any:
+        """A copy."""
+        return self._xp.contiguous(array)
+
+    def type_of(self, array: Any) -> ArrayType:
+        """Shape and dtype name."""
+        return ArrayType(tuple(array.shape), self._xp.dtype_of(array))
+
+    def write(self, target: Any, key: Any, value: Any) -> None:
+        """``target[key] = value``, slices in the form that the standard allows."""
+        self._xp.put(target, key, value)

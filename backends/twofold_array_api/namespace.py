@@ -1,0 +1,181 @@
+"""``xp`` over arrays of an array-API library: each primitive by standard functions, on operands promoted as NumPy does.
+
+A subclass that the adapter makes holds the library. What the standard has no function for runs on the host.
+"""
+# ruff: noqa: D102 (members without a docstring are the primitives of their names)
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partialmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from twofold.backend import special_functions
+from twofold.backend.namespace import PortableNamespace
+from twofold.dtype import NUMPY, WEAK, float_of, promote
+from twofold.errors import DTypeError
+
+SAME_NAME = """add subtract multiply divide floor_divide remainder maximum minimum hypot copysign equal not_equal greater greater_equal
+    less less_equal bitwise_and bitwise_or bitwise_xor negative sign square sqrt exp expm1 log log2 log10 log1p sin cos tan sinh cosh
+    tanh floor ceil trunc isnan isinf isfinite fmod cbrt"""
+#: Ufuncs with the standard's names for them.
+UFUNCS = {name: name for name in SAME_NAME.split()}
+UFUNCS |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")}
+UFUNCS |= {name: f"bitwise_{name}" for name in ("invert", "left_shift", "right_shift")} | {
+    "power": "pow",
+    "absolute": "abs",
+    "round_even": "round",
+}
+NUMPY_NAMES = {"divide": "true_divide", "round_even": "rint"}
+#: What ufuncs do to bools, as functions of the first and the last operand: the standard's arithmetic takes only numbers.
+OF_BOOLS = {"add": "logical_or", "maximum": "logical_or", "multiply": "logical_and", "minimum": "logical_and", "square": "logical_and"}
+OF_BOOLS |= dict.fromkeys(("absolute", "floor", "ceil", "trunc"), "logical_and")
+TOTALS = ("sum", "prod", "cumulative_sum", "cumulative_prod")
+TAKE_BOOLS = ("equal", "not_equal", "invert", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
+class ArrayApiNamespace(PortableNamespace):
+    """The primitives; the core adds the names derived from them."""
+
+    #: The library's namespace, its dtypes by name, and their names.
+    standard: ClassVar[Any]
+    kinds: ClassVar[dict[str, Any]]
+    names: ClassVar[dict[Any, str]]
+
+    def kind(self, dtype: str) -> Any:
+        """The library's dtype of a name."""
+        if dtype not in self.kinds:
+            raise DTypeError("array API: the library has no such dtype", dtype, f"use one of {', '.join(self.kinds)}")
+        return self.kinds[dtype]
+
+    def dtype_of(self, x: Any) -> str:
+        """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
+        if isinstance(x, bool | int | float):
+            return "bool" if isinstance(x, bool) else "weaki" if isinstance(x, int) else "weakf"
+        return self.names[x.dtype]
+
+    def from_host(self, array: np.ndarray) -> Any:
+        """A copy of a NumPy array."""
+        self.kind(array.dtype.name)
+        return self.standard.from_dlpack(np.array(array, order="C"))
+
+    def on_host(self, function: Callable[..., Any], *arrays: Any) -> Any:
+        """What a function of NumPy arrays gives."""
+        return self.from_host(np.asarray(function(*map(np.from_dlpack, arrays))))
+
+    def astype(self, x, *, dtype):
+        return self.standard.astype(x, self.kind(dtype))
+
+    def cast(self, x: Any, dtype: str) -> Any:
+        """An operand in a dtype: Python scalars become 0-d arrays."""
+        if isinstance(x, bool | int | float):
+            return self.full(shape=(), value=x, dtype=dtype)
+        return x if self.dtype_of(x) == dtype else self.astype(x, dtype=dtype)
+
+    # element-wise
+
+    def ufunc(self, *operands: Any, name: str) -> Any:
+        """What NumPy's ufunc gives: operands in the dtypes of its loop, then the standard function."""
+        dtypes = [self.dtype_of(x) for x in operands]
+        given = [NUMPY[promote(*dtypes) if d in WEAK else d] for d in dtypes]
+        *before, after = [t.name for t in getattr(np, NUMPY_NAMES.get(name, name)).resolve_dtypes((*given, None))]
+        arrays = [self.cast(x, dtype) for x, dtype in zip(operands, before, strict=True)]
+        if name in ("fmod", "cbrt"):
+            return self.on_host(getattr(np, name), *arrays)
+        if before[0] == "bool" and name in OF_BOOLS:
+            return getattr(self.standard, OF_BOOLS[name])(arrays[0], arrays[-1])
+        if before[0] == "bool" and name not in TAKE_BOOLS:
+            arrays = [self.astype(x, dtype="uint8") for x in arrays]
+        return self.cast(getattr(self.standard, UFUNCS[name])(*arrays), after)
+
+    def logic(self, *operands: Any, name: str) -> Any:
+        """A logical function of which elements are non-zero."""
+        return getattr(self.standard, name)(*[self.cast(x, "bool") for x in operands])
+
+    def special(self, x: Any, *, formula: Callable[..., Any], **params: Any) -> Any:
+        """A special function, computed in float64."""
+        return self.cast(formula(self.standard, self.cast(x, "float64"), **params), float_of(self.dtype_of(x)))
+
+    def where(self, condition, x, y):
+        dtype = promote(self.dtype_of(x), self.dtype_of(y))
+        return self.standard.where(self.cast(condition, "bool"), self.cast(x, dtype), self.cast(y, dtype))
+
+    # shapes
+
+    def rearranged(self, x: Any, *, name: str, **params: Any) -> Any:
+        """What the standard's function of that name gives, which means the same."""
+        return getattr(self.standard, name)(x, **params)
+
+    def slice(self, x, *, key):
+        return x[_inside(x.shape, [slice(*k) for k in key])]
+
+    def put(self, target: Any, key: Any, value: Any) -> None:
+        """``target[key] = value`` for a basic index, cast."""
+        given = [] if key is Ellipsis else key if isinstance(key, tuple) else [key]
+        target[_inside(target.shape, given)] = self.cast(value, self.dtype_of(target))
+
+    def slice_update(self, x, value, *, key):
+        out = self.contiguous(x)
+        self.put(out, tuple(slice(*k) for k in key), value)
+        return out
+
+    def concat(self, *arrays, axis):
+        dtype = promote(*map(self.dtype_of, arrays))
+        return self.standard.concat([self.cast(a, dtype) for a in arrays], axis=axis)
+
+    def contiguous(self, x):
+        return self.standard.asarray(x, copy=True)
+
+    def full(self, *, shape, value, dtype):
+        return self.standard.full(shape, np.asarray(value).astype(NUMPY[dtype]).item(), dtype=self.kind(dtype))
+
+    def iota(self, *, size, dtype):
+        return self.astype(self.standard.arange(size), dtype=dtype)
+
+    # reductions, products, takes
+
+    def reduction(self, x: Any, *, name: str, **where: Any) -> Any:
+        """A reduction or scan in NumPy's dtypes: sums and products of integers in 64 bits, places as int64, bools as numbers."""
+        own = self.dtype_of(x)
+        wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(NUMPY[own].kind, own)
+        inner = wide if name in TOTALS else "bool" if name in ("any", "all") else "uint8" if own == "bool" else own
+        outer = "int64" if name.startswith("arg") else own if name in ("max", "min") else inner
+        return self.cast(getattr(self.standard, name)(self.cast(x, inner), **where), outer)
+
+    def matmul(self, lhs, rhs):
+        dtype = promote(self.dtype_of(lhs), self.dtype_of(rhs))
+        wide = "int64" if dtype == "bool" else dtype
+        return self.cast(self.standard.matmul(self.cast(lhs, wide), self.cast(rhs, wide)), dtype)
+
+    def take(self, x, index, *, axis):
+        at = axis % x.ndim
+        flat = self.reshape(self.cast(index, "int64"), shape=(math.prod(index.shape),))
+        return self.reshape(self.standard.take(x, flat, axis=at), shape=(*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
+
+
+def _inside(shape: Any, key: Any) -> tuple[Any, ...]:
+    """A basic index without bounds outside the array, which the standard leaves undefined."""
+    return (*[_bounds(range(n)[k]) if isinstance(k, slice) else k for n, k in zip(shape, key, strict=False)], ...)
+
+
+def _bounds(r: range) -> slice:
+    return slice(r.start, r.stop if r.stop >= 0 else None, r.step) if r else slice(0, 0)
+
+
+def _members() -> Iterator[tuple[str, Any]]:
+    """The primitives that are one function here under many names."""
+    for name in UFUNCS:
+        yield name, partialmethod(ArrayApiNamespace.ufunc, name=name)
+    for name in ("reshape", "permute_dims", "broadcast_to"):
+        yield name, partialmethod(ArrayApiNamespace.rearranged, name=name)
+    for name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
+        yield name, partialmethod(ArrayApiNamespace.logic, name=name)
+    for name in ("erf", "erfinv", "gammaln", "polygamma"):
+        yield name, partialmethod(ArrayApiNamespace.special, formula=getattr(special_functions, name))
+    for name in ("max", "min", "any", "all", "argmax", "argmin", "argsort", *TOTALS):
+        yield name, partialmethod(ArrayApiNamespace.reduction, name=name)
+
+
+for _name, _member in _members():
+    setattr(ArrayApiNamespace, _name, _member)

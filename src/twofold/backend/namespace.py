@@ -1,0 +1,110 @@
+"""Primitives written over other primitives, and over NumPy on the host: what an adapter inherits where its library has no better.
+
+An adapter's namespace that derives from `PortableNamespace` defines the members used here: ``slice``, ``slice_update``, ``full``,
+``concat``, ``reshape``, ``permute_dims``, ``add``, ``multiply``, ``maximum``, ``minimum``, ``sum``, ``astype`` and ``dtype_of``.
+"""
+# ruff: noqa: D102 (members without a docstring are the primitives of their names)
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+Key = tuple[tuple[int | None, int | None, int | None], ...]
+FULL = (None, None, None)
+
+
+class PortableNamespace(ABC):
+    """Fallbacks for the primitives that array libraries seldom have."""
+
+    @abstractmethod
+    def on_host(self, function: Callable[..., np.ndarray], *arrays: Any) -> Any:
+        """What a function of NumPy arrays gives, as an array of the library."""
+
+    def clip(self: Any, x, low, high):
+        return self.astype(self.minimum(self.maximum(x, low), high), dtype=self.dtype_of(x))
+
+    def stop_gradient(self, x):
+        return x
+
+    # windows
+
+    def pad(self: Any, x, *, width, value=0.0):
+        out = self.full(shape=tuple(n + a + b for n, (a, b) in zip(x.shape, width, strict=True)), value=value, dtype=self.dtype_of(x))
+        return self.slice_update(out, x, key=tuple((a, a + n, None) for n, (a, _) in zip(x.shape, width, strict=True)))
+
+    def unfold(self: Any, x, *, kernel, stride, dilate):
+        lead = len(x.shape) - len(kernel)
+        sizes = [(s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(x.shape[lead:], kernel, stride, dilate, strict=True)]
+        shape = *x.shape[:lead], *sizes
+        keys = [window_key(lead, place, sizes, stride, dilate) for place in product(*map(range, kernel))]
+        parts = [self.reshape(self.slice(x, key=key), shape=(*shape, 1)) for key in keys]
+        return self.reshape(self.concat(*parts, axis=len(shape)), shape=(*shape, *kernel))
+
+    def fold(self: Any, x, *, size, kernel, stride, dilate):
+        lead = len(x.shape) - 2 * len(kernel)
+        shape = x.shape[: lead + len(kernel)]
+        out = self.full(shape=(*shape[:lead], *size), value=0, dtype=self.dtype_of(x))
+        for place in product(*map(range, kernel)):
+            key = window_key(lead, place, shape[lead:], stride, dilate)
+            part = self.slice(x, key=(*[FULL] * len(shape), *[(p, p + 1, None) for p in place]))
+            out = self.slice_update(out, self.add(self.slice(out, key=key), self.reshape(part, shape=shape)), key=key)
+        return out
+
+    def einsum(self: Any, *arrays, subscripts):
+        left, right = subscripts.split("->")
+        letters = right + "".join(sorted({*left} - {*right, ","}))
+        terms = [self._spread(x, term, letters) for x, term in zip(arrays, left.split(","), strict=True)]
+        whole = reduce(self.multiply, terms)
+        summed = self.sum(whole, axis=tuple(range(len(right), len(letters)))) if len(letters) > len(right) else whole
+        return self.astype(summed, dtype=self.dtype_of(whole))
+
+    def _spread(self: Any, x: Any, term: str, letters: str) -> Any:
+        """An operand with one axis per letter, of size 1 where it has none."""
+        ordered = self.permute_dims(x, axes=tuple(term.index(letter) for letter in letters if letter in term))
+        return self.reshape(ordered, shape=tuple(x.shape[term.index(letter)] if letter in term else 1 for letter in letters))
+
+    # on the host
+
+    def take_along_axis(self, x, index, *, axis):
+        return self.on_host(lambda x, index: np.take_along_axis(x, index, axis), x, index)
+
+    def index(self, x, *arrays, key):
+        return self.on_host(lambda x, *arrays: x[array_key(arrays, key)], x, *arrays)
+
+    def index_add(self, x, value, *arrays, key):
+        def run(x: np.ndarray, value: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
+            out = x.copy()
+            np.add.at(out, array_key(arrays, key), value)
+            return out
+
+        return self.on_host(run, x, value, *arrays)
+
+    def index_update(self, x, value, *arrays, key):
+        def run(x: np.ndarray, value: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
+            out = x.copy()
+            out[array_key(arrays, key)] = value
+            return out
+
+        return self.on_host(run, x, value, *arrays)
+
+    def random_bits(self, key, *, shape):
+        def run(key: np.ndarray) -> np.ndarray:
+            return np.random.Philox(counter=key[:4], key=key[4:]).random_raw(math.prod(shape)).reshape(shape)
+
+        return self.on_host(run, key)
+
+
+def window_key(lead: int, place: Sequence[int], sizes: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> Key:
+    """Where one element of each window lies: a slice of all leading axes and the windowed trailing ones."""
+    steps = zip(place, sizes, stride, dilate, strict=True)
+    return (*[FULL] * lead, *[(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in steps])
+
+
+def array_key(arrays: Sequence[Any], key: Sequence[int | None]) -> tuple[Any, ...]:
+    """The index of the primitive ``index`` and its kin: for each axis an array or the whole axis."""
+    return tuple(slice(None) if k is None else arrays[k] for k in key)

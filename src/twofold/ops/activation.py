@@ -1,0 +1,153 @@
+"""Activation and the LeakyReLU family: the non-linear functions of layers, chosen by name."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+from ..errors import ShapeError
+from ..op.declare import elementwise, op
+from ..op.params import Training
+from .random_floats import uniform
+
+Forward = Callable[[Any, Any], Any]
+Backward = Callable[[Any, Any, Any, Any], Any]
+
+
+def softplus(xp, x):
+    """``log(1 + exp(x))`` without overflow: ``max(x, 0) + log(1 + exp(-|x|))``."""
+    return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.absolute(x)))
+
+
+#: Each activation: f(xp, x), and its gradient (xp, dout, out, x), from the result alone where that is enough.
+_FUNCTIONS: dict[str, tuple[Forward, Backward]] = {
+    "relu": (lambda xp, x: xp.maximum(x, 0), lambda xp, d, y, x: d * xp.greater(y, 0)),
+    "sigmoid": (lambda xp, x: 1 / (1 + xp.exp(-x)), lambda xp, d, y, x: d * y * (1 - y)),
+    "tanh": (lambda xp, x: xp.tanh(x), lambda xp, d, y, x: d * (1 - y * y)),
+    "softrelu": (softplus, lambda xp, d, y, x: d * -xp.expm1(-y)),
+    "softsign": (lambda xp, x: x / (1 + xp.absolute(x)), lambda xp, d, y, x: d / xp.square(1 + xp.absolute(x))),
+}
+
+
+@elementwise("Activation", "_npx_activation")
+def activation(xp, data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
+    """The activation of that name: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), tanh, softrelu log(1 + exp(x)), softsign x / (1 + abs(x))."""
+    return _FUNCTIONS[act_type][0](xp, data)
+
+
+@activation.grad
+def _(xp, dout, out, data, *, act_type):
+    return _FUNCTIONS[act_type][1](xp, dout, out, data)
+
+
+@activation.sample
+def _(draw):
+    return [draw(draw.real((3, 4), low=-9, high=9, distinct=True), act_type=name) for name in _FUNCTIONS]
+
+
+#: Klambauer et al., "Self-normalizing neural networks", NeurIPS 2017.
+SELU_ALPHA = 1.6732632423543772
+SELU_SCALE = 1.0507009873554805
+
+
+def _gelu(xp, x):
+    """``x`` times the normal distribution function (Hendrycks & Gimpel, "Gaussian error linear units", 2016)."""
+    return 0.5 * x * (1 + xp.erf(x * math.sqrt(0.5)))
+
+
+def _gelu_gradient(xp, dout, x):
+    density = xp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+    return dout * (0.5 * (1 + xp.erf(x * math.sqrt(0.5))) + x * density)
+
+
+def _per_channel(xp, gamma, data):
+    """The learnt slopes as they broadcast over the data: one for all, or one per channel (axis 1)."""
+    ndim = len(data.shape)
+    if gamma.shape not in ((1,), data.shape[1:2] or data.shape):
+        given = f"gamma {gamma.shape} for data {data.shape}"
+        raise ShapeError("LeakyReLU: the slopes do not fit", given, "give one slope, or one per channel (axis 1)")
+    return xp.reshape(gamma, shape=(*gamma.shape, *[1] * (ndim - 2)))
+
+
+def _random_slopes(xp, rng, data, low, high, is_train):
+    """Slopes of rrelu: drawn for each element while training, else the mean of the bounds."""
+    dtype = xp.dtype_of(data)
+    if not is_train:
+        return xp.full(shape=data.shape, value=(low + high) / 2, dtype=dtype)
+    return low + (high - low) * uniform(xp, rng, data.shape, dtype)
+
+
+def _outputs(act_type, **_):
+    return 2 if act_type == "rrelu" else 1
+
+
+@op("LeakyReLU", "_npx_leaky_relu", outputs=_outputs, visible=1, output_names=("output", "mask"))
+def leaky_relu(
+    xp,
+    data,
+    gamma=None,
+    rng=None,
+    *,
+    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    is_train: Training = False,
+):
+    """Rectifiers that are not flat below zero: ``max(x, 0) + slope · min(x, 0)`` and relatives.
+
+    leaky: a fixed slope; prelu: slopes ``gamma``, learnt, per channel (axis 1); rrelu: slopes drawn in [lower_bound, upper_bound)
+    while training; elu: ``slope · (exp(x) - 1)`` below zero; selu: elu scaled; gelu: ``x`` times the normal distribution function.
+    """
+    if act_type == "gelu":
+        return _gelu(xp, data)
+    above, below = xp.maximum(data, 0), xp.minimum(data, 0)
+    if act_type == "selu":
+        return SELU_SCALE * (above + SELU_ALPHA * xp.expm1(below))
+    if act_type == "elu":
+        return above + slope * xp.expm1(below)
+    if act_type == "leaky":
+        return above + slope * below
+    if act_type == "prelu":
+        return above + _per_channel(xp, gamma, data) * below
+    slopes = _random_slopes(xp, rng, data, lower_bound, upper_bound, is_train)
+    return above + slopes * below, slopes
+
+
+@leaky_relu.infer
+def _(shapes, *, act_type, **_):
+    data, gamma = shapes[:2]
+    if act_type != "prelu":
+        return [data]
+    return [data, gamma if gamma is not None or data is None else data[1:2] or (1,)]
+
+
+@leaky_relu.grad
+def _(xp, dout, out, data, gamma, *, act_type, slope, **_):
+    if act_type == "gelu":
+        return _gelu_gradient(xp, dout, data), None
+    if act_type == "rrelu":
+        dout, slopes = dout[0], out[1]
+    positive = xp.greater(data, 0)
+    above, below = dout * positive, dout * xp.logical_not(positive)
+    if act_type == "selu":
+        return SELU_SCALE * above + (xp.minimum(out, 0) + SELU_SCALE * SELU_ALPHA) * below, None
+    if act_type == "elu":
+        return above + (xp.minimum(out, 0) + slope) * below, None
+    if act_type == "leaky":
+        return above + slope * below, None
+    if act_type == "rrelu":
+        return above + slopes * below, None
+    return above + _per_channel(xp, gamma, data) * below, _slope_gradient(xp, below * data, gamma)
+
+
+def _slope_gradient(xp, product, gamma):
+    """The gradient of the learnt slopes: summed over all axes but that of the channels."""
+    kept = () if gamma.shape == (1,) else (1,) if len(product.shape) > 1 else (0,)
+    return xp.reshape(xp.sum(product, axis=tuple(k for k in range(len(product.shape)) if k not in kept)), shape=gamma.shape)
+
+
+@leaky_relu.sample
+def _(draw):
+    data = draw.real((2, 3, 4), distinct=True)
+    kinds = [draw(data, act_type=name) for name in ("leaky", "elu", "selu", "gelu")]
+    return [*kinds, draw(data, draw.real((3,)), act_type="prelu"), draw(draw.real((3,)), draw.real((1,)), act_type="prelu")]

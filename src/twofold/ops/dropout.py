@@ -1,0 +1,42 @@
+"""Dropout: elements set to zero at random while training, the others scaled so that the expectation stays."""
+
+from typing import Literal
+
+from ..errors import ParameterError
+from ..op.declare import op
+from ..op.params import Shape, Training
+from ..op.shapes import normalized_axes
+from .random_floats import bernoulli
+
+
+@op("Dropout", "_npx_dropout", random=True)
+def dropout(
+    xp,
+    data,
+    rng=None,
+    *,
+    p: float = 0.5,
+    mode: Literal["always", "training"] = "training",
+    axes: Shape = (),
+    cudnn_off: bool | None = False,
+    is_train: Training = False,
+):
+    """Zeros with probability ``p``, else ``data / (1 - p)``; the data itself outside training, unless ``mode`` is "always".
+
+    ``axes`` share one decision along them. ``cudnn_off`` has no effect: there is one way to compute it.
+    Source: Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", JMLR 15, 2014.
+    """
+    if not 0 <= p <= 1:
+        raise ParameterError("Dropout: p is no probability", p, "give 0 <= p <= 1")
+    if p == 0 or mode == "training" and not is_train:
+        return data
+    if p == 1:
+        return xp.zeros_like(data)
+    shared = normalized_axes(axes, len(data.shape))
+    shape = tuple(1 if k in shared else n for k, n in enumerate(data.shape))
+    return data * bernoulli(xp, rng, shape, 1 - p) * (1 / (1 - p))
+
+
+@dropout.sample
+def _(draw):
+    return [draw(draw.real((3, 4)), p=0.3), draw(draw.real((3, 4)), p=0.5, mode="always", axes=(0,), gradient=False)]
