@@ -1,5 +1,6 @@
 """The generic adapter: arrays of any library that keeps the array-API standard."""
 
 from .adapter import ArrayApiBackend
+from .adapter import ArrayApiBackend as Backend
 
-__all__ = ["ArrayApiBackend"]
+__all__ = ["ArrayApiBackend", "Backend"]

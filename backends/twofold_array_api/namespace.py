@@ -22,11 +22,8 @@ SAME_NAME = """add subtract multiply divide floor_divide remainder maximum minim
 #: Ufuncs with the standard's names for them.
 UFUNCS = {name: name for name in SAME_NAME.split()}
 UFUNCS |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")}
-UFUNCS |= {name: f"bitwise_{name}" for name in ("invert", "left_shift", "right_shift")} | {
-    "power": "pow",
-    "absolute": "abs",
-    "round_even": "round",
-}
+UFUNCS |= {"power": "pow", "absolute": "abs", "round_even": "round"}
+UFUNCS |= {name: f"bitwise_{name}" for name in ("invert", "left_shift", "right_shift")}
 NUMPY_NAMES = {"divide": "true_divide", "round_even": "rint"}
 #: What ufuncs do to bools, as functions of the first and the last operand: the standard's arithmetic takes only numbers.
 OF_BOOLS = {"add": "logical_or", "maximum": "logical_or", "multiply": "logical_and", "minimum": "logical_and", "square": "logical_and"}

@@ -52,8 +52,8 @@ class Node:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the result."""
-        return self.size * ITEMSIZE[self.dtype]
+        """Bytes of the result; 0 for several results, each of which counts its own."""
+        return self.size * ITEMSIZE[self.dtype] if len(self.parts) == 1 else 0
 
     @property
     def is_primitive(self) -> bool:

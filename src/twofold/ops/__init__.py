@@ -4,9 +4,11 @@ from . import (  # noqa: F401  (imported for what they register)
     activation,
     dropout,
     fully_connected,
+    output_heads,
     primitive_arithmetic,
     primitive_gather,
     primitive_math,
     primitive_reduce,
     primitive_shape,
+    softmax,
 )

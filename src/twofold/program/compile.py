@@ -16,6 +16,7 @@ from ..graph.ir import Node, is_const, is_leaf
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.verify import verify
+from .control_flow import LOOPS, call_for_loop
 
 #: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
 KEEP_SCRATCH = 8 << 20
@@ -68,9 +69,11 @@ class Program:
         verify(self.outputs, self.leaves)
         unique = list(dict.fromkeys(self.outputs))
         self.steps = steps_of(unique, SETTINGS.defer_elements if big is None else big)
-        calls = {n: call_of(n, backend) for s in self.steps if not s.is_kernel for n in s.nodes if not is_const(n)}
+        singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
+        calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
+        own = {n for n in singles if n not in calls or not calls[n].into}
         self.plan: MemoryPlan = plan_memory(
-            self.steps, self.leaves, unique, donated=donated, fixed=lambda n: n in calls and not calls[n].into, in_place=in_place, share=share
+            self.steps, self.leaves, unique, donated=donated, fixed=own.__contains__, in_place=in_place, share=share
         )
         printer = Printer(self, calls)
         self.source = printer.source()
@@ -95,6 +98,8 @@ def type_of(node: Node) -> ArrayType:
 def call_of(node: Node, backend: Backend) -> Call:
     """How the backend runs a primitive node."""
     assert node.sig is not None
+    if node.sig.op.name in LOOPS:
+        return call_for_loop(node, backend, lambda sub: Program(sub.outputs, sub.leaves, backend))
     inputs = [type_of(i) for i in node.inputs if i is not None]
     return backend.call(node.sig.op.name, node.sig.params, inputs, type_of(node))
 

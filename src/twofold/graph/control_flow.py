@@ -1,0 +1,233 @@
+"""Control flow as nodes with sub-graphs: ``foreach``, ``while_loop``, ``cond``. Their gradients are control flow again, so any order exists.
+
+A sub-graph is structure (interned nodes), so a loop is compiled once whatever its trip count. What its body reads from outside
+is passed in (``closure``), never captured.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..dtype import is_float
+from ..errors import ShapeError
+from ..op.declare import build
+from ..op.params import Static
+from ..op.registry import register
+from .build import G
+from .gradient import accumulate
+from .ir import Node, leaf
+from .rewrite import substitute
+
+
+@dataclass(frozen=True)
+class SubGraph:
+    """A function as nodes: results of leaves."""
+
+    leaves: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+
+    @classmethod
+    def of(cls, outputs: Sequence[Node], leaves: Sequence[Node], name: str) -> "SubGraph":
+        """The sub-graph with its leaves numbered, so that equal bodies are one structure."""
+        fresh = [leaf((name, k), n.shape, n.dtype, is_float(n.dtype)) for k, n in enumerate(leaves)]
+        return cls(tuple(fresh), tuple(substitute(outputs, dict(zip(leaves, fresh, strict=True)))))
+
+    def call(self, arguments: Sequence[Node]) -> list[Node]:
+        """The results for other arguments, as nodes."""
+        return substitute(self.outputs, dict(zip(self.leaves, arguments, strict=True)))
+
+
+def _types(nodes: Sequence[Node]) -> list[tuple[tuple[int, ...], str]]:
+    return [(n.shape, n.dtype) for n in nodes]
+
+
+def _check_states(what: str, given: Sequence[Any], new: Sequence[Any]) -> None:
+    for k, (a, b) in enumerate(zip(given, new, strict=True)):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            raise ShapeError(
+                f"{what}: state {k} changes its type from one step to the next",
+                f"{a.dtype}{a.shape} becomes {b.dtype}{b.shape}",
+                "return states of the type of those given",
+            )
+
+
+# foreach: inputs are data (sliced along axis 0), states, closure; results are outputs (stacked), last states, states before each step
+
+
+def foreach_(xp: Any, *arrays: Any, body: Static, data: int, states: int) -> Any:
+    """Run ``body(slices of data, states, closure) -> (outputs, new states)`` along axis 0 of the data."""
+    return xp.foreach(*arrays, body=body, data=data, states=states)
+
+
+foreach = build(
+    foreach_, (), (), {"primitive": True, "outputs": lambda body, data, states: len(body.outputs) + states}
+)
+
+
+@foreach.type
+def _(*arrays: Any, body: SubGraph, data: int, states: int) -> list[Any]:
+    steps = {a.shape[0] for a in arrays[:data]}
+    if len(steps) != 1:
+        raise ShapeError("foreach: data differ in the length of axis 0", ", ".join(map(str, sorted(steps))), "give data of one length")
+    count = len(body.outputs) - states
+    _check_states("foreach", arrays[data : data + states], body.outputs[count:])
+    n = steps.pop()
+    stacked = [((n, *o.shape), o.dtype) for o in body.outputs[:count]]
+    before = [((n, *s.shape), s.dtype) for s in arrays[data : data + states]]
+    return [*stacked, *_types(body.outputs[count:]), *before]
+
+
+@foreach.grad
+def _(xp: Any, dout: Any, out: Any, arrays: Any, *, body: SubGraph, data: int, states: int) -> Any:
+    count = len(body.outputs) - states
+    before = out[count + states :]
+    closure = arrays[data + states :]
+    stacked = [*dout[:count], *dout[count + states :]]
+    back, wanted = _body_gradient(body, data, states, [d is not None for d in stacked], "foreach back")
+    slices = [xp.flip(a, 0) for a in (*arrays[:data], *before, *[d for d in stacked if d is not None])]
+    last = [_or_zeros(dout[count + k], body.outputs[count + k]) for k in range(states)]
+    sums = [xp.zeros(closure[k - data - states].shape, closure[k - data - states].dtype) for k in wanted if k >= data + states]
+    results = apply_foreach(back, slices, [*last, *sums], closure)
+    data_count = sum(k < data for k in wanted)
+    grads: list[Any] = [None] * len(arrays)
+    for place, k in enumerate(k for k in wanted if k < data):
+        grads[k] = xp.flip(results[place], 0)
+    for k in range(states):
+        grads[data + k] = results[data_count + k]
+    for place, k in enumerate(k for k in wanted if k >= data + states):
+        grads[k] = results[data_count + states + place]
+    return tuple(grads)
+
+
+def _or_zeros(grad: Node | None, like: Node) -> Node:
+    return G.full(shape=like.shape, value=0, dtype=like.dtype) if grad is None else grad
+
+
+def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool], name: str) -> tuple[SubGraph, list[int]]:
+    """One step of backward: (data, states, given gradients; state gradients, closure sums; closure) → (data gradients; …).
+
+    ``have`` says which gradients are given: of the outputs, then of the states before the step (which are results too). Returns
+    the step and the numbers of the body's leaves that get a gradient: data and closure that results depend on, all states.
+    """
+    count = len(body.outputs) - states
+    heads_before = {k: leaf((name, "before", k), n.shape, n.dtype) for k, n in enumerate(body.leaves[data : data + states]) if have[count + k]}
+    heads_out = [leaf((name, "out", k), o.shape, o.dtype) for k, o in enumerate(body.outputs[:count]) if have[k]]
+    heads_state = [leaf((name, "state", k), o.shape, o.dtype, is_float(o.dtype)) for k, o in enumerate(body.outputs[count:])]
+    outputs = [o for o, h in zip(body.outputs[:count], have, strict=False) if h] + list(body.outputs[count:])
+    pairs = [(o, h) for o, h in zip(outputs, [*heads_out, *heads_state], strict=True) if o.tracked]
+    found = accumulate([o for o, _ in pairs], [h for _, h in pairs])
+    closure = body.leaves[data + states :]
+    wanted = [k for k, n in enumerate(body.leaves) if data <= k < data + states or n in found]
+    sums = [leaf((name, "sum", k), n.shape, n.dtype, True) for k, n in enumerate(closure) if n in found]
+    totals = [s + found[n] for s, n in zip(sums, [n for n in closure if n in found], strict=True)]
+    new_data = [found[n] for n in body.leaves[:data] if n in found]
+    new_states = [_or_zeros(found.get(n), n) for n in body.leaves[data : data + states]]
+    new_states = [s + heads_before[k] if k in heads_before else s for k, s in enumerate(new_states)]
+    leaves = [*body.leaves[: data + states], *heads_out, *heads_before.values(), *heads_state, *sums, *closure]
+    return SubGraph.of([*new_data, *new_states, *totals], leaves, name), wanted
+
+
+def apply_foreach(body: SubGraph, data: Sequence[Node], states: Sequence[Node], closure: Sequence[Node]) -> tuple[Node, ...]:
+    """The results of a loop as nodes: stacked outputs, last states (then the states before each step)."""
+    return G.foreach(*data, *states, *closure, body=body, data=len(data), states=len(states))
+
+
+# while_loop: inputs are loop variables and closure; results: outputs (padded with zeros), last variables, variables before each step, steps
+
+
+def while_loop_(xp: Any, *arrays: Any, test: Static, body: Static, variables: int, limit: Static) -> Any:
+    """Run ``body(variables, closure) -> (outputs, new variables)`` while ``test(variables, closure)``, at most ``limit`` times."""
+    return xp.while_loop(*arrays, test=test, body=body, variables=variables, limit=limit)
+
+
+while_loop = build(
+    while_loop_, (), (), {"primitive": True, "outputs": lambda test, body, variables, limit: len(body.outputs) + variables + 1}
+)
+
+
+@while_loop.type
+def _(*arrays: Any, test: SubGraph, body: SubGraph, variables: int, limit: int) -> list[Any]:
+    count = len(body.outputs) - variables
+    _check_states("while_loop", arrays[:variables], body.outputs[count:])
+    stacked = [((limit, *o.shape), o.dtype) for o in body.outputs[:count]]
+    before = [((limit, *v.shape), v.dtype) for v in arrays[:variables]]
+    return [*stacked, *_types(body.outputs[count:]), *before, ((), "int64")]
+
+
+@while_loop.grad
+def _(xp: Any, dout: Any, out: Any, arrays: Any, *, test: SubGraph, body: SubGraph, variables: int, limit: int) -> Any:
+    count = len(body.outputs) - variables
+    before, steps = out[count + variables : count + 2 * variables], out[-1]
+    closure = arrays[variables:]
+    stacked = [*dout[:count], *dout[count + variables : count + 2 * variables]]
+    step, wanted = _body_gradient(body, 0, variables, [d is not None for d in stacked], "while back")
+    given = [d for d in stacked if d is not None]
+    last = [_or_zeros(dout[count + k], body.outputs[count + k]) for k in range(variables)]
+    summed = [k for k in wanted if k >= variables]
+    sums = [xp.zeros(closure[k - variables].shape, closure[k - variables].dtype) for k in summed]
+    back, test_back = _reversed_step(step, before, given, [*last, *sums], closure)
+    start = xp.subtract(steps, 1)
+    found = G.while_loop(start, *last, *sums, *before, *given, *closure, test=test_back, body=back, variables=1 + variables + len(sums), limit=limit)
+    grads: list[Any] = [None] * len(arrays)
+    for k in range(variables):
+        grads[k] = found[1 + k]
+    for place, k in enumerate(summed):
+        grads[k] = found[1 + variables + place]
+    return tuple(grads)
+
+
+def _reversed_step(step: SubGraph, before: Sequence[Node], given: Sequence[Node], carried: Sequence[Node], closure: Sequence[Node]) -> Any:
+    """A loop that walks back: its variables are the step's number and the gradients; stacked values are read at that number."""
+    at = leaf("while at", (), "int64")
+    new = [leaf(("while carried", k), c.shape, c.dtype, is_float(c.dtype)) for k, c in enumerate(carried)]
+    stacks = [leaf(("while stack", k), s.shape, s.dtype, is_float(s.dtype)) for k, s in enumerate([*before, *given])]
+    outside = [leaf(("while outside", k), c.shape, c.dtype, is_float(c.dtype)) for k, c in enumerate(closure)]
+    rows = [G.take(s, at, axis=0) for s in stacks]
+    results = step.call([*rows, *new, *outside])
+    leaves = [at, *new, *stacks, *outside]
+    body = SubGraph.of([G.subtract(at, 1), *results], leaves, "while back body")
+    return body, SubGraph.of([G.greater_equal(at, 0)], leaves, "while back test")
+
+
+# cond: inputs are the predicate and the closure of both branches
+
+
+def cond_(xp: Any, *arrays: Any, then: Static, otherwise: Static) -> Any:
+    """``then(closure)`` if the predicate is non-zero, else ``otherwise(closure)``."""
+    return xp.cond(*arrays, then=then, otherwise=otherwise)
+
+
+cond = build(cond_, (), (), {"primitive": True, "outputs": lambda then, otherwise: len(then.outputs)})
+
+
+@cond.type
+def _(*arrays: Any, then: SubGraph, otherwise: SubGraph) -> list[Any]:
+    _check_states("cond", then.outputs, otherwise.outputs)
+    return _types(then.outputs)
+
+
+@cond.grad
+def _(xp: Any, dout: Any, arrays: Any, *, then: SubGraph, otherwise: SubGraph) -> Any:
+    douts = dout if isinstance(dout, tuple) else (dout,)
+    have = [d is not None for d in douts]
+    wanted = [k for k, n in enumerate(then.leaves) if n.tracked]
+    branches = [_branch_gradient(b, have, wanted) for b in (then, otherwise)]
+    given = [d for d in douts if d is not None]
+    got = G.cond(*arrays, *given, then=branches[0], otherwise=branches[1])
+    found = got if isinstance(got, tuple) else (got,)
+    grads: list[Any] = [None] * len(arrays)
+    for k, g in zip(wanted, found, strict=True):
+        grads[1 + k] = g
+    return tuple(grads)
+
+
+def _branch_gradient(branch: SubGraph, have: Sequence[bool], wanted: Sequence[int]) -> SubGraph:
+    heads = [leaf(("cond head", k), o.shape, o.dtype, is_float(o.dtype)) for k, o in enumerate(branch.outputs) if have[k]]
+    pairs = [(o, h) for o, h in zip([o for o, y in zip(branch.outputs, have, strict=True) if y], heads, strict=True) if o.tracked]
+    found = accumulate([o for o, _ in pairs], [h for _, h in pairs])
+    grads = [_or_zeros(found.get(branch.leaves[k]), branch.leaves[k]) for k in wanted]
+    return SubGraph.of(grads, [*branch.leaves, *heads], "cond back")
+
+
+for _op in (foreach, while_loop, cond):
+    register(_op)

@@ -1,0 +1,228 @@
+"""Operators that end a network: their forward is a prediction, their gradient that of a loss, whatever head gradient comes in.
+
+SoftmaxOutput, SVMOutput, the regression outputs and MakeLoss. Each of them makes the gradient of its loss itself.
+"""
+
+import math
+from typing import Literal
+
+from ..errors import ShapeError
+from ..op.declare import op
+from .softmax import softmax
+
+Normalization = Literal["batch", "null", "valid"]
+
+
+def _rows(xp, x, multi_output, preserve_shape):
+    """The logits as (n, k, …) with the classes on axis 1: see `softmax_output`."""
+    if multi_output:
+        return xp.reshape(x, shape=(*x.shape[:2], math.prod(x.shape[2:])))
+    if preserve_shape:
+        return xp.reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1], 1))
+    return xp.reshape(x, shape=(x.shape[0], math.prod(x.shape[1:]), 1))
+
+
+@op("SoftmaxOutput", "Softmax", ignores_head=True)
+def softmax_output(
+    xp,
+    data,
+    label,
+    *,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Normalization = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+):
+    """Softmax of logits; its gradient is that of the cross-entropy with the label, ``probability - label``.
+
+    Each sample (n, k…) is one row of logits; with ``multi_output`` axis 1 holds the classes of every position (n, k, d…), with
+    ``preserve_shape`` the last axis does. Labels are class numbers (one per row), or probabilities in the data's shape.
+
+    The gradient is ``grad_scale`` times the difference: divided by the number of samples ("batch"), of labels that are not
+    ignored ("valid"), or neither ("null"); with ``multi_output`` and not "valid" also by the number of positions. Rows with
+    ``ignore_label`` get none if ``use_ignore``. With ``out_grad`` it is multiplied by the head gradient, which is else ignored.
+    ``smooth_alpha`` moves that much probability from the label's class to the others, evenly (not with ``multi_output``).
+    """
+    if label.shape != data.shape:
+        expected = _label_shape(data.shape, multi_output, preserve_shape)
+        if math.prod(label.shape) != math.prod(expected):
+            given = f"label {label.shape} for data {data.shape}"
+            raise ShapeError("SoftmaxOutput: the label does not fit", given, f"give one of shape {expected} or {data.shape}")
+    rows = _rows(xp, data, multi_output, preserve_shape)
+    return xp.reshape(softmax(xp, rows, axis=1), shape=data.shape)
+
+
+def _label_shape(shape, multi_output, preserve_shape):
+    if multi_output:
+        return (shape[0], math.prod(shape[2:]))
+    return shape[:-1] if preserve_shape else shape[:1]
+
+
+@softmax_output.infer
+def _(shapes, *, multi_output, preserve_shape, **_):
+    data, label = shapes
+    return [data, label if label is not None or data is None else _label_shape(data, multi_output, preserve_shape)]
+
+
+@softmax_output.grad
+def _(xp, dout, out, label, *, multi_output, preserve_shape, grad_scale, out_grad, **options):
+    if label.shape == out.shape:
+        grad = (out - label) * grad_scale
+    else:
+        rows = _rows(xp, out, multi_output, preserve_shape)
+        labels = xp.reshape(label, shape=(rows.shape[0], 1, rows.shape[2]))
+        grad = _class_gradient(xp, rows, labels, multi_output, grad_scale, **options)
+        grad = xp.reshape(grad, shape=out.shape)
+    return grad * dout if out_grad else grad, None
+
+
+def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
+    """Gradient for class numbers: rows (n, k, d), labels (n, 1, d)."""
+    grad = rows - _target(xp, rows, labels, 0 if multi_output else smooth_alpha)
+    if use_ignore:
+        valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
+        grad = grad * valid
+        if normalization == "valid":
+            return grad * (grad_scale / xp.maximum(xp.sum(valid), 1))
+    elif normalization == "valid":
+        return grad * (grad_scale / math.prod(labels.shape))
+    positions = rows.shape[2] if multi_output else 1
+    return grad * (grad_scale / (positions * (rows.shape[0] if normalization == "batch" else 1)))
+
+
+def _target(xp, rows, labels, smooth_alpha):
+    """The wanted probabilities: 1 at the label (of no class if it is outside), smoothed if asked."""
+    classes = rows.shape[1]
+    places = xp.reshape(xp.iota(size=classes, dtype=xp.dtype_of(labels)), shape=(1, classes, 1))
+    here = xp.equal(labels, places)
+    if smooth_alpha == 0 or classes == 1:
+        return here
+    other = smooth_alpha / (classes - 1)
+    return xp.cast(here, xp.dtype_of(rows)) * (1 - smooth_alpha - other) + other
+
+
+@softmax_output.sample
+def _(draw):
+    return [
+        draw(draw.real((3, 4)), draw.integer((3,), 0, 4), gradient=False),
+        draw(draw.real((2, 3, 2)), draw.integer((2, 2), 0, 3), multi_output=True, normalization="valid", use_ignore=True, gradient=False),
+    ]
+
+
+def _reshaped_label(xp, name, data, label):
+    """The label in the data's shape; axes of size 1 do not count."""
+    if [n for n in label.shape if n != 1] != [n for n in data.shape if n != 1]:
+        raise ShapeError(f"{name}: the label does not fit", f"label {label.shape} for data {data.shape}", "give as many labels as outputs")
+    return xp.reshape(label, shape=data.shape)
+
+
+def _per_output(data):
+    """One over the number of outputs of a sample."""
+    return 1 / max(1, math.prod(data.shape[1:]))
+
+
+def _like_data(shapes, **_):
+    data, label = shapes
+    return [data, label if label is not None or data is None else data[:1] if data[1:] == (1,) else data]
+
+
+@op("LinearRegressionOutput", "_sparse_LinearRegressionOutput", ignores_head=True)
+def linear_regression_output(xp, data, label, *, grad_scale: float = 1.0):
+    """The data; its gradient is that of half the squared error, over the number of outputs of a sample."""
+    _reshaped_label(xp, "LinearRegressionOutput", data, label)
+    return xp.stop_gradient(data)
+
+
+@linear_regression_output.grad
+def _(xp, dout, data, label, *, grad_scale):
+    return (data - _reshaped_label(xp, "LinearRegressionOutput", data, label)) * (grad_scale * _per_output(data)), None
+
+
+@op("MAERegressionOutput", "_sparse_MAERegressionOutput", ignores_head=True)
+def mae_regression_output(xp, data, label, *, grad_scale: float = 1.0):
+    """The data; its gradient is that of the absolute error, over the number of outputs of a sample."""
+    _reshaped_label(xp, "MAERegressionOutput", data, label)
+    return xp.stop_gradient(data)
+
+
+@mae_regression_output.grad
+def _(xp, dout, data, label, *, grad_scale):
+    # -1 where they are equal, as MXNet gives it
+    above = xp.cast(data > _reshaped_label(xp, "MAERegressionOutput", data, label), xp.dtype_of(data))
+    return (2 * above - 1) * (grad_scale * _per_output(data)), None
+
+
+@op("LogisticRegressionOutput", "_sparse_LogisticRegressionOutput", ignores_head=True)
+def logistic_regression_output(xp, data, label, *, grad_scale: float = 1.0):
+    """1 / (1 + exp(-data)); its gradient is that of the binary cross-entropy, over the number of outputs of a sample."""
+    _reshaped_label(xp, "LogisticRegressionOutput", data, label)
+    return 1 / (1 + xp.exp(-data))
+
+
+@logistic_regression_output.grad
+def _(xp, dout, out, label, *, grad_scale):
+    return (out - _reshaped_label(xp, "LogisticRegressionOutput", out, label)) * (grad_scale * _per_output(out)), None
+
+
+for _op in (linear_regression_output, mae_regression_output, logistic_regression_output):
+    _op.infer(_like_data)
+    _op.sample(lambda draw: draw(draw.real((3, 2)), draw.real((3, 2)), gradient=False))
+
+
+@op("MakeLoss", ignores_head=True)
+def make_loss_output(xp, data, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: Normalization = "null"):
+    """The data as a loss: its gradient is ``grad_scale``, whatever the head gradient.
+
+    It is divided by the number of samples ("batch") or of values above ``valid_thresh`` ("valid", at least 1).
+    """
+    return xp.stop_gradient(data)
+
+
+@make_loss_output.grad
+def _(xp, dout, data, *, grad_scale, valid_thresh, normalization):
+    dtype = xp.dtype_of(data)
+    if normalization == "valid":
+        count = xp.sum(xp.cast(xp.greater(data, valid_thresh), dtype))
+        return xp.broadcast_to(grad_scale / xp.maximum(count, 1), shape=data.shape)
+    return xp.full(shape=data.shape, value=grad_scale / (data.shape[0] if normalization == "batch" else 1), dtype=dtype)
+
+
+@make_loss_output.sample
+def _(draw):
+    return draw(draw.real((3, 2)), normalization="valid", gradient=False)
+
+
+@op("SVMOutput", ignores_head=True)
+def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False):
+    """The scores (n, k); their gradient is that of the squared hinge loss of a one-against-all SVM, or of the plain hinge loss.
+
+    Source: Tang, "Deep learning using linear support vector machines", 2013.
+    """
+    if label.shape != data.shape[:1]:
+        raise ShapeError("SVMOutput: the label does not fit", f"label {label.shape} for data {data.shape}", "give one label for each row")
+    return xp.stop_gradient(data)
+
+
+@svm_output.infer
+def _(shapes, **_):
+    data, label = shapes
+    return [data, label if label is not None or data is None else data[:1]]
+
+
+@svm_output.grad
+def _(xp, dout, data, label, *, margin, regularization_coefficient, use_linear):
+    rows = xp.reshape(data, shape=(data.shape[0], -1, 1))
+    here = xp.cast(_target(xp, rows, xp.reshape(label, shape=(-1, 1, 1)), 0), xp.dtype_of(data))
+    side = 2 * xp.reshape(here, shape=data.shape) - 1  # 1 for the label's class, -1 for the others
+    slack = margin - side * data
+    slope = xp.cast(slack > 0, xp.dtype_of(data)) if use_linear else 2 * xp.maximum(slack, 0)
+    return -regularization_coefficient * side * slope, None
+
+
+@svm_output.sample
+def _(draw):
+    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4), gradient=False)

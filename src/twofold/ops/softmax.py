@@ -1,0 +1,179 @@
+"""The softmax family: softmax, log_softmax, softmin, SoftmaxActivation and the cross-entropy of them. No logit overflows.
+
+The largest logit is subtracted before the exponential (Golub & Van Loan's log-sum-exp shift), as a constant for the gradient.
+"""
+
+import math
+from typing import Literal
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.shapes import normalized_axis
+
+FloatName = Literal["float16", "float32", "float64"] | None
+
+
+def _working(xp, data, dtype):
+    """The logits in the dtype they are computed in, and that of the result; 16-bit floats compute in float32."""
+    wanted = dtype or xp.dtype_of(xp.to_float(data))
+    return xp.cast(data, "float32" if wanted in ("float16", "bfloat16") else wanted), wanted
+
+
+def _scaled(logits, temperature):
+    return logits if temperature is None or temperature == 1 else logits / temperature
+
+
+def softmax_of(xp, logits, axis):
+    """exp(logits) normalised over axes."""
+    powers = xp.exp(logits - xp.max(logits, axis=axis, keepdims=True))
+    return powers / xp.sum(powers, axis=axis, keepdims=True)
+
+
+def log_softmax_of(xp, logits, axis):
+    """The logarithm of `softmax_of`, finite for any finite logits."""
+    shifted = logits - xp.max(logits, axis=axis, keepdims=True)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
+
+
+def _softmax_gradient(xp, dout, out, axis, temperature):
+    """(dout - Σ dout · out) · out, in the working dtype."""
+    wide = "float64" if xp.dtype_of(out) == "float64" else "float32"
+    d, y = xp.cast(dout, wide), xp.cast(out, wide)
+    product = d * y
+    return _scaled(product - y * xp.sum(product, axis=axis, keepdims=True), temperature)
+
+
+def _valid(xp, logits, length, axis):
+    """Where the place along the axis is below the length of its row."""
+    at = normalized_axis(axis, len(logits.shape), "softmax: axis")
+    if length.shape != (*logits.shape[:at], *logits.shape[at + 1 :]):
+        given = f"length {length.shape} for data {logits.shape}, axis {axis}"
+        raise ShapeError("softmax: the lengths do not fit", given, "give one length for each row: the data's shape without the axis")
+    places = xp.iota(size=logits.shape[at], dtype=xp.dtype_of(length))
+    column = tuple(-1 if k == at else 1 for k in range(len(logits.shape)))
+    return xp.less(xp.reshape(places, shape=column), xp.expand_dims(length, at))
+
+
+@op("softmax", "_npx_softmax", method=True)
+def softmax(
+    xp, data, length=None, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False
+):
+    """exp(data / temperature) over its sum along an axis.
+
+    With ``use_length`` each row counts only up to its ``length`` (the data's shape without the axis); the rest of the result is 0.
+    """
+    if use_length and length is None:
+        raise ParameterError("softmax: use_length without lengths", None, "give the array length")
+    logits, wanted = _working(xp, data, dtype)
+    logits = _scaled(logits, temperature)
+    if not use_length:
+        return xp.cast(softmax_of(xp, logits, axis), wanted)
+    valid = _valid(xp, logits, length, axis)
+    return xp.cast(xp.where(valid, softmax_of(xp, xp.where(valid, logits, -math.inf), axis), 0), wanted)
+
+
+@softmax.infer
+def _(shapes, *, axis, use_length, **_):
+    data = shapes[0]
+    if not use_length:
+        return [data]
+    rows = None if data is None else tuple(n for k, n in enumerate(data) if k != axis % len(data))
+    return [data, rows or (shapes[1] if len(shapes) > 1 else None)]
+
+
+@softmax.grad
+def _(xp, dout, out, *, axis, temperature, **_):
+    return _softmax_gradient(xp, dout, out, axis, temperature), None
+
+
+@softmax.sample
+def _(draw):
+    logits = draw.real((3, 4), low=-9, high=9)
+    return [
+        draw(logits),
+        draw(logits, axis=0, temperature=2.0),
+        draw(logits, draw.integer((3,), 1, 5, dtype="int32"), use_length=True),
+    ]
+
+
+def _refuse_lengths(name, use_length):
+    if use_length:
+        raise ParameterError(f"{name} takes no lengths", "use_length=True", "use softmax, which does")
+
+
+@op("softmin", method=True)
+def softmin(xp, data, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False):
+    """exp(-data / temperature) over its sum along an axis. It takes no lengths: ``use_length`` must be false."""
+    _refuse_lengths("softmin", use_length)
+    return softmax(xp, -data, axis=axis, temperature=temperature, dtype=dtype)
+
+
+@softmin.sample
+def _(draw):
+    return draw(draw.real((3, 4)), axis=0)
+
+
+@op("log_softmax", "_npx_log_softmax", method=True)
+def log_softmax(xp, data, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False):
+    """Logarithm of the softmax along an axis. It takes no lengths: ``use_length`` must be false."""
+    _refuse_lengths("log_softmax", use_length)
+    logits, wanted = _working(xp, data, dtype)
+    return xp.cast(log_softmax_of(xp, _scaled(logits, temperature), axis), wanted)
+
+
+@log_softmax.grad
+def _(xp, dout, out, *, axis, temperature, **_):
+    wide = "float64" if xp.dtype_of(out) == "float64" else "float32"
+    d = xp.cast(dout, wide)
+    return _scaled(d - xp.exp(xp.cast(out, wide)) * xp.sum(d, axis=axis, keepdims=True), temperature)
+
+
+@log_softmax.sample
+def _(draw):
+    return draw(draw.real((3, 4), low=-9, high=9), temperature=0.5)
+
+
+@op("SoftmaxActivation")
+def softmax_activation(xp, data, *, mode: Literal["channel", "instance"] = "instance"):
+    """Softmax over the last axis ("instance") or over axis 1 ("channel")."""
+    return softmax(xp, data, axis=1 if mode == "channel" else -1)
+
+
+@softmax_activation.sample
+def _(draw):
+    return [draw(draw.real((2, 3, 2)), mode="channel"), draw(draw.real((2, 3, 2)))]
+
+
+def picked(xp, data, label):
+    """One value of each row of (n, k), at the label; labels outside are clipped to the nearest. Shape (n, 1)."""
+    place = xp.clip(xp.cast(label, "int64"), 0, data.shape[1] - 1)
+    return xp.take_along_axis(data, xp.reshape(place, shape=(-1, 1)), axis=1)
+
+
+@op("softmax_cross_entropy")
+def softmax_cross_entropy(xp, data, label):
+    """Total cross-entropy of the softmax of the rows (n, k) with labels (n,), classes as numbers: shape (1,).
+
+    Computed from log_softmax, never from probabilities: the loss of any finite logits is finite.
+    """
+    logits, wanted = _working(xp, data, None)
+    loss = -xp.sum(picked(xp, log_softmax_of(xp, logits, 1), label))
+    return xp.cast(xp.reshape(loss, shape=(1,)), wanted)
+
+
+@softmax_cross_entropy.infer
+def _(shapes):
+    data, label = shapes
+    return [data, label if data is None else data[:1]]
+
+
+@softmax_cross_entropy.grad
+def _(xp, dout, data, label):
+    logits, _ = _working(xp, data, None)
+    wanted = xp.one_hot(xp.cast(label, "int64"), data.shape[1], dtype=xp.dtype_of(logits))
+    return dout * (softmax_of(xp, logits, 1) - wanted), None
+
+
+@softmax_cross_entropy.sample
+def _(draw):
+    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4))

@@ -1,0 +1,102 @@
+"""Runs control-flow nodes: Python loops around compiled sub-programs, the same for every backend."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..backend.kernel import Call
+from ..backend.protocol import Backend
+from ..graph.control_flow import SubGraph
+from ..graph.ir import Node
+
+if TYPE_CHECKING:
+    from .compile import Program
+
+ONE = (None, None, None)
+
+
+def call_for_loop(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Call:
+    """How a program runs a control-flow node.
+
+    Parameters
+    ----------
+    node
+        An application of ``foreach``, ``while_loop`` or ``cond``.
+    backend
+        Who runs it.
+    compile_
+        Makes the program of a sub-graph.
+    """
+    assert node.sig is not None
+    run = _MAKERS[node.sig.op.name](node, backend, compile_)
+    operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
+    return Call(f"run({operands})", {"run": run})
+
+
+def _row(backend: Backend, array: Any, t: int) -> Any:
+    """``array[t]``, sharing memory where the library can."""
+    xp, shape = backend.xp, backend.type_of(array).shape
+    return xp.reshape(xp.slice(array, key=((t, t + 1, None), *[ONE] * (len(shape) - 1))), shape=shape[1:])
+
+
+def _foreach(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+    params = node.sig.params  # type: ignore[union-attr]
+    body, data, states = params["body"], params["data"], params["states"]
+    program, count = compile_(body), len(body.outputs) - states
+    types = [(p.shape, p.dtype) for p in node.parts]
+
+    def run(*arrays: Any) -> list[Any]:
+        stacks = [backend.empty(*t) for t in (*types[:count], *types[count + states :])]
+        state, closure = list(arrays[data : data + states]), list(arrays[data + states :])
+        for t in range(types[-1][0][0] if states else types[0][0][0]):
+            for stack, before in zip(stacks[count:], state, strict=True):
+                backend.write(stack, t, before)
+            results = program.run([*[_row(backend, a, t) for a in arrays[:data]], *state, *closure])
+            for stack, new in zip(stacks[:count], results, strict=False):
+                backend.write(stack, t, new)
+            state = results[count:]
+        last = [backend.xp.contiguous(s) for s in state] if state and state[0] is arrays[data] else state
+        return _single([*stacks[:count], *last, *stacks[count:]])
+
+    return run
+
+
+def _single(results: list[Any]) -> Any:
+    """A node with one result gives it, not a list."""
+    return results[0] if len(results) == 1 else results
+
+
+def _while_loop(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+    params = node.sig.params  # type: ignore[union-attr]
+    body, variables, limit = params["body"], params["variables"], params["limit"]
+    test, program, count = compile_(params["test"]), compile_(body), len(body.outputs) - variables
+    types = [(p.shape, p.dtype) for p in node.parts]
+
+    def run(*arrays: Any) -> list[Any]:
+        copy = backend.xp.contiguous
+        stacks = [copy(backend.constant(0, *t)) for t in (*types[:count], *types[count + variables : -1])]
+        state, closure, steps = [copy(v) for v in arrays[:variables]], list(arrays[variables:]), 0
+        while steps < limit and bool(backend.to_host(test.run([*state, *closure])[0]).item()):
+            for stack, before in zip(stacks[count:], state, strict=True):
+                backend.write(stack, steps, before)
+            results = program.run([*state, *closure])
+            for stack, new in zip(stacks[:count], results, strict=False):
+                backend.write(stack, steps, new)
+            state, steps = results[count:], steps + 1
+        return [*stacks[:count], *state, *stacks[count:], backend.scalar(steps, "int64")]
+
+    return run
+
+
+def _cond(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+    params = node.sig.params  # type: ignore[union-attr]
+    then, otherwise = compile_(params["then"]), compile_(params["otherwise"])
+
+    def run(predicate: Any, *closure: Any) -> Any:
+        chosen = then if bool(backend.to_host(predicate).item()) else otherwise
+        return _single(chosen.run(closure))
+
+    return run
+
+
+_MAKERS: dict[str, Callable[..., Callable[..., Any]]] = {"foreach": _foreach, "while_loop": _while_loop, "cond": _cond}
+LOOPS: Sequence[str] = tuple(_MAKERS)
