@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import ops  # noqa: F401  (registers the operators)
 from ..dtype import float_of, is_float, promote, ufunc_result
 from ..errors import MXNetError, ShapeError
 from ..op.conventions import check_legacy, finish_legacy

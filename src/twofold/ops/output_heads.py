@@ -134,7 +134,7 @@ def _like_data(shapes, **_):
 def linear_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """The data; its gradient is that of half the squared error, over the number of outputs of a sample."""
     _reshaped_label(xp, "LinearRegressionOutput", data, label)
-    return xp.stop_gradient(data)
+    return data
 
 
 @linear_regression_output.grad
@@ -146,7 +146,7 @@ def _(xp, dout, data, label, *, grad_scale):
 def mae_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """The data; its gradient is that of the absolute error, over the number of outputs of a sample."""
     _reshaped_label(xp, "MAERegressionOutput", data, label)
-    return xp.stop_gradient(data)
+    return data
 
 
 @mae_regression_output.grad
@@ -179,7 +179,7 @@ def make_loss_output(xp, data, *, grad_scale: float = 1.0, valid_thresh: float =
 
     It is divided by the number of samples ("batch") or of values above ``valid_thresh`` ("valid", at least 1).
     """
-    return xp.stop_gradient(data)
+    return data
 
 
 @make_loss_output.grad
@@ -204,7 +204,7 @@ def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficie
     """
     if label.shape != data.shape[:1]:
         raise ShapeError("SVMOutput: the label does not fit", f"label {label.shape} for data {data.shape}", "give one label for each row")
-    return xp.stop_gradient(data)
+    return data
 
 
 @svm_output.infer

@@ -1,0 +1,271 @@
+"""``mx.lr_scheduler``: the learning rate as a function of the number of updates, with a warm-up at its start."""
+
+import logging
+from collections.abc import Sequence
+from math import cos, pi
+
+from .errors import ParameterError
+
+__all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
+
+
+class LRScheduler:
+    """The base of all schedules; a subclass says the learning rate in ``__call__``.
+
+    Parameters
+    ----------
+    base_lr
+        Learning rate at the end of the warm-up. An optimizer that is given a learning rate puts it here.
+    warmup_steps
+        Number of updates of the warm-up.
+    warmup_begin_lr
+        Learning rate at its start.
+    warmup_mode
+        ``"linear"``: from ``warmup_begin_lr`` to ``base_lr`` in equal steps; ``"constant"``: ``warmup_begin_lr`` all along.
+
+    Raises
+    ------
+    ParameterError
+        If the warm-up starts above ``base_lr``, has a negative length, or is of another mode.
+    """
+
+    def __init__(self, base_lr: float = 0.01, warmup_steps: int = 0, warmup_begin_lr: float = 0, warmup_mode: str = "linear") -> None:
+        self.base_lr = base_lr
+        if not isinstance(warmup_steps, int) or warmup_steps < 0:
+            raise ParameterError("LRScheduler: Warmup steps has to be positive or 0", repr(warmup_steps), "give a whole number of updates")
+        self.warmup_steps = warmup_steps
+        self.warmup_final_lr = base_lr
+        self.warmup_begin_lr = warmup_begin_lr
+        if warmup_begin_lr > base_lr:
+            raise ParameterError(
+                "LRScheduler: Base lr has to be higher than warmup_begin_lr", f"{base_lr} and {warmup_begin_lr}", "raise base_lr"
+            )
+        if warmup_mode not in ("linear", "constant"):
+            raise ParameterError("LRScheduler: unknown warmup_mode", repr(warmup_mode), "use 'linear' or 'constant'")
+        self.warmup_mode = warmup_mode
+
+    def get_warmup_lr(self, num_update: int) -> float:
+        """Learning rate of an update within the warm-up."""
+        if self.warmup_mode == "constant":
+            return self.warmup_begin_lr
+        return self.warmup_begin_lr + (self.warmup_final_lr - self.warmup_begin_lr) * num_update / self.warmup_steps
+
+    def __call__(self, num_update: int) -> float:
+        """Learning rate of an update; a subclass defines it.
+
+        Parameters
+        ----------
+        num_update
+            The largest number of updates that any weight has seen.
+        """
+        raise ParameterError(f"{type(self).__name__} does not say the learning rate", None, "define __call__(self, num_update) in it")
+
+
+class FactorScheduler(LRScheduler):
+    """The learning rate times a factor every ``step`` updates: ``base_lr · factor^floor(num_update / step)``.
+
+    Parameters
+    ----------
+    step
+        Number of updates between changes.
+    factor
+        What the learning rate is multiplied by, at most 1.
+    stop_factor_lr
+        The learning rate never goes below this.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        See `LRScheduler`.
+
+    Raises
+    ------
+    ParameterError
+        If ``step`` is below 1 or ``factor`` above 1.
+    """
+
+    def __init__(
+        self,
+        step: int,
+        factor: float = 1,
+        stop_factor_lr: float = 1e-8,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        _check_steps([step])
+        _check_factor(factor)
+        self.step = step
+        self.factor = factor
+        self.stop_factor_lr = stop_factor_lr
+        self.count = 0
+
+    def __call__(self, num_update: int) -> float:
+        """Learning rate of an update."""
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        while num_update > self.count + self.step:
+            self.count += self.step
+            self.base_lr *= self.factor
+            if self.base_lr < self.stop_factor_lr:
+                self.base_lr = self.stop_factor_lr
+                logging.info("Update[%d]: now learning rate arrived at %0.5e, will not change in the future", num_update, self.base_lr)
+            else:
+                logging.info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
+        return self.base_lr
+
+
+class MultiFactorScheduler(LRScheduler):
+    """The learning rate times a factor after each of the given numbers of updates.
+
+    Parameters
+    ----------
+    step
+        The numbers of updates, a rising list.
+    factor
+        What the learning rate is multiplied by, at most 1.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        See `LRScheduler`.
+
+    Raises
+    ------
+    ParameterError
+        If the numbers do not rise from 1 or more, or ``factor`` is above 1.
+    """
+
+    def __init__(
+        self,
+        step: Sequence[int],
+        factor: float = 1,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        _check_steps(step)
+        _check_factor(factor)
+        self.step = list(step)
+        self.cur_step_ind = 0
+        self.factor = factor
+        self.count = 0
+
+    def __call__(self, num_update: int) -> float:
+        """Learning rate of an update."""
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        while self.cur_step_ind < len(self.step) and num_update > self.step[self.cur_step_ind]:
+            self.count = self.step[self.cur_step_ind]
+            self.cur_step_ind += 1
+            self.base_lr *= self.factor
+            logging.info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
+        return self.base_lr
+
+
+class _Descent(LRScheduler):
+    """From ``base_lr`` at the end of the warm-up to ``final_lr`` at ``max_update``, along a curve that falls from 1 to 0."""
+
+    def __init__(
+        self, max_update: int, base_lr: float, final_lr: float, warmup_steps: int, warmup_begin_lr: float, warmup_mode: str
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        if not isinstance(max_update, int) or max_update < 1:
+            raise ParameterError(
+                f"{type(self).__name__}: maximum number of updates must be strictly positive", repr(max_update), "give a whole number"
+            )
+        self.base_lr_orig = self.base_lr
+        self.max_update = max_update
+        self.final_lr = final_lr
+        self.max_steps = max_update - warmup_steps
+
+    def __call__(self, num_update: int) -> float:
+        """Learning rate of an update."""
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        if num_update <= self.max_update:
+            progress = (num_update - self.warmup_steps) / self.max_steps if self.max_steps else 1.0
+            self.base_lr = self.final_lr + (self.base_lr_orig - self.final_lr) * self._remainder(progress)
+        return self.base_lr
+
+    def _remainder(self, progress: float) -> float:
+        """The curve, of 0 to 1."""
+        raise ParameterError(f"{type(self).__name__} has no curve", None, "use PolyScheduler or CosineScheduler")
+
+
+class PolyScheduler(_Descent):
+    """A descent along a power: ``final_lr + (base_lr − final_lr) · (1 − progress)^pwr``.
+
+    Parameters
+    ----------
+    max_update
+        Number of updates after which the learning rate stays.
+    base_lr
+        Learning rate at the end of the warm-up.
+    pwr
+        The power.
+    final_lr
+        Learning rate at the end.
+    warmup_steps, warmup_begin_lr, warmup_mode
+        See `LRScheduler`.
+    """
+
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        pwr: float = 2,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        self.power = pwr
+
+    def _remainder(self, progress: float) -> float:
+        return (1 - progress) ** self.power
+
+
+class CosineScheduler(_Descent):
+    """A descent along half a cosine: ``final_lr + (base_lr − final_lr) · (1 + cos(π · progress)) / 2``.
+
+    Parameters
+    ----------
+    max_update
+        Number of updates after which the learning rate stays.
+    base_lr
+        Learning rate at the end of the warm-up.
+    final_lr
+        Learning rate at the end.
+    warmup_steps, warmup_begin_lr, warmup_mode
+        See `LRScheduler`.
+
+    Notes
+    -----
+    Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts, 2016 (without the restarts).
+    """
+
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+
+    def _remainder(self, progress: float) -> float:
+        return (1 + cos(pi * progress)) / 2
+
+
+def _check_steps(step: Sequence[int]) -> None:
+    if not isinstance(step, list) or not step or any(s < 1 for s in step) or any(b <= a for a, b in zip(step, step[1:], strict=False)):
+        raise ParameterError(
+            "LRScheduler: Schedule step must be an increasing integer list, each greater or equal than 1", repr(step), "give such a list"
+        )
+
+
+def _check_factor(factor: float) -> None:
+    if factor > 1:
+        raise ParameterError("LRScheduler: Factor must be no more than 1 to make lr reduce", str(factor), "give one between 0 and 1")

@@ -1,0 +1,107 @@
+"""``mx.registry``: classes by name, as metrics and initializers are registered, aliased and made from configurations.
+
+A base class has one registry; names are compared in lower case. A configuration is a name, a dict, or the JSON text of a dict
+or of a pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
+"""
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .errors import DTypeError, ParameterError
+
+__all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
+
+Names = dict[str, type]
+
+_REGISTRIES: dict[type, Names] = {}
+
+
+def get_registry(base_class: type) -> Names:
+    """A copy of the registry of a base class: lower-case name to class."""
+    return dict(_REGISTRIES.get(base_class, {}))
+
+
+def get_register_func(base_class: type, nickname: str) -> Callable[..., type]:
+    """The function that registers subclasses of a base class; also a class decorator.
+
+    Parameters
+    ----------
+    base_class
+        What registered classes must derive from.
+    nickname
+        What such a class is called in messages, such as ``"metric"``.
+    """
+    names = _REGISTRIES.setdefault(base_class, {})
+
+    def register(klass: type, name: str | None = None) -> type:
+        if not issubclass(klass, base_class):
+            raise DTypeError(f"{nickname}.register: not a subclass of {base_class.__name__}", klass.__name__, "derive it from that class")
+        key = (klass.__name__ if name is None else name).lower()
+        known = names.get(key, klass)
+        if known is not klass:
+            warnings.warn(f"the {nickname} {_full(klass)} takes the name {key!r} from {_full(known)}", UserWarning, stacklevel=2)
+        names[key] = klass
+        return klass
+
+    register.__doc__ = f"Register {nickname} to the {nickname} factory."
+    return register
+
+
+def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[type], type]]:
+    """The class decorator that registers subclasses of a base class under several names."""
+    register = get_register_func(base_class, nickname)
+
+    def alias(*aliases: str) -> Callable[[type], type]:
+        def under_all(klass: type) -> type:
+            for name in aliases:
+                register(klass, name)
+            return klass
+
+        return under_all
+
+    alias.__doc__ = f"Register a {nickname} under several names."
+    return alias
+
+
+def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """The function that makes an instance from a configuration; it returns what is an instance already.
+
+    The configuration is its first argument, or its keyword argument of the name ``nickname``.
+    """
+    names = _REGISTRIES.setdefault(base_class, {})
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if not args and nickname not in kwargs:
+            raise ParameterError(f"{nickname}.create: nothing to create", None, f"give the name of a {nickname}")
+        what, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
+        if isinstance(what, base_class):
+            if args or kwargs:
+                raise ParameterError(f"{nickname}.create: an instance takes no further arguments", repr(what), "leave them out")
+            return what
+        if isinstance(what, dict):
+            return create(**what)
+        if not isinstance(what, str):
+            raise DTypeError(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, f"give a name, dict or {nickname}")
+        if what.startswith(("[", "{")):
+            return _from_json(create, what, nickname)
+        if what.lower() not in names:
+            raise ParameterError(f"{nickname}.create: {what} is not registered", ", ".join(names), f"use one of these or {nickname}.register")
+        return names[what.lower()](*args, **kwargs)
+
+    create.__doc__ = f"Create a {nickname} from a name, a configuration, or an instance, which is returned."
+    return create
+
+
+def _from_json(create: Callable[..., Any], text: str, nickname: str) -> Any:
+    match json.loads(text):
+        case [str(name), dict(kwargs)]:
+            return create(name, **kwargs)
+        case dict(config):
+            return create(**config)
+    raise ParameterError(f"{nickname}.create: JSON of another form", text, 'write \'["name", {"parameter": value}]\'')
+
+
+def _full(klass: type) -> str:
+    return f"{klass.__module__}.{klass.__name__}"
