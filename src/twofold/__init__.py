@@ -19,6 +19,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "cpu": ("context", "cpu"),
     "cpu_pinned": ("context", "cpu_pinned"),
     "gpu": ("context", "gpu"),
+    "operator": "operator",
     "num_gpus": ("context", "num_gpus"),
     "current_context": ("context", "current_context"),
     "MXNetError": ("errors", "MXNetError"),

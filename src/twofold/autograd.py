@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+from .backend.loader import backend_for
 from .errors import ParameterError
 from .imperative.array import backward as _backward
 from .imperative.array import record_of
 from .imperative.backward import run_backward
-from .imperative.cell import Cell, wrap
+from .imperative.cell import Cell, Value, wrap
+from .imperative.invoke import data_of
 from .imperative.record import Variable, tls
 from .imperative.scope import Scope, set_recording, set_training
+from .imperative.user_code import Handle, call
 
 __all__ = [
+    "Function",
     "backward",
     "grad",
     "is_recording",
@@ -108,6 +112,75 @@ def grad(
     found: dict[int, Cell] = {id(variable): g for variable, g in got}
     results = [_result(found, v, cls) for v in wanted]
     return results if isinstance(variables, (list, tuple)) else results[0]
+
+
+class Function:
+    """A differentiable function with user-written gradients: override `forward` and `backward`, then call an instance once.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> class Double(mx.autograd.Function):
+    ...     def forward(self, x):
+    ...         return x * 2
+    ...
+    ...     def backward(self, dy):
+    ...         return dy * 2
+    >>> x = mx.nd.array([1.0, 3.0])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = Double()(x)
+    >>> y.backward()
+    >>> x.grad.asnumpy().tolist()
+    [2.0, 2.0]
+    """
+
+    saved_tensors: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *arrays: Any) -> None:
+        """Keep arrays for `backward`, as ``self.saved_tensors``."""
+        self.saved_tensors = arrays
+
+    def forward(self, *inputs: Any) -> Any:
+        """Results from inputs; runs with recording off."""
+        raise ParameterError(f"{type(self).__name__}: forward is not written", None, "override forward()")
+
+    def backward(self, *output_grads: Any) -> Any:
+        """Gradients of the inputs from those of the results."""
+        raise ParameterError(f"{type(self).__name__}: backward is not written", None, "override backward()")
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run forward, and record it if recording."""
+        cls = type(inputs[0])._root or type(inputs[0])
+        recording, training = tls.tape is not None, tls.training
+        with Scope(False, training):
+            results = self.forward(*inputs)
+        several = isinstance(results, (list, tuple))
+        arrays = list(results) if several else [results]
+        if not recording:
+            return results
+        handle = _FunctionHandle(self, arrays, cls)
+        out = call(handle, inputs, [(a.shape, a._dtype) for a in arrays], cls, needs=())
+        return (tuple(out) if isinstance(results, tuple) else out) if several else out[0]
+
+
+class _FunctionHandle(Handle):
+    """A `Function` whose forward has run: its results are given out once, its backward runs when asked."""
+
+    def __init__(self, function: Function, results: list[Any], cls: type) -> None:
+        super().__init__(type(function).__name__)
+        self._function, self._results, self._cls = function, results, cls
+        self._device = results[0].context
+
+    def _forward(self, arrays: list[Any]) -> list[Any]:
+        backend = backend_for(self._device)
+        given, self._results = self._results, []
+        return [backend.copy(data_of(r._v), self._device) for r in given]
+
+    def _backward(self, arrays: list[Any]) -> list[Any]:
+        with Scope(False, None):
+            grads = self._function.backward(*[wrap(self._cls, Value(a, device=self._device)) for a in arrays])
+        return [data_of(g._v) for g in (grads if isinstance(grads, (list, tuple)) else [grads])]
 
 
 def _result(found: dict[int, Cell], v: Any, cls: type) -> Any:

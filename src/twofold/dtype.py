@@ -38,7 +38,7 @@ FROM_MXNET_CODE = {code: name for name, code in MXNET_CODES.items()}
 #: NumPy dtype object of each name, and back (a dictionary: ``dtype.name`` costs 1.5 us).
 NUMPY = {name: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name in NAMES}
 NAME_OF = {dtype: name for name, dtype in NUMPY.items()}
-ITEMSIZE = {name: dtype.itemsize for name, dtype in NUMPY.items()} | {"weakf": 8, "weaki": 8}
+ITEMSIZE = {name: dtype.itemsize for name, dtype in NUMPY.items()} | {"weakf": 8, "weaki": 8, "object": 0}
 
 
 def dtype_name(dtype: object) -> str:

@@ -1,10 +1,11 @@
 """``mx.lr_scheduler``: the learning rate as a function of the number of updates, with a warm-up at its start."""
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import cos, pi
 
-from .errors import ParameterError
+from .errors import MXNetError, ParameterError
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
@@ -58,7 +59,7 @@ class LRScheduler:
         num_update
             The largest number of updates that any weight has seen.
         """
-        raise ParameterError(f"{type(self).__name__} does not say the learning rate", None, "define __call__(self, num_update) in it")
+        raise MXNetError(f"{type(self).__name__} does not say the learning rate", None, "define __call__(self, num_update) in it")
 
 
 class FactorScheduler(LRScheduler):
@@ -161,11 +162,17 @@ class MultiFactorScheduler(LRScheduler):
         return self.base_lr
 
 
-class _Descent(LRScheduler):
+class _Descent(LRScheduler, ABC):
     """From ``base_lr`` at the end of the warm-up to ``final_lr`` at ``max_update``, along a curve that falls from 1 to 0."""
 
     def __init__(
-        self, max_update: int, base_lr: float, final_lr: float, warmup_steps: int, warmup_begin_lr: float, warmup_mode: str
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(max_update, int) or max_update < 1:
@@ -186,9 +193,9 @@ class _Descent(LRScheduler):
             self.base_lr = self.final_lr + (self.base_lr_orig - self.final_lr) * self._remainder(progress)
         return self.base_lr
 
+    @abstractmethod
     def _remainder(self, progress: float) -> float:
-        """The curve, of 0 to 1."""
-        raise ParameterError(f"{type(self).__name__} has no curve", None, "use PolyScheduler or CosineScheduler")
+        """The curve over 0 to 1."""
 
 
 class PolyScheduler(_Descent):
@@ -243,17 +250,6 @@ class CosineScheduler(_Descent):
     -----
     Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts, 2016 (without the restarts).
     """
-
-    def __init__(
-        self,
-        max_update: int,
-        base_lr: float = 0.01,
-        final_lr: float = 0,
-        warmup_steps: int = 0,
-        warmup_begin_lr: float = 0,
-        warmup_mode: str = "linear",
-    ) -> None:
-        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
     def _remainder(self, progress: float) -> float:
         return (1 + cos(pi * progress)) / 2

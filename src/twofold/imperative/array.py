@@ -10,7 +10,7 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import AutogradError, MXNetError, ParameterError
 from ..op.registry import OPS
 from .backward import assign, run_backward
-from .cell import PINNED, Cell, Value, wrap
+from .cell import PINNED, PLAIN, Cell, Value, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
 from .record import Rec, Variable
 from .window import force
@@ -203,6 +203,13 @@ def from_host(cls: type, array: np.ndarray, device: Device = CPU) -> Any:
     """A new array object with the content of a NumPy array."""
     dtype_name(array.dtype)
     return wrap(cls, content(backend_for(device).from_host(array, device), device))
+
+
+def adopted(cls: type, array: np.ndarray, device: Device = CPU) -> Any:
+    """As `from_host` of a NumPy array that nobody else holds: not copied where the device's arrays are NumPy's."""
+    if device.is_host and array.__class__ is PLAIN and array.flags.c_contiguous:
+        return wrap(cls, content(array, device))
+    return from_host(cls, array, device)
 
 
 def record_of(array: Cell, what: str) -> Rec:

@@ -1,46 +1,95 @@
 """The random streams: Philox counters, taken when an operation is issued, so that a seed gives one stream whatever runs when.
 
-State is (seed, position); it can be saved and restored for an exact resume.
+One stream serves all CPU devices and each GPU has its own, so that two GPUs do not draw the same numbers. A stream's state is
+(seed, draws so far, lane); all of them together are saved and restored for an exact resume.
 """
 
 import threading
+from typing import Any
 
 import numpy as np
 
-#: Counters that one draw may use (a counter gives four words of 64 bits).
-_SPAN = 1 << 32
+from ..device import CPU, Device
+
+MASK = (1 << 64) - 1
 
 
 class Generator:
-    """One stream of random draws. Each draw gets a key of its own: 4 words of counter, 2 of key (uint64)."""
+    """One stream of random draws. Each draw gets a key of its own: 4 words of counter, 2 of key (uint64).
 
-    def __init__(self, seed: int = 0) -> None:
+    Parameters
+    ----------
+    seed
+        128 bits of it are used: Philox's key.
+    lane
+        A word of the counter: streams of one seed and different lanes have nothing in common.
+    """
+
+    def __init__(self, seed: int = 0, lane: int = 0) -> None:
         self._lock = threading.Lock()
-        self.seed(seed)
-
-    def seed(self, seed: int) -> None:
-        """Start the stream of a seed."""
-        with self._lock:
-            self._seed, self._draws = seed % (1 << 128), 0
+        self._seed, self._draws, self._lane = seed % (1 << 128), 0, lane
 
     def next_key(self) -> np.ndarray:
-        """The key of the next draw: uint64, shape (6,)."""
+        """The key of the next draw: uint64, shape (6,). A draw may use 2**64 counters of four 64-bit words."""
         with self._lock:
             at = self._draws
             self._draws += 1
-        mask = (1 << 64) - 1
-        return np.array([0, at & mask, at >> 64, 0, self._seed & mask, self._seed >> 64], np.uint64)
+        return np.array([0, at & MASK, at >> 64, self._lane, self._seed & MASK, self._seed >> 64], np.uint64)
 
     @property
-    def state(self) -> tuple[int, int]:
-        """(seed, number of draws so far)."""
-        return self._seed, self._draws
+    def state(self) -> tuple[int, int, int]:
+        """(seed, draws so far, lane)."""
+        return self._seed, self._draws, self._lane
 
     @state.setter
-    def state(self, value: tuple[int, int]) -> None:
+    def state(self, value: tuple[int, int, int]) -> None:
         with self._lock:
-            self._seed, self._draws = value
+            self._seed, self._draws, self._lane = value
 
 
-#: The stream of the imperative and symbolic samplers.
-GENERATOR = Generator(np.random.SeedSequence().entropy or 0)  # type: ignore[arg-type]
+class Streams:
+    """The streams of all devices, made when first asked for."""
+
+    def __init__(self, seed: int) -> None:
+        self._lock = threading.Lock()
+        self.seed(seed)
+
+    def seed(self, seed: int, device: Device | None = None) -> None:
+        """Start anew: all streams, those of GPUs other than 0 in lanes of their own; or one device's, with exactly that seed."""
+        with self._lock:
+            if device is None:
+                self._seed, self._of = seed, {CPU: Generator(seed)}
+            else:
+                self._of[_owner(device)] = Generator(seed)
+
+    def of(self, device: Device) -> Generator:
+        """The stream that a device draws from."""
+        found = self._of.get(_owner(device))
+        if found is None:
+            with self._lock:
+                found = self._of.setdefault(device, Generator(self._seed, device.device_id))
+        return found
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The states of all streams: numbers and strings only, so that JSON holds it."""
+        streams = {f"{d.device_type}({d.device_id})": list(g.state) for d, g in self._of.items()}
+        return {"seed": self._seed, "streams": streams}
+
+    @state.setter
+    def state(self, value: dict[str, Any]) -> None:
+        made: dict[Device, Generator] = {}
+        for name, (seed, draws, lane) in value["streams"].items():
+            kind, number = name.rstrip(")").split("(")
+            made[Device(kind, int(number))] = stream = Generator()
+            stream.state = int(seed), int(draws), int(lane)
+        with self._lock:
+            self._seed, self._of = int(value["seed"]), made
+
+
+def _owner(device: Device) -> Device:
+    return CPU if device.is_host else device
+
+
+#: What the imperative and symbolic samplers draw from.
+STREAMS = Streams(np.random.SeedSequence().entropy or 0)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from ..op.conventions import legacy_scalar
 from ..op.spec import Input, Op, Sig
 from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
-from .generator import GENERATOR
+from .generator import STREAMS
 from .record import Rec, Tape, tls
 from .residuals import NodePlan, plan_of, runner
 from .window import LITERALS, defer, force
@@ -41,8 +41,10 @@ def device_of(v: Any) -> Device:
 
 
 def type_of(v: Any) -> tuple[tuple[int, ...], str]:
-    """Shape and dtype name of a content."""
-    return v.type if v.__class__ is Value else HOST.type_of(v)
+    """Shape and dtype name of a content; a user's object is an operand of type ``object``."""
+    if v.__class__ is Value:
+        return v.type
+    return HOST.type_of(v) if v.__class__ is PLAIN else ((), "object")
 
 
 def content(data: Any, device: Device) -> Any:
@@ -78,7 +80,7 @@ def scalar_rec(x: float | int | bool, tape: Tape) -> Rec:
         return _literal_recs[x]
     if x.__class__ is bool:
         return Rec(const(x), (), (), None)
-    node = leaf(tape.leaves, (), "weakf" if x.__class__ is float else "weaki")
+    node = leaf(tape.leaves, (), "weakf" if isinstance(x, float) else "weaki" if isinstance(x, int) else "object")
     tape.leaves += 1
     return Rec(node, (), (), tape)
 
@@ -111,7 +113,7 @@ def arguments(sig: Sig, args: Sequence[Any], device: Device | None) -> tuple[lis
                 raise DeviceError(f"{sig.op.title}: operands are on different devices", f"{where} and {d}", "copy one with as_in_context")
     if sig.op.inputs and sig.op.inputs[-1].injected and (len(contents) < len(sig.op.inputs) + len(sig.op.scalars)):
         at = len(sig.op.inputs) - 1
-        key = GENERATOR.next_key()
+        key = STREAMS.of(where or device or current_device()).next_key()
         args = [*args[:at], key, *args[at:]]
         contents.insert(at, key)
     if sig.legacy and sig.op.elementwise:

@@ -2,6 +2,8 @@
 
 from . import (  # noqa: F401  (imported for what they register)
     activation,
+    custom,
+    convolution,
     dropout,
     fully_connected,
     output_heads,

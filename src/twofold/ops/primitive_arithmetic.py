@@ -55,7 +55,7 @@ def _(xp, dout, out, rhs):
     return dout / rhs, -(dout * out) / rhs
 
 
-@binary(ufunc="floor_divide", c="floor({0} / {1})", numpy_names=("floor_divide",), differentiable=False)
+@binary(ufunc="floor_divide", c="tf_floor_divide({0}, {1})", numpy_names=("floor_divide",), differentiable=False)
 def floor_divide(xp, lhs, rhs):
     """The largest integer not above the quotient."""
     return xp.floor_divide(lhs, rhs)
@@ -72,7 +72,7 @@ def _(xp, dout, lhs, rhs):
     return dout, -dout * xp.floor_divide(lhs, rhs)
 
 
-@binary(ufunc="fmod", c="fmod({0}, {1})", numpy_names=("fmod",))
+@binary(ufunc="fmod", c="tf_fmod({0}, {1})", numpy_names=("fmod",))
 def fmod(xp, lhs, rhs):
     """Remainder with the dividend's sign, as C's ``fmod``."""
     return xp.fmod(lhs, rhs)
@@ -83,7 +83,7 @@ def _(xp, dout, lhs, rhs):
     return dout, -dout * xp.trunc(lhs / rhs)
 
 
-@binary(ufunc="power", c="pow({0}, {1})", numpy_names=("power",))
+@binary(ufunc="power", c="tf_pow({0}, {1})", numpy_names=("power",))
 def power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``."""
     return xp.power(lhs, rhs)
@@ -232,19 +232,19 @@ def bitwise_xor(xp, lhs, rhs):
     return xp.bitwise_xor(lhs, rhs)
 
 
-@bitwise(ufunc="invert", c="~{0}", numpy_names=("invert", "bitwise_not"))
+@bitwise(ufunc="invert", c="tf_invert({0})", numpy_names=("invert", "bitwise_not"))
 def invert(xp, data):
     """Bits not set; of bools the negation."""
     return xp.invert(data)
 
 
-@bitwise(ufunc="left_shift", c="{0} << {1}", numpy_names=("left_shift",))
+@bitwise(ufunc="left_shift", c="tf_left_shift({0}, {1})", numpy_names=("left_shift",))
 def left_shift(xp, lhs, rhs):
     """Integer shifted to the left by bits."""
     return xp.left_shift(lhs, rhs)
 
 
-@bitwise(ufunc="right_shift", c="{0} >> {1}", numpy_names=("right_shift",))
+@bitwise(ufunc="right_shift", c="tf_right_shift({0}, {1})", numpy_names=("right_shift",))
 def right_shift(xp, lhs, rhs):
     """Integer shifted to the right by bits."""
     return xp.right_shift(lhs, rhs)

@@ -313,19 +313,19 @@ def _(xp, dout, data, *, order):
     return dout * xp.polygamma(data, order=order + 1)
 
 
-@flat("floor", ufunc="floor", c="floor({0})", numpy_names=("floor",), method=True)
+@flat("floor", ufunc="floor", c="tf_floor({0})", numpy_names=("floor",), method=True)
 def floor(xp, data):
     """Largest integer not above."""
     return xp.floor(data)
 
 
-@flat("ceil", ufunc="ceil", c="ceil({0})", numpy_names=("ceil",), method=True)
+@flat("ceil", ufunc="ceil", c="tf_ceil({0})", numpy_names=("ceil",), method=True)
 def ceil(xp, data):
     """Smallest integer not below."""
     return xp.ceil(data)
 
 
-@flat("trunc", ufunc="trunc", c="trunc({0})", numpy_names=("trunc",), method=True)
+@flat("trunc", ufunc="trunc", c="tf_trunc({0})", numpy_names=("trunc",), method=True)
 def trunc(xp, data):
     """Integer part, towards zero."""
     return xp.trunc(data)
@@ -337,19 +337,19 @@ def round_even(xp, data):
     return xp.round_even(data)
 
 
-@test(ufunc="isnan", c="isnan({0})", numpy_names=("isnan",))
+@test(ufunc="isnan", c="tf_isnan({0})", numpy_names=("isnan",))
 def isnan(xp, data):
     """Whether not a number."""
     return xp.isnan(data)
 
 
-@test(ufunc="isinf", c="isinf({0})", numpy_names=("isinf",))
+@test(ufunc="isinf", c="tf_isinf({0})", numpy_names=("isinf",))
 def isinf(xp, data):
     """Whether infinite."""
     return xp.isinf(data)
 
 
-@test(ufunc="isfinite", c="isfinite({0})", numpy_names=("isfinite",))
+@test(ufunc="isfinite", c="tf_isfinite({0})", numpy_names=("isfinite",))
 def isfinite(xp, data):
     """Whether neither infinite nor NaN."""
     return xp.isfinite(data)

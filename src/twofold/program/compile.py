@@ -23,6 +23,9 @@ KEEP_SCRATCH = 8 << 20
 #: Fresh values larger than this (bytes) are released right after their last use rather than at the program's end.
 RELEASE = 1 << 16
 
+#: Primitives that call a method of a user's object.
+USER_CODE = {"user_forward": "forward", "user_backward": "backward"}
+
 
 class Program:
     """A compiled graph.
@@ -100,6 +103,9 @@ def call_of(node: Node, backend: Backend) -> Call:
     assert node.sig is not None
     if node.sig.op.name in LOOPS:
         return call_for_loop(node, backend, lambda sub: Program(sub.outputs, sub.leaves, backend))
+    if node.sig.op.name in USER_CODE:
+        operands = ", ".join(f"{{{k}}}" for k in range(1, len(node.inputs)))
+        return Call(f"{{0}}.{USER_CODE[node.sig.op.name]}({operands})", {})
     inputs = [type_of(i) for i in node.inputs if i is not None]
     return backend.call(node.sig.op.name, node.sig.params, inputs, type_of(node))
 

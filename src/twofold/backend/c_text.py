@@ -1,0 +1,218 @@
+"""The shared C printer: a fused kernel as CUDA (NVRTC) and as host C++ text, one thread per element.
+
+16-bit floats are storage: kernels compute in float32 and round once, on writing (and where a step casts to them). Inputs and outputs
+are in row-major order; every output has the iteration space's shape, an input may be broadcast. Floating-point constants are written
+in hexadecimal, so that none is rounded twice.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dtype import NAME_OF, NUMPY
+from ..errors import KernelCompileError
+from . import special_functions
+from .iteration import collapse, places
+from .kernel import ArrayType, KernelStep, Ref, RowProgram
+
+#: In what C computes with a dtype.
+C_TYPES = {
+    "bool": "bool",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long long",
+    "uint8": "unsigned char",
+    "uint16": "unsigned short",
+    "uint32": "unsigned int",
+    "uint64": "unsigned long long",
+    "float16": "float",
+    "bfloat16": "float",
+    "float32": "float",
+    "float64": "double",
+}
+#: How arrays of it are declared where that is another type, and the functions that round to it.
+STORED = C_TYPES | {"float16": "tf_half", "bfloat16": "tf_bfloat"}
+ENCODED = {"float16": "tf_to_half", "bfloat16": "tf_to_bfloat"}
+ROUNDED = {"float16": "tf_round_half", "bfloat16": "tf_round_bfloat"}
+SUFFIX = {"float32": "f", "float16": "f", "bfloat16": "f", "uint32": "u", "int64": "LL", "uint64": "ULL"}
+#: Elements from which places are 64-bit numbers; below, 32 bits hold a thread's number too.
+LONG = 2**31 - 2**16
+
+
+class KernelUnit(NamedTuple):
+    """Printed kernels that are compiled together.
+
+    Attributes
+    ----------
+    source
+        The whole text.
+    names
+        Name of each kernel's function: ``void name(const T* in0, …, T* out0, …)``. It wants as many threads as its space has elements.
+    """
+
+    source: str
+    names: tuple[str, ...]
+
+
+def kernel_unit(*programs: RowProgram) -> KernelUnit:
+    """The text of kernels, each named after what it does and its number here.
+
+    Raises
+    ------
+    KernelCompileError
+        If a step has no C text.
+    """
+    names = tuple("tf_" + re.sub(r"\W", "_", f"{program.name}_{k}") for k, program in enumerate(programs))
+    kernels = [_kernel(name, program) for name, program in zip(names, programs, strict=True)]
+    return KernelUnit("\n".join([header("c_prelude.h"), *_special(programs), *kernels]) + "\n", names)
+
+
+def _kernel(name: str, program: RowProgram) -> str:
+    size = math.prod(program.shape)
+    index = "long long" if size >= LONG else "unsigned int"
+    parameters = [f"const {STORED[t.dtype]} *in{k}" for k, t in enumerate(program.inputs)]
+    parameters += [f"{STORED[program.steps[s].dtype]} *out{k}" for k, s in enumerate(program.outputs)]
+    body = [f"    TF_EACH({index}, i, {size}) {{", *[f"        {line}" for line in _body(program)], "    }"] if size else []
+    return "\n".join([f"TF_KERNEL {name}({', '.join(parameters)}) {{", *body, "}"])
+
+
+@cache
+def header(name: str) -> str:
+    """The text of a C file that lies beside this module."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _body(program: RowProgram) -> list[str]:
+    space, shapes = collapse(program.shape, [t.shape for t in program.inputs])
+    lines = [_load(k, t, space, shape) for k, (t, shape) in enumerate(zip(program.inputs, shapes, strict=True))]
+    for k, step in enumerate(program.steps):
+        text = step_text(step, _operands(program, step))
+        lines.append(f"const {C_TYPES[step.dtype]} v{k} = ({C_TYPES[step.dtype]})({text});")
+    for k, number in enumerate(program.outputs):
+        encode = ENCODED.get(program.steps[number].dtype, "")
+        lines.append(f"out{k}[i] = {encode}(v{number});" if encode else f"out{k}[i] = v{number};")
+    return lines
+
+
+def _load(k: int, kind: ArrayType, space: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    place = "i" if shape == space else " + ".join(_place(*p, last=p[0] * p[1] == math.prod(space)) for p in places(space, shape)) or "0"
+    read = f"tf_float(in{k}[{place}])" if kind.dtype in ENCODED else f"in{k}[{place}]"
+    return f"const {C_TYPES[kind.dtype]} x{k} = {read};"
+
+
+def _place(inner: int, size: int, stride: int, *, last: bool) -> str:
+    """One axis' part of an operand's place; of the outermost axis nothing is left over."""
+    at = f"i / {inner}" if inner > 1 else "i"
+    at = at if last else f"{at} % {size}"
+    return f"{at} * {stride}" if stride > 1 else at
+
+
+def _operands(program: RowProgram, step: KernelStep) -> list[tuple[str, str]]:
+    """Text and dtype of each operand."""
+    return [_operand(program, step, ref) for ref in step.args]
+
+
+def _operand(program: RowProgram, step: KernelStep, ref: Ref) -> tuple[str, str]:
+    if ref.kind == "in":
+        return f"x{ref.value}", program.inputs[ref.value].dtype
+    if ref.kind == "step":
+        return f"v{ref.value}", program.steps[ref.value].dtype
+    return literal(ref.value, step.operand_dtype), step.operand_dtype
+
+
+def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
+    """The C expression of one step.
+
+    Parameters
+    ----------
+    step
+        The step.
+    operands
+        Text and dtype of each operand.
+
+    Raises
+    ------
+    KernelCompileError
+        If its primitive has no C text.
+    """
+    if step.c is None:
+        raise KernelCompileError(f"kernel: the primitive {step.op} has no C text", None, "give its declaration one, or do not fuse it")
+    wanted = operand_dtypes(step, [dtype for _, dtype in operands])
+    texts = [t if C_TYPES[d] == C_TYPES[w] else f"({C_TYPES[w]}){t}" for (t, d), w in zip(operands, wanted, strict=True)]
+    params = dict(step.params)
+    if step.op == "astype":
+        if step.dtype in ROUNDED:
+            return f"{ROUNDED[step.dtype]}({texts[0]})"
+        params["dtype"] = C_TYPES[step.dtype]
+    return step.c.format(*texts, **params)
+
+
+def operand_dtypes(step: KernelStep, dtypes: list[str]) -> list[str]:
+    """In which dtype each operand is computed with: NumPy's loop for a ufunc; else the result's, but for conditions and casts."""
+    if step.ufunc is not None:
+        loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
+        return [NAME_OF[d] for d in loop[:-1]]
+    if step.op == "where":
+        return [dtypes[0], step.dtype, step.dtype]
+    return dtypes if step.op == "astype" else [step.dtype] * len(dtypes)
+
+
+def literal(value: float | int | bool, dtype: str) -> str:
+    """A Python scalar in a dtype as an exact C constant of its type, in parentheses."""
+    exact = np.asarray(value).astype(NUMPY[dtype])
+    kind, suffix = C_TYPES[dtype], SUFFIX.get(dtype, "")
+    if dtype == "bool":
+        return "true" if exact else "false"
+    if exact.dtype.kind in "iu":
+        number = int(exact)
+        text = f"{number}{suffix}" if number > -(2**63) else f"({number + 1}{suffix} - 1)"
+        return f"(({kind}){text})"
+    number = float(exact)
+    if math.isfinite(number):
+        return f"({number.hex()}{suffix})"
+    return f"(({kind})TF_NAN)" if math.isnan(number) else f"(({kind}){'-' if number < 0 else ''}TF_INFINITY)"
+
+
+# special functions
+
+
+def _special(programs: Sequence[RowProgram]) -> list[str]:
+    """The special functions that the steps use: tables, then the functions, then one more for each order of polygamma."""
+    steps = [step for program in programs for step in program.steps]
+    orders = sorted({dict(step.params)["order"] for step in steps if step.op == "polygamma"})
+    tables: list[str] = []
+    if any(step.op == "erfinv" for step in steps):
+        tables += ["#define TF_ERFINV", *_tables("ERFINV_CENTRAL", "ERFINV_MIDDLE", "ERFINV_TAIL")]
+    if orders:
+        tables += ["#define TF_POLYGAMMA", *_tables("DIGAMMA_SMALL", "DIGAMMA_MIDDLE", "DIGAMMA_ROOT_LESS_1", "DIGAMMA_SERIES")]
+    return [*tables, header("c_special.h"), *[line for n in orders if n for line in _polygamma(n)]] if tables else []
+
+
+def _tables(*names: str) -> list[str]:
+    lines = []
+    for name in names:
+        table = getattr(special_functions, name)
+        parts = {"": table} if isinstance(table[0], float) else {"_P": table[0], "_Q": table[1]}
+        lines += [_table(f"TF_{name}{part}", values) for part, values in parts.items()]
+    return lines
+
+
+def _table(name: str, values: tuple[float, ...]) -> str:
+    return f"TF_TABLE double {name}[] = {{{', '.join(literal(v, 'float64') for v in values)}}};"
+
+
+def _polygamma(order: int) -> list[str]:
+    s = order + 1
+    factor = literal(math.factorial(order) if order <= 170 else math.inf, "float64")
+    arguments = f"{order}, x, {factor}, {special_functions.zeta_terms(s)}, tf_tail_{order}, tf_cotangent_{order}"
+    return [
+        _table(f"tf_tail_{order}", special_functions.zeta_tail(s)),
+        _table(f"tf_cotangent_{order}", special_functions.cotangent_derivative(order)),
+        f"TF_FUNCTION double tf_polygamma_{order}(double x) {{ return tf_polygamma_of({arguments}); }}",
+    ]

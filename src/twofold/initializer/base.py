@@ -1,0 +1,289 @@
+"""`Initializer`: which part of a model an array is, by its name; the registry, and initializers made of others."""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from .. import registry
+from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
+from ..ndarray import NDArray
+
+__all__ = ["InitDesc", "Initializer", "Load", "Mixed", "alias", "bilinear_kernel", "create", "register"]
+
+#: How a parameter's name ends to the method that fills it; the first that fits counts.
+_BY_ENDING = (
+    ("weight", "_init_weight"),
+    ("bias", "_init_bias"),
+    ("gamma", "_init_gamma"),
+    ("beta", "_init_beta"),
+    ("min", "_init_zero"),
+    ("max", "_init_one"),
+    ("weight_quantize", "_init_quantized_weight"),
+    ("bias_quantize", "_init_quantized_bias"),
+    ("moving_mean", "_init_zero"),
+    ("moving_var", "_init_one"),
+    ("moving_inv_var", "_init_zero"),
+    ("moving_avg", "_init_zero"),
+)
+
+
+class InitDesc(str):
+    """The name of a parameter, with what else is known of it.
+
+    Parameters
+    ----------
+    name
+        The name.
+    attrs
+        Attributes of its variable; ``"__init__"`` holds the initializer that it was given.
+    global_init
+        The initializer of the whole model, for initializers that hand parts on.
+    """
+
+    attrs: dict[str, str]
+    global_init: "Initializer | None"
+
+    def __new__(cls, name: str, attrs: dict[str, str] | None = None, global_init: "Initializer | None" = None) -> "InitDesc":
+        new = super().__new__(cls, name)
+        new.attrs = attrs or {}
+        new.global_init = global_init
+        return new
+
+
+class Initializer:
+    """The base of all initializers: biases and offsets become 0, scales 1; weights are the subclass's, in ``_init_weight``.
+
+    Parameters
+    ----------
+    kwargs
+        The parameters that `dumps` writes down.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+        self._verbose = False
+        self._print_func: Callable[[NDArray], str] = _root_mean_square
+
+    def set_verbosity(self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None) -> "Initializer":
+        """Whether to log what was initialized how.
+
+        Parameters
+        ----------
+        verbose
+            Whether to.
+        print_func
+            What to say about an array; the root of its mean square if None.
+        """
+        self._verbose = verbose
+        self._print_func = print_func or _root_mean_square
+        return self
+
+    def dumps(self) -> str:
+        """The initializer as the JSON text that `create` reads: ``'["name", {parameters}]'``."""
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __call__(self, desc: str, arr: NDArray) -> None:
+        """Fill an array.
+
+        Parameters
+        ----------
+        desc
+            The parameter's name. An `InitDesc` whose attributes name an initializer is filled by that one.
+        arr
+            The array, of any shape.
+
+        Raises
+        ------
+        ParameterError
+            If the name does not tell what the array is for.
+        """
+        if not isinstance(desc, str):
+            raise DTypeError("Initializer: name must be string", type(desc).__name__, "give a name or an InitDesc")
+        if not isinstance(desc, InitDesc):
+            self._method_of(desc, _BY_BEGINNING)(desc, arr)
+            return
+        if desc.global_init is None:
+            desc.global_init = self
+        own = desc.attrs.get("__init__", "")
+        if own:
+            create(own)._init_weight(desc, arr)
+            self._log(desc, own, arr)
+            return
+        method = self._method_of(desc)
+        method(desc, arr)
+        self._log(desc, method.__name__.removeprefix("_init_"), arr)
+
+    def _method_of(self, name: str, first: tuple[tuple[str, str, str], ...] = ()) -> Callable[[str, NDArray], None]:
+        for beginning, ending, method in first:
+            if name.startswith(beginning) and name.endswith(ending):
+                return getattr(self, method)
+        return getattr(self, next((method for ending, method in _BY_ENDING if name.endswith(ending)), "_init_default"))
+
+    def _log(self, desc: str, how: str, arr: NDArray) -> None:
+        if self._verbose:
+            logging.info("Initialized %s as %s: %s", desc, how, self._print_func(arr))
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        raise MXNetError(f"{type(self).__name__} does not say how weights start", str(name), "define _init_weight(self, name, arr) in it")
+
+    def _init_default(self, name: str, arr: NDArray) -> None:
+        raise ParameterError(
+            "Initializer: Unknown initialization pattern for this name",
+            str(name),
+            "default initialization is limited to names that end in weight, bias, gamma (1.0) and beta (0.0); "
+            "use mx.sym.Variable(init=mx.init.*) to say how it starts",
+        )
+
+    def _init_zero(self, _: str, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_one(self, _: str, arr: NDArray) -> None:
+        arr[:] = 1.0
+
+    _init_bias = _init_beta = _init_quantized_bias = _init_zero
+    _init_gamma = _init_one
+
+    def _init_quantized_weight(self, _: str, arr: NDArray) -> None:
+        arr[:] = np.random.randint(-127, 127, size=arr.shape).astype("int8")
+
+    def _init_bilinear(self, _: str, arr: NDArray) -> None:
+        arr[:] = bilinear_kernel(arr.shape)
+
+    def _init_loc_bias(self, _: str, arr: NDArray) -> None:
+        """A spatial transformer starts from the identity, as the six numbers of an affine map."""
+        if arr.shape != (6,):
+            raise ShapeError("Initializer: the bias of an affine map has 6 elements", f"shape {arr.shape}", "make it of shape (6,)")
+        arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Initializer) and type(other) is type(self) and other._kwargs == self._kwargs
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+#: Before 1.0 names were all that was known, and two operators' parameters went by how they begin: (beginning, ending, method).
+_BY_BEGINNING = (
+    ("upsampling", "", "_init_bilinear"),
+    ("stn_loc", "weight", "_init_zero"),
+    ("stn_loc", "bias", "_init_loc_bias"),
+)
+
+register = registry.get_register_func(Initializer, "initializer")
+alias = registry.get_alias_func(Initializer, "initializer")
+create = registry.get_create_func(Initializer, "initializer")
+
+
+def bilinear_kernel(shape: tuple[int, ...]) -> np.ndarray:
+    """The kernel (n, c, h, w) of a transposed convolution that interpolates linearly, the same for each n and c.
+
+    Notes
+    -----
+    Long, Shelhamer and Darrell, Fully convolutional networks for semantic segmentation, 2015, section 3.3.
+    """
+    f = np.ceil(shape[3] / 2.0)
+    centre = (2 * f - 1 - f % 2) / (2.0 * f)
+    rows, columns = (1 - np.abs(np.arange(n) / f - centre) for n in shape[2:])
+    return np.broadcast_to(np.outer(rows, columns), shape)
+
+
+def _root_mean_square(arr: NDArray) -> str:
+    host = arr.asnumpy().astype("float64")
+    return str(np.float32(np.linalg.norm(host) / np.sqrt(host.size)))
+
+
+class Load:
+    """Fills arrays from those of a file or dict by name, and others by an initializer.
+
+    Parameters
+    ----------
+    param
+        Dict of name to array, or the path of a file that holds one; ``arg:`` and ``aux:`` before names are ignored.
+    default_init
+        The initializer of what is not there.
+    verbose
+        Whether to log what comes from where.
+    """
+
+    def __init__(
+        self,
+        param: str | PathLike[str] | Mapping[str, NDArray],
+        default_init: "Callable[[str, NDArray], None] | None" = None,
+        verbose: bool = False,
+    ) -> None:
+        loaded = nd.load(param) if isinstance(param, (str, PathLike)) else param
+        if not isinstance(loaded, Mapping):
+            raise DTypeError("Load: not a dict of names to arrays", type(loaded).__name__, "give a dict, or a file that was saved from one")
+        self.param = {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in loaded.items()}
+        self.default_init = default_init
+        self.verbose = verbose
+
+    def __call__(self, name: str, arr: NDArray) -> None:
+        """Fill an array.
+
+        Raises
+        ------
+        ShapeError
+            If the loaded array's shape is another.
+        ParameterError
+            If there is none of that name, and no default.
+        """
+        if name in self.param:
+            loaded = self.param[name]
+            if loaded.shape != arr.shape:
+                raise ShapeError(
+                    f"Load: Parameter {name} cannot be initialized from loading: Shape mismatch",
+                    f"target {arr.shape}, loaded {loaded.shape}",
+                    "load the file that belongs to this model",
+                )
+            arr[:] = loaded
+        elif self.default_init is None:
+            raise ParameterError(
+                f"Load: Cannot Initialize {name}", f"{len(self.param)} loaded arrays, none of that name", "give default_init"
+            )
+        else:
+            self.default_init(name, arr)
+        if self.verbose:
+            logging.info("Initialized %s by %s", name, "loading" if name in self.param else "default")
+
+
+class Mixed:
+    """Fills each array by the initializer of the first pattern that its name begins with.
+
+    Parameters
+    ----------
+    patterns
+        Regular expressions; make the last one ``".*"``.
+    initializers
+        One each.
+    """
+
+    def __init__(self, patterns: Sequence[str], initializers: Sequence[Callable[[str, NDArray], None]]) -> None:
+        if len(patterns) != len(initializers):
+            raise ParameterError(
+                "Mixed: as many initializers as patterns are needed", f"{len(patterns)} and {len(initializers)}", "give one each"
+            )
+        self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers, strict=True)]
+
+    def __call__(self, name: str, arr: NDArray) -> None:
+        """Fill an array.
+
+        Raises
+        ------
+        ParameterError
+            If no pattern matches its name.
+        """
+        for pattern, init in self.map:
+            if pattern.match(name):
+                init(name, arr)
+                return
+        raise ParameterError(
+            f"Mixed: Parameter name {name} did not match any pattern",
+            ", ".join(pattern.pattern for pattern, _ in self.map),
+            'add a ".*" pattern at the end with a default Initializer',
+        )

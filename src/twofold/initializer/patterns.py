@@ -1,0 +1,93 @@
+"""Initializers whose values are given, not drawn: constants, the interpolating kernel, the bias of LSTM gates."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from ..ndarray import NDArray
+from .base import Initializer, alias, bilinear_kernel, register
+
+__all__ = ["Bilinear", "Constant", "LSTMBias", "One", "Zero"]
+
+
+@alias("zeros")
+@register
+class Zero(Initializer):
+    """Weights of 0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _init_weight(self, _: str, arr: NDArray) -> None:
+        arr[:] = 0
+
+
+@alias("ones")
+@register
+class One(Initializer):
+    """Weights of 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _init_weight(self, _: str, arr: NDArray) -> None:
+        arr[:] = 1
+
+
+@register
+class Constant(Initializer):
+    """Weights of a given value.
+
+    Parameters
+    ----------
+    value
+        A number, or an array or nested lists that broadcast to the weight's shape.
+    """
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value=value)
+        self.value = value
+
+    def _init_weight(self, _: str, arr: NDArray) -> None:
+        arr[:] = np.asarray(self.value) if isinstance(self.value, (list, tuple)) else self.value
+
+    def dumps(self) -> str:
+        """The initializer as JSON text, an array as nested lists."""
+        value = self.value.tolist() if isinstance(self.value, (NDArray, np.ndarray, np.generic)) else self.value
+        return json.dumps([type(self).__name__.lower(), {"value": value}])
+
+
+@register
+class Bilinear(Initializer):
+    """The kernel of a transposed convolution that interpolates linearly, for up-sampling."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _init_weight(self, _: str, arr: NDArray) -> None:
+        arr[:] = bilinear_kernel(arr.shape)
+
+
+@register
+class LSTMBias(Initializer):
+    """The bias (4 · hidden,) of an LSTM's gates: 0, but for the forget gate.
+
+    Parameters
+    ----------
+    forget_bias
+        Value of the forget gate's part, the second quarter.
+
+    Notes
+    -----
+    Jozefowicz, Zaremba and Sutskever, An empirical exploration of recurrent network architectures, 2015.
+    """
+
+    def __init__(self, forget_bias: float = 1.0) -> None:
+        super().__init__(forget_bias=forget_bias)
+        self.forget_bias = forget_bias
+
+    def _init_weight(self, _: str, arr: NDArray) -> None:
+        hidden = arr.shape[0] // 4
+        arr[:] = 0.0
+        arr[hidden : 2 * hidden] = self.forget_bias

@@ -1,0 +1,171 @@
+"""Initializers that draw weights: uniform and normal ones, scaled by the layer's size or not, and orthogonal ones."""
+
+from math import prod, sqrt
+
+import numpy as np
+
+from .. import random
+from ..errors import ParameterError, ShapeError
+from ..ndarray import NDArray
+from .base import Initializer, register
+
+__all__ = ["MSRAPrelu", "Normal", "Orthogonal", "Uniform", "Xavier"]
+
+
+def _draw_uniform(arr: NDArray, scale: float) -> None:
+    arr[:] = random.uniform(-scale, scale, shape=arr.shape, ctx=arr.context)
+
+
+def _draw_normal(arr: NDArray, scale: float) -> None:
+    arr[:] = random.normal(0, scale, shape=arr.shape, ctx=arr.context)
+
+
+@register
+class Uniform(Initializer):
+    """Weights drawn evenly from (−scale, scale).
+
+    Parameters
+    ----------
+    scale
+        The bound.
+    """
+
+    def __init__(self, scale: float = 0.07) -> None:
+        super().__init__(scale=scale)
+        self.scale = scale
+
+    def _init_weight(self, _: str, arr: NDArray) -> None:
+        _draw_uniform(arr, self.scale)
+
+
+@register
+class Normal(Initializer):
+    """Weights drawn from a normal distribution around 0.
+
+    Parameters
+    ----------
+    sigma
+        Its standard deviation.
+    """
+
+    def __init__(self, sigma: float = 0.01) -> None:
+        super().__init__(sigma=sigma)
+        self.sigma = sigma
+
+    def _init_weight(self, _: str, arr: NDArray) -> None:
+        _draw_normal(arr, self.sigma)
+
+
+@register
+class Xavier(Initializer):
+    """Weights (out, in, …) scaled so that activations and gradients keep their size from layer to layer.
+
+    The scale is ``sqrt(magnitude / factor)``, where the factor counts what goes into an output or comes out of an input.
+
+    Parameters
+    ----------
+    rnd_type
+        ``"uniform"``: evenly from (−scale, scale); ``"gaussian"``: normal with standard deviation ``scale``.
+    factor_type
+        ``"in"``, ``"out"``, or ``"avg"`` for the mean of both.
+    magnitude
+        The magnitude.
+
+    Raises
+    ------
+    ParameterError
+        When it is used, for another kind of draw or factor.
+    ShapeError
+        When it is used, for weights of fewer than two axes.
+
+    Notes
+    -----
+    Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010.
+    """
+
+    def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
+        super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
+        self.rnd_type = rnd_type
+        self.factor_type = factor_type
+        self.magnitude = float(magnitude)
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        scale = sqrt(self.magnitude / self._factor(name, arr.shape))
+        if self.rnd_type == "uniform":
+            _draw_uniform(arr, scale)
+        elif self.rnd_type == "gaussian":
+            _draw_normal(arr, scale)
+        else:
+            raise ParameterError("Xavier: Unknown random type", repr(self.rnd_type), "use 'uniform' or 'gaussian'")
+
+    def _factor(self, name: str, shape: tuple[int, ...]) -> float:
+        if len(shape) < 2:
+            raise ShapeError(
+                f"Xavier initializer cannot be applied to vector {name}", f"shape {shape}", "it requires at least 2D; use another for it"
+            )
+        field = prod(shape[2:])
+        fan_out, fan_in = shape[0] * field, shape[1] * field
+        factors = {"avg": (fan_in + fan_out) / 2.0, "in": fan_in, "out": fan_out}
+        if self.factor_type not in factors:
+            raise ParameterError("Xavier: Incorrect factor type", repr(self.factor_type), "use 'avg', 'in' or 'out'")
+        return factors[self.factor_type]
+
+
+@register
+class MSRAPrelu(Xavier):
+    """Weights for layers that a (leaky) rectifier follows.
+
+    Parameters
+    ----------
+    factor_type
+        See `Xavier`.
+    slope
+        Slope of the rectifier below 0, at the start if it is learnt.
+
+    Notes
+    -----
+    He, Zhang, Ren and Sun, Delving deep into rectifiers, 2015.
+    """
+
+    def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
+        super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
+        self._kwargs = {"factor_type": factor_type, "slope": slope}
+
+
+@register
+class Orthogonal(Initializer):
+    """Weights (out, …) whose rows, or columns if these are fewer, are orthogonal and of one length.
+
+    Parameters
+    ----------
+    scale
+        That length.
+    rand_type
+        What the basis is made from: ``"uniform"`` in (−1, 1) or ``"normal"`` draws.
+
+    Raises
+    ------
+    ParameterError
+        When it is used, for another kind of draw.
+
+    Notes
+    -----
+    Saxe, McClelland and Ganguli, Exact solutions to the nonlinear dynamics of learning in deep linear neural networks, 2013.
+    """
+
+    def __init__(self, scale: float = 1.414, rand_type: str = "uniform") -> None:
+        super().__init__(scale=scale, rand_type=rand_type)
+        self.scale = scale
+        self.rand_type = rand_type
+
+    def _init_weight(self, _: str, arr: NDArray) -> None:
+        shape = arr.shape[0], prod(arr.shape[1:])
+        if self.rand_type == "uniform":
+            drawn = random.uniform(-1.0, 1.0, shape=shape)
+        elif self.rand_type == "normal":
+            drawn = random.normal(0.0, 1.0, shape=shape)
+        else:
+            raise ParameterError("Orthogonal: unknown rand_type", repr(self.rand_type), "use 'uniform' or 'normal'")
+        left, _lengths, right = np.linalg.svd(drawn.asnumpy(), full_matrices=False)
+        basis = left if left.shape == shape else right
+        arr[:] = self.scale * basis.reshape(arr.shape)

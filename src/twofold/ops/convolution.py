@@ -1,0 +1,180 @@
+"""Convolution and Deconvolution in one, two and three dimensions, as matrix products over columns of windows (im2col).
+
+Source: Chellapilla, Puri & Simard, "High performance convolutional neural networks for document processing", 2006. Each is the
+transpose of the other, so that the gradients, taken from these definitions, are again one product and one copy each.
+"""
+
+import math
+from typing import Literal
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.params import Shape
+from .windows import Layout, channels_first, columns, from_channels_first, from_columns, is_channels_last, padded, per_axis
+
+Tuning = Literal["fastest", "limited_workspace", "off"] | None
+DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0, "adj": 0}
+
+
+def _check(name, data, weight, bias, wanted, num_filter, no_bias):
+    if weight.shape != wanted:
+        given = f"weight {weight.shape} for data {data.shape}"
+        raise ShapeError(f"{name}: the weight does not fit", given, f"give a weight of shape {wanted}")
+    if (bias is None) != no_bias or bias is not None and bias.shape != (num_filter,):
+        given = "no bias" if bias is None else f"bias {bias.shape}, no_bias={no_bias}"
+        raise ShapeError(f"{name}: the bias does not fit", given, f"give one of shape {(num_filter,)}, or none with no_bias=True")
+
+
+def _check_groups(name, channels, num_filter, num_group):
+    if num_group < 1 or channels % num_group or num_filter % num_group:
+        given = f"num_group {num_group}, {channels} channels, num_filter {num_filter}"
+        raise ParameterError(f"{name}: the groups do not divide the channels", given, "give a divisor of both")
+
+
+def _with_bias(xp, out, bias):
+    """``out`` (n, c, …) plus a bias (c,)."""
+    return out if bias is None else out + xp.reshape(bias, shape=(-1, *[1] * (len(out.shape) - 2)))
+
+
+def _product(xp, lhs, rhs):
+    """Matrix products of one or more groups (g, a, b) · (g, b, c), as (g · a, c)."""
+    if lhs.shape[0] == 1:
+        return xp.matmul(xp.reshape(lhs, shape=lhs.shape[1:]), xp.reshape(rhs, shape=rhs.shape[1:]))
+    return xp.reshape(xp.matmul(lhs, rhs), shape=(lhs.shape[0] * lhs.shape[1], rhs.shape[2]))
+
+
+@op("Convolution", "_npx_convolution")
+def convolution(
+    xp,
+    data,
+    weight,
+    bias=None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Tuning = None,
+    cudnn_off: bool = False,
+    layout: Layout = None,
+):
+    """Cross-correlation of data (n, c, d…) with a weight (num_filter, c / num_group, kernel…), plus a bias (num_filter,).
+
+    The result is (n, num_filter, o…) with o = floor((d + 2 · pad - dilate · (kernel - 1) - 1) / stride) + 1. In layouts with the
+    channels last the weight is (num_filter, kernel…, c / num_group). ``workspace``, ``cudnn_tune`` and ``cudnn_off`` have no effect.
+    """
+    x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
+    kernel, stride, dilate, pad = per_axis("Convolution", len(x.shape), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
+    n, channels = x.shape[:2]
+    _check_groups("Convolution", channels, num_filter, num_group)
+    _check("Convolution", x, w, bias, (num_filter, channels // num_group, *kernel), num_filter, no_bias)
+    cols, out = columns(xp, padded(xp, x, pad, pad), num_group, kernel, stride, dilate)
+    product = _product(xp, xp.reshape(w, shape=(num_group, num_filter // num_group, cols.shape[1])), cols)
+    y = xp.swapaxes(xp.reshape(product, shape=(num_filter, n, *out)), 0, 1)
+    return from_channels_first(xp, _with_bias(xp, y, bias), layout)
+
+
+@convolution.infer
+def _(shapes, *, kernel, num_filter, num_group, no_bias, layout, **_):
+    data = shapes[0]
+    channels = None if data is None else data[-1 if is_channels_last(layout) else 1]
+    depth = None if channels is None else channels // num_group
+    weight = (num_filter, *kernel, depth) if is_channels_last(layout) else (num_filter, depth, *kernel)
+    return [data, weight, *([] if no_bias else [(num_filter,)])]
+
+
+@convolution.sample
+def _(draw):
+    image = draw.real((2, 4, 5, 6))
+    return [
+        draw(image, draw.real((3, 4, 3, 3)), draw.real((3,)), kernel=(3, 3), num_filter=3, pad=(1, 1)),
+        draw(image, draw.real((4, 2, 2, 2)), None, kernel=(2, 2), num_filter=4, num_group=2, stride=(2, 1), no_bias=True),
+        draw(draw.real((2, 2, 7)), draw.real((2, 2, 3)), draw.real((2,)), kernel=(3,), num_filter=2, dilate=(2,)),
+    ]
+
+
+@op("Deconvolution", "_npx_deconvolution")
+def deconvolution(
+    xp,
+    data,
+    weight,
+    bias=None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    adj: Shape = (),
+    target_shape: Shape = (),
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Tuning = None,
+    cudnn_off: bool = False,
+    layout: Layout = None,
+):
+    """The transpose of a convolution: data (n, c, d…), weight (c, num_filter / num_group, kernel…), result (n, num_filter, o…).
+
+    o = stride · (d - 1) + dilate · (kernel - 1) + 1 - 2 · pad + adj, unless ``target_shape`` gives it: ``pad`` and ``adj``
+    follow from it then. ``workspace``, ``cudnn_tune`` and ``cudnn_off`` have no effect.
+    """
+    x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
+    given = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "adj": adj}
+    kernel, stride, dilate, pad, adj = per_axis("Deconvolution", len(x.shape), DEFAULTS, **given)
+    n, channels, *sizes = x.shape
+    _check_groups("Deconvolution", channels, num_filter, num_group)
+    _check("Deconvolution", x, w, bias, (channels, num_filter // num_group, *kernel), num_filter, no_bias)
+    full = tuple(s * (d - 1) + e * (k - 1) + 1 for s, d, e, k in zip(stride, sizes, dilate, kernel, strict=True))
+    out, before = _output_place(full, stride, pad, adj, target_shape)
+    rows = math.prod(w.shape[1:])
+    lhs = xp.matrix_transpose(xp.reshape(w, shape=(num_group, channels // num_group, rows)))
+    rhs = xp.reshape(xp.swapaxes(x, 0, 1), shape=(num_group, channels // num_group, n * math.prod(sizes)))
+    y = from_columns(xp, _product(xp, lhs, rhs), n, full, tuple(sizes), kernel, stride, dilate)
+    return from_channels_first(xp, _with_bias(xp, _cropped(xp, y, before, out), bias), layout)
+
+
+def _output_place(full, stride, pad, adj, target_shape):
+    """Sizes of the result and how many elements are cut off in front of each axis, of a sum of windows of size ``full``."""
+    if not any(target_shape):
+        if any(a >= s for a, s in zip(adj, stride, strict=True)):
+            raise ParameterError("Deconvolution: adj must be smaller than stride", f"adj {adj}, stride {stride}", "give a smaller adj")
+        return tuple(f - 2 * p + a for f, p, a in zip(full, pad, adj, strict=True)), pad
+    if len(target_shape) != len(full):
+        raise ShapeError("Deconvolution: target_shape needs one size for each spatial axis", target_shape, f"give {len(full)} sizes")
+    excess = [f - t for f, t in zip(full, target_shape, strict=True)]
+    if min(excess) < 0:
+        raise ShapeError("Deconvolution: target_shape is too large", f"{target_shape}, at most {full}", "give smaller sizes")
+    return tuple(target_shape), tuple((e + 1) // 2 for e in excess)
+
+
+def _cropped(xp, y, before, out):
+    """``y`` (n, c, …) from ``before`` on, in sizes ``out``; what is beyond its end is 0."""
+    beyond = tuple(max(0, b + o - s) for b, o, s in zip(before, out, y.shape[2:], strict=True))
+    y = padded(xp, y, (0,) * len(out), beyond)
+    if y.shape[2:] == out:
+        return y
+    return xp.slice(y, key=((None, None, None), (None, None, None), *[(b, b + o, None) for b, o in zip(before, out, strict=True)]))
+
+
+@deconvolution.infer
+def _(shapes, *, kernel, num_filter, num_group, no_bias, layout, **_):
+    data = shapes[0]
+    channels = None if data is None else data[-1 if is_channels_last(layout) else 1]
+    depth = num_filter // num_group
+    weight = (channels, *kernel, depth) if is_channels_last(layout) else (channels, depth, *kernel)
+    return [data, weight, *([] if no_bias else [(num_filter,)])]
+
+
+@deconvolution.sample
+def _(draw):
+    image = draw.real((2, 4, 3, 4))
+    return [
+        draw(image, draw.real((4, 3, 3, 3)), kernel=(3, 3), num_filter=3, stride=(2, 2), pad=(1, 1), adj=(1, 1)),
+        draw(image, draw.real((4, 1, 2, 2)), draw.real((2,)), kernel=(2, 2), num_filter=2, num_group=2, no_bias=False),
+        draw(draw.real((2, 2, 3)), draw.real((2, 2, 3)), kernel=(3,), num_filter=2, stride=(2,), target_shape=(6,)),
+    ]

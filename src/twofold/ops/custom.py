@@ -1,0 +1,47 @@
+"""Node kinds for user code: a call of a Python object that arrives at run time (``handle``), forward and backward.
+
+The object is an input like any other, so that two calls of one structure share a program but not their state.
+"""
+
+from ..op.declare import primitive
+from ..op.params import Static
+
+
+@primitive(outputs=lambda types, needs, label: len(types), dynamic_shape=True)
+def user_forward(xp, handle, *arrays, types: Static, needs: Static, label: str):
+    """``handle.forward(arrays)``: results of the given ``types``.
+
+    Parameters
+    ----------
+    handle, arrays
+        The object and its operands.
+    types
+        (shape, dtype) of each result.
+    needs
+        What the object's backward reads besides the head gradients: of ``"in"`` and ``"out"``.
+    label
+        What messages call it.
+    """
+    return handle.forward(*arrays)
+
+
+user_forward.type(lambda handle, *arrays, types, needs, label: list(types))
+
+
+@user_forward.grad
+def _(xp, dout, out, handle, arrays, *, types, needs, label):
+    outs = out if isinstance(out, tuple) else (out,)
+    douts = dout if isinstance(dout, tuple) else (dout,)
+    heads = [xp.zeros(o.shape, o.dtype) if d is None else d for d, o in zip(douts, outs, strict=True)]
+    operands = [*heads, *(arrays if "in" in needs else ()), *(outs if "out" in needs else ())]
+    grads = xp.user_backward(handle, *operands, types=tuple((a.shape, a.dtype) for a in arrays), label=label)
+    return None, *(grads if isinstance(grads, tuple) else (grads,))
+
+
+@primitive(outputs=lambda types, label: len(types), dynamic_shape=True, differentiable=False)
+def user_backward(xp, handle, *arrays, types: Static, label: str):
+    """``handle.backward(head gradients, operands, results)``: a gradient for each operand of the forward call."""
+    return handle.backward(*arrays)
+
+
+user_backward.type(lambda handle, *arrays, types, label: list(types))

@@ -1,0 +1,91 @@
+"""``mx.random``: seeds, the state of the random streams, and the samplers of ``mx.nd.random``."""
+
+from typing import Any
+
+import numpy as np
+
+from .device import Device
+from .errors import ParameterError
+from .imperative.generator import STREAMS
+from .ndarray.random import (
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
+)
+
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "get_state",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "seed",
+    "set_state",
+    "shuffle",
+    "uniform",
+]
+
+
+def seed(seed_state: int, ctx: Device | str = "all") -> None:
+    """Start the random streams of a seed.
+
+    The CPU and GPU 0 then draw the same numbers, GPUs of other numbers other ones; a stream seeded by its context draws the same
+    numbers wherever it is.
+
+    Parameters
+    ----------
+    seed_state
+        Any integer; it is taken modulo 2**128.
+    ctx
+        The device whose stream to start; ``"all"`` for every device.
+
+    Raises
+    ------
+    ParameterError
+        If the seed is not an integer.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> mx.random.seed(7)
+    >>> a = mx.nd.random.uniform(shape=(3,))
+    >>> mx.random.seed(7)
+    >>> b = mx.nd.random.uniform(shape=(3,))
+    >>> (a.asnumpy() == b.asnumpy()).all()
+    np.True_
+    """
+    if not isinstance(seed_state, (int, np.integer)):
+        raise ParameterError("random.seed: seed_state must be int", repr(seed_state), "give an integer")
+    STREAMS.seed(int(seed_state), None if ctx == "all" else Device(ctx))
+
+
+def get_state() -> dict[str, Any]:
+    """The state of all random streams, to be kept with a checkpoint: a dictionary of numbers and strings that JSON can hold."""
+    return STREAMS.state
+
+
+def set_state(state: dict[str, Any]) -> None:
+    """Continue the random streams where `get_state` was called.
+
+    Raises
+    ------
+    ParameterError
+        If it is not what `get_state` gave.
+    """
+    try:
+        STREAMS.state = state
+    except (KeyError, TypeError, ValueError) as error:
+        raise ParameterError("random.set_state: not a state of the random streams", repr(error), "give what get_state returned") from error

@@ -1,0 +1,210 @@
+"""The untyped graph behind symbols: nodes with names and attribute strings, and what is listed by walking it.
+
+Nothing here knows a shape or a device. A node keeps what its author wrote (the operator's registered name, attribute strings,
+subgraphs, keys that nobody here knows) beside what it means (the operator, parsed parameters), so that files survive.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import OperatorError, ParameterError
+from ..op.registry import NAMES
+from ..op.spec import Input, Op, Sig
+from .arguments import argument_inputs, argument_names
+
+VARIABLE = "null"
+
+#: Attributes that MXNet spells ``__name__`` in files and shows under both spellings.
+HIDDEN = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"})
+
+
+class Head(NamedTuple):
+    """One output of a node."""
+
+    node: "SymbolNode"
+    index: int
+
+
+class SymbolNode:
+    """A variable, or an operator applied to outputs of other nodes. Its attributes may change, nothing else.
+
+    Parameters
+    ----------
+    op_name
+        The registered name it was made under, ``"null"`` for a variable.
+    name
+        Name of the node.
+    attrs
+        Parameters of the operator and attributes of the node, as strings.
+    inputs
+        What it reads.
+    subgraphs
+        Bodies of control flow, each as its outputs.
+    extra
+        What a file said about the node under keys that MXNet does not know, and ``control_deps``.
+    outputs
+        Number of outputs, for an operator that is not registered here.
+    """
+
+    __slots__ = ("_sigs", "attrs", "extra", "inputs", "name", "op", "op_name", "outputs", "subgraphs")
+
+    def __init__(
+        self,
+        op_name: str,
+        name: str,
+        attrs: Mapping[str, str],
+        inputs: Sequence[Head] = (),
+        subgraphs: tuple[tuple[Head, ...], ...] = (),
+        extra: Mapping[str, Any] | None = None,
+        outputs: int = 1,
+    ) -> None:
+        self.op_name, self.name, self.attrs, self.inputs, self.subgraphs = op_name, name, dict(attrs), tuple(inputs), subgraphs
+        self.op: Op | None = None if op_name == VARIABLE else NAMES.get(op_name)
+        self.extra = dict(extra or {})
+        self.outputs = outputs
+        self._sigs: dict[Any, Sig] = {}
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it is an input of the graph."""
+        return self.op_name == VARIABLE
+
+    @property
+    def operator(self) -> Op:
+        """The operator.
+
+        Raises
+        ------
+        OperatorError
+            If none of its name is registered.
+        """
+        if self.op is None:
+            raise OperatorError(f"symbol: node {self.name!r} uses an operator that does not exist here", self.op_name, "register it first")
+        return self.op
+
+    def sig(self, training: bool = False, **replaced: Any) -> Sig:
+        """The operator with this node's structural parameters, under the LEGACY convention.
+
+        Parameters
+        ----------
+        training
+            The training flag, for operators that have one.
+        **replaced
+            Parameters that count instead of the node's own.
+
+        Raises
+        ------
+        ParameterError
+            If the node's attributes do not fit the operator.
+        """
+        key = training, tuple(replaced.items())
+        found = self._sigs.get(key)
+        if found is None:
+            op = self.operator
+            given = {k: v for k, v in operator_params(op, self.attrs, len(self.inputs)).items() if k not in op.scalars}
+            given |= dict.fromkeys(op.training, training) | replaced
+            found = self._sigs[key] = op.sig(True, **given)
+        return found
+
+    @property
+    def scalars(self) -> list[Any]:
+        """Values of the run-time parameters, in order."""
+        op, out = self.operator, []
+        for name in op.scalars:
+            param = op.params[name]
+            if name not in self.attrs and param.required:
+                raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "give it")
+            out.append(param.value(self.attrs[name], op.title) if name in self.attrs else param.default)
+        return out
+
+    @property
+    def input_names(self) -> list[str]:
+        """What the operator calls the arrays of `inputs`."""
+        return argument_names(self.operator, self.attrs, len(self.inputs))
+
+    def operands(self, values: Sequence[Any]) -> list[Any]:
+        """One value per array input of the operator, in its order, None for those left out."""
+        op = self.operator
+        if op.variadic:
+            return list(values)
+        given = dict(zip(self.input_names, values, strict=True))
+        return [given.get(i.name) for i in op.inputs if not i.injected]
+
+    @property
+    def written(self) -> frozenset[int]:
+        """Positions in `inputs` of the states that running the operator changes."""
+        if self.op is None:
+            return frozenset()
+        states = {*self.op.auxiliary, *self.op.mutates}
+        if not states:
+            return frozenset()
+        return frozenset(k for k, name in enumerate(self.input_names) if name in states)
+
+    @property
+    def visible(self) -> int:
+        """How many outputs others may read."""
+        return 1 if self.is_variable else self.outputs if self.op is None else self.sig().visible
+
+    @property
+    def count(self) -> int:
+        """How many outputs it has, hidden ones included (new values of its states are not outputs of a symbol)."""
+        if self.is_variable:
+            return 1
+        return self.outputs if self.op is None else self.sig().count - len(self.op.mutates)
+
+    def output_name(self, index: int) -> str:
+        """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<what the operator calls it>``."""
+        if self.is_variable:
+            return self.name
+        names = self.op.output_names if self.op is not None else ()
+        if self.op is not None and index < len(names):
+            return f"{self.name}_{names[index]}"
+        return f"{self.name}_output" if self.count == 1 or self.visible == 1 else f"{self.name}_output{index}"
+
+    def shown_attrs(self) -> dict[str, str]:
+        """The attributes with MXNet's hidden ones under both spellings."""
+        both = {key[2:-2]: value for key, value in self.attrs.items() if key[2:-2] in HIDDEN and key == f"__{key[2:-2]}__"}
+        return {**self.attrs, **both}
+
+    def __repr__(self) -> str:
+        return f"<{self.op_name} {self.name}>"
+
+
+def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, Any]:
+    """Those attributes of a node that are parameters of its operator; the number of inputs where the operator counts them."""
+    params = {k: v for k, v in attrs.items() if not (k.startswith("__") and k.endswith("__"))}
+    counted = op.count_param
+    if counted is not None and counted in op.params:
+        params.setdefault(counted, inputs)
+    elif counted is not None:
+        params.pop(counted, None)
+    return params if op.params else {}
+
+
+def topological(heads: Iterable[Head]) -> list[SymbolNode]:
+    """The nodes below heads, inputs before users, each once, in the order in which MXNet lists them; iterative."""
+    order: list[SymbolNode] = []
+    seen: set[SymbolNode] = set()
+    stack: list[tuple[SymbolNode, bool]] = [(h.node, False) for h in reversed(list(heads))]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((h.node, False) for h in reversed(node.inputs) if h.node not in seen)
+    return order
+
+
+def variables(order: Iterable[SymbolNode]) -> tuple[list[SymbolNode], list[SymbolNode]]:
+    """(arguments, auxiliary states) among nodes: a variable that some node writes is a state."""
+    order = list(order)
+    states = {n.inputs[k].node for n in order for k in n.written}
+    found = [n for n in order if n.is_variable]
+    return [n for n in found if n not in states], [n for n in found if n in states]
+
+
+def expected_inputs(op: Op, attrs: Mapping[str, str]) -> list[Input]:
+    """The array inputs that an application with these attributes has."""
+    return argument_inputs(op, attrs)
