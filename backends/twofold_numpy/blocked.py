@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.backend.iteration import collapse
 from twofold.backend.kernel import ArrayType, KernelStep, RowProgram
 from twofold.dtype import NUMPY
 
@@ -18,29 +19,6 @@ THREADS = 2
 THREADED = 300_000
 _pool: list[ThreadPoolExecutor] = []
 _local = threading.local()
-
-
-def collapse(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """The iteration space and its operands with as few axes as possible: neighbours merge where every operand has both or neither."""
-    rank = len(shape)
-    full = [(1,) * (rank - len(s)) + tuple(s) for s in operands]
-    space: list[int] = []
-    out: list[list[int]] = [[] for _ in full]
-    kinds: list[tuple[bool, ...]] = []
-    for k, n in enumerate(shape):
-        if n == 1:
-            continue
-        kind = tuple(s[k] == n for s in full)
-        if kinds and kinds[-1] == kind:
-            space[-1] *= n
-            for o, has in zip(out, kind, strict=True):
-                o[-1] *= n if has else 1
-        else:
-            kinds.append(kind)
-            space.append(n)
-            for o, has in zip(out, kind, strict=True):
-                o.append(n if has else 1)
-    return tuple(space) or (1,), [tuple(o) or (1,) for o in out]
 
 
 class _Printer:

@@ -9,10 +9,11 @@ from .imperative.array import backward as _backward
 from .imperative.array import record_of
 from .imperative.backward import run_backward
 from .imperative.cell import Cell, Value, wrap
+from .imperative.handle import Handle
 from .imperative.invoke import data_of
 from .imperative.record import Variable, tls
 from .imperative.scope import Scope, set_recording, set_training
-from .imperative.user_code import Handle, call
+from .imperative.user_code import call
 
 __all__ = [
     "Function",

@@ -10,10 +10,11 @@ from .device import Device
 from .dtype import NUMPY, dtype_name
 from .errors import OperatorError, ParameterError
 from .imperative.cell import Value, wrap
+from .imperative.handle import Handle
 from .imperative.invoke import content, data_of
 from .imperative.record import tls
 from .imperative.scope import Scope
-from .imperative.user_code import Handle, call
+from .imperative.user_code import call
 from .ndarray.array import NDArray
 
 __all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]

@@ -1,17 +1,24 @@
 """Every adapter of the repository keeps the backend protocol: the conformance suite that ships, on NumPy, the array API and the fake."""
 
+import numpy as np
 import pytest
 
+from twofold.backend.kernel import Call
 from twofold.backend.protocol import Backend
 from twofold.dtype import FLOATS, INTEGERS
 from twofold.testing import backend_conformance as conformance
-from twofold.testing.backend_cases import REAL
+from twofold.testing.backend_cases import REAL, cases
 from twofold_array_api import ArrayApiBackend
+from twofold_fake import FakeBackend
 from twofold_numpy import NumpyBackend
+from twofold_numpy.namespace import NumpyNamespace
 
 STANDARD = ("bool", *INTEGERS, *FLOATS[2:])  # what the array-API standard has: no 16-bit floats
 ADAPTERS: dict[str, tuple[Backend, tuple[str, ...]]] = {
     "numpy": (NumpyBackend(), REAL),
+    "fake": (FakeBackend(poison=True), REAL),
+    "fake, late": (FakeBackend("late", poison=True), REAL),
+    "fake, eager": (FakeBackend("eager"), REAL),
     "array_api_strict": (ArrayApiBackend("array_api_strict"), STANDARD),
 }
 
@@ -28,3 +35,55 @@ def test_primitive_gives_what_numpy_gives(adapter, name):
 def test_adapter_keeps_the_promise(adapter, behaviour):
     backend, dtypes = ADAPTERS[adapter]
     behaviour(backend, dtypes)
+
+
+class AliasingBackend(NumpyBackend):
+    """Copies and arrays from the host share memory, which they must not."""
+
+    def from_host(self, array, device):
+        return array
+
+    def copy(self, array, device):
+        return array
+
+
+class WideningBackend(NumpyBackend):
+    """Single precision becomes double in every call of a program."""
+
+    def call(self, op, params, inputs, output):
+        inner = super().call(op, params, inputs, output)
+        return Call("wide(0)", {"wide": lambda _: np.zeros(output.shape)}) if output.dtype == "float32" else inner
+
+
+class NegatingNamespace(NumpyNamespace):
+    """A namespace with one wrong function."""
+
+    negative = staticmethod(np.positive)
+
+
+class NegatingBackend(NumpyBackend):
+    """Its namespace is wrong, its calls and kernels are right."""
+
+    @property
+    def xp(self):
+        return NegatingNamespace()
+
+
+@pytest.mark.parametrize("behaviour", [conformance.from_host_makes_a_snapshot, conformance.copies_have_memory_of_their_own])
+def test_shared_memory_is_found(behaviour):
+    with pytest.raises(AssertionError):
+        behaviour(AliasingBackend())
+
+
+def test_a_wrong_dtype_is_found_and_named():
+    with pytest.raises(AssertionError, match=r"call of square\(float32\[2, 4\]\): the result is float64\[2, 4\], should"):
+        conformance.check_primitive(WideningBackend(), "square", ("float32",))
+
+
+def test_a_wrong_value_is_found_and_named():
+    with pytest.raises(AssertionError, match=r"xp.negative\(int64\[2, 4\]\)"):
+        conformance.check_primitive(NegatingBackend(), "negative", ("int64",))
+
+
+def test_every_primitive_has_cases():
+    assert all(cases(name) for name in conformance.names())

@@ -11,6 +11,7 @@
     if (i < n)
 #define TF_INFINITY __longlong_as_double(0x7ff0000000000000LL)
 #define TF_NAN __longlong_as_double(0x7ff8000000000000LL)
+#pragma nv_diag_suppress 186  // templates ask unsigned numbers too whether they are below 0
 #else
 #include <cmath>
 #include <cstring>
@@ -100,6 +101,12 @@ template <class T> TF_FUNCTION bool tf_isinf(T x) { return x == x && x - x != 0;
 template <class T> TF_FUNCTION T tf_max(T a, T b) { return a > b || a != a ? a : b; }
 template <class T> TF_FUNCTION T tf_min(T a, T b) { return a < b || a != a ? a : b; }
 template <class T> TF_FUNCTION T tf_sign(T x) { return x != x ? x : (T)((x > 0) - (x < 0)); }
+
+// Order of numbers of different signedness, by value: below 0, 0 or above 0.
+TF_FUNCTION int tf_order(long long a, unsigned long long b) {
+    return a < 0 || (unsigned long long)a < b ? -1 : (unsigned long long)a > b;
+}
+TF_FUNCTION int tf_order(unsigned long long a, long long b) { return -tf_order(b, a); }
 
 // integers: division by 0 gives 0, and nothing traps
 

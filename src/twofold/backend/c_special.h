@@ -12,7 +12,6 @@ template <int N> TF_FUNCTION double tf_rational(double x, const double (&p)[N], 
 TF_FUNCTION double tf_fraction(double x) { return x - rint(x); }
 
 #ifdef TF_ERFINV
-#ifndef __CUDACC__  // CUDA has its own
 TF_FUNCTION double erfinv(double x) {
     const double size = fabs(x);
     if (size < 0.75) return x * tf_rational(0.5625 - x * x, TF_ERFINV_CENTRAL_P, TF_ERFINV_CENTRAL_Q);
@@ -22,7 +21,6 @@ TF_FUNCTION double erfinv(double x) {
                                      : tf_rational(root - 2.75, TF_ERFINV_TAIL_P, TF_ERFINV_TAIL_Q);
     return copysign(value, x);
 }
-#endif
 #endif
 
 #ifdef TF_POLYGAMMA

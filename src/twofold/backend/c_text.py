@@ -146,6 +146,8 @@ def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
     wanted = operand_dtypes(step, [dtype for _, dtype in operands])
     texts = [t if C_TYPES[d] == C_TYPES[w] else f"({C_TYPES[w]}){t}" for (t, d), w in zip(operands, wanted, strict=True)]
     params = dict(step.params)
+    if sorted(wanted) == ["int64", "uint64"]:  # a comparison, which C would do after making both unsigned
+        texts = [f"tf_order({', '.join(texts)})", "0"]
     if step.op == "astype":
         if step.dtype in ROUNDED:
             return f"{ROUNDED[step.dtype]}({texts[0]})"
@@ -188,7 +190,8 @@ def _special(programs: Sequence[RowProgram]) -> list[str]:
     orders = sorted({dict(step.params)["order"] for step in steps if step.op == "polygamma"})
     tables: list[str] = []
     if any(step.op == "erfinv" for step in steps):
-        tables += ["#define TF_ERFINV", *_tables("ERFINV_CENTRAL", "ERFINV_MIDDLE", "ERFINV_TAIL")]
+        # CUDA has an erfinv of its own
+        tables += ["#ifndef __CUDACC__", "#define TF_ERFINV", *_tables("ERFINV_CENTRAL", "ERFINV_MIDDLE", "ERFINV_TAIL"), "#endif"]
     if orders:
         tables += ["#define TF_POLYGAMMA", *_tables("DIGAMMA_SMALL", "DIGAMMA_MIDDLE", "DIGAMMA_ROOT_LESS_1", "DIGAMMA_SERIES")]
     return [*tables, header("c_special.h"), *[line for n in orders if n for line in _polygamma(n)]] if tables else []

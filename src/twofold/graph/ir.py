@@ -85,6 +85,7 @@ def drop_generation() -> None:
     """Forget every interned node, and have the caches that are keyed by nodes forgotten too."""
     for sig in list(TABLES.sigs):
         sig.typed.clear()
+        sig.inline.clear()
     TABLES.sigs.clear()
     TABLES.leaves.clear()
     TABLES.constants.clear()

@@ -7,14 +7,14 @@ import numpy as np
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY, dtype_name
-from ..errors import AutogradError, MXNetError, ParameterError
+from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..op.registry import OPS
 from .backward import assign, run_backward
-from .cell import PINNED, PLAIN, Cell, Value, wrap
+from .cell import PLAIN, Cell, Value, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
 from .record import Rec, Variable
 from .window import force
-from .write import Chain, mark, read, write
+from .write import Chain, look, mark, read, write
 
 
 class Array(Cell):
@@ -153,7 +153,13 @@ class Array(Cell):
     @property
     def _fresh_grad(self) -> bool:
         """Whether the gradient was written since this was last set to False."""
-        return getattr(self._g, "fresh", False)
+        g = getattr(self, "_g", None)
+        return g is not None and g.fresh
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, fresh: bool) -> None:
+        if getattr(self, "_g", None) is not None:
+            self._g.fresh = fresh
 
     def detach(self) -> Any:
         """The same memory as an array that is not part of the recorded graph: a view, through which writes are seen both ways."""
@@ -182,10 +188,14 @@ class Array(Cell):
 
     def __dlpack__(self, **options: Any) -> Any:
         """A DLPack capsule; the memory is shared from now on."""
+        return backend_for(self.context).to_dlpack(self._pinned(), **options)
+
+    def _pinned(self) -> Any:
+        """The backend's array, whose memory others may see from now on: it is written in place."""
         v = self._capture()
         data = data_of(v)
-        v.borrow = PINNED
-        return backend_for(v.device).to_dlpack(data, **options)
+        v.pin()
+        return data
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's code of the device."""
@@ -240,13 +250,24 @@ def backward(heads: list[Any], head_grads: list[Any] | None, retain_graph: bool 
     ShapeError
         If a head gradient's shape is not its head's.
     """
-    grads = head_grads or [None] * len(heads)
+    grads = [None] * len(heads) if head_grads is None else head_grads
+    if len(grads) != len(heads):
+        raise ParameterError("backward: heads and head_grads differ in number", f"{len(heads)} and {len(grads)}", "give one (or None) for each head")
     recs = [record_of(h, "backward") for h in heads]
-    for h, g in zip(heads, grads, strict=True):
-        if g is not None and g.shape != h.shape:
-            raise MXNetError("backward: the head gradient's shape differs", f"{g.shape} for {h.shape}", "give one of the head's shape")
+    grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
     for variable, grad in run_backward(recs, grads, Cell, retain=retain_graph):
         assign(variable, grad)
+
+
+def _fitting_head(head: Any, grad: Any) -> Cell:
+    """A head gradient in its head's dtype."""
+    if not isinstance(grad, Array):
+        raise DTypeError("backward: a head gradient is not an array", type(grad).__name__, "give an array, or None for ones")
+    if grad.shape != head.shape:
+        raise ShapeError("backward: the head gradient's shape differs", f"{grad.shape} for {head.shape}", "give one of the head's shape")
+    if grad._dtype == head._dtype:
+        return grad
+    return wrap(Cell, invoke(OPS["astype"].sig(dtype=head._dtype), (grad,))[0])
 
 
 class ViewMixin:
@@ -273,6 +294,10 @@ class ViewMixin:
 
     def _rebind(self, new: Any) -> None:
         self._v = new
+
+    def _pinned(self) -> Any:
+        root = self._base._pinned()  # type: ignore[attr-defined]
+        return look(backend_for(device_of(self._base._v)), root, self._chain)
 
 
 def apply_op(name: str, *args: Any, cls: type, **params: Any) -> Any:

@@ -18,9 +18,11 @@ from .cell import Cell, Value, wrap
 from .invoke import content, data_of, device_of, invoke
 from .record import Rec, Variable, tls
 from .residuals import plan_of, stands_for
+from .transfer import named, on_device
 
 _compiled: dict[Any, "Backward"] = {}
 TABLES.dependents.append(_compiled.clear)
+ONES = (False,)
 USED = "this graph was already used by backward()"
 
 
@@ -130,6 +132,7 @@ class _Pass:
         self.cls, self.retain, self.create_graph = cls, retain or create_graph, create_graph
         self.todo: dict[int, dict[Rec, list[Any]]] = {}
         self.found: dict[int, tuple[Variable, Any]] = {}
+        self.used: dict[int, Rec] = {}
 
     def head(self, rec: Rec, grad: Any) -> None:
         serial = rec.tape.serial if rec.tape is not None else 0
@@ -139,7 +142,7 @@ class _Pass:
         return invoke(OPS["add"].sig(), (a, b))[0]
 
     def summed(self, grads: list[Any]) -> Any:
-        """Head gradients of one record added up; None stands for ones."""
+        """Gradients of one record or variable added up."""
         total = grads[0]
         for g in grads[1:]:
             total = wrap(self.cls, self.add(total, g))
@@ -147,15 +150,29 @@ class _Pass:
 
     def run(self) -> None:
         while self.todo:
-            here = self.todo.pop(max(self.todo))
+            here = self._taken(max(self.todo))
             heads = list(here)
-            grads = [self.summed(here[h]) for h in heads]
+            grads = [g[0] if len(g) == 1 else self.summed([_ones(self.cls, h) if x is None else x for x in g]) for h, g in here.items()]
             for rec, grad in self._gradients(heads, grads):
                 if rec.inputs:
-                    self.head(rec.inputs[0], grad)
+                    link = getattr(rec, "devices", None)
+                    self.head(rec.inputs[0], grad if link is None else wrap(self.cls, on_device(grad, link[0])))
                 if rec.grad is not None:
                     before = self.found.get(id(rec.grad))
                     self.found[id(rec.grad)] = rec.grad, grad if before is None else self.summed([before[1], grad])
+        for rec in () if self.retain else self.used.values():
+            rec.saved, rec.tape = (), None
+
+    def _taken(self, serial: int) -> dict[Rec, list[Any]]:
+        """Heads of a tape whose values are in one memory: a program runs on one device. The others stay to do."""
+        here = self.todo.pop(serial)
+        if len(here) > 1:
+            where = [_memory_of(rec) for rec in here]
+            others = {rec: grads for (rec, grads), d in zip(here.items(), where, strict=True) if d is not where[0]}
+            if others:
+                self.todo[serial] = others
+                return {rec: grads for rec, grads in here.items() if rec not in others}
+        return here
 
     def _gradients(self, heads: list[Rec], grads: list[Any]) -> list[tuple[Rec, Any]]:
         leaves = [(h, g) for h, g in zip(heads, grads, strict=True) if h.node.sig is None]
@@ -172,21 +189,28 @@ class _Pass:
             raise AutogradError(USED, None, "pass retain_graph=True to the first call") from None
         given = [g for g in grads if g is not None]
         for k in b.hooked:
-            run_hook(recs[k])
+            if id(recs[k]) not in self.used:
+                run_hook(recs[k])
         if self.create_graph:
             results = replay(b, saved, owners, given, self.cls)
         else:
             arrays = b.program.run(  # type: ignore[union-attr]
                 [data_of(v) for v in saved] + [data_of(g._v) for g in given])
             results = [wrap(self.cls, content(a, device)) for a in arrays]
-        for rec in [] if self.retain else recs:
-            rec.saved, rec.tape = (), None
+        self.used |= {id(rec): rec for rec in recs}  # freed at the end: over several devices a record may be used twice
         return out + list(zip(variables, results, strict=True))
 
 
 def _ones(cls: type, rec: Rec) -> Any:
-    backend = backend_for(_device_of_records([rec]))
-    return wrap(cls, Value(backend.copy(backend.constant(1, rec.node.shape, rec.node.dtype), _device_of_records([rec]))))
+    device = _device_of_records([rec])
+    backend = backend_for(device)
+    return wrap(cls, Value(backend.copy(backend.constant(1, rec.node.shape, rec.node.dtype), device), device=device))
+
+
+def _memory_of(rec: Rec) -> Device:
+    """The device whose memory holds a record's values; one for all CPU devices."""
+    device = _device_of_records([rec])
+    return CPU if device.is_host else device
 
 
 def _device_of_records(heads: Sequence[Rec]) -> Device:
@@ -197,6 +221,9 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
         if rec is None or id(rec) in seen:
             continue
         seen.add(id(rec))
+        link = getattr(rec, "devices", None)
+        if link is not None:
+            return link[1]
         for v in rec.saved:
             if v.__class__ is Value:
                 return v.device
@@ -204,6 +231,28 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
             return device_of(rec.grad.cell._v)
         stack.extend(rec.inputs)
     return CPU
+
+
+def _known(head: Rec, cls: type, retain: bool) -> list[tuple[Variable, Any]] | None:
+    """The commonest case in one go: a head of ones, one device, no bridge, no hook, a structure seen before; None if it is not that."""
+    device = head.tape.device if head.tape is not None else None
+    b = _compiled.get(((head.node,), ONES, device.device_type, False)) if device else None
+    if b is None or b.hooked:
+        return None
+    try:
+        saved, variables, _, recs = b.fetch((head,))
+    except (IndexError, AttributeError):
+        return None  # the general path says what is wrong
+    wanted = set()
+    for rec in variables:
+        if rec.inputs or rec.grad is None or id(rec.grad) in wanted:
+            return None
+        wanted.add(id(rec.grad))
+    arrays = b.program.run([v.data if v.__class__ is Value and v.data is not None else data_of(v) for v in saved])  # type: ignore[union-attr]
+    if not retain:
+        for rec in recs:
+            rec.saved, rec.tape = (), None
+    return [(rec.grad, wrap(cls, content(a, device))) for rec, a in zip(variables, arrays, strict=True)]
 
 
 def run_backward(
@@ -227,6 +276,10 @@ def run_backward(
     AutogradError
         If the graph was already used and not retained.
     """
+    if len(heads) == 1 and grads[0] is None and not create_graph:
+        found = _known(heads[0], cls, retain)
+        if found is not None:
+            return found
     work = _Pass(cls, retain, create_graph)
     for head, grad in zip(heads, grads, strict=True):
         work.head(head, grad)
@@ -280,7 +333,9 @@ def run_hook(rec: Rec) -> None:
 def assign(variable: Variable, grad: Cell) -> None:
     """Put a gradient where its variable wants it; the receiving cell stays the same object."""
     cell = variable.cell
+    variable.fresh = True
     if variable.req == "add":
         cell._v = invoke(OPS["add"].sig(), (cell, grad))[0]
     elif variable.req != "null":
-        cell._v = grad._v
+        device = device_of(cell._v)
+        cell._v = grad._v if device_of(grad._v) is device else named(grad._v, device)

@@ -48,7 +48,7 @@ class Value:
         b = self.borrow
         if b is None or b is tape.ref:
             self.borrow = tape.ref
-        elif b.__class__ is Value:  # keeps what it aliases alive, and so is never donated
+        elif b.__class__ is Value or b is PINNED:  # keeps what it aliases alive, or is written in place: never donated
             pass
         elif b.__class__ is not ref or b() is not None:
             self.borrow = ALWAYS
@@ -57,8 +57,15 @@ class Value:
 
     def share(self) -> None:
         """Note that another Value or the outside sees the buffer for good."""
-        if self.borrow.__class__ is not Value:
+        if self.borrow.__class__ is not Value and self.borrow is not PINNED:
             self.borrow = ALWAYS
+
+    def pin(self) -> None:
+        """Note that memory outside of the library sees the buffer: it, or what it aliases, is written in place from now on."""
+        if self.borrow.__class__ is Value:
+            self.borrow.pin()
+        else:
+            self.borrow = PINNED
 
     @property
     def exclusive(self) -> bool:

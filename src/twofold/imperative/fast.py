@@ -2,7 +2,8 @@
 
 A text per arity, specialised by what it closes over (NumPy's function, the class, the sig): looked up once, no mode flag is
 read while contents are plain. ``quiet`` runs a function with floating-point warnings off; that context cannot be entered twice
-(by another thread, by a finalizer), and then, as for operands that do not broadcast, the general path takes over.
+(by another thread, by a finalizer), and then, as for operands that do not broadcast or have no axes (NumPy's result is no array),
+the general path takes over.
 """
 
 from collections.abc import Callable
@@ -30,8 +31,9 @@ def {name}(self, other):
             if b.__class__ is plain and {check}:
                 r = new(cls)
                 try:
-                    r._v = {both}
-                    return r
+                    r._v = v = {both}
+                    if v.__class__ is plain:
+                        return r
                 except recoverable:
                     pass
         elif a.__class__ is Value and b.__class__ is Value:
@@ -53,8 +55,9 @@ def {name}(self, other):
         if a.__class__ is plain and a.dtype.kind == "f":
             r = new(cls)
             try:
-                r._v = {scalar}
-                return r
+                r._v = v = {scalar}
+                if v.__class__ is plain:
+                    return r
             except recoverable:
                 pass
         elif a.__class__ is Value and a.data is not None:
@@ -83,8 +86,9 @@ def {name}(self):
     if a.__class__ is plain and {check}:
         r = new(cls)
         try:
-            r._v = {one}
-            return r
+            r._v = v = {one}
+            if v.__class__ is plain:
+                return r
         except recoverable:
             pass
     elif a.__class__ is Value and a.data is not None:

@@ -6,7 +6,7 @@ from typing import Any
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device, current_device
-from ..dtype import is_float
+from ..dtype import FLOATS, is_float
 from ..errors import DeviceError, DTypeError
 from ..graph.build import apply
 from ..graph.ir import Node, const, leaf
@@ -15,6 +15,7 @@ from ..op.spec import Input, Op, Sig
 from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
 from .generator import STREAMS
+from .handle import Handle
 from .record import Rec, Tape, tls
 from .residuals import NodePlan, plan_of, runner
 from .window import LITERALS, defer, force
@@ -68,7 +69,7 @@ def enter(v: Value, tape: Tape) -> Rec:
     grad = rec.grad if rec is not None else None
     bridge: tuple[Rec, ...] = ()
     if rec is not None and tracked and grad is None:
-        bridge = (rec,) if rec.node.sig is not None else rec.inputs
+        bridge = (rec,) if rec.node.sig is not None or getattr(rec, "devices", None) is not None else rec.inputs
         COUNTERS.bridged += 1
     v.rec = Rec(node, bridge, (), tape, grad)
     return v.rec
@@ -94,40 +95,6 @@ def rec_of(v: Any, tape: Tape) -> Rec | None:
     return v.rec if v.rec is not None and v.rec.tape is tape else enter(v, tape)
 
 
-def arguments(sig: Sig, args: Sequence[Any], device: Device | None) -> tuple[list[Any], list[Any], Device]:
-    """The operands with what is injected, their contents under the sig's convention, and the device they share.
-
-    Raises
-    ------
-    DeviceError
-        If arrays live on devices with different memory.
-    """
-    contents = [a._v if isinstance(a, Cell) else a for a in args]
-    where: Device | None = None
-    for v in contents:
-        if v.__class__ is PLAIN or v.__class__ is Value:
-            d = device_of(v)
-            if where is None:
-                where = d
-            elif d is not where and not (d.is_host and where.is_host):
-                raise DeviceError(f"{sig.op.title}: operands are on different devices", f"{where} and {d}", "copy one with as_in_context")
-    if sig.op.inputs and sig.op.inputs[-1].injected and (len(contents) < len(sig.op.inputs) + len(sig.op.scalars)):
-        at = len(sig.op.inputs) - 1
-        key = STREAMS.of(where or device or current_device()).next_key()
-        args = [*args[:at], key, *args[at:]]
-        contents.insert(at, key)
-    if sig.legacy and sig.op.elementwise:
-        contents = _legacy_scalars(contents)
-    return list(args), contents, where or device or current_device()
-
-
-def _legacy_scalars(contents: list[Any]) -> list[Any]:
-    dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
-    if dtype is None:
-        return contents
-    return [legacy_scalar(v, dtype) if isinstance(v, (int, float)) else v for v in contents]
-
-
 def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[Any]:
     """Apply an operator to cells, Python scalars and None (an optional input left out).
 
@@ -144,27 +111,74 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     -------
     list
         The contents of the results, hidden ones included.
+
+    Raises
+    ------
+    DeviceError
+        If arrays live on devices with different memory.
     """
-    args, contents, device = arguments(sig, args, device)
+    op = sig.op
+    if op.random:
+        args = _with_key(op, args, device)
+    contents = [a._v if isinstance(a, Cell) else a for a in args]
     tape = tls.tape
-    lazy = tracked = False
+    big = SETTINGS.defer_elements
+    where = None
+    lazy = tracked = scalars = False
     for v in contents:
-        if v.__class__ is Value:
-            if v.data is None or _is_big(v):
+        if v.__class__ is PLAIN:
+            if where is not CPU:
+                where = CPU if where is None else _common(op, where, CPU)
+        elif v.__class__ is Value:
+            if v.device is not where:
+                where = v.device if where is None else _common(op, where, v.device)
+            data = v.data
+            if data is None or data.__class__ is not PLAIN or data.size >= big:
                 lazy = True
             if tape is not None and v.rec is not None and v.rec.node.tracked:
                 tracked = True
-    lazy = not sig.op.dynamic_shape and SETTINGS.engine != "naive" and (lazy or not device.is_host)
-    if tape is None or not tracked:
-        if lazy:
-            values, _ = defer(sig, _captured(args, contents), device, *_nothing(sig.count))
-            return list(values)
-        return _inline(sig, contents, device)
-    return _recorded(sig, args, _captured(args, contents), device, tape, lazy)
+        elif v is not None:
+            scalars = True
+            if not isinstance(v, OPERANDS):
+                raise DTypeError(f"{op.title}: an operand is no array", type(v).__name__, "make one with nd.array")
+    if where is None:
+        where = device or current_device()
+    if scalars and sig.legacy and op.elementwise:
+        contents = _legacy_scalars(contents)
+    lazy = (lazy or not where.is_host) and not op.dynamic_shape and SETTINGS.engine != "naive"
+    if tracked:
+        return _recorded(sig, args, contents, where, tape, lazy)  # type: ignore[arg-type]
+    if lazy:
+        COUNTERS.deferred += 1
+        return defer(sig, _captured(args, contents), where, *_nothing(sig.count))[0]  # type: ignore[return-value]
+    return _inline(sig, contents, where)
 
 
-def _is_big(v: Value) -> bool:
-    return not v.device.is_host or v.data.size >= SETTINGS.defer_elements
+#: What an operand may be besides an array: Python numbers, and user code (an object with forward and backward).
+OPERANDS = (int, float, Handle)
+
+
+def _common(op: Op, a: Device, b: Device) -> Device:
+    """The device of operands on two: the first, if both are the host's memory."""
+    if a.is_host and b.is_host:
+        return a
+    raise DeviceError(f"{op.title}: operands are on different devices", f"{a} and {b}", "copy one with as_in_context")
+
+
+def _with_key(op: Op, args: Sequence[Any], device: Device | None) -> Sequence[Any]:
+    """The operands with the key of a random draw, taken now, put where the operator wants it."""
+    at = len(op.inputs) - 1
+    if len(args) >= len(op.inputs) + len(op.scalars):
+        return args
+    where = next((device_of(a._v) for a in args if isinstance(a, Cell)), device or current_device())
+    return [*args[:at], STREAMS.of(where).next_key(), *args[at:]]
+
+
+def _legacy_scalars(contents: list[Any]) -> list[Any]:
+    dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
+    if dtype is None or dtype in FLOATS and all(v.__class__ is not int for v in contents):
+        return contents
+    return [legacy_scalar(v, dtype) if isinstance(v, (int, float)) else v for v in contents]
 
 
 def _nothing(count: int) -> tuple[list[None], list[bool]]:
@@ -197,36 +211,87 @@ def _typed(sig: Sig, contents: Sequence[Any]) -> Node:
 
 def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
     COUNTERS.inline += 1
-    node = _typed(sig, contents)
-    results = runner(node, backend_for(device))(_inputs(node, contents))
-    return [content(r, device) for r in results[: len(node.parts)]]
+    key = device.is_host and _key(contents)
+    found = sig.inline.get(key) if key else None
+    if found is None:
+        node = _typed(sig, contents)
+        given = [k for k, i in enumerate(node.inputs) if i is not None and not (i.value is not None and i.value[0] == "const")]
+        found = runner(node, backend_for(device)), given, len(node.parts)
+        if key:
+            sig.inline[key] = found
+    run, given, count = found
+    results = run([data_of(contents[k]) for k in given])
+    return [content(r, device) for r in results[:count]]
 
 
-def _inputs(node: Node, contents: Sequence[Any]) -> list[Any]:
-    """The arrays of the inputs that are not constants of the node."""
-    return [data_of(v) for v, i in zip(contents, node.inputs, strict=True) if i is not None and not (i.value is not None and i.value[0] == "const")]
+def _key(contents: Sequence[Any]) -> Any:
+    """What an inline call's program depends on: types of arrays, classes of scalars, literals themselves; None if not that simple."""
+    parts: list[Any] = []
+    for v in contents:
+        data = v.data if v.__class__ is Value else v
+        if data.__class__ is PLAIN:
+            parts.append((data.shape, data.dtype))
+        elif data is None:
+            if v is not None:
+                return None
+            parts.append(None)
+        elif data.__class__ is float:
+            parts.append(float)
+        elif data.__class__ is int and data not in LITERALS:
+            parts.append(int)
+        elif data.__class__ is int or data.__class__ is bool:
+            parts.append((data.__class__, data))
+        else:
+            return None
+    return tuple(parts)
 
 
 def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, lazy: bool) -> list[Any]:
     COUNTERS.recorded += 1
-    recs = [rec_of(v, tape) for v in values]
-    node = apply(sig, tuple([None if r is None else r.node for r in recs]))
-    plan = plan_of(node)
-    rec = Rec(node, tuple(recs), (), tape)  # type: ignore[arg-type]
-    parts = [rec] if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
+    if tape.device is not device:
+        tape.device = device if tape.device is None else False
+    recs: list[Any] = []
+    nodes: list[Any] = []
+    for k, v in enumerate(values):
+        if v.__class__ is PLAIN:
+            owner = args[k]
+            v = values[k] = owner._capture() if isinstance(owner, Cell) else Value(v)
+        if v.__class__ is Value:
+            rec = v.rec
+            if rec is None or rec.tape is not tape:
+                rec = enter(v, tape)
+        elif v is None:
+            recs.append(None)
+            nodes.append(None)
+            continue
+        else:
+            rec = scalar_rec(v, tape)
+        recs.append(rec)
+        nodes.append(rec.node)
+    inputs = tuple(nodes)
+    node = sig.typed.get(inputs)
+    if node is None:
+        node = apply(sig, inputs)
+    plan = node.cache
+    if plan is None or plan.saves is None:
+        plan = plan_of(node)
+    rec = Rec(node, tuple(recs), (), tape)
+    parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
     if lazy and not plan.positions and sig.op.backward_rule is None:
-        keep = [("out", k) in plan.saves for k in range(len(parts))]  # type: ignore[operator]
+        keep = [("out", k) in plan.saves for k in range(len(parts))]
         outs, kept = defer(sig, values, device, parts, keep)
         residual: list[Any] = []
     else:
-        datas = runner(node, backend_for(device))(_inputs(node, values))
+        run = plan.run.get(device.device_type) or runner(node, backend_for(device))
+        datas = run([v.data if v.__class__ is Value and v.data is not None else data_of(v) for v in [values[k] for k in plan.given]])
         outs = [Value(d, r, device=device) for d, r in zip(datas, parts, strict=False)]
-        residual = [Value(d, device=device) for d in datas[len(parts) :]]
-        kept = _twins(outs, plan, tape)
-    _save(rec, plan, values, kept, residual, tape)
+        residual = datas[len(parts) :] and [Value(d, device=device) for d in datas[len(parts) :]]
+        kept = _twins(outs, plan, tape) if plan.keeps_out else ()
+    if plan.saves:
+        _save(rec, plan, values, kept, residual, tape)
     if sig.op.backward_rule is not None:
         rec.hook = _hook(sig, args, outs)
-    return list(outs)
+    return outs
 
 
 _hook_sigs: dict[Sig, Sig] = {}

@@ -27,35 +27,45 @@ class Rec:
         The `Variable` whose gradient this is, or None.
     hook
         Of an operator with an ``on_backward`` rule only: (sig, operands, cells to write).
+    devices
+        Of a leaf that is a copy from another device only: (from, to); ``inputs`` holds the record of what was copied.
     """
 
-    __slots__ = ("grad", "hook", "inputs", "node", "saved", "tape")
+    __slots__ = ("devices", "grad", "hook", "inputs", "node", "saved", "tape")
 
     hook: Any
+    devices: Any
 
     def __init__(self, node: Node, inputs: tuple["Rec", ...], saved: Any, tape: "Tape | None", grad: "Variable | None" = None) -> None:
         self.node, self.inputs, self.saved, self.tape, self.grad = node, inputs, saved, tape, grad
 
 
 class Variable:
-    """That an array wants its gradient: the cell that receives it, and how (``"write"``, ``"add"``, ``"null"``)."""
+    """That an array wants its gradient: the cell that receives it, and how (``"write"``, ``"add"``, ``"null"``).
 
-    __slots__ = ("cell", "req")
+    ``fresh`` says whether a backward wrote the cell since somebody set it to False.
+    """
+
+    __slots__ = ("cell", "fresh", "req")
 
     def __init__(self, cell: Any, req: str) -> None:
-        self.cell, self.req = cell, req
+        self.cell, self.req, self.fresh = cell, req, False
 
 
 class Tape:
-    """One outermost record scope: numbers the leaves. It lives as long as a record or an open scope holds it."""
+    """One outermost record scope: numbers the leaves. It lives as long as a record or an open scope holds it.
 
-    __slots__ = ("__weakref__", "leaves", "ref", "serial")
+    ``device`` is where all its operations ran, False if they ran on several, None before the first.
+    """
+
+    __slots__ = ("__weakref__", "device", "leaves", "ref", "serial")
     _count = 0
 
     def __init__(self) -> None:
         Tape._count += 1
         self.leaves, self.serial = 0, Tape._count
         self.ref: ref[Tape] = ref(self)
+        self.device: Any = None
 
 
 class Local(threading.local):

@@ -30,18 +30,24 @@ class NodePlan:
     tracked
         For each of them whether it depends on a tracked input.
     run
-        Computes all results and residuals from the inputs' arrays, once compiled; per backend.
+        Computes all results and residuals from the arrays of the inputs in ``given``, once compiled; by kind of device.
+    given
+        Numbers of the inputs that are not constants.
+    keeps_out
+        Whether backward reads a result.
     fast
         Whether the generated fast path may record this node: a one-result element-wise primitive with a known plan.
     """
 
-    __slots__ = ("fast", "positions", "run", "saves", "tracked")
+    __slots__ = ("fast", "given", "keeps_out", "positions", "run", "saves", "tracked")
 
     def __init__(self) -> None:
         self.saves: tuple[Saved, ...] | None = None
         self.positions: tuple[int, ...] = ()
         self.tracked: tuple[bool, ...] = ()
-        self.run: dict[int, Callable[[Sequence[Any]], list[Any]]] = {}
+        self.run: dict[str, Callable[[Sequence[Any]], list[Any]]] = {}
+        self.given: tuple[int, ...] = ()
+        self.keeps_out = False
         self.fast = False
 
 
@@ -81,6 +87,8 @@ def _derive(node: Node, plan: NodePlan) -> None:
             taken.add(i)
     plan.positions = tuple(inner.index(n) for n in shared)
     saves += [("res", k) for k in range(len(plan.positions))]
+    plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not (i.value is not None and i.value[0] == "const"))
+    plan.keeps_out = any(kind == "out" for kind, _ in saves)
     plan.saves = tuple(saves)
     plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig is not None and node.sig.op.elementwise and node.shape != ()
 
@@ -109,7 +117,7 @@ TABLES.dependents.append(_programs.clear)
 def runner(node: Node, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
     """The compiled form of one operation: results, then residuals, from one array (or scalar) per input that is not a constant."""
     plan = plan_of(node)
-    found = plan.run.get(id(backend))
+    found = plan.run.get(backend.kind)
     if found is None:
         inner = inner_nodes(node, node.body) if plan.positions else []
         wanted = [*node.parts, *[inner[k] for k in plan.positions]]
@@ -123,11 +131,11 @@ def runner(node: Node, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]
         if node.body:
             wanted = [*node.body, *wanted[len(node.parts) :]]
         outputs = substitute(wanted, at)
-        key = tuple(outputs), tuple(leaves), id(backend)
+        key = tuple(outputs), tuple(leaves), backend.kind
         program = _programs.get(key)
         if program is None:
             program = _programs[key] = Program(outputs, leaves, backend)
-        found = plan.run[id(backend)] = program.run
+        found = plan.run[backend.kind] = program.run
     return found
 
 

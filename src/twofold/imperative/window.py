@@ -6,9 +6,10 @@ programs run outside it. A reader of another thread's pending value closes that 
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
-from weakref import ref
+from weakref import WeakSet, ref
 
 from ..backend.loader import backend_for
 from ..config import SETTINGS
@@ -25,15 +26,19 @@ LOCK = threading.RLock()
 LITERALS = {0, 1, -1, 2}
 _programs: dict[Any, tuple[Program, list[int]]] = {}
 TABLES.dependents.append(_programs.clear)
+#: Windows of all threads that may be open yet, and the devices that ever had one.
+_open: "WeakSet[Window]" = WeakSet()
+_used: set[Device] = set()
+_serials = count()
 
 
 class Window:
     """Operations recorded and not yet run."""
 
-    __slots__ = ("closed", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs")
+    __slots__ = ("__weakref__", "closed", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs", "serial")
 
     def __init__(self, device: Device) -> None:
-        self.device = device
+        self.device, self.serial = device, next(_serials)
         self.data: Any = []
         self.leaf_nodes: list[Node] = []
         self.leaf_refs: list[ref[Value] | None] = []
@@ -153,6 +158,8 @@ def _renew(w: Window | None, args: Sequence[Any], device: Device) -> Window:
         if v.__class__ is Value and v.data is None:
             force(v)
     new = tls.windows[device] = Window(device)
+    _open.add(new)
+    _used.add(device)
     return new
 
 
@@ -178,6 +185,7 @@ def flush(w: Window) -> None:
         raise
     finally:
         w.data = w.outs = w.held = ()
+        _open.discard(w)
         w.done.release()
 
 
@@ -213,3 +221,27 @@ def flush_all() -> None:
     """Run every window of this thread."""
     for w in list(tls.windows.values()):
         flush(w)
+
+
+def wait_for_all(synchronize: Callable[[Device], None]) -> None:
+    """Run every window of every thread and wait for the devices.
+
+    Raises
+    ------
+    MXNetError
+        The earliest error, with the others in its notes.
+    """
+    errors: list[Exception] = []
+    with LOCK:
+        windows = sorted(_open, key=lambda w: w.serial)
+    for w in windows:
+        try:
+            flush(w)
+        except Exception as error:
+            errors.append(error)
+    for device in list(_used):
+        synchronize(device)
+    for other in errors[1:]:
+        errors[0].add_note(f"and then: {type(other).__name__}: {other}")
+    if errors:
+        raise errors[0]

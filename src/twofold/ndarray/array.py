@@ -1,23 +1,28 @@
-"""``NDArray``, the array of ``mx.nd``: MXNet's semantics on a cell. Operators are attached by `operators`, functions by `namespace`."""
+"""``NDArray``, the array of ``mx.nd``: MXNet's semantics on a cell. Operators are attached by `operators`, further methods by `methods`."""
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ..device import Device, current_device
+from ..device import Device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import Array, ViewMixin, from_host
+from ..imperative.array import Array, ViewMixin
 from ..imperative.cell import wrap
-from ..imperative.invoke import host_of, invoke
+from ..imperative.invoke import invoke
+from ..imperative.transfer import on_device
 from ..op.registry import OPS
 from ..op.shapes import reshape_codes
 from . import indexing
+from .interop import array_function, array_ufunc
+
+#: View operations of reshapes by (shape, codes, reverse): a reshape of a known structure is two look-ups.
+_RESHAPES: dict[Any, Any] = {}
+_MOST_RESHAPES = 4096
 
 
 class NDArray(Array):
-    """An array of `mx.nd`: float32 by default, equal dtypes in operations, at least one axis."""
+    """An array of `mx.nd`: float32 by default, equal dtypes in operations, results with at least one axis."""
 
     __slots__ = ()
     _legacy: ClassVar[bool] = True
@@ -34,15 +39,20 @@ class NDArray(Array):
         return "default"
 
     @property
+    def writable(self) -> bool:
+        """Whether it can be written: always."""
+        return True
+
+    @property
     def T(self) -> "NDArray":
         """The array with its axes reversed, copied."""
         return _apply("permute_dims", self, axes=tuple(range(self.ndim))[::-1])
 
-    # conversion
+    # copies
 
     def astype(self, dtype: Any, copy: bool = True) -> "NDArray":
-        """The array in another dtype; itself if it has it and ``copy`` is false."""
-        name = dtype_name(dtype)
+        """The array in another dtype (float32 if None); itself if it has that dtype and ``copy`` is false."""
+        name = "float32" if dtype is None else dtype_name(dtype)
         if name == self._dtype:
             return self.copy() if copy else self
         return _apply("astype", self, dtype=name)
@@ -51,21 +61,31 @@ class NDArray(Array):
         """A copy on the same device."""
         return _apply("contiguous", self)
 
-    def copyto(self, other: "NDArray | Device") -> "NDArray":
-        """Copy into another array, or to a new array on a device.
+    def copyto(self, other: "NDArray | Device") -> Any:
+        """Copy into another array, casting to its dtype, or to a new array on a device; recorded like any operation.
+
+        Returns
+        -------
+        NDArray
+            The array that was written; False if it is this one.
 
         Raises
         ------
         ShapeError
             If the other array's shape differs.
+        DTypeError
+            If the target is neither an array nor a context.
         """
         if isinstance(other, Device):
-            return from_host(NDArray, host_of(self), other)
+            return wrap(NDArray, on_device(self, other))
         if not isinstance(other, NDArray):
             raise DTypeError("copyto: the target is neither an array nor a context", type(other).__name__, "give an NDArray or a Context")
+        if other is self:
+            warnings.warn("copyto: an array was to be copied to itself", RuntimeWarning, stacklevel=2)
+            return False
         if other.shape != self.shape:
             raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "make an array of the same shape")
-        other[:] = self if other.context is self.context else from_host(NDArray, host_of(self), other.context)
+        other[:] = self
         return other
 
     def as_in_context(self, context: Device) -> "NDArray":
@@ -74,15 +94,107 @@ class NDArray(Array):
 
     as_in_ctx = to_device = as_in_context
 
+    def as_nd_ndarray(self) -> "NDArray":
+        """The array itself."""
+        return self
+
+    def tostype(self, stype: str) -> "NDArray":
+        """The array copied into a storage type, of which only ``"default"`` is made here.
+
+        Raises
+        ------
+        ParameterError
+            For another one.
+        """
+        if stype != "default":
+            raise ParameterError("tostype: arrays of this storage are not made here", repr(stype), "use 'default'")
+        return self.copy()
+
+    def to_dlpack_for_read(self) -> Any:
+        """A DLPack capsule of the array's memory, to be read; the array must live as long as it is used."""
+        return self.__dlpack__()
+
+    def to_dlpack_for_write(self) -> Any:
+        """A DLPack capsule of the array's memory, to be written; the array sees what is written."""
+        return self.__dlpack__()
+
+    # shapes
+
     def reshape(self, *shape: Any, **options: Any) -> "NDArray":
-        """The same memory in another shape, with MXNet's codes 0, -1, -2, -3, -4 and ``reverse``."""
-        given = options.pop("shape", None)
-        reverse = bool(options.pop("reverse", False))
+        """The same memory in another shape.
+
+        Parameters
+        ----------
+        *shape
+            Sizes, or one tuple of sizes. Special codes: 0 keeps a size, -1 infers one, -2 keeps all that are left, -3 merges two,
+            -4 splits one in the two that follow.
+        **options
+            ``shape`` instead of positional sizes; ``reverse=True`` reads the codes from the right.
+
+        Raises
+        ------
+        ShapeError
+            If the sizes do not fit.
+        """
+        codes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        reverse = False
         if options:
-            raise ParameterError("reshape: unknown argument", ", ".join(options), "give shape and reverse")
-        codes = given if given is not None else shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        target = reshape_codes(self.shape, (codes,) if isinstance(codes, int) else tuple(codes), reverse)
-        return self._view(OPS["reshape"].sig(shape=target))
+            codes, reverse = options.pop("shape", codes), bool(options.pop("reverse", False))
+            if options:
+                raise DTypeError("reshape: unknown keywords", ", ".join(options), "the keywords are 'shape' and 'reverse'")
+        if codes == () and not (shape or self.size == 1):
+            raise ParameterError("reshape: Shape must be provided", None, "give sizes")
+        return self._view(_reshape_sig(self.shape, codes, reverse))
+
+    def expand_dims(self, axis: int, inplace: bool = False) -> "NDArray":
+        """A new axis of size 1 before ``axis``; with ``inplace`` a view of the same memory."""
+        ndim = self.ndim + 1
+        if not -ndim <= axis < ndim:
+            raise ShapeError("expand_dims: the axis is out of range", f"{axis} for {self.ndim} dimensions", f"give one from {-ndim} to {ndim - 1}")
+        shape = list(self.shape)
+        shape.insert(axis % ndim, 1)
+        return self._reshaped(tuple(shape), inplace)
+
+    def flatten(self, inplace: bool = False) -> "NDArray":
+        """The array in two dimensions, (first size, product of the others); with ``inplace`` a view of the same memory."""
+        rows = self.shape[:1] or (1,)
+        return self._reshaped((*rows, self.size // rows[0] if rows[0] else 0), inplace)
+
+    def squeeze(self, axis: int | Sequence[int] | None = None, inplace: bool = False) -> "NDArray":
+        """The array without axes of size 1 (those given, or all); with ``inplace`` a view of the same memory."""
+        ndim = self.ndim
+        given = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else [axis] if isinstance(axis, int) else list(axis)
+        for a in given:
+            if not -ndim <= a < ndim or self.shape[a] != 1:
+                raise ShapeError("squeeze: the axis is not of size 1", f"axis {a} of shape {self.shape}", "name axes of size 1")
+        gone = {a % ndim for a in given}
+        return self._reshaped(tuple(n for k, n in enumerate(self.shape) if k not in gone) or (1,), inplace)
+
+    def broadcast_to(self, shape: Sequence[int]) -> "NDArray":
+        """The array repeated along axes of size 1 and new leading axes; 0 keeps a size."""
+        wide = (1,) * (len(shape) - self.ndim) + self.shape
+        target = tuple(n if m == 0 else m for n, m in zip(wide, shape, strict=False))
+        if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, target, strict=True)):
+            raise ShapeError("broadcast_to: the shape does not fit", f"{self.shape} to {tuple(shape)}", "only axes of size 1 grow")
+        return _apply("broadcast_to", self, shape=target)
+
+    def broadcast_like(self, other: "NDArray") -> "NDArray":
+        """The array broadcast to another one's shape."""
+        return self.broadcast_to(other.shape)
+
+    def slice_assign(self, rhs: "NDArray", begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None]) -> "NDArray":
+        """Write an array into ``self[begin:end:step, …]`` and return this array."""
+        self[_key(begin, end, step)] = rhs
+        return self
+
+    def slice_assign_scalar(self, value: float, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None]) -> "NDArray":
+        """Write a number into ``self[begin:end:step, …]`` and return this array."""
+        self[_key(begin, end, step)] = value
+        return self
+
+    def _reshaped(self, shape: tuple[int, ...], inplace: bool) -> "NDArray":
+        view = self._view(OPS["reshape"].sig(shape=shape))
+        return view if inplace else view.copy()
 
     def _view(self, *chain: Any) -> "NDArray":
         """A view of this array, or of the array that it is a view of."""
@@ -93,14 +205,15 @@ class NDArray(Array):
     # Python's protocols
 
     def __len__(self) -> int:
+        if not self.shape:
+            raise DTypeError("len: an array without axes has no length", "shape ()", "reshape it to (1,)")
         return self.shape[0]
 
     def __iter__(self) -> Iterator["NDArray"]:
         return (self[k] for k in range(len(self)))
 
     def __bool__(self) -> bool:
-        size = self.size
-        if size != 1:
+        if self.size != 1:
             raise ParameterError("The truth value of an NDArray with multiple elements is ambiguous", f"shape {self.shape}", "compare, then reduce")
         return bool(self.asscalar())
 
@@ -109,6 +222,9 @@ class NDArray(Array):
 
     def __int__(self) -> int:
         return int(self.asscalar())
+
+    def __complex__(self) -> complex:
+        return complex(self.asscalar())
 
     def __index__(self) -> int:
         if self._dtype.startswith(("int", "uint")):
@@ -130,6 +246,12 @@ class NDArray(Array):
 
     __str__ = __repr__
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return array_ufunc(NDArray, ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return array_function(NDArray, function, args, options)
+
 
 class NDArrayView(ViewMixin, NDArray):
     """A view of an `NDArray`."""
@@ -147,24 +269,27 @@ def _apply(name: str, array: NDArray, **params: Any) -> NDArray:
     return wrap(NDArray, invoke(OPS[name].sig(True, **params), (array,))[0])
 
 
-def array(source: Any, ctx: Device | None = None, dtype: Any = None) -> NDArray:
-    """A new array from anything array-like.
+def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
+    """The view operation of a reshape with codes.
 
-    Parameters
-    ----------
-    source
-        An array, a number, or nested lists of numbers.
-    ctx
-        The device; the current one if None.
-    dtype
-        float32 if None, or the source's own if it is an `NDArray`.
+    Raises
+    ------
+    DTypeError
+        If the codes are not integers.
     """
-    if isinstance(source, Array):
-        host = host_of(source)
-        dtype = source._dtype if dtype is None else dtype
-    else:
-        host = np.asarray(source)
-        dtype = "float32" if dtype is None else dtype
-    host = host.astype(NUMPY[dtype_name(dtype)])
-    return from_host(NDArray, host.reshape(1) if host.ndim == 0 else host, Device(ctx) if ctx is not None else current_device())
+    key = shape, tuple(codes) if isinstance(codes, (tuple, list)) else codes, reverse
+    found = _RESHAPES.get(key)
+    if found is None:
+        try:
+            sizes = tuple(int(c.__index__()) for c in (codes if isinstance(codes, (tuple, list)) else (codes,)))
+        except AttributeError:
+            raise DTypeError("reshape: a shape is made of integers", repr(codes), "give sizes") from None
+        found = OPS["reshape"].sig(shape=reshape_codes(shape, sizes, reverse))
+        if len(_RESHAPES) >= _MOST_RESHAPES:
+            _RESHAPES.clear()
+        _RESHAPES[key] = found
+    return found
 
+
+def _key(begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None]) -> tuple[slice, ...]:
+    return tuple(slice(b, e, s) for b, e, s in zip(begin, end, step or [None] * len(begin), strict=True))

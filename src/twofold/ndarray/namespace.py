@@ -1,61 +1,93 @@
-"""The functions of ``mx.nd``: one per registered name, generated; and those that are no operators."""
+"""The functions of ``mx.nd`` that are operators: one per registered name, generated, and what runs them."""
 
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
 from ..device import Device
-from ..errors import ParameterError
-from ..imperative.cell import Cell, Value, wrap
-from ..imperative.invoke import invoke
+from ..errors import DTypeError, ParameterError, ShapeError
+from ..imperative.cell import PINNED, Cell, Value, wrap
+from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
-from ..op.frontend import function_of, place_of, submodules
+from ..op.frontend import PREFIXES, Fast, function_of, place_of, submodules
 from ..op.registry import NAMES
-from ..op.spec import Op
-from .array import NDArray, array
+from ..op.spec import Op, Sig
+from .array import NDArray, NDArrayView
 
-SUBMODULES = ("linalg", "contrib", "image", "sparse", "random", "_internal")
+SUBMODULES = ("linalg", "contrib", "image", "sparse", "_internal", "op")
 
 
-def call(op: Op, arrays: tuple[Any, ...], params: dict[str, Any], out: Any = None) -> Any:
+def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], out: Any = None) -> Any:
     """Run an operator on `NDArray` operands.
 
     Parameters
     ----------
     op, arrays, params
-        What to apply to what; trailing arguments beyond the inputs are parameters in registry order.
+        What to apply to what; among the parameters may be ``ctx``, the device of a result without operands.
     out
         Array (or list of arrays) to write the results into.
     """
-    device = Device(_context(params.pop("ctx"))) if params.get("ctx") is not None else params.pop("ctx", None)
+    ctx = params.pop("ctx", None)
+    device = None if ctx is None or ctx == "" else _context(ctx)
     operands = operands_of(op, arrays, params)
     scalars = [_scalar(op, name, params) for name in op.scalars]
     for flag in op.training:
         params.setdefault(flag, tls.training)
     sig = op.sig(True, **params)
     contents = invoke(sig, [*operands, *scalars], device)
-    for name, new in zip(op.mutates, contents[len(contents) - len(op.mutates) :], strict=True):
-        target = operands[[i.name for i in op.inputs].index(name)]
-        if target is not None:
-            target._rebind(new)
-    return delivered(contents[: sig.visible], out)
+    if op.mutates:
+        for name, new in zip(op.mutates, contents[len(contents) - len(op.mutates) :], strict=True):
+            target = operands[[i.name for i in op.inputs].index(name)]
+            if target is not None:
+                target._rebind(new)
+    return delivered(op, contents[: sig.visible], out)
 
 
-def operands_of(op: Op, arrays: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
-    """One operand per array input, None where left out; an array given by keyword under an alias is refused.
+def _run(sig: Sig, operands: tuple[Any, ...]) -> Any:
+    """The visible results of an operator whose parameters are known."""
+    for a in operands:
+        if a is not None and not isinstance(a, Cell):
+            raise _no_array(sig.op, a)
+    contents = invoke(sig, operands)
+    if sig.visible == 1:
+        return wrap(NDArray, contents[0])
+    return [wrap(NDArray, c) for c in contents[: sig.visible]]
+
+
+def _sig_of(op: Op, params: dict[str, Any]) -> Sig:
+    given = {k: v for k, v in params.items() if k in op.params}
+    return op.sig(True, **given | {flag: tls.training for flag in op.training if flag not in given})
+
+
+FAST = Fast(_run, _sig_of, lambda: tls.training)
+
+
+def _no_array(op: Op, given: Any) -> DTypeError:
+    return DTypeError(f"{op.title}: the operands must have NDArray type", type(given).__name__, "make one with mx.nd.array")
+
+
+def operands_of(op: Op, arrays: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """One operand per array input, None where left out.
 
     Raises
     ------
     ParameterError
-        If a required array is missing.
+        If a required array is missing, or their given number is wrong.
+    DTypeError
+        If an operand is no array.
     """
+    for a in arrays:
+        if a is not None and not isinstance(a, Cell):
+            raise _no_array(op, a)
     if op.variadic:
+        count = params.pop(op.count_param, len(arrays)) if op.count_param is not None else len(arrays)
+        if int(count) != len(arrays):
+            raise ParameterError(f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "leave it out")
         return list(arrays)
     names = [i for i in op.inputs if not i.injected]
     for i, a in zip(names, arrays, strict=True):
         if a is None and not i.optional:
             raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"give {', '.join(n.name for n in names)}")
-        if a is not None and not isinstance(a, Cell):
-            raise ParameterError(f"{op.title}: {i.name} must be an NDArray", type(a).__name__, "make one with mx.nd.array")
     return list(arrays)
 
 
@@ -68,39 +100,68 @@ def _scalar(op: Op, name: str, params: dict[str, Any]) -> Any:
     return param.default
 
 
-def _context(text: Any) -> Any:
+def _context(ctx: Any) -> Device:
     """A context, or MXNet's spelling of one (``"cpu(0)"``)."""
-    if isinstance(text, str) and "(" in text:
-        kind, number = text.rstrip(")").split("(")
+    if isinstance(ctx, str) and ctx.endswith(")"):
+        kind, number = ctx[:-1].split("(")
         return Device(kind, int(number))
-    return text
+    return Device(ctx)
 
 
-def delivered(contents: list[Any], out: Any) -> Any:
-    """Results as arrays: a single one, a list of several, or written into ``out``."""
+def delivered(op: Op, contents: list[Any], out: Any) -> Any:
+    """Results as arrays: a single one, a list of several, or written into ``out``.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If an array in ``out`` has another shape or dtype than its result.
+    """
     if out is None:
         arrays = [wrap(NDArray, c) for c in contents]
         return arrays[0] if len(arrays) == 1 else arrays
     targets = out if isinstance(out, (list, tuple)) else [out]
     for target, new in zip(targets, contents, strict=False):
-        target[:] = wrap(NDArray, new) if new.__class__ is Value else wrap(NDArray, new)
+        shape, dtype = type_of(new)
+        if target.shape != shape:
+            raise ShapeError(f"{op.title}: out has another shape than the result", f"{target.shape} for {shape}", "give an array of that shape")
+        if target._dtype != dtype:
+            raise DTypeError(f"{op.title}: out has another dtype than the result", f"{target._dtype} for {dtype}", "give an array of that dtype")
+        _deliver(target, new)
     return out
 
 
+def _deliver(target: Any, new: Any) -> None:
+    """Put a result where an array is: its content is bound anew, unless others see its memory."""
+    v = target._v
+    if target.__class__ is NDArrayView or v.__class__ is Value and v.borrow is PINNED or device_of(v) is not device_of(new):
+        target[:] = wrap(NDArray, new)
+    else:
+        target._rebind(new)
+
+
 def populate(namespace: dict[str, Any], package: str) -> dict[str, ModuleType]:
-    """Fill a module's names with the functions of all registered operators; returns the sub-namespaces."""
+    """Fill a module's names with the functions of all registered operators; what stands there already stays.
+
+    Returns
+    -------
+    dict
+        The sub-namespaces: ``op`` with all public operators, ``_internal`` with all others, and one per prefix. Functions under
+        ``_random_`` and ``_sample_`` go where ``random`` is given, if that has no function of the name.
+    """
     modules = submodules(package, SUBMODULES)
+    random = namespace["random"]
     for registered, op in NAMES.items():
         where, name = place_of(registered)
-        module = f"{package}.{where}" if where else package
         extra = () if [i for i in op.inputs if not i.injected] else ("ctx",)
-        function = function_of(op, name, call, module, extra=extra)
-        if where in ("", "_internal"):
-            namespace.setdefault(name, function)
-            setattr(modules["_internal"], name, function)
+        function = function_of(op, name, call, f"{package}.{where}" if where else package, extra=extra, fast=FAST)
+        if registered.startswith("_"):
+            setattr(modules["_internal"], registered, function)
         else:
+            setattr(modules["op"], name, function)
+            namespace.setdefault(name, function)
+        if where == "random":
+            if name.endswith("_like"):
+                setattr(random, name, function)
+        elif where in PREFIXES.values():
             setattr(modules[where], name, function)
     return modules
-
-
-__all__ = ["array", "call", "populate"]

@@ -3,64 +3,81 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..imperative.cell import PLAIN, Cell, Value, wrap
-from ..imperative.cell import HOST
+import numpy as np
+
+from ..dtype import NAME_OF, NUMPY, is_float
+from ..errors import DTypeError, ShapeError
+from ..imperative.array import adopted
+from ..imperative.cell import HOST, PLAIN, Cell, Value, wrap
 from ..imperative.fast import specialise
-from ..imperative.invoke import invoke
-from ..dtype import is_float
+from ..imperative.invoke import invoke, type_of
 from ..imperative.write import update_in_place
 from ..op.conventions import legacy_scalar
 from ..op.registry import OPS
 from .array import NDArray, NDArrayView
+from .interop import operands
 
 NUMBERS = (bool, int, float)
-ARITHMETIC = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "mod": "remainder", "pow": "power"}
+NUMPYS = (np.ndarray, np.generic)
+ARITHMETIC = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "power", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift",
+    "rshift": "right_shift",
+}  # fmt: skip
 COMPARISON = {"gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal"}
+UNARY = {"neg": "negative", "abs": "absolute", "invert": "invert"}
 FAST = {"add", "subtract", "multiply", "divide"}
+FAST_METHODS = ("exp", "log", "tanh", "sqrt", "square")
 
 
 def _general(name: str, reverse: bool) -> Callable[..., Any]:
     sig = OPS[name].sig(True)
 
     def method(self: NDArray, other: Any) -> Any:
-        if not isinstance(other, (Cell, *NUMBERS)):
-            other = _number(other)
-            if other is None:
-                return NotImplemented
+        if isinstance(other, NUMPYS):
+            self, other = operands(NDArray, (self, other))
+        elif not isinstance(other, (Cell, *NUMBERS)):
+            return NotImplemented
         return wrap(NDArray, invoke(sig, (other, self) if reverse else (self, other))[0])
 
     return method
 
 
-def _number(other: Any) -> Any:
-    """NumPy scalars as Python numbers; None for what an NDArray does not combine with."""
-    import numpy as np
+def _comparison(name: str) -> Callable[..., Any]:
+    compare = _general(name, False)
 
-    return other.item() if isinstance(other, np.generic) else None
+    def method(self: NDArray, other: Any) -> Any:
+        result = compare(self, other)
+        if result is NotImplemented:  # Python would compare identities, and a mistake would pass for False
+            raise DTypeError(f"{name}: type {type(other)} not supported", repr(other)[:60], "compare with an array or a number")
+        return result
+
+    return method
 
 
 def _in_place(name: str) -> Callable[..., Any]:
     sig = OPS[name].sig(True)
     fn, run, scalar = getattr(HOST.xp, name), HOST.quick, HOST.scalar
-    safe = name in ("add", "subtract", "multiply")  # NumPy's own on integers too
+    everywhere = name in ("add", "subtract", "multiply")  # NumPy's own is right on integers too
 
     def method(self: NDArray, other: Any) -> Any:
-        whole = self.__class__ is NDArray
+        whole = self.__class__ is NDArray  # what a view reads may be a copy: only its root can be written in place
         a = self._v if whole else None
         if a.__class__ is PLAIN and a.dtype.kind == "f":
-            b = other._v if isinstance(other, NDArray) else scalar(other, a.dtype.name) if isinstance(other, NUMBERS) else None
+            b = other._v if isinstance(other, NDArray) else scalar(other, NAME_OF[a.dtype]) if isinstance(other, NUMBERS) else None
             if b.__class__ is PLAIN and b.dtype is a.dtype:
                 try:
                     run(fn, a, b, a)
                     return self
                 except (RuntimeError, ValueError):
                     pass
-        if not isinstance(other, (Cell, *NUMBERS)):
-            other = _number(other)
-            if other is None:
-                return NotImplemented
+        if isinstance(other, NUMPYS):
+            other = _cast(self, other, name)
+        elif not isinstance(other, (Cell, *NUMBERS)):
+            return NotImplemented
         root, chain = (self, ()) if whole else (self._base, self._chain)  # type: ignore[attr-defined]
-        if not ((safe or is_float(self._dtype)) and update_in_place(root, chain, fn, _own_scalar(self, other))):
+        fits = everywhere or is_float(self._dtype)
+        if not (fits and update_in_place(root, chain, fn, _own_scalar(self, other))):
             self._rebind(_checked(self, invoke(sig, (self, other))[0], name))
         return self
 
@@ -68,16 +85,31 @@ def _in_place(name: str) -> Callable[..., Any]:
 
 
 def _own_scalar(array: NDArray, other: Any) -> Any:
+    """A Python number as MXNet combines it with the array."""
     return legacy_scalar(other, array._dtype) if isinstance(other, NUMBERS) else other
 
 
-def _checked(target: NDArray, new: Any, name: str) -> Any:
-    shape = new.type[0] if new.__class__ is Value else new.shape
-    if shape != target.shape:
-        from ..errors import ShapeError
+def _cast(target: NDArray, other: Any, name: str) -> Any:
+    """NumPy's operand of an in-place operator: in the array's dtype, if that is of its kind or a higher one."""
+    if isinstance(other, np.generic):
+        return other.item()
+    dtype = NUMPY[target._dtype]
+    if not np.can_cast(other.dtype, dtype, "same_kind"):
+        raise DTypeError(f"in-place {name}: the operand's dtype does not fit", f"{other.dtype} into {dtype}", "cast it with astype")
+    return adopted(NDArray, other.astype(dtype, order="C"), target.context)
 
+
+def _checked(target: NDArray, new: Any, name: str) -> Any:
+    shape, dtype = type_of(new)
+    if shape != target.shape:
         raise ShapeError(f"in-place {name}: the result has another shape", f"{shape} into {target.shape}", "write the result to a new array")
+    if dtype != target._dtype:
+        raise DTypeError(f"in-place {name}: the result has another dtype", f"{dtype} into {target._dtype}", "write the result to a new array")
     return new
+
+
+def _divmod(self: NDArray, other: Any) -> tuple[Any, Any]:
+    return self // other, self % other
 
 
 def attach() -> None:
@@ -88,13 +120,16 @@ def attach() -> None:
         forward = specialise(name, NDArray, NDArrayView, operand, legacy=True, arity=2) if fast else _general(name, False)
         setattr(NDArray, f"__{dunder}__", _renamed(forward, f"__{dunder}__"))
         setattr(NDArray, f"__r{dunder}__", _renamed(_general(name, True), f"__r{dunder}__"))
-        setattr(NDArray, f"__i{dunder}__", _renamed(_in_place(name), f"__i{dunder}__"))
+        if name != "matmul":  # a = a @ b, as NumPy's shapes rarely allow it in place
+            setattr(NDArray, f"__i{dunder}__", _renamed(_in_place(name), f"__i{dunder}__"))
     for dunder, name in COMPARISON.items():
-        setattr(NDArray, f"__{dunder}__", _renamed(_general(name, False), f"__{dunder}__"))
-    for dunder, name in {"neg": "negative", "abs": "absolute"}.items():
+        setattr(NDArray, f"__{dunder}__", _renamed(_comparison(name), f"__{dunder}__"))
+    for dunder, name in UNARY.items():
         setattr(NDArray, f"__{dunder}__", _renamed(specialise(name, NDArray, NDArrayView, operand, legacy=True, arity=1), f"__{dunder}__"))
-    for name in ("exp", "log", "tanh", "sqrt", "square"):
+    for name in FAST_METHODS:
         setattr(NDArray, name, specialise(name, NDArray, NDArrayView, operand, legacy=True, arity=1))
+    NDArray.__divmod__ = _renamed(_divmod, "__divmod__")  # type: ignore[attr-defined]
+    NDArray.__pos__ = _renamed(NDArray.copy, "copy")  # type: ignore[attr-defined]
 
 
 def _renamed(function: Callable[..., Any], name: str) -> Callable[..., Any]:

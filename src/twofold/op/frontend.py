@@ -6,7 +6,7 @@
 
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .docstring import docstring_of
 from .spec import Op
@@ -26,7 +26,9 @@ NULL = _NullType()
 Call = Callable[[Op, tuple[Any, ...], dict[str, Any], Any], Any]
 
 
-def function_of(op: Op, name: str, call: Call, module: str, *, extra: Iterable[str] = ()) -> Callable[..., Any]:
+def function_of(
+    op: Op, name: str, call: Call, module: str, *, extra: Iterable[str] = (), fast: "Fast | None" = None
+) -> Callable[..., Any]:
     """The function of an operator.
 
     Parameters
@@ -39,31 +41,74 @@ def function_of(op: Op, name: str, call: Call, module: str, *, extra: Iterable[s
         The module that the function says it is from.
     extra
         Names of further keyword arguments passed on as parameters (``ctx`` of creation operators, say).
+    fast
+        A shorter way for calls whose parameters were seen before.
     """
     arrays = [i.name for i in op.inputs if not i.injected]
     params = [p for p in op.params if p not in op.training]
     keywords = [p for p in [*params, *extra] if p not in arrays]
     tail = ", ".join([f"{p}=NULL" for p in keywords] + ["out=None", "name=None", "**other"])
     given = "{" + ", ".join(f"{p!r}: {p}" for p in keywords) + "}"
-    lines = []
     if op.variadic:
-        fixed = ", ".join(f"{a}" for a in arrays[:-1])
-        lines.append(f"def {name}({fixed + ', ' if fixed else ''}*{arrays[-1]}, {tail}):")
-        operands = f"({', '.join(arrays[:-1]) + ', ' if fixed else ''}*flat({arrays[-1]}))"
+        fixed = ", ".join(arrays[:-1])
+        head = f"{fixed + ', ' if fixed else ''}*{arrays[-1]}, "
+        operands = f"({fixed + ', ' if fixed else ''}*flat({arrays[-1]}))"
     else:
         head = "".join(f"{a}=None, " for a in arrays)
-        lines.append(f"def {name}({head}{tail}):")
         operands = f"({', '.join(arrays)}{',' if arrays else ''})"
+    lines = [f"def {name}({head}{tail}):"]
+    quick = fast is not None and not op.scalars and not op.mutates and arrays
+    if quick:
+        lines += _quick_lines(op, keywords, operands)
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")
     lines.append("    if other: params.update(other)")
-    lines.append(f"    return call(op, {operands}, params, out)")
-    env: dict[str, Any] = {"NULL": NULL, "call": call, "op": op, "flat": _flat}
+    lines.append(f"    result = call(op, {operands}, dict(params), out)")
+    if quick:
+        lines.append("    if out is None and not other and key is not None: remember(cache, key, params)")
+    lines.append("    return result")
+    env: dict[str, Any] = {"NULL": NULL, "call": call, "op": op, "flat": _flat, "cache": {}}
+    if fast is not None:
+        env |= {"run": fast.run, "is_training": fast.is_training, "remember": _remembering(op, fast)}
     exec("\n".join(lines), env)
     function = env[name]
     function.__doc__ = docstring_of(op)
     function.__module__ = module
     function.__qualname__ = name
     return function
+
+
+class Fast(NamedTuple):
+    """A front end's shorter way: ``run(sig, operands)``, and what makes the sig."""
+
+    run: Callable[[Any, tuple[Any, ...]], Any]
+    sig_of: Callable[[Op, dict[str, Any]], Any]
+    is_training: Callable[[], bool]
+
+
+def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
+    """Look the parameters up as they were given; required arrays must be there."""
+    required = [i.name for i in op.inputs if not i.optional and not i.injected][: -1 if op.variadic else None]
+    parts = [*keywords, *(["is_training()"] if op.training else [])]
+    key = f"({', '.join(parts)}{',' if parts else ''})"
+    present = "".join(f" and {a} is not None" for a in required)
+    return [
+        f"    key = {key}",
+        "    try:",
+        "        sig = cache.get(key)",
+        "    except TypeError:",
+        "        sig = key = None",
+        f"    if sig is not None and out is None and not other{present}:",
+        f"        return run(sig, {operands})",
+    ]
+
+
+def _remembering(op: Op, fast: Fast) -> Callable[[dict[Any, Any], Any, dict[str, Any]], None]:
+    def remember(cache: dict[Any, Any], key: Any, params: dict[str, Any]) -> None:
+        if len(cache) > 256:
+            cache.clear()
+        cache[key] = fast.sig_of(op, params)
+
+    return remember
 
 
 def _flat(arrays: tuple[Any, ...]) -> tuple[Any, ...]:

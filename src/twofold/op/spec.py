@@ -72,7 +72,7 @@ class Op:
         self.mutates: tuple[str, ...] = facts.pop("mutates", ())
         self.method: bool | str = facts.pop("method", False)
         self.numpy_names: tuple[str, ...] = facts.pop("numpy_names", ())
-        self.random: bool = facts.pop("random", False)
+        self.random: bool = facts.pop("random", False) or any(i.injected for i in self.inputs)
         self.count_param: str | None = facts.pop("count_param", None)
         if facts:
             raise TypeError(f"operator {name}: unknown facts {sorted(facts)}")
@@ -173,13 +173,17 @@ class Op:
 
 
 class Sig:
-    """An operator with its structural parameters fixed. ``typed`` maps input nodes to the (interned) typed application."""
+    """An operator with its structural parameters fixed. ``typed`` maps input nodes to the (interned) typed application.
 
-    __slots__ = ("count", "legacy", "op", "params", "typed", "visible")
+    ``inline`` is one opaque table for the layer that runs single operations.
+    """
+
+    __slots__ = ("count", "inline", "legacy", "op", "params", "typed", "visible")
 
     def __init__(self, op: Op, params: dict[str, Any], legacy: bool) -> None:
         self.op, self.params, self.legacy = op, params, legacy
         self.typed: dict[Any, Any] = {}
+        self.inline: dict[Any, Any] = {}  # the imperative layer's programs by types of operands
         own: int = op.outputs(**params) if callable(op.outputs) else op.outputs
         self.count = own + len(op.mutates)  # new values of mutated inputs are hidden outputs at the end
         seen = op.visible if op.visible is not None else own

@@ -2,11 +2,16 @@
 
 from . import (  # noqa: F401  (imported for what they register)
     activation,
+    batch_norm,
     custom,
     convolution,
     dropout,
     fully_connected,
+    normalization,
+    optimizer_adaptive,
+    optimizer_sgd,
     output_heads,
+    pooling,
     primitive_arithmetic,
     primitive_gather,
     primitive_math,

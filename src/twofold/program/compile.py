@@ -4,7 +4,9 @@ The source of a program is one function of its leaves. Scratch memory is static:
 so that threads never share one, and put back afterwards. Results are fresh arrays, unless a donated leaf takes them.
 """
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 from ..backend.kernel import ArrayType, Call, KernelStep, Ref, RowProgram
@@ -82,11 +84,7 @@ class Program:
         self.source = printer.source()
         self.kernels = printer.kernels
         exec(compile(self.source, "<twofold program>", "exec"), printer.env)
-        self.function = printer.env["program"]
-
-    def run(self, arrays: Sequence[Any]) -> list[Any]:
-        """Compute the outputs for one array (or Python scalar) per leaf."""
-        return self.backend.quietly(self.function, arrays)
+        self.run: Callable[[Sequence[Any]], list[Any]] = partial(backend.quietly, printer.env["program"])
 
     def explain(self) -> str:
         """The steps in order, kernels with what they fuse."""
@@ -148,21 +146,27 @@ class Printer:
         releases = self._releases()
         for t, step in enumerate(program.steps):
             self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
-            self.lines += [f"del {self.name[n]}" for n in releases.get(t, ()) if n in self.name]
+            self.lines += [f"del {self.name[n]}" for n in releases.get(t, ()) if self.name.get(n, "").startswith("v")]
         results = self._results()
+        text = "\n".join(self.lines + results)
+        used = [n for n in self.static_names if re.search(rf"\b{n}\b", text)]
         lines = ["def program(L):"]
         if program.leaves:
             lines.append(f" {', '.join(self.name[n] for n in program.leaves)}, = L")
-        if self.static_names:
-            names = ", ".join(self.static_names)
-            keep = sum(n for n, _ in self.plan.buffers) <= KEEP_SCRATCH
-            self.env["pool"] = []
-            lines += [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}, = S"] if keep else [f" {names}, = fresh()"]
-            results = (["pool.append(S)"] if keep else []) + results
-        lines += [" " + text for text in self.lines + results]
-        if self.static_names:
-            lines += ["def fresh():", *[" " + text for text in self.static], f" return ({', '.join(self.static_names)},)"]
+        if used:
+            lines += self._checkout(", ".join(used), results)
+        lines += [" " + line for line in self.lines + results]
+        if used:
+            lines += ["def fresh():", *[" " + line for line in self.static], f" return ({', '.join(used)},)"]
         return "\n".join(lines)
+
+    def _checkout(self, names: str, results: list[str]) -> list[str]:
+        """Take an instance of the scratch memory for this run, or make one; small ones are put back at the end."""
+        if sum(n for n, _ in self.plan.buffers) > KEEP_SCRATCH:
+            return [f" {names}, = fresh()"]
+        self.env["pool"] = []
+        results.insert(0, "pool.append(S)")
+        return [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}, = S"]
 
     def _releases(self) -> dict[int, list[Node]]:
         """Step to the backend-allocated values that are not needed after it."""
@@ -223,6 +227,9 @@ class Printer:
 
     def _single(self, n: Node) -> None:
         assert n.sig is not None
+        if n.sig.op.name == "iota":  # a constant of the program
+            self.name[n] = self.bind(self.backend.xp.iota(**n.sig.params))
+            return
         if n.sig.op.name == "item":
             self._define(n, f"{self.name[n.inputs[0]]}[{n.sig.params['place']}]")
             return
@@ -317,8 +324,6 @@ def _is_strided(n: Node | None) -> bool:
 
 def _rename(text: str, key: str, full: str) -> str:
     """Replace a whole name in a template."""
-    import re
-
     return re.sub(rf"(?<![\w.{{]){re.escape(key)}(?![\w}}])", full, text)
 
 

@@ -2,56 +2,46 @@
 
 import threading
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..errors import ParameterError
 
 __all__ = ["AttrScope", "NameManager", "Prefix"]
 
 
+class _Open(threading.local):
+    """The open scopes of each thread, outermost first."""
+
+    def __init__(self, scope: type) -> None:
+        self.scopes: list[Any] = [scope()]
+
+
 class _Current:
     """The innermost open scope of this thread, read on the class: ``NameManager.current``."""
 
     def __get__(self, instance: Any, owner: "type[_Scope]") -> Any:
-        return owner._stack()[-1]
+        return owner._open.scopes[-1]
 
 
 class _Scope:
-    """A context whose innermost instance of this thread is `current`; each class below has a stack of its own."""
+    """A context whose innermost instance of this thread is `current`."""
 
-    _local: threading.local
+    _open: ClassVar[_Open]
     current = _Current()
 
-    @classmethod
-    def _stack(cls) -> list[Any]:
-        if not hasattr(cls._local, "stack"):  # a thread's first use
-            cls._local.stack = [cls._outermost()]
-        return cls._local.stack
-
-    @classmethod
-    def _outermost(cls) -> Any:
-        return cls()
-
     def __enter__(self) -> Self:
-        self._stack().append(self)
+        self._open.scopes.append(self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stack().pop()
+    def __exit__(self, *exc: object) -> None:
+        self._open.scopes.pop()
 
 
 class NameManager(_Scope):
     """Gives nodes without a name one: a hint and a running number, from 0 in each manager."""
 
-    _local = threading.local()
-
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
-
-    @classmethod
-    def _outermost(cls) -> "NameManager":
-        return NameManager()
 
     def get(self, name: str | None, hint: str) -> str:
         """The given name, or ``hint`` followed by how many nodes of that hint came before."""
@@ -95,8 +85,6 @@ class AttrScope(_Scope):
         If a value is not a string.
     """
 
-    _local = threading.local()
-
     def __init__(self, **attributes: str) -> None:
         for key, value in attributes.items():
             if not isinstance(value, str):
@@ -109,9 +97,13 @@ class AttrScope(_Scope):
 
     def __enter__(self) -> Self:
         self._own = self._attributes
-        self._attributes = {**self._stack()[-1]._attributes, **self._own}
+        self._attributes = self.current.get(self._own)
         return super().__enter__()
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._attributes = self._own
         super().__exit__(*exc)
+
+
+NameManager._open = _Open(NameManager)
+AttrScope._open = _Open(AttrScope)

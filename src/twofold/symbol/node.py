@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from ..errors import OperatorError, ParameterError
 from ..op.registry import NAMES
-from ..op.spec import Input, Op, Sig
-from .arguments import argument_inputs, argument_names
+from ..op.spec import Op, Sig
+from .arguments import argument_names
 
 VARIABLE = "null"
 
@@ -63,6 +63,11 @@ class SymbolNode:
         self.extra = dict(extra or {})
         self.outputs = outputs
         self._sigs: dict[Any, Sig] = {}
+
+    def set_attrs(self, attrs: Mapping[str, str]) -> None:
+        """Add or replace attributes."""
+        self.attrs |= attrs
+        self._sigs.clear()
 
     @property
     def is_variable(self) -> bool:
@@ -204,7 +209,3 @@ def variables(order: Iterable[SymbolNode]) -> tuple[list[SymbolNode], list[Symbo
     found = [n for n in order if n.is_variable]
     return [n for n in found if n not in states], [n for n in found if n in states]
 
-
-def expected_inputs(op: Op, attrs: Mapping[str, str]) -> list[Input]:
-    """The array inputs that an application with these attributes has."""
-    return argument_inputs(op, attrs)

@@ -23,7 +23,15 @@ REAL = ("bool", *INTEGERS, *FLOATS)
 DIVISIONS = ("floor_divide", "remainder", "fmod")
 SMALL_POWERS = ("power", "left_shift", "right_shift")
 EXTREMES = np.array([math.nan, math.inf, -math.inf])
-MIXED = (("float32", "float64"), ("int32", "float32"), ("uint8", "int8"), ("bool", "int32"), ("int64", "float32"))
+MIXED = (
+    ("float32", "float64"),
+    ("int32", "float32"),
+    ("uint8", "int8"),
+    ("bool", "int32"),
+    ("int64", "float32"),
+    ("int64", "uint64"),
+    ("uint64", "int64"),
+)
 
 
 class Case(NamedTuple):

@@ -10,6 +10,7 @@ holds an adapter to one promise of the protocol. All raise AssertionError, sayin
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,13 @@ from .backend_samples import numbers
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-6, "float64": 1e-14}
 
 
+#: Primitives that programs run themselves: results of others, and calls of user code.
+OF_PROGRAMS = ("item", "user_forward", "user_backward")
+
+
 def names() -> list[str]:
-    """The primitives that every adapter implements (``item`` belongs to graphs alone)."""
-    return [name for name in primitives() if name != "item"]
+    """The primitives that every adapter implements."""
+    return [name for name in primitives() if name not in OF_PROGRAMS]
 
 
 def check_primitive(backend: Backend, name: str, dtypes: Sequence[str] = REAL) -> None:
@@ -48,7 +53,9 @@ def check_primitive(backend: Backend, name: str, dtypes: Sequence[str] = REAL) -
     AssertionError
         If values, dtype or shape of a result differ from NumPy's.
     """
-    for case in cases(name, dtypes):
+    found = cases(name, dtypes)
+    assert found, f"{name}: no case has these dtypes: {', '.join(dtypes)}"
+    for case in found:
         expect(backend, f"xp.{case}", by_namespace(backend, case), case.want)
         if case.is_weak:
             continue
@@ -277,14 +284,24 @@ def kernels_keep_each_steps_dtype(backend: Backend, dtypes: Sequence[str] = REAL
 
 
 def streams_keep_marks(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """``stream``, ``record``, ``wait`` and ``synchronize`` work in their order for every purpose, whatever the adapter does in them."""
+    """A copy to the device, a kernel and a copy back, each in a stream of its own that waits for a mark of the one before, are right.
+
+    Streams are context managers: what is issued in their block joins them. None stands for an adapter that runs everything at once.
+    """
     device = device_of(backend)
-    array = backend.from_host(numbers((3,), "float32"), device)
-    mark = backend.record(backend.stream(device, "h2d"))
-    backend.wait(backend.stream(device), mark)
-    backend.wait(backend.stream(device, "d2h"), backend.record(backend.stream(device)))
+    h2d, compute, d2h = (backend.stream(device, purpose) for purpose in ("h2d", "compute", "d2h"))
+    x = numbers((2, 3), "float32")
+    kernel = backend.compile(RowProgram("square", x.shape, (host_type(x),), (step("square", Ref("in", 0)),), (0,)))
+    with h2d or nullcontext():
+        array = backend.from_host(x, device)
+    backend.wait(compute, backend.record(h2d))
+    with compute or nullcontext():
+        out = backend.empty(x.shape, "float32")
+        kernel(array, out)
+    backend.wait(d2h, backend.record(compute))
+    with d2h or nullcontext():
+        np.testing.assert_array_equal(backend.to_host(out), x * x, err_msg="streams that wait for one another")
     backend.synchronize(device)
-    expect(backend, "after synchronize", array, numbers((3,), "float32"))
 
 
 def dlpack_goes_both_ways(backend: Backend, dtypes: Sequence[str] = REAL) -> None:

@@ -1,0 +1,186 @@
+"""The protocol on devices that are none: NumPy's arrays, issued to streams that run by a schedule."""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from twofold.backend.kernel import ArrayType, Call, RowProgram
+from twofold.device import Device
+from twofold.dtype import NUMPY
+from twofold_numpy.adapter import NumpyBackend
+from twofold_numpy.namespace import NumpyNamespace
+
+from .memory import PoisonedMemory
+from .streams import Mark, Schedule, Stream, Streams
+
+VIEWS = ("reshape", "permute_dims", "broadcast_to", "slice", "unfold")
+#: Members of the namespace that read no array's content.
+AT_ONCE = ("dtype_of", "full", "iota")
+
+
+class FakeBackend(NumpyBackend):
+    """Devices on NumPy.
+
+    Parameters
+    ----------
+    schedule
+        When issued operations run (see `streams.Schedule`); else the environment's ``TWOFOLD_FAKE_SCHEDULE``, or ``"issue"``.
+    devices
+        How many there are; else the environment's ``TWOFOLD_FAKE_GPUS``, or 1.
+    poison
+        Fill new memory with 0xCB and freed memory with 0xDD, and use freed memory again.
+    """
+
+    name = "fake"
+    kind = "gpu"
+    plain = None
+
+    def __init__(self, schedule: Schedule | None = None, devices: int | None = None, poison: bool = False) -> None:
+        super().__init__()
+        chosen: Any = schedule or os.environ.get("TWOFOLD_FAKE_SCHEDULE", "issue")
+        self.streams = Streams(chosen)
+        self.memory = PoisonedMemory() if poison else None
+        self._devices = int(os.environ.get("TWOFOLD_FAKE_GPUS", "1")) if devices is None else devices
+        self._xp = self._namespace()
+
+    def _namespace(self) -> NumpyNamespace:
+        """NumPy's, but views and copies do not wait for their operands and all else does."""
+        members: dict[str, Any] = {}
+        for name in dir(NumpyNamespace):
+            if name.startswith("_") or name in AT_ONCE:
+                continue
+            run = getattr(NumpyNamespace, name)
+            members[name] = staticmethod(partial(self._view, run) if name in VIEWS else partial(self._after_operands, run))
+        members["contiguous"] = staticmethod(lambda x: self._copy(x))
+        return type("FakeNamespace", (NumpyNamespace,), members)()
+
+    def device_count(self) -> int:
+        """As many as were asked for."""
+        return self._devices
+
+    def trim(self) -> None:
+        """Let poisoned blocks go."""
+        if self.memory is not None:
+            self.memory.trim()
+
+    # order of execution
+
+    def stream(self, device: Device, purpose: str = "compute") -> Stream:
+        """A queue; ``with`` it, operations join it. Others join the compute stream of the first device."""
+        return self.streams.stream((device, purpose))
+
+    def record(self, stream: Stream) -> Mark:
+        """A mark in a queue."""
+        return self.streams.record(stream)
+
+    def wait(self, stream: Stream, mark: Mark) -> None:
+        """Have a queue wait for a mark."""
+        self.streams.wait(stream, mark)
+
+    def synchronize(self, device: Device) -> None:
+        """Run all queues of a device."""
+        for key, stream in list(self.streams.known.items()):
+            if key[0] == device:
+                self.streams.finish(stream)
+
+    @property
+    def current(self) -> Stream:
+        """The queue that this thread's operations join."""
+        stack = self.streams.stack
+        return stack[-1] if stack else self.stream(Device(self.kind))
+
+    def issue(self, function: Callable[[], Any]) -> None:
+        """Add an operation to the current queue."""
+        self.streams.issue(self.current, function)
+
+    # arrays
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+        """A new array of undefined or poisoned content."""
+        return np.empty(shape, NUMPY[dtype]) if self.memory is None else self.memory.empty(shape, NUMPY[dtype])
+
+    def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
+        """`empty` with its arguments."""
+        return partial(self.empty, shape, dtype)
+
+    def from_host(self, array: np.ndarray, device: Device) -> np.ndarray:
+        """A copy that arrives by the current queue; the source is read now."""
+        return self._copy(np.array(array, order="C"))
+
+    def to_host(self, array: np.ndarray) -> np.ndarray:
+        """A copy, after the current queue has run."""
+        self.streams.finish(self.current)
+        return np.array(array)
+
+    def copy(self, array: np.ndarray, device: Device) -> np.ndarray:
+        """A copy by the current queue."""
+        return self._copy(array)
+
+    def _copy(self, array: np.ndarray) -> np.ndarray:
+        kind = self.type_of(array)
+        out = self.empty(kind.shape, kind.dtype)
+        self.issue(lambda: np.copyto(out, array))
+        return out
+
+    def write(self, target: np.ndarray, key: Any, value: Any) -> None:
+        """``target[key] = value`` by the current queue."""
+        self.issue(lambda: target.__setitem__(key, value))
+
+    def to_dlpack(self, array: np.ndarray, **options: Any) -> Any:
+        """A capsule, after the current queue has run."""
+        self.streams.finish(self.current)
+        return super().to_dlpack(array, **options)
+
+    # programs
+
+    def _after_operands(self, run: Callable[..., Any], *operands: Any, **params: Any) -> Any:
+        self.streams.finish(self.current)
+        return run(*operands, **params)
+
+    def _view(self, run: Callable[..., np.ndarray], x: Any, **params: Any) -> np.ndarray:
+        """A view of memory that may not be written yet; where NumPy must copy (some reshapes), the copy is issued."""
+        view = run(x, **params)
+        if view.size == 0 or np.may_share_memory(view, x):
+            return view
+        out = self.empty(view.shape, self.type_of(view).dtype)
+        self.issue(lambda: np.copyto(out, run(x, **params)))
+        return out
+
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+        """NumPy's, issued to the queue that is current when the program runs."""
+        inner = super().call(op, params, inputs, output)
+        if self.streams.schedule == "issue" and self.memory is None:
+            return inner
+        operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
+        if op in VIEWS:
+            return Call(f"view({operands})", {"view": partial(self._view, getattr(NumpyNamespace, op), **params)})
+        run = function_of(inner, len(inputs))
+        if inner.into:
+            return Call(
+                f"run({', '.join([operands] if operands else [])}, {{out}})", {"run": lambda *a: self.issue(lambda: run(*a))}, into=True
+            )
+
+        def fresh(*arrays: np.ndarray) -> np.ndarray:
+            out = self.empty(*output)
+            self.issue(lambda: np.copyto(out, run(*arrays, None), "unsafe"))
+            return out
+
+        return Call(f"run({operands})", {"run": fresh})
+
+    def compile(self, program: RowProgram) -> Callable[..., None]:
+        """NumPy's kernel, issued to the queue that is current when it is called."""
+        kernel = super().compile(program)
+        return lambda *arrays: self.issue(lambda: kernel(*arrays))
+
+
+def function_of(call: Call, count: int) -> Callable[..., Any]:
+    """A call's text as a function of its operands and the output's memory."""
+    operands = [f"operand_{k}" for k in range(count)]
+    body = call.text.format(*operands, out="out").split("; ")
+    lines = body if call.into else [f"return {body[0]}"]
+    env = dict(call.names)
+    exec("\n".join([f"def function({', '.join([*operands, 'out'])}):", *[f"    {line}" for line in lines]]), env)
+    return env["function"]

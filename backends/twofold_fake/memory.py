@@ -1,0 +1,43 @@
+"""Memory that is poisoned: new memory holds one byte pattern, freed memory another, and freed memory is used again first."""
+
+import math
+import weakref
+
+import numpy as np
+
+FRESH, FREED = 0xCB, 0xDD
+
+
+class PoisonedMemory:
+    """Arrays over blocks that come back here when the last array and the last view of them are gone.
+
+    Attributes
+    ----------
+    used
+        Bytes of the blocks that are in use.
+    """
+
+    def __init__(self) -> None:
+        self.used = 0
+        self._free: dict[int, list[bytearray]] = {}
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """An array whose bytes are all `FRESH`."""
+        size = math.prod(shape) * dtype.itemsize
+        free = self._free.get(size)
+        block = free.pop() if free else bytearray(max(size, 1))
+        block[:] = bytes([FRESH]) * len(block)
+        # NumPy makes this array, not the block, the base of all views: it lives as long as any of them
+        whole = np.frombuffer(block, np.uint8)
+        self.used += size
+        weakref.finalize(whole, self._take_back, block, size).atexit = False
+        return whole[:size].view(dtype).reshape(shape)
+
+    def _take_back(self, block: bytearray, size: int) -> None:
+        block[:] = bytes([FREED]) * len(block)
+        self.used -= size
+        self._free.setdefault(size, []).append(block)
+
+    def trim(self) -> None:
+        """Let free blocks go."""
+        self._free.clear()

@@ -1,0 +1,145 @@
+"""What one device does of a bound graph: typed nodes from what it reads to what it makes, compiled when first run.
+
+A graph on one device is one part. Forward in training also returns what backward needs; which values these are is found by a cut
+through the gradient graph: what forward computes and backward reads, except for views, which are made again from their base.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ..backend.loader import backend_for
+from ..device import Device
+from ..graph.build import item
+from ..graph.gradient import gradient
+from ..graph.ir import Node, leaf, topological
+from ..graph.rewrite import lower, simplify, substitute
+from ..program.compile import Program
+
+#: A value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
+Key = tuple[str, Any]
+
+
+@dataclass(frozen=True)
+class Internal:
+    """A value inside a part, for monitors: its name, and whether it is read (rather than made) by the node that it is named after."""
+
+    name: str
+    node: Node
+    is_input: bool
+
+
+@dataclass(eq=False)
+class Part:
+    """A piece of a bound graph on one device.
+
+    Attributes
+    ----------
+    device
+        Where it runs.
+    reads
+        What it reads, each with its leaf; those whose leaf is tracked want their gradient.
+    keys
+        Leaves for random keys.
+    makes
+        What others read of it.
+    written, updates
+        New values of auxiliary states by name: written when forward runs, and when backward runs.
+    internals
+        Values for monitors.
+    """
+
+    device: Device
+    reads: list[tuple[Key, Node]]
+    keys: list[Node]
+    makes: list[tuple[Key, Node]]
+    written: list[tuple[str, Node]] = field(default_factory=list)
+    updates: list[tuple[str, Node]] = field(default_factory=list)
+    internals: list[Internal] = field(default_factory=list)
+
+    @property
+    def leaves(self) -> list[Node]:
+        """Leaves of what is read, then those for random keys."""
+        return [node for _, node in self.reads] + self.keys
+
+    @cached_property
+    def inference(self) -> Program:
+        """Computes what is made, then the states written."""
+        return Program([*_nodes(self.makes), *_nodes(self.written)], self.leaves, backend_for(self.device))
+
+    @cached_property
+    def training(self) -> "Training":
+        """The programs of a training step."""
+        return Training(self)
+
+    @cached_property
+    def inner(self) -> Program:
+        """Computes the internals."""
+        return Program([i.node for i in self.internals], self.leaves, backend_for(self.device))
+
+
+class Training:
+    """Forward that keeps what backward needs, and backward.
+
+    Attributes
+    ----------
+    forward
+        Computes what the part makes, the states written, then what is kept.
+    backward
+        Computes the gradients of `wanted`, then the states' updates, from the leaves in `reads`, what was kept and head gradients.
+    heads
+        Positions in the part's ``makes`` that a head gradient is for.
+    wanted
+        What is read and wants its gradient.
+    reads
+        Positions among the part's leaves of those that backward reads.
+    kept
+        Where among forward's results what is kept stands.
+    """
+
+    def __init__(self, part: Part) -> None:
+        made = _nodes(part.makes)
+        self.heads = [k for k, n in enumerate(made) if n.tracked]
+        self.wanted = [key for key, n in part.reads if n.tracked]
+        seeds = {k: leaf(("head", k), made[k].shape, made[k].dtype) for k in self.heads}
+        wrt = [n for _, n in part.reads if n.tracked]
+        grads = gradient([made[k] for k in self.heads], list(seeds.values()), wrt) if self.heads else []
+        self.wanted = self.wanted if self.heads else []
+        first = [*made, *_nodes(part.written)]
+        low = simplify(lower([*first, *grads, *_nodes(part.updates)]))
+        forward, backward = low[: len(first)], low[len(first) :]
+        residuals = cut(forward, backward)
+        results = forward + [n for n in residuals if n not in forward]
+        self.kept = [results.index(n) for n in residuals]
+        self.forward = Program(results, part.leaves, backend_for(part.device))
+        stand_ins = [leaf(("kept", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
+        backward = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
+        used = set(topological(backward))
+        self.reads = [k for k, n in enumerate(part.leaves) if n in used]
+        given = [part.leaves[k] for k in self.reads] + stand_ins + list(seeds.values())
+        own = [s for s, k in zip(stand_ins, self.kept, strict=True) if k >= len(forward)]  # those that nobody else holds
+        self.backward = Program(backward, given, backend_for(part.device), donated=own)
+
+
+def cut(forward: Sequence[Node], backward: Iterable[Node]) -> list[Node]:
+    """The values of a lowered forward graph that a lowered backward graph reads; views and constants are made again."""
+    inside = set(topological(forward))
+    found: list[Node] = []
+    seen: set[Node] = set()
+    stack = list(backward)[::-1]
+    while stack:
+        node = stack.pop()
+        if node in seen or node.sig is None:
+            continue
+        seen.add(node)
+        computed = node in inside or node.sig.op is item and node.inputs[0] in inside
+        if computed and node.inputs and not node.sig.op.view:
+            found.append(node)
+        else:
+            stack.extend(i for i in reversed(node.inputs) if i is not None)
+    return found
+
+
+def _nodes(pairs: Iterable[tuple[Any, Node]]) -> list[Node]:
+    return [node for _, node in pairs]

@@ -1,0 +1,33 @@
+"""``mx.io``: batches of training data, from arrays, files and iterators of one's own."""
+
+from typing import Any
+
+from . import iterator
+from .array_iterator import NDArrayIter
+from .file_iterators import MNISTIter, MXDataIter
+from .iterator import DataBatch, DataDesc, DataIter, ResizeIter, register_iterator
+from .prefetch import PrefetchingIter
+
+__all__ = [
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "MNISTIter",
+    "MXDataIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+    "register_iterator",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Iterators that upper layers registered, such as those over image records."""
+    found = iterator.REGISTERED.get(name)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *iterator.REGISTERED])

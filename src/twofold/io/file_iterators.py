@@ -1,0 +1,191 @@
+"""Iterators over data sets in files."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..dtype import NUMPY, dtype_name
+from ..errors import MXNetError, ParameterError, ShapeError
+from ..formats.datasets import load_idx
+from ..formats.files import read_file
+from ..ndarray import NDArray, array
+from .iterator import DataBatch, DataDesc, DataIter
+
+__all__ = ["MNISTIter", "MXDataIter"]
+
+
+class MXDataIter(DataIter):
+    """The base of iterators over rows that are read as a whole and made into arrays batch by batch; what does not fill one is left out.
+
+    Parameters
+    ----------
+    data, label
+        The rows, as NumPy arrays of one length.
+    batch_size
+        Number of rows of a batch.
+    data_name, label_name
+        Names of the two arrays.
+    dtype
+        Dtype of the data.
+    """
+
+    def __init__(
+        self,
+        data: np.ndarray,
+        label: np.ndarray,
+        batch_size: int,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        dtype: Any = np.float32,
+    ) -> None:
+        super().__init__(batch_size)
+        if batch_size < 1:
+            raise ParameterError(f"{type(self).__name__}: a batch needs rows", f"batch_size={batch_size}", "give 1 or more")
+        self._data, self._label = data, label
+        self._order = np.arange(len(data))
+        self._dtype = NUMPY[dtype_name(dtype)]
+        self._at = -batch_size
+        self.provide_data = [DataDesc(data_name, (batch_size, *data.shape[1:]), self._dtype.type)]
+        self.provide_label = [DataDesc(label_name, (batch_size, *label.shape[1:]))]
+
+    def reset(self) -> None:
+        """Start a new epoch."""
+        self._at = -self.batch_size
+
+    def iter_next(self) -> bool:
+        """Move to the next batch; whether there is one."""
+        following = self._at + self.batch_size
+        if following + self.batch_size > len(self._order):
+            return False
+        self._at = following
+        return True
+
+    def getdata(self) -> NDArray:
+        """Data of the current batch."""
+        return array(self._converted(self._data[self.getindex()]), dtype=self._dtype)
+
+    def getlabel(self) -> NDArray:
+        """Labels of the current batch, float32."""
+        return array(self._label[self.getindex()])
+
+    def getindex(self) -> np.ndarray:
+        """Numbers of the current batch's rows in the file."""
+        if self._at < 0:
+            raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
+        return self._order[self._at : self._at + self.batch_size]
+
+    def getpad(self) -> int:
+        """0: all rows of a batch count."""
+        return 0
+
+    def next(self) -> DataBatch:
+        """The next batch.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        """
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())
+
+    def _converted(self, rows: np.ndarray) -> np.ndarray:
+        """Rows as numbers for a model."""
+        return rows
+
+
+class MNISTIter(MXDataIter):
+    """Batches of images and labels in idx files, such as MNIST's, plain or compressed with gzip.
+
+    Parameters
+    ----------
+    image, label
+        The two files: paths, or addresses that fsspec opens.
+    batch_size
+        Number of images of a batch; what does not fill one is left out.
+    shuffle
+        Whether the images come in a random order, the same in each epoch.
+    flat
+        Images as (n, height · width), else (n, 1, height, width).
+    seed
+        Of that order.
+    silent
+        Not to say what was read.
+    num_parts, part_index
+        Read the part of this number, from 0, of so many equal parts.
+    prefetch_buffer, ctx
+        Have no effect: the images are in memory, and batches are made on the current device.
+    dtype
+        Dtype of the data, float32 if None.
+    data_name, label_name
+        Names of the two arrays.
+    input_shape
+        Shape of an image in a batch, instead of that which ``flat`` says.
+
+    Raises
+    ------
+    FormatError
+        If a file is no idx file of its kind.
+    ParameterError
+        If there is no such part.
+    ShapeError
+        If the images are not as many as the labels, or ``input_shape`` does not hold one.
+    """
+
+    def __init__(
+        self,
+        image: str = "./train-images-idx3-ubyte",
+        label: str = "./train-labels-idx1-ubyte",
+        batch_size: int = 128,
+        shuffle: bool = True,
+        flat: bool = False,
+        seed: int = 0,
+        silent: bool = False,
+        num_parts: int = 1,
+        part_index: int = 0,
+        prefetch_buffer: int = 4,
+        ctx: str = "gpu",
+        dtype: Any = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        input_shape: tuple[int, ...] | None = None,
+    ) -> None:
+        if not 0 <= part_index < num_parts:
+            raise ParameterError("MNISTIter: no such part", f"part_index={part_index} of num_parts={num_parts}", "count parts from 0")
+        images, labels = _idx_array(image, 3), _idx_array(label, 1)
+        if len(images) != len(labels):
+            raise ShapeError("MNISTIter: images and labels differ in number", f"{len(images)} and {len(labels)}", "give files that belong together")
+        part = slice(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
+        rows = images[part].reshape(-1, *_row_shape(images.shape[1:], flat, input_shape))
+        super().__init__(rows, labels[part], batch_size, data_name, label_name, np.float32 if dtype is None else dtype)
+        if shuffle:
+            np.random.RandomState(seed).shuffle(self._order)
+        if not silent:
+            print(f"MNISTIter: load {len(rows)} images, shuffle={int(shuffle)}, shape={self.provide_data[0].shape}")
+
+    def _converted(self, rows: np.ndarray) -> np.ndarray:
+        return rows * np.float32(1 / 256)
+
+
+def _row_shape(shape: tuple[int, ...], flat: bool, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
+    if wanted is None:
+        return (prod(shape),) if flat else (1, *shape)
+    if prod(wanted) != prod(shape):
+        raise ShapeError("MNISTIter: input_shape does not hold an image", f"{wanted} for {shape}", "give as many elements")
+    return wanted
+
+
+def _idx_array(path: str, ndim: int) -> np.ndarray:
+    """The array in an idx file of bytes.
+
+    Raises
+    ------
+    ShapeError
+        If it has another number of axes.
+    """
+    record = load_idx(read_file(path))
+    if record.shape is None or len(record.shape) != ndim:
+        raise ShapeError(f"MNISTIter: {path} is not what it should be", f"shape {record.shape}", f"give a file of {ndim}-d arrays")
+    return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape)

@@ -1,0 +1,111 @@
+"""`PrefetchingIter`: fetches the next batch in threads of its own while the current one is used."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from ..device import Device, current_device
+from ..errors import MXNetError, ParameterError
+from .iterator import DataBatch, DataDesc, OneBatchAhead
+
+__all__ = ["PrefetchingIter"]
+
+Names = Sequence[Mapping[str, str]]
+
+
+class PrefetchingIter(OneBatchAhead):
+    """One or several iterators, each read one batch ahead in a thread; their arrays become one batch.
+
+    Parameters
+    ----------
+    iters
+        An iterator, or a list of iterators that end together.
+    rename_data, rename_label
+        For each iterator a dict of its names to new ones, so that they do not collide.
+
+    Raises
+    ------
+    ParameterError
+        If there is no iterator, or not a dict for each.
+    """
+
+    def __init__(self, iters: Any, rename_data: Names | None = None, rename_label: Names | None = None) -> None:
+        super().__init__()
+        self.iters = list(iters) if isinstance(iters, (list, tuple)) else [iters]
+        self.n_iter = len(self.iters)
+        for what, names in (("rename_data", rename_data), ("rename_label", rename_label)):
+            if not self.n_iter or (names is not None and len(names) != self.n_iter):
+                raise ParameterError(f"PrefetchingIter: one {what} for each iterator is needed", f"{self.n_iter} iterators", "give as many")
+        self.rename_data = rename_data
+        self.rename_label = rename_label
+        self.batch_size = self.provide_data[0][1][0]
+        self._device = current_device()
+        self._threads = [ThreadPoolExecutor(1, "prefetch") for _ in self.iters]
+        self._coming = self._fetch()
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """Descriptions of a batch's data, under the new names."""
+        return _renamed([x.provide_data for x in self.iters], self.rename_data)
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """Descriptions of a batch's labels, under the new names."""
+        return _renamed([x.provide_label for x in self.iters], self.rename_label)
+
+    def _fetch(self) -> list[Future[DataBatch | None]]:
+        return [thread.submit(_next_of, x, self._device) for thread, x in zip(self._threads, self.iters, strict=True)]
+
+    def reset(self) -> None:
+        """Start a new epoch."""
+        wait(self._coming)
+        for x in self.iters:
+            x.reset()
+        self._coming = self._fetch()
+
+    def iter_next(self) -> bool:
+        """Move to the next batch; whether there is one.
+
+        Raises
+        ------
+        MXNetError
+            If the iterators do not end together, or fill up their batches differently. What an iterator raises comes through.
+        """
+        batches = [coming.result() for coming in self._coming]
+        found = [batch for batch in batches if batch is not None]
+        if len(found) not in (0, self.n_iter):
+            raise MXNetError("PrefetchingIter: iterators do not end together", f"{len(found)} of {self.n_iter} go on", "give equal lengths")
+        if not found:
+            return False
+        if len({batch.pad for batch in found}) > 1:
+            raise MXNetError("PrefetchingIter: Different pad in the data batches", str([b.pad for b in found]), "give equal lengths")
+        self.current_batch = DataBatch(
+            [x for batch in found for x in batch.data],
+            [x for batch in found for x in batch.label or ()],
+            found[0].pad,
+            found[0].index,
+            provide_data=self.provide_data,
+            provide_label=self.provide_label,
+        )
+        self._coming = self._fetch()
+        return True
+
+
+def _next_of(source: Any, device: Device) -> DataBatch | None:
+    """The next batch, made as where the iterator was made; None at the end."""
+    with device:
+        try:
+            return source.next()
+        except StopIteration:
+            return None
+
+
+def _renamed(descriptions: Sequence[Sequence[Any]], names: Names | None) -> list[DataDesc]:
+    if names is None:
+        return [each for listed in descriptions for each in listed]
+    found = []
+    for listed, new in zip(descriptions, names, strict=True):
+        for each in listed:
+            desc = each if isinstance(each, DataDesc) else DataDesc(*each)
+            found.append(DataDesc(new.get(desc.name, desc.name), desc.shape, desc.dtype, desc.layout))
+    return found

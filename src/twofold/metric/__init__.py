@@ -1,0 +1,33 @@
+"""``mx.metric``: figures that are gathered over batches, such as accuracy."""
+
+from .base import CompositeEvalMetric, CustomMetric, EvalMetric, alias, check_label_shapes, create, np, register
+from .classification import Accuracy, TopKAccuracy
+from .confusion import F1, MCC, PCC
+from .likelihood import CrossEntropy, NegativeLogLikelihood, Perplexity
+from .regression import MAE, MSE, RMSE, Caffe, Loss, PearsonCorrelation, Torch
+
+__all__ = [
+    "F1",
+    "MAE",
+    "MCC",
+    "MSE",
+    "PCC",
+    "RMSE",
+    "Accuracy",
+    "Caffe",
+    "CompositeEvalMetric",
+    "CrossEntropy",
+    "CustomMetric",
+    "EvalMetric",
+    "Loss",
+    "NegativeLogLikelihood",
+    "PearsonCorrelation",
+    "Perplexity",
+    "TopKAccuracy",
+    "Torch",
+    "alias",
+    "check_label_shapes",
+    "create",
+    "np",
+    "register",
+]

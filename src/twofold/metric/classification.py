@@ -1,0 +1,86 @@
+"""How often the predicted class is the right one, or among the best few."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError, ShapeError
+from .base import EvalMetric, alias, check_label_shapes, host_pairs, register
+
+__all__ = ["Accuracy", "TopKAccuracy"]
+
+
+@alias("acc")
+@register
+class Accuracy(EvalMetric):
+    """Share of predictions whose largest score is that of the label's class.
+
+    Parameters
+    ----------
+    axis
+        Axis of the classes in predictions (n, …, classes, …). Predictions of the labels' shape are classes already.
+    name, output_names, label_names
+        See `EvalMetric`.
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        name: str = "accuracy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True, axis=axis)
+        self.axis = axis
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Take in labels of any shape, and scores with the axis of the classes besides."""
+        for label, pred in host_pairs(labels, preds):
+            if pred.shape != label.shape:
+                if not -pred.ndim <= self.axis < pred.ndim:
+                    raise ShapeError(
+                        f"Accuracy: axis {self.axis} exceeds the input dimension of {pred.ndim}",
+                        f"label {label.shape}, prediction {pred.shape}",
+                        "give scores of each class, or classes of the labels' shape",
+                    )
+                pred = pred.argmax(axis=self.axis)
+            right, predicted = check_label_shapes(label.astype("int32").ravel(), pred.astype("int32").ravel())
+            self._add(int((predicted == right).sum()), len(right))
+
+
+@alias("top_k_accuracy", "top_k_acc")
+@register
+class TopKAccuracy(EvalMetric):
+    """Share of predictions (n, classes) with the label's class (n,) among the ``top_k`` largest scores.
+
+    Parameters
+    ----------
+    top_k
+        How many; at least 2.
+    name, output_names, label_names
+        See `EvalMetric`; the number is added to the name.
+    """
+
+    def __init__(
+        self,
+        top_k: int = 1,
+        name: str = "top_k_accuracy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        if top_k <= 1:
+            raise ParameterError("TopKAccuracy: Please use Accuracy if top_k is no more than 1", str(top_k), "give 2 or more")
+        super().__init__(f"{name}_{top_k}", output_names, label_names, has_global_stats=True, top_k=top_k)
+        self.top_k = top_k
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Take in labels (n,) and scores (n, classes), or classes (n,)."""
+        for label, pred in host_pairs(labels, preds):
+            if pred.ndim > 2:
+                raise ShapeError("TopKAccuracy: Predictions should be no more than 2 dims", f"{pred.shape}", "reshape them to (n, classes)")
+            scores = pred.reshape(len(pred), -1)
+            right, scores = check_label_shapes(label.astype("int32").ravel(), scores)
+            best = min(self.top_k, scores.shape[1])
+            classes = scores.astype("int32") if pred.ndim == 1 else np.argpartition(scores.astype("float32"), -best)[:, -best:]
+            self._add(int((classes == right[:, None]).sum()), len(right))

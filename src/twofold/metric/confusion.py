@@ -1,0 +1,207 @@
+"""Metrics of the confusion matrix: the F1 score and the correlation of predicted and right classes."""
+
+from collections.abc import Callable, Sequence
+from math import nan, sqrt
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError, ShapeError
+from .base import EvalMetric, check_label_shapes, host_pairs, register
+
+__all__ = ["F1", "MCC", "PCC"]
+
+
+def _with_counts(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """The confusion matrix (predicted, right) with more predictions in it, grown to the number of classes."""
+    classes = max(len(matrix), int(right.max(initial=0)) + 1, int(predicted.max(initial=0)) + 1)
+    grown = np.zeros((classes, classes))
+    grown[: len(matrix), : len(matrix)] = matrix
+    np.add.at(grown, (predicted, right), 1)
+    return grown
+
+
+def _f1(matrix: np.ndarray) -> float:
+    """The harmonic mean of precision and recall of class 1; 0 where one of them is undefined."""
+    hits = matrix[1, 1]
+    return float(2 * hits / (matrix[1].sum() + matrix[:, 1].sum())) if hits else 0.0
+
+
+def _matthews(matrix: np.ndarray) -> float:
+    """The correlation of two predicted and right classes; sums of 0 count as 1 in its denominator."""
+    sums = np.concatenate([matrix.sum(axis=0), matrix.sum(axis=1)])
+    return float((matrix[1, 1] * matrix[0, 0] - matrix[1, 0] * matrix[0, 1]) / sqrt(np.where(sums, sums, 1.0).prod()))
+
+
+def _correlation(matrix: np.ndarray) -> float:
+    """The correlation of predicted and right classes of any number; nan if all are of one class."""
+    total = matrix.sum()
+    predicted, right = matrix.sum(axis=1), matrix.sum(axis=0)
+    spread = (predicted * (total - predicted)).sum() * (right * (total - right)).sum()
+    return float((matrix.diagonal() * total - predicted * right).sum() / sqrt(spread)) if spread else nan
+
+
+def _binary(label: np.ndarray, pred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels (n,) of two classes and scores (n, 2) as the right and the predicted class, 0 or 1.
+
+    Raises
+    ------
+    ShapeError
+        If there are not as many of the ones as of the others, or no scores of two classes.
+    ParameterError
+        If the labels are of more than two classes.
+    """
+    if pred.ndim < 2:
+        raise ShapeError("F1, MCC: scores of two classes are needed", f"shape {pred.shape}", "give predictions (n, 2)")
+    right, predicted = check_label_shapes(label.astype("int32").ravel(), pred.argmax(axis=1).ravel())
+    if len(np.unique(right)) > 2:
+        raise ParameterError("F1, MCC: only binary classification is supported", f"labels {np.unique(right)}", "use PCC")
+    return (right == 1).astype(int), (predicted == 1).astype(int)
+
+
+class _Binary(EvalMetric):
+    """A score of the confusion matrix of two classes, averaged over batches (macro) or taken of all predictions (micro)."""
+
+    _score: Callable[[np.ndarray], float]
+
+    def __init__(
+        self, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None, average: str = "macro"
+    ) -> None:
+        if average not in ("macro", "micro"):
+            raise ParameterError(f"{type(self).__name__}: unknown average", repr(average), "use 'macro' or 'micro'")
+        self.average = average
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Take in labels (n,) of two classes, one of them 1, and scores (n, 2)."""
+        batch = np.zeros((2, 2))
+        for label, pred in host_pairs(labels, preds):
+            batch = _with_counts(batch, *_binary(label, pred))
+        score = self._score
+        self._local += batch
+        self._global += batch
+        if self.average == "macro":
+            self._add(score(batch), 1)
+        else:
+            self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
+            self.sum_metric, self.global_sum_metric = score(self._local) * self.num_inst, score(self._global) * self.global_num_inst
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        self._global = np.zeros((2, 2))
+
+    def reset_local(self) -> None:
+        """Forget what came in since the last reset."""
+        super().reset_local()
+        self._local = np.zeros((2, 2))
+
+
+@register
+class F1(_Binary):
+    """The F1 score ``2 · precision · recall / (precision + recall)`` of binary classification.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    average
+        ``"macro"``: mean of the batches' scores; ``"micro"``: score of all predictions.
+
+    Raises
+    ------
+    ParameterError
+        For another average.
+    """
+
+    _score = staticmethod(_f1)
+
+    def __init__(
+        self,
+        name: str = "f1",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
+        super().__init__(name, output_names, label_names, average)
+
+
+@register
+class MCC(_Binary):
+    """Matthews' correlation of predicted and right classes, −1 to 1, of binary classification.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    average
+        ``"macro"``: mean of the batches' figures; ``"micro"``: figure of all predictions.
+
+    Raises
+    ------
+    ParameterError
+        For another average.
+
+    Notes
+    -----
+    Matthews, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, 1975.
+    """
+
+    _score = staticmethod(_matthews)
+
+    def __init__(
+        self,
+        name: str = "mcc",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
+        super().__init__(name, output_names, label_names, average)
+
+
+@register
+class PCC(EvalMetric):
+    """The correlation of predicted and right classes, of any number of them: `MCC` where there are two.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    has_global_stats
+        Whether `get_global` gives the figure since the start, not since the last reset.
+
+    Notes
+    -----
+    Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient, 2004.
+    """
+
+    def __init__(
+        self,
+        name: str = "pcc",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        has_global_stats: bool = True,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Take in labels (n,) and scores (n, classes), or classes (n,)."""
+        for label, pred in host_pairs(labels, preds):
+            classes = pred if pred.shape == label.shape else pred.argmax(axis=1)
+            right, predicted = check_label_shapes(label.astype("int32").ravel(), classes.astype("int32").ravel())
+            self._local = _with_counts(self._local, right, predicted)
+            self._global = _with_counts(self._global, right, predicted)
+            self.num_inst += 1
+            self.global_num_inst += 1
+        self.sum_metric = _correlation(self._local) * self.num_inst
+        self.global_sum_metric = _correlation(self._global) * self.global_num_inst
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        self._global = np.zeros((2, 2))
+
+    def reset_local(self) -> None:
+        """Forget what came in since the last reset."""
+        super().reset_local()
+        self._local = np.zeros((2, 2))

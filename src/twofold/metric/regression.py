@@ -1,0 +1,225 @@
+"""How far predicted numbers are from the right ones, how they correlate, and the mean of outputs that are losses already."""
+
+from collections.abc import Sequence
+from math import nan, sqrt
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from .base import EvalMetric, alias, check_label_shapes, host_pairs, on_host, register
+
+__all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "PearsonCorrelation", "Torch"]
+
+
+class _Distance(EvalMetric):
+    """Mean over batches of a batch's distance."""
+
+    def __init__(self, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Take in labels and predictions of one shape; (n,) counts as (n, 1)."""
+        for label, pred in host_pairs(labels, preds):
+            columns = [x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred)]
+            if len(label) != len(pred):
+                check_label_shapes(*columns, shape=True)
+            self._add(self._distance(columns[0] - columns[1]), 1)
+
+    def _distance(self, difference: np.ndarray) -> float:
+        """The distance of a batch."""
+        return float((difference**2.0).mean())
+
+
+@register
+class MAE(_Distance):
+    """Mean absolute error: mean over batches of ``mean |label − prediction|``.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    """
+
+    def __init__(
+        self, name: str = "mae", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+    def _distance(self, difference: np.ndarray) -> float:
+        return float(np.abs(difference).mean())
+
+
+@register
+class MSE(_Distance):
+    """Mean squared error: mean over batches of ``mean (label − prediction)²``.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    """
+
+    def __init__(
+        self, name: str = "mse", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+
+@register
+class RMSE(_Distance):
+    """Root mean squared error: mean over batches of ``sqrt(mean (label − prediction)²)``.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    """
+
+    def __init__(
+        self, name: str = "rmse", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+    def _distance(self, difference: np.ndarray) -> float:
+        return sqrt(super()._distance(difference))
+
+
+class _Moments:
+    """Number, means and sums of products of deviations of pairs of numbers, gathered batch by batch.
+
+    Notes
+    -----
+    Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.means = np.zeros(2)
+        self.products = np.zeros((2, 2))
+
+    def add(self, pairs: np.ndarray) -> None:
+        """Take in pairs (2, n)."""
+        count, means = pairs.shape[1], pairs.mean(axis=1)
+        deviations, shift = pairs - means[:, None], means - self.means
+        total = self.count + count
+        self.products += deviations @ deviations.T + np.outer(shift, shift) * self.count * count / total
+        self.means += shift * count / total
+        self.count = total
+
+    def correlation(self) -> float:
+        """Pearson's coefficient; nan of fewer than two pairs."""
+        spread = self.products[0, 0] * self.products[1, 1]
+        return float(self.products[0, 1] / sqrt(spread)) if self.count > 1 and spread else nan
+
+
+@alias("pearsonr")
+@register
+class PearsonCorrelation(EvalMetric):
+    """Pearson's coefficient of correlation between labels and predictions.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    average
+        ``"macro"``: mean of the batches' coefficients; ``"micro"``: coefficient of all pairs.
+
+    Raises
+    ------
+    ParameterError
+        For another average.
+    """
+
+    def __init__(
+        self,
+        name: str = "pearsonr",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
+        if average not in ("macro", "micro"):
+            raise ParameterError("PearsonCorrelation: unknown average", repr(average), "use 'macro' or 'micro'")
+        self.average = average
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Take in labels and predictions of one shape."""
+        for label, pred in host_pairs(labels, preds):
+            check_label_shapes(label, pred, shape=True)
+            pairs = np.stack([label.ravel(), pred.ravel()]).astype("float64")
+            if self.average == "macro":
+                batch = _Moments()
+                batch.add(pairs)
+                self._add(batch.correlation(), 1)
+            else:
+                self._moments.add(pairs)
+                self._global_moments.add(pairs)
+                self.num_inst += 1
+                self.global_num_inst += 1
+        if self.average == "micro":
+            self.sum_metric = self._moments.correlation() * self.num_inst
+            self.global_sum_metric = self._global_moments.correlation() * self.global_num_inst
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        self._global_moments = _Moments()
+
+    def reset_local(self) -> None:
+        """Forget what came in since the last reset."""
+        super().reset_local()
+        self._moments = _Moments()
+
+
+@register
+class Loss(EvalMetric):
+    """Mean of all elements of the outputs, which are losses; labels do not count.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    """
+
+    def __init__(
+        self, name: str = "loss", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, _: Any, preds: Any) -> None:
+        """Take in outputs of any shape."""
+        for pred in on_host(preds):
+            self._add(float(pred.sum()), pred.size)
+
+
+@register
+class Torch(Loss):
+    """`Loss` under the name that outputs of Torch criterions had.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    """
+
+    def __init__(
+        self, name: str = "torch", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+
+@register
+class Caffe(Loss):
+    """`Loss` under the name that outputs of Caffe losses had.
+
+    Parameters
+    ----------
+    name, output_names, label_names
+        See `EvalMetric`.
+    """
+
+    def __init__(
+        self, name: str = "caffe", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)

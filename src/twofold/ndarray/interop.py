@@ -1,0 +1,126 @@
+"""NumPy's functions on arrays: which of them run as operators (recorded, on the array's device), and NumPy itself for the others."""
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..dtype import NUMPY, dtype_name
+from ..imperative.array import Array, adopted
+from ..imperative.cell import Cell, wrap
+from ..imperative.invoke import host_of, invoke
+from ..op.registry import OPS
+
+#: NumPy's function → (name of ours, NumPy's keywords that it understands → its own). With another keyword given NumPy computes.
+FUNCTIONS: dict[Callable[..., Any], tuple[str, dict[str, str]]] = {
+    np.argmax: ("argmax", {"axis": "axis", "keepdims": "keepdims"}),
+    np.argmin: ("argmin", {"axis": "axis", "keepdims": "keepdims"}),
+    np.argsort: ("argsort", {"axis": "axis"}),
+    np.clip: ("clip", {"a_min": "a_min", "a_max": "a_max"}),
+    np.diag: ("diag", {"k": "k"}),
+    np.dot: ("dot", {"b": "rhs"}),
+    np.expand_dims: ("expand_dims", {"axis": "axis"}),
+    np.max: ("max", {"axis": "axis", "keepdims": "keepdims"}),
+    np.mean: ("mean", {"axis": "axis", "keepdims": "keepdims"}),
+    np.min: ("min", {"axis": "axis", "keepdims": "keepdims"}),
+    np.ones_like: ("ones_like", {}),
+    np.prod: ("prod", {"axis": "axis", "keepdims": "keepdims"}),
+    np.repeat: ("repeat", {"repeats": "repeats", "axis": "axis"}),
+    np.reshape: ("reshape", {"shape": "shape"}),
+    np.sort: ("sort", {"axis": "axis"}),
+    np.squeeze: ("squeeze", {"axis": "axis"}),
+    np.sum: ("sum", {"axis": "axis", "keepdims": "keepdims"}),
+    np.swapaxes: ("swapaxes", {"axis1": "dim1", "axis2": "dim2"}),
+    np.tile: ("tile", {"reps": "reps"}),
+    np.transpose: ("transpose", {"axes": "axes"}),
+    np.zeros_like: ("zeros_like", {}),
+}
+#: Our functions by name, filled by the namespace of the front end.
+OURS: dict[str, Callable[..., Any]] = {}
+
+
+@cache
+def _operators() -> dict[np.ufunc, str]:
+    """NumPy's ufuncs that are primitives here."""
+    return {getattr(np, op.ufunc): name for name, op in OPS.items() if op.primitive and op.ufunc is not None} | {np.matmul: "matmul"}
+
+
+def array_ufunc(cls: type, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What NumPy's ufunc gives where an operand is an array of ours.
+
+    A plain call runs as the operator of that name and gives an array; ``reduce``, ``outer``, ``where=`` and the like are
+    computed by NumPy, and give NumPy's.
+    """
+    out = options.get("out", ())
+    name = _operators().get(ufunc)
+    ours = name is not None and method == "__call__" and set(options) <= {"out"} and all(isinstance(o, cls) for o in out)
+    if not ours or not all(isinstance(i, (cls, np.ndarray, np.generic, bool, int, float)) for i in inputs):
+        return _by_numpy(getattr(ufunc, method), inputs, options)
+    result = wrap(cls, invoke(OPS[name].sig(cls._legacy), operands(cls, inputs))[0])  # type: ignore[attr-defined, index]
+    if out:
+        out[0][:] = result
+        return out[0]
+    return result
+
+
+def operands(cls: type, values: tuple[Any, ...]) -> list[Any]:
+    """Operands of one operation, at least one of them an array of ours: NumPy's become ours, its scalars Python's.
+
+    A NumPy array takes the dtype of our array where that is of its kind or a higher one (floats meet floats in ours), as numbers
+    do; else all take the dtype that NumPy promotes to.
+    """
+    own = next(v for v in values if isinstance(v, cls))
+    target = NUMPY[own._dtype]
+    for v in values:
+        if isinstance(v, np.ndarray) and not np.can_cast(v.dtype, target, "same_kind"):
+            target = np.promote_types(target, v.dtype)
+    out: list[Any] = []
+    for v in values:
+        if isinstance(v, cls):
+            out.append(v if v._dtype == own._dtype and target == NUMPY[own._dtype] else v.astype(dtype_name(target), copy=False))  # type: ignore[attr-defined]
+        elif isinstance(v, np.ndarray):
+            out.append(adopted(cls, v.astype(target, order="C"), own.context))
+        else:
+            out.append(v.item() if isinstance(v, np.generic) else v)
+    return out
+
+
+def array_function(cls: type, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What a function of NumPy gives where an argument is an array of ours: by our function of that name, else by NumPy."""
+    found = FUNCTIONS.get(function)
+    if found is not None and found[0] in OURS:
+        name, keywords = found
+        first, *rest = inspect.signature(function).bind(*args, **options).arguments.items()
+        given = {k: v for k, v in rest if not _is_unset(v)}
+        if isinstance(first[1], cls) and set(given) <= set(keywords) and not any(isinstance(v, np.ndarray) for v in given.values()):
+            return OURS[name](first[1], **{keywords[k]: v for k, v in given.items()})
+    return _by_numpy(function, args, options)
+
+
+def _is_unset(value: Any) -> bool:
+    return value is None or value is np._NoValue
+
+
+def _by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call NumPy with the arrays' contents; into arrays of ours given as ``out`` the result is written."""
+    out = options.get("out")
+    targets = out if isinstance(out, tuple) else (out,)
+    if not any(isinstance(t, Array) for t in targets):
+        return function(*_hosts(args), **_hosts(options))
+    result = function(*_hosts(args), **_hosts({k: v for k, v in options.items() if k != "out"}))
+    for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
+        target[...] = new  # type: ignore[index]
+    return targets[0] if len(targets) == 1 else targets
+
+
+def _hosts(value: Any) -> Any:
+    """The value with NumPy arrays in place of ours, in lists, tuples and dictionaries too."""
+    if isinstance(value, Cell):
+        return host_of(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_hosts(v) for v in value)
+    if isinstance(value, dict):
+        return {k: _hosts(v) for k, v in value.items()}
+    return value

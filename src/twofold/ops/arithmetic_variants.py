@@ -1,0 +1,225 @@
+"""MXNet's many names for arithmetic, comparison and logic, as three tables of formulas: same shape, broadcast, scalar.
+
+``elemwise_*`` and ``_*`` take two arrays of one shape, ``broadcast_*`` two that broadcast, ``_*_scalar`` an array and a number.
+Also the sum of many arrays.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dtype import FLOATS, WEAK
+from ..errors import ShapeError
+from ..op.declare import elementwise
+from ..op.params import Scalar
+from ..op.samples import Draw, Sample
+from ..op.spec import Op
+
+Formula = Callable[[Any, Any, Any], Any]
+
+
+def real(xp: Any, x: Any) -> Any:
+    """Whole numbers as float64, real ones as they are: MXNet divides and raises whole numbers in floating point, then truncates."""
+    return x if xp.dtype_of(x) in FLOATS or xp.dtype_of(x) in WEAK else xp.astype(x, dtype="float64")
+
+
+def modulus(xp: Any, lhs: Any, rhs: Any) -> Any:
+    """Remainder with the divisor's sign; 0 where the divisor is 0."""
+    return xp.where(xp.equal(rhs, 0), 0, xp.remainder(lhs, rhs))
+
+
+def primitive(name: str) -> Formula:
+    """The primitive of that name."""
+    return lambda xp, lhs, rhs: getattr(xp, name)(lhs, rhs)
+
+
+def real_primitive(name: str) -> Formula:
+    """The primitive of that name, of whole numbers in floating point."""
+    return lambda xp, lhs, rhs: getattr(xp, name)(real(xp, lhs), real(xp, rhs))
+
+
+#: What the variants compute, by the name that is common to them, and how their documentation begins.
+ARITHMETIC: dict[str, tuple[Formula, str]] = {
+    "add": (primitive("add"), "Sum"),
+    "sub": (primitive("subtract"), "Difference"),
+    "mul": (primitive("multiply"), "Product"),
+    "div": (primitive("divide"), "Quotient"),
+    "mod": (modulus, "Remainder with the divisor's sign (0 for a divisor 0)"),
+    "power": (real_primitive("power"), "Power"),
+    "maximum": (primitive("maximum"), "Maximum"),
+    "minimum": (primitive("minimum"), "Minimum"),
+    "hypot": (real_primitive("hypot"), "Length of the hypotenuse"),
+}
+RELATIONS: dict[str, tuple[Formula, str]] = {
+    "equal": (primitive("equal"), "Equality"),
+    "not_equal": (primitive("not_equal"), "Inequality"),
+    "greater": (primitive("greater"), "Relation >"),
+    "greater_equal": (primitive("greater_equal"), "Relation >="),
+    "lesser": (primitive("less"), "Relation <"),
+    "lesser_equal": (primitive("less_equal"), "Relation <="),
+    "logical_and": (primitive("logical_and"), "Conjunction"),
+    "logical_or": (primitive("logical_or"), "Disjunction"),
+    "logical_xor": (primitive("logical_xor"), "Exclusive disjunction"),
+}
+
+#: Operators on two arrays of one shape: registered name and aliases.
+SAME_SHAPE: dict[str, tuple[str, ...]] = {
+    "add": ("elemwise_add", "_Plus", "_add", "_plus", "_sparse_elemwise_add"),
+    "sub": ("elemwise_sub", "_Minus", "_minus", "_sparse_elemwise_sub", "_sub"),
+    "mul": ("elemwise_mul", "_Mul", "_mul", "_sparse_elemwise_mul"),
+    "div": ("elemwise_div", "_Div", "_div", "_sparse_elemwise_div"),
+    "mod": ("_mod", "_Mod"),
+    "power": ("_power", "_Power"),
+    "maximum": ("_maximum", "_Maximum"),
+    "minimum": ("_minimum", "_Minimum"),
+    "hypot": ("_hypot", "_Hypot"),
+    "equal": ("_equal", "_Equal"),
+    "not_equal": ("_not_equal", "_Not_Equal"),
+    "greater": ("_greater", "_Greater"),
+    "greater_equal": ("_greater_equal", "_Greater_Equal"),
+    "lesser": ("_lesser", "_Lesser"),
+    "lesser_equal": ("_lesser_equal", "_Lesser_Equal"),
+    "logical_and": ("_logical_and", "_Logical_And"),
+    "logical_or": ("_logical_or", "_Logical_Or"),
+    "logical_xor": ("_logical_xor", "_Logical_Xor"),
+}
+
+#: Aliases of operators on arrays that broadcast, beside their registered name ``broadcast_<name>``.
+BROADCAST_ALIASES: dict[str, tuple[str, ...]] = {
+    "add": ("_sparse_broadcast_add", "_sparse_broadcast_plus", "broadcast_plus"),
+    "sub": ("_sparse_broadcast_minus", "_sparse_broadcast_sub", "broadcast_minus"),
+    "mul": ("_sparse_broadcast_mul",),
+    "div": ("_sparse_broadcast_div",),
+    "maximum": ("_npi_maximum",),
+    "minimum": ("_npi_minimum",),
+}
+
+#: Operators on an array and a number: name, whether the number comes first, registered name and aliases.
+SCALAR: list[tuple[str, bool, tuple[str, ...]]] = [
+    ("add", False, ("_plus_scalar", "_PlusScalar")),
+    ("sub", False, ("_minus_scalar", "_MinusScalar")),
+    ("sub", True, ("_rminus_scalar", "_RMinusScalar")),
+    ("mul", False, ("_mul_scalar", "_MulScalar")),
+    ("div", False, ("_div_scalar", "_DivScalar")),
+    ("div", True, ("_rdiv_scalar", "_RDivScalar")),
+    ("mod", False, ("_mod_scalar", "_ModScalar")),
+    ("mod", True, ("_rmod_scalar", "_RModScalar")),
+    ("power", False, ("_power_scalar", "_PowerScalar")),
+    ("power", True, ("_rpower_scalar", "_RPowerScalar")),
+    ("maximum", False, ("_maximum_scalar", "_MaximumScalar", "_npi_maximum_scalar")),
+    ("minimum", False, ("_minimum_scalar", "_MinimumScalar", "_npi_minimum_scalar")),
+    ("hypot", False, ("_hypot_scalar", "_HypotScalar", "_npi_hypot_scalar")),
+    ("equal", False, ("_equal_scalar", "_EqualScalar")),
+    ("not_equal", False, ("_not_equal_scalar", "_NotEqualScalar")),
+    ("greater", False, ("_greater_scalar", "_GreaterScalar")),
+    ("greater_equal", False, ("_greater_equal_scalar", "_GreaterEqualScalar")),
+    ("lesser", False, ("_lesser_scalar", "_LesserScalar")),
+    ("lesser_equal", False, ("_lesser_equal_scalar", "_LesserEqualScalar")),
+    ("logical_and", False, ("_logical_and_scalar", "_LogicalAndScalar")),
+    ("logical_or", False, ("_logical_or_scalar", "_LogicalOrScalar")),
+    ("logical_xor", False, ("_logical_xor_scalar", "_LogicalXorScalar")),
+]
+
+
+def check_same_shape(name: str, *arrays: Any) -> None:
+    """Raise unless arrays have one shape.
+
+    Raises
+    ------
+    ShapeError
+        If they differ.
+    """
+    shapes = [a.shape for a in arrays]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ShapeError(f"{name}: the shapes differ", ", ".join(map(str, shapes)), "make them equal, or use a broadcast_* operator")
+
+
+def declare(rule: Callable[..., Any], names: tuple[str, ...], name: str, doc: str) -> Op:
+    """Register a rule made from a table row."""
+    rule.__name__, rule.__doc__ = names[0].strip("_"), doc
+    facts: dict[str, Any] = {"result": "bool", "differentiable": False} if name in RELATIONS else {}
+    return elementwise(*names, **facts)(rule)
+
+
+def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
+    """The operator of a table row on two arrays."""
+    formula, text = (ARITHMETIC | RELATIONS)[name]
+
+    def rule(xp: Any, lhs: Any, rhs: Any) -> Any:
+        if not broadcasts:
+            check_same_shape(names[0], lhs, rhs)
+        return formula(xp, lhs, rhs)
+
+    new = declare(rule, names, name, f"{text} of two arrays {'that broadcast' if broadcasts else 'of one shape'}.")
+    if name == "mod":
+        new.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.floor(lhs / rhs)))
+    new.sample(lambda draw: pair_sample(draw, name, broadcasts))
+    return new
+
+
+def declare_scalar(name: str, reversed_: bool, names: tuple[str, ...]) -> Op:
+    """The operator of a table row on an array and a number."""
+    formula, text = (ARITHMETIC | RELATIONS)[name]
+
+    def rule(xp: Any, data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
+        data = data if is_int else real(xp, data)
+        return formula(xp, scalar, data) if reversed_ else formula(xp, data, scalar)
+
+    doc = f"{text} of a number and an array." if reversed_ else f"{text} of an array and a number."
+    new = declare(rule, names, name, f"{doc} With ``is_int=False`` whole numbers are taken as float64.")
+    if name == "mod":
+        new.grad(reversed_modulus_grad if reversed_ else lambda xp, dout: dout)
+    new.sample(lambda draw: scalar_sample(draw, name, reversed_))
+    return new
+
+
+def reversed_modulus_grad(xp: Any, dout: Any, data: Any, scalar: Any) -> Any:
+    """Gradient of ``scalar mod data`` in ``data``."""
+    return -dout * xp.floor(scalar / data)
+
+
+def pair_sample(draw: Draw, name: str, broadcasts: bool) -> Sample:
+    """Operands away from the steps and poles of every formula."""
+    low = 0.25 if name == "power" else -2
+    shapes = ((2, 1, 3), (1, 4, 3)) if broadcasts else ((3, 4), (3, 4))
+    right = draw.real(shapes[1], 0.75, 2) if name in ("mod", "div") else draw.real(shapes[1], distinct=True)
+    return draw(draw.real(shapes[0], low, distinct=True), right, gradient=name not in RELATIONS and name != "mod")
+
+
+def scalar_sample(draw: Draw, name: str, reversed_: bool) -> Sample:
+    """As `pair_sample`."""
+    low = 0.25 if name == "power" or reversed_ else -2
+    return draw(draw.real((3, 4), low, distinct=True), scalar=1.5, gradient=name not in RELATIONS and name != "mod")
+
+
+for _name in (*ARITHMETIC, *RELATIONS):
+    declare_pair(_name, SAME_SHAPE[_name], broadcasts=False)
+    declare_pair(_name, (f"broadcast_{_name}", *BROADCAST_ALIASES.get(_name, ())), broadcasts=True)
+for _row in SCALAR:
+    declare_scalar(*_row)
+
+
+@elementwise("_grad_add")
+def grad_add(xp, lhs, rhs):
+    """Sum of two gradients of one array."""
+    check_same_shape("_grad_add", lhs, rhs)
+    return lhs + rhs
+
+
+@grad_add.sample
+def _(draw):
+    return draw(draw.real((3, 4)), draw.real((3, 4)))
+
+
+@elementwise("add_n", "ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n", count_param="num_args")
+def add_n(xp, *args):
+    """Sum of any number of arrays of one shape, from left to right."""
+    check_same_shape("add_n", *args)
+    total = args[0]
+    for a in args[1:]:
+        total = total + a
+    return total
+
+
+@add_n.sample
+def _(draw):
+    return [draw(*[draw.real((3, 4))] * n) for n in (1, 3)]

@@ -1,0 +1,138 @@
+"""BatchNorm: each channel normalised by the mean and variance of the batch, or by their moving averages outside training."""
+
+import math
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.params import Training
+from ..op.shapes import normalized_axis
+
+
+def _along(xp, values, ndim, axis):
+    """Values per channel (c,) as they broadcast over the data."""
+    return xp.reshape(values, shape=tuple(-1 if k == axis else 1 for k in range(ndim)))
+
+
+def _uses_batch(use_global_stats, is_train):
+    return is_train and not use_global_stats
+
+
+def _centred(xp, data, mean, axis):
+    """The data less the mean of its channel, in the statistics' dtype."""
+    return xp.cast(data, xp.dtype_of(mean)) - _along(xp, mean, len(data.shape), axis)
+
+
+def _batch_mean(xp, data, axes, dtype):
+    return xp.mean(xp.cast(data, dtype), axis=axes)
+
+
+@op(
+    "BatchNorm",
+    "_npx_batch_norm",
+    aux=("moving_mean", "moving_var"),
+    outputs=3,
+    visible=lambda output_mean_var, **_: 3 if output_mean_var else 1,
+    output_names=("output", "mean", "var"),
+)
+def batch_norm(
+    xp,
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    is_train: Training = False,
+):
+    """``(data - mean) / sqrt(var + eps) * gamma + beta`` for each channel along ``axis``; gamma counts as 1 if it is fixed.
+
+    Training uses the batch's mean and (biased) variance, and backward moves the moving averages towards them by 1 - momentum;
+    outside training, and with ``use_global_stats``, the moving averages are used. With ``output_mean_var`` the mean and
+    ``1 / sqrt(var + eps)`` that were used are further results, without gradient. ``cudnn_off`` and the calibration ranges have
+    no effect. Source: Ioffe & Szegedy, "Batch normalization", ICML 2015.
+    """
+    axis = normalized_axis(axis, len(data.shape), "BatchNorm: axis")
+    _check(data, (gamma, beta, moving_mean, moving_var), axis)
+    if _uses_batch(use_global_stats, is_train):
+        axes = tuple(k for k in range(len(data.shape)) if k != axis)
+        mean = _batch_mean(xp, data, axes, xp.dtype_of(moving_mean))
+        centred = _centred(xp, data, mean, axis)
+        var = xp.mean(centred * centred, axis=axes)
+    else:
+        mean, var = moving_mean, moving_var
+        centred = _centred(xp, data, mean, axis)
+    rate = 1 / xp.sqrt(var + eps)
+    scale = _along(xp, rate if fix_gamma else rate * gamma, len(data.shape), axis)
+    out = centred * scale + _along(xp, beta, len(data.shape), axis)
+    return xp.cast_like(out, data), mean, rate
+
+
+def _check(data, vectors, axis):
+    for v in vectors:
+        if v.shape != (data.shape[axis],):
+            given = f"a parameter of shape {v.shape} for data {data.shape}, axis {axis}"
+            raise ShapeError("BatchNorm: the parameters do not fit", given, f"give all of shape {(data.shape[axis],)}")
+    if math.prod(data.shape) == 0:
+        raise ParameterError("BatchNorm: the data is empty", data.shape, "give at least one sample")
+
+
+@batch_norm.infer
+def _(shapes, *, axis, **_):
+    data = shapes[0]
+    channels = None if data is None else data[axis]
+    known = [s[0] for s in shapes[1:] if s is not None and s[0] is not None]
+    if channels is None and known:
+        channels = known[0]
+    if data is not None:
+        data = tuple(channels if k == axis % len(data) else n for k, n in enumerate(data))
+    return [data, *[(channels,)] * 4]
+
+
+@batch_norm.grad
+def _(xp, dout, out, data, gamma, *, axis, fix_gamma, use_global_stats, is_train, **_):
+    if dout[0] is None:
+        return None, None, None
+    ndim, axis = len(data.shape), axis % len(data.shape)
+    axes = tuple(k for k in range(ndim) if k != axis)
+    _, mean, rate = out
+    head = xp.cast_like(dout[0], mean)
+    centred = _centred(xp, data, mean, axis)
+    dbeta = xp.sum(head, axis=axes)
+    product = xp.sum(head * centred, axis=axes)
+    dgamma = xp.zeros_like(gamma) if fix_gamma else product * rate
+    scale = _along(xp, rate if fix_gamma else rate * gamma, ndim, axis)
+    if _uses_batch(use_global_stats, is_train):
+        share = 1 / math.prod(data.shape[k] for k in axes)
+        head = head - _along(xp, dbeta * share, ndim, axis) - centred * _along(xp, product * rate * rate * share, ndim, axis)
+    return head * scale, dgamma, dbeta
+
+
+@batch_norm.on_backward
+def _(xp, out, data, gamma, beta, moving_mean, moving_var, *, eps, momentum, use_global_stats, is_train, **_):
+    if not _uses_batch(use_global_stats, is_train):
+        return {"moving_mean": moving_mean, "moving_var": moving_var}
+    _, mean, rate = out
+    var = 1 / (rate * rate) - eps
+    return {
+        "moving_mean": moving_mean * momentum + mean * (1 - momentum),
+        "moving_var": moving_var * momentum + var * (1 - momentum),
+    }
+
+
+@batch_norm.sample
+def _(draw):
+    channels = draw.real((3,))
+    states = (draw.real((3,)), draw.real((3,), low=0.5, high=2))
+    return [
+        draw(draw.real((4, 3, 2)), channels, channels, *states, fix_gamma=False),
+        draw(draw.real((2, 2, 3)), channels, channels, *states, fix_gamma=False, axis=-1, use_global_stats=True),
+    ]

@@ -1,0 +1,243 @@
+"""Normalisations that keep no statistics: layer, instance, group, L2 and local response."""
+
+from typing import Literal
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.shapes import normalized_axis
+
+
+def _normalized(xp, x, axes, eps):
+    """``x`` with mean 0 and variance 1 over axes; the mean, and the deviation sqrt(var + eps)."""
+    mean = xp.mean(x, axis=axes, keepdims=True)
+    centred = x - mean
+    deviation = xp.sqrt(xp.mean(centred * centred, axis=axes, keepdims=True) + eps)
+    return centred / deviation, mean, deviation
+
+
+def _through_normalization(xp, dnormal, normal, deviation, axes):
+    """The gradient of `_normalized`: less its components along 1 and along the result."""
+    along = xp.mean(dnormal * normal, axis=axes, keepdims=True)
+    return (dnormal - xp.mean(dnormal, axis=axes, keepdims=True) - normal * along) / deviation
+
+
+def _wide(xp, x):
+    """16-bit floats in float32, in which their statistics are computed."""
+    return xp.cast(x, "float32") if xp.dtype_of(x) in ("float16", "bfloat16") else x
+
+
+def _check(name, vectors, wanted):
+    for v in vectors:
+        if v.shape != wanted:
+            raise ShapeError(f"{name}: gamma and beta do not fit", f"a shape of {v.shape}", f"give both of shape {wanted}")
+
+
+def _others(ndim, *kept):
+    return tuple(k for k in range(ndim) if k not in kept)
+
+
+def _three_or_one(output_mean_var, **_):
+    return 3 if output_mean_var else 1
+
+
+STATISTICS = {"outputs": 3, "visible": _three_or_one, "output_names": ("output", "mean", "std")}
+
+
+# LayerNorm
+
+
+@op("LayerNorm", "_npx_layer_norm", **STATISTICS)
+def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False):
+    """``(data - mean) / sqrt(var + eps) * gamma + beta`` with the mean and biased variance along an axis.
+
+    With ``output_mean_var`` the mean and sqrt(var + eps) are further results, without gradient.
+    Source: Ba, Kiros & Hinton, "Layer normalization", 2016.
+    """
+    axis = normalized_axis(axis, len(data.shape), "LayerNorm: axis")
+    _check("LayerNorm", (gamma, beta), (data.shape[axis],))
+    column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
+    normal, mean, deviation = _normalized(xp, _wide(xp, data), (axis,), eps)
+    out = normal * xp.reshape(gamma, shape=column) + xp.reshape(beta, shape=column)
+    return xp.cast_like(out, data), xp.cast_like(mean, data), xp.cast_like(deviation, data)
+
+
+@layer_norm.infer
+def _(shapes, *, axis, **_):
+    size = (shapes[0][axis],) if shapes[0] is not None else shapes[1] or shapes[2] or (None,)
+    return [shapes[0], size, size]
+
+
+@layer_norm.grad
+def _(xp, dout, data, gamma, *, axis, eps, **_):
+    if dout[0] is None:
+        return None, None, None
+    axis = axis % len(data.shape)
+    column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
+    normal, _, deviation = _normalized(xp, _wide(xp, data), (axis,), eps)
+    head, others = _wide(xp, dout[0]), _others(len(data.shape), axis)
+    dnormal = head * xp.reshape(_wide(xp, gamma), shape=column)
+    return _through_normalization(xp, dnormal, normal, deviation, (axis,)), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
+
+
+@layer_norm.sample
+def _(draw):
+    return [draw(draw.real((3, 4)), draw.real((4,)), draw.real((4,))), draw(draw.real((2, 3, 4)), draw.real((3,)), draw.real((3,)), axis=1)]
+
+
+# InstanceNorm
+
+
+@op("InstanceNorm")
+def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
+    """Each channel of each sample (n, c, d…) normalised over its positions, times gamma (c,) plus beta (c,).
+
+    Source: Ulyanov, Vedaldi & Lempitsky, "Instance normalization", 2016.
+    """
+    if len(data.shape) < 3:
+        raise ShapeError("InstanceNorm: the data needs positions", data.shape, "give it as (n, c, d…)")
+    _check("InstanceNorm", (gamma, beta), data.shape[1:2])
+    column = (-1, *[1] * (len(data.shape) - 2))
+    normal, _, _ = _normalized(xp, _wide(xp, data), tuple(range(2, len(data.shape))), eps)
+    return xp.cast_like(normal * xp.reshape(gamma, shape=column) + xp.reshape(beta, shape=column), data)
+
+
+@instance_norm.infer
+def _(shapes, **_):
+    size = shapes[0][1:2] if shapes[0] is not None else shapes[1] or shapes[2] or (None,)
+    return [shapes[0], size, size]
+
+
+@instance_norm.grad
+def _(xp, dout, data, gamma, *, eps):
+    axes, others = tuple(range(2, len(data.shape))), _others(len(data.shape), 1)
+    normal, _, deviation = _normalized(xp, _wide(xp, data), axes, eps)
+    head = _wide(xp, dout)
+    dnormal = head * xp.reshape(_wide(xp, gamma), shape=(-1, *[1] * len(axes)))
+    return _through_normalization(xp, dnormal, normal, deviation, axes), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
+
+
+@instance_norm.sample
+def _(draw):
+    return draw(draw.real((2, 3, 4)), draw.real((3,)), draw.real((3,)))
+
+
+# GroupNorm
+
+
+def _grouped(xp, data, num_groups):
+    """The data as (n, groups, channels of a group, positions)."""
+    if num_groups < 1 or len(data.shape) < 2 or data.shape[1] % num_groups:
+        given = f"num_groups {num_groups} for data {data.shape}"
+        raise ParameterError("GroupNorm: the groups do not divide the channels", given, "give a divisor of data.shape[1]")
+    n, c, positions = *data.shape[:2], 1
+    for size in data.shape[2:]:
+        positions *= size
+    return xp.reshape(_wide(xp, data), shape=(n, num_groups, c // num_groups, positions))
+
+
+def _group_column(xp, values, num_groups, channels):
+    """Values per group (g,) or per channel (c,) as they broadcast over `_grouped` data."""
+    if values.shape not in ((num_groups,), (channels,)):
+        given = f"a shape of {values.shape} for {num_groups} groups of {channels} channels"
+        raise ShapeError("GroupNorm: gamma and beta do not fit", given, f"give {num_groups} values, one per group, or one per channel")
+    return xp.reshape(values, shape=(num_groups, values.shape[0] // num_groups, 1))
+
+
+@op("GroupNorm", **STATISTICS)
+def group_norm(xp, data, gamma, beta, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False):
+    """Groups of channels of each sample (n, c, d…) normalised together, times gamma plus beta, one of each per group (or channel).
+
+    With ``output_mean_var`` the mean and sqrt(var + eps), each (n, groups), are further results, without gradient.
+    Source: Wu & He, "Group normalization", ECCV 2018.
+    """
+    x = _grouped(xp, data, num_groups)
+    normal, mean, deviation = _normalized(xp, x, (2, 3), eps)
+    scale, shift = (_group_column(xp, v, num_groups, data.shape[1]) for v in (gamma, beta))
+    out = xp.reshape(normal * scale + shift, shape=data.shape)
+    statistics = (xp.cast_like(xp.reshape(v, shape=x.shape[:2]), data) for v in (mean, deviation))
+    return xp.cast_like(out, data), *statistics
+
+
+@group_norm.infer
+def _(shapes, *, num_groups, **_):
+    return [shapes[0], *[s if s is not None and s[0] is not None else (num_groups,) for s in shapes[1:]]]
+
+
+@group_norm.grad
+def _(xp, dout, data, gamma, *, num_groups, eps, **_):
+    if dout[0] is None:
+        return None, None, None
+    x = _grouped(xp, data, num_groups)
+    normal, _, deviation = _normalized(xp, x, (2, 3), eps)
+    head = xp.reshape(_wide(xp, dout[0]), shape=x.shape)
+    dnormal = head * _group_column(xp, _wide(xp, gamma), num_groups, data.shape[1])
+    axes = (0, 2, 3) if gamma.shape == (num_groups,) else (0, 3)
+    vectors = (xp.reshape(xp.sum(v, axis=axes), shape=gamma.shape) for v in (head * normal, head))
+    return xp.reshape(_through_normalization(xp, dnormal, normal, deviation, (2, 3)), shape=data.shape), *vectors
+
+
+@group_norm.sample
+def _(draw):
+    return draw(draw.real((2, 4, 3)), draw.real((2,)), draw.real((2,)), num_groups=2)
+
+
+# L2Normalization and LRN
+
+
+@op("L2Normalization")
+def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"):
+    """``data / sqrt(Σ data² + eps)``: the sum over a sample ("instance"), over axis 1 ("channel") or over the positions ("spatial")."""
+    return data / xp.sqrt(xp.sum(data * data, axis=_norm_axes(data, mode), keepdims=True) + eps)
+
+
+def _norm_axes(data, mode):
+    if mode != "instance" and len(data.shape) < 3:
+        raise ShapeError(f"L2Normalization: mode {mode} needs positions", data.shape, "give the data as (n, c, d…)")
+    return {"instance": tuple(range(1, len(data.shape))), "channel": (1,), "spatial": tuple(range(2, len(data.shape)))}[mode]
+
+
+@l2_normalization.grad
+def _(xp, dout, out, data, *, eps, mode):
+    axes = _norm_axes(data, mode)
+    norm = xp.sqrt(xp.sum(data * data, axis=axes, keepdims=True) + eps)
+    return (dout - out * xp.sum(dout * out, axis=axes, keepdims=True)) / norm
+
+
+@l2_normalization.sample
+def _(draw):
+    return [draw(draw.real((2, 3, 2)), mode=mode, eps=0.5) for mode in ("instance", "channel", "spatial")]
+
+
+def _sum_of_neighbours(xp, x, nsize):
+    """Sums of ``nsize`` channels (axis 1) around each; channels beyond the ends are 0."""
+    half = nsize // 2
+    wide = xp.pad(x, width=((0, 0), (half, half), *[(0, 0)] * (len(x.shape) - 2)))
+    parts = [xp.take_slice(wide, k, k + x.shape[1], 1) for k in range(nsize)]
+    return sum(parts[1:], parts[0])
+
+
+def _response(xp, data, alpha, knorm, nsize):
+    if nsize % 2 == 0:
+        raise ParameterError("LRN: nsize must be odd", nsize, "give an odd number of channels")
+    return _sum_of_neighbours(xp, data * data, nsize) * (alpha / nsize) + knorm
+
+
+@op("LRN")
+def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
+    """``data / (knorm + alpha / nsize · Σ data²)^beta``, the sum over ``nsize`` channels around each.
+
+    Source: Krizhevsky, Sutskever & Hinton, "ImageNet classification with deep convolutional neural networks", NeurIPS 2012.
+    """
+    return data * xp.power(_response(xp, data, alpha, knorm, nsize), -beta)
+
+
+@local_response_norm.grad
+def _(xp, dout, out, data, *, alpha, beta, knorm, nsize):
+    response = _response(xp, data, alpha, knorm, nsize)
+    shared = _sum_of_neighbours(xp, dout * out / response, nsize)  # the window is symmetric: it is its own transpose
+    return dout * xp.power(response, -beta) - data * shared * (2 * alpha * beta / nsize)
+
+
+@local_response_norm.sample
+def _(draw):
+    return draw(draw.real((2, 4, 2, 2)), nsize=3, alpha=0.5)

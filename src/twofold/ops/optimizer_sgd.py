@@ -1,0 +1,208 @@
+"""Optimizer updates without second moments: SGD, momentum, Nesterov, sign-based, FTRL; also with float32 master weights.
+
+Each returns the new weight (a front end writes it with ``out=weight``) and gives its states new values. Rates and coefficients
+are run-time inputs: a schedule never compiles anew. ``lazy_update`` concerns row-sparse gradients only.
+"""
+
+from ..op.declare import op
+from ..op.params import Scalar
+
+
+def prepared(xp, grad, rescale_grad, clip_gradient):
+    """The gradient rescaled, then clipped to [-clip_gradient, clip_gradient] unless that is negative."""
+    scaled = grad * rescale_grad
+    return scaled if clip_gradient < 0 else xp.clip(scaled, -clip_gradient, clip_gradient)
+
+
+def like(xp, scalar, array):
+    """Arithmetic on scalar parameters (float64) in an array's dtype, so that it does not widen what it meets."""
+    return xp.cast_like(scalar, array)
+
+
+def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
+    return prepared(xp, grad, rescale_grad, clip_gradient) + wd * weight
+
+
+@op("sgd_update", "_sparse_sgd_update", differentiable=False)
+def sgd_update(
+    xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True
+):
+    """``weight - lr · (grad + wd · weight)``, the gradient rescaled and clipped first."""
+    return weight - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
+
+
+@op("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), differentiable=False)
+def sgd_mom_update(
+    xp,
+    weight,
+    grad,
+    mom,
+    *,
+    lr: Scalar,
+    momentum: Scalar = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+):
+    """mom ← momentum · mom - lr · (grad + wd · weight); weight + mom."""
+    mom = momentum * mom - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
+    return weight + mom, {"mom": mom}
+
+
+@op("mp_sgd_update", mutates=("weight32",), differentiable=False)
+def mp_sgd_update(
+    xp,
+    weight,
+    grad,
+    weight32,
+    *,
+    lr: Scalar,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+):
+    """`sgd_update` of the float32 master weight; returns it in the weight's dtype."""
+    new = sgd_update(xp, weight32, xp.cast_like(grad, weight32), lr=lr, wd=wd, rescale_grad=rescale_grad, clip_gradient=clip_gradient)
+    return xp.cast_like(new, weight), {"weight32": new}
+
+
+@op("mp_sgd_mom_update", mutates=("mom", "weight32"), differentiable=False)
+def mp_sgd_mom_update(
+    xp,
+    weight,
+    grad,
+    mom,
+    weight32,
+    *,
+    lr: Scalar,
+    momentum: Scalar = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+):
+    """`sgd_mom_update` of the float32 master weight; returns it in the weight's dtype."""
+    settings = {"lr": lr, "momentum": momentum, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
+    new, states = sgd_mom_update(xp, weight32, xp.cast_like(grad, weight32), mom, **settings)
+    return xp.cast_like(new, weight), states | {"weight32": new}
+
+
+@op("nag_mom_update", mutates=("mom",), differentiable=False)
+def nag_mom_update(
+    xp,
+    weight,
+    grad,
+    mom,
+    *,
+    lr: Scalar,
+    momentum: Scalar = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """Nesterov's momentum: mom ← momentum · mom - lr · (grad + wd · weight); weight + momentum · mom - lr · (grad + wd · weight)."""
+    step = lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
+    mom = momentum * mom - step
+    return weight + (momentum * mom - step), {"mom": mom}
+
+
+@op("mp_nag_mom_update", mutates=("mom", "weight32"), differentiable=False)
+def mp_nag_mom_update(
+    xp,
+    weight,
+    grad,
+    mom,
+    weight32,
+    *,
+    lr: Scalar,
+    momentum: Scalar = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """`nag_mom_update` of the float32 master weight; returns it in the weight's dtype."""
+    settings = {"lr": lr, "momentum": momentum, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
+    new, states = nag_mom_update(xp, weight32, xp.cast_like(grad, weight32), mom, **settings)
+    return xp.cast_like(new, weight), states | {"weight32": new}
+
+
+@op("signsgd_update", differentiable=False)
+def signsgd_update(xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0):
+    """``weight - lr · (sign(grad) + wd · weight)`` (Bernstein et al., "signSGD", ICML 2018)."""
+    return weight - lr * (xp.sign(prepared(xp, grad, rescale_grad, clip_gradient)) + wd * weight)
+
+
+@op("signum_update", mutates=("mom",), differentiable=False)
+def signum_update(
+    xp,
+    weight,
+    grad,
+    mom,
+    *,
+    lr: Scalar,
+    momentum: Scalar = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: Scalar = 0.0,
+):
+    """mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
+    gradient = _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
+    mom = momentum * mom - like(xp, 1 - momentum, mom) * gradient
+    return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
+
+
+@op("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), differentiable=False)
+def ftrl_update(
+    xp,
+    weight,
+    grad,
+    z,
+    n,
+    *,
+    lr: Scalar,
+    lamda1: Scalar = 0.01,
+    beta: Scalar = 1.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """Follow the regularised leader, per coordinate (McMahan et al., "Ad click prediction", KDD 2013, algorithm 1)."""
+    gradient = prepared(xp, grad, rescale_grad, clip_gradient)
+    more = n + gradient * gradient
+    z = z + gradient - (xp.sqrt(more) - xp.sqrt(n)) * weight / lr
+    active = xp.greater(xp.absolute(z), lamda1)
+    return (xp.sign(z) * lamda1 - z) / ((beta + xp.sqrt(more)) / lr + wd) * active, {"z": z, "n": more}
+
+
+@sgd_update.sample
+def _(draw):
+    return draw(draw.real((2, 3)), draw.real((2, 3)), lr=0.1, wd=0.01, rescale_grad=0.5, clip_gradient=0.5, gradient=False)
+
+
+@signsgd_update.sample
+def _(draw):
+    return draw(draw.real((2, 3)), draw.real((2, 3)), lr=0.1, wd=0.01, gradient=False)
+
+
+for _op in (sgd_mom_update, nag_mom_update, signum_update):
+    _op.sample(lambda draw: draw(*[draw.real((2, 3))] * 3, lr=0.1, momentum=0.9, wd=0.01, gradient=False))
+
+for _op in (mp_sgd_mom_update, mp_nag_mom_update):
+    _op.sample(lambda draw: draw(*_mixed(draw, 2), lr=0.1, momentum=0.9, wd=0.01, gradient=False))
+
+
+def _mixed(draw, states):
+    return [draw.real((2, 3), dtype="float16")] * 2 + [draw.real((2, 3), dtype="float32")] * states
+
+
+@mp_sgd_update.sample
+def _(draw):
+    return draw(*_mixed(draw, 1), lr=0.1, wd=0.01, gradient=False)
+
+
+@ftrl_update.sample
+def _(draw):
+    return draw(*[draw.real((2, 3))] * 3, draw.real((2, 3), low=0, high=1), lr=0.1, gradient=False)

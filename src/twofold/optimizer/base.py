@@ -1,0 +1,322 @@
+"""`Optimizer`: learning rates and decays of single weights, update counts, weights of 16 bits; the registry."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from math import sqrt
+from typing import Any, ClassVar
+
+from .. import ndarray as nd
+from ..errors import MXNetError, ParameterError
+from ..lr_scheduler import LRScheduler
+from ..ndarray import NDArray
+
+__all__ = ["Optimizer", "create", "each", "register", "zeros_like"]
+
+HALF = ("float16", "bfloat16")
+
+
+class Optimizer:
+    """The base of all optimizers; a subclass defines `create_state` and `update`.
+
+    Parameters
+    ----------
+    rescale_grad
+        What gradients are multiplied by first, such as 1 / batch size.
+    param_idx2name
+        Dict of index to name of the parameters; those whose names do not end in ``_weight`` or ``_gamma`` get no weight decay.
+    wd
+        Weight decay: the multiple of the weight that is added to its gradient.
+    clip_gradient
+        Bound of the absolute value of the elements of rescaled gradients; None for no bound.
+    learning_rate
+        The learning rate, 0.01 if None. A schedule starts from it.
+    lr_scheduler
+        The learning rate as a function of the number of updates.
+    sym
+        Symbol whose variables' ``lr_mult`` and ``wd_mult`` count.
+    begin_num_update
+        Number of updates that every weight has seen already.
+    multi_precision
+        Keep a float32 copy of each weight of 16 bits, and update that.
+    param_dict
+        Dict of index to the parameter itself, whose ``lr_mult`` and ``wd_mult`` go before all others.
+    """
+
+    #: Optimizers by lower-case name.
+    opt_registry: ClassVar[dict[str, type["Optimizer"]]] = {}
+    #: How many weights `update` is given at once, as lists, where an updater is given several; 0 for one at a time.
+    aggregate_num: int = 0
+
+    def __init__(
+        self,
+        rescale_grad: float = 1.0,
+        param_idx2name: Mapping[Any, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: LRScheduler | None = None,
+        sym: Any = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: Mapping[Any, Any] | None = None,
+    ) -> None:
+        if param_idx2name is not None and not isinstance(param_idx2name, Mapping):
+            raise ParameterError("Optimizer: param_idx2name should be a dict of param indexes to names", repr(param_idx2name), "give a dict")
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        self.lr = self._initial_rate(learning_rate)
+        self.wd = wd
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        self._all_index_update_counts: dict[int, dict[Any, int]] = {0: {}}
+        self._index_update_count = self._all_index_update_counts[0]
+        self.clip_gradient = clip_gradient
+        self.multi_precision = multi_precision
+        self.aggregate_num = type(self).aggregate_num
+        self.idx2name = dict(param_idx2name or {})
+        self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
+        self.param_dict = dict(param_dict or {})
+        self.lr_mult: dict[Any, float] = {}
+        self.wd_mult: dict[Any, float] = {}
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    def _initial_rate(self, learning_rate: float | None) -> float:
+        schedule = self.lr_scheduler
+        if schedule is None or learning_rate is None:
+            return 0.01 if learning_rate is None else learning_rate
+        if schedule.base_lr != learning_rate:
+            warnings.warn(
+                f"learning rate {schedule.base_lr} of lr_scheduler has been overwritten by learning_rate {learning_rate} of the optimizer",
+                UserWarning,
+                stacklevel=4,
+            )
+            schedule.base_lr = learning_rate
+        return learning_rate
+
+    @staticmethod
+    def register(klass: type["Optimizer"]) -> type["Optimizer"]:
+        """Register a subclass under its name in lower case; a class decorator."""
+        name = klass.__name__.lower()
+        known = Optimizer.opt_registry.get(name, klass)
+        if known is not klass:
+            warnings.warn(f"the optimizer {_full(klass)} takes the name {name!r} from {_full(known)}", UserWarning, stacklevel=2)
+        Optimizer.opt_registry[name] = klass
+        return klass
+
+    @staticmethod
+    def create_optimizer(name: str, **kwargs: Any) -> "Optimizer":
+        """An optimizer by its registered name, in any case.
+
+        Raises
+        ------
+        ParameterError
+            If there is none of that name.
+        """
+        found = Optimizer.opt_registry.get(name.lower())
+        if found is None:
+            raise ParameterError(f"Cannot find optimizer {name}", ", ".join(Optimizer.opt_registry), "use one of these or register yours")
+        return found(**kwargs)
+
+    # what a subclass defines
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """What the optimizer keeps for a weight: None, an array, or a tuple of these.
+
+        Parameters
+        ----------
+        index
+            Number or name of the weight.
+        weight
+            The weight.
+        """
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight and its state in place.
+
+        Parameters
+        ----------
+        index, weight, grad, state
+            Number or name, weight, its gradient of the same shape, and what `create_state` made for it; lists of up to
+            ``aggregate_num`` each where that is above 0.
+        """
+        raise MXNetError(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")
+
+    # weights of 16 bits
+
+    def _has_master(self, weight: NDArray) -> bool:
+        """Whether the state of a weight holds a float32 copy of it."""
+        return self.multi_precision and weight._dtype in HALF
+
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+        """As `create_state`; with ``multi_precision`` of a 16-bit weight the pair of a float32 copy of it and that one's state."""
+        if self._has_master(weight):
+            master = weight.astype("float32")
+            return master, self.create_state(index, master)
+        if weight._dtype in HALF:
+            warnings.warn(
+                f"an optimizer that accumulates in {weight._dtype} can lead to poor accuracy or slow convergence; "
+                "consider multi_precision=True",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self.create_state(index, weight)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """As `update`, for weights whose states `create_state_multi_precision` made."""
+        if isinstance(weight, (list, tuple)) or not self._has_master(weight):
+            self.update(index, weight, grad, state)
+            return
+        master, own = state
+        self.update(index, master, grad.astype("float32"), own)
+        weight[:] = master.astype(weight._dtype)
+
+    # learning rate and decay
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate at the current number of updates, before multipliers."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the learning rate.
+
+        Raises
+        ------
+        ParameterError
+            If a schedule says it.
+        """
+        if self.lr_scheduler is not None:
+            raise ParameterError("set_learning_rate: the optimizer's lr_scheduler says the learning rate", None, "set lr_scheduler.base_lr")
+        self.lr = lr
+
+    def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
+        """Set multipliers of the learning rate.
+
+        Parameters
+        ----------
+        args_lr_mult
+            Dict of parameter's name or index to multiplier; the rest take those of the symbol's variables, or 1.
+        """
+        self.lr_mult = {**self._attributes("__lr_mult__"), **args_lr_mult}
+
+    def set_lr_scale(self, args_lrscale: Mapping[Any, float]) -> None:
+        """What `set_lr_mult` was called before 0.9.
+
+        Raises
+        ------
+        MXNetError
+            Always.
+        """
+        raise MXNetError("set_lr_scale is gone since MXNet 0.9", str(dict(args_lrscale)), "use set_lr_mult")
+
+    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
+        """Set multipliers of the weight decay.
+
+        Parameters
+        ----------
+        args_wd_mult
+            Dict of parameter's name or index to multiplier; the rest take those of the symbol's variables, or 0 if their names do
+            not end in ``_weight`` or ``_gamma``, or 1.
+        """
+        without = {name: 0.0 for name in self.idx2name.values() if not self._is_decayed(name)}
+        self.wd_mult = {**without, **self._attributes("__wd_mult__"), **args_wd_mult}
+
+    def _is_decayed(self, name: str) -> bool:
+        return name.endswith(("_weight", "_gamma"))
+
+    def _attributes(self, key: str) -> dict[str, float]:
+        if not self.sym_info:
+            return {}
+        attributes, names = self.sym_info
+        return {name: float(attributes[name][key]) for name in names if key in attributes.get(name, {})}
+
+    def _get_lr(self, index: Any) -> float:
+        """Learning rate of a weight."""
+        return self._multiplied(self.learning_rate, index, "lr_mult")
+
+    def _get_lrs(self, indices: list[Any]) -> list[float]:
+        """Learning rates of weights."""
+        return [self._get_lr(index) for index in indices]
+
+    def _get_wd(self, index: Any) -> float:
+        """Weight decay of a weight."""
+        return self._multiplied(self.wd, index, "wd_mult")
+
+    def _get_wds(self, indices: list[Any]) -> list[float]:
+        """Weight decays of weights."""
+        return [self._get_wd(index) for index in indices]
+
+    def _multiplied(self, value: float, index: Any, which: str) -> float:
+        if index in self.param_dict:
+            return value * getattr(self.param_dict[index], which)
+        multipliers: dict[Any, float] = getattr(self, which)
+        if index in multipliers:
+            return value * multipliers[index]
+        return value * multipliers.get(self.idx2name.get(index), 1.0)
+
+    # counts
+
+    def _set_current_context(self, device_id: int) -> None:
+        """Count updates for a device from now on; each device counts its own copies of the weights."""
+        self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
+
+    def _update_count(self, index: Any) -> None:
+        """Count an update of a weight, or of each in a list."""
+        counts = self._index_update_count
+        for i in index if isinstance(index, (list, tuple)) else [index]:
+            counts[i] = counts.get(i, self.begin_num_update) + 1
+            self.num_update = max(counts[i], self.num_update)
+
+    # what subclasses share
+
+    def _begin(self, index: Any) -> tuple[float, float, int]:
+        """Count an update of a weight; its learning rate, weight decay and number of updates so far."""
+        self._update_count(index)
+        return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
+
+    def _scaling(self) -> dict[str, float]:
+        """The parameters of update operators that are the same for all weights."""
+        clip = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
+        return {"rescale_grad": self.rescale_grad, **clip}
+
+    def _scaled(self, grad: NDArray) -> NDArray:
+        """A gradient rescaled and clipped."""
+        return self._clipped(grad * self.rescale_grad)
+
+    def _clipped(self, grad: NDArray) -> NDArray:
+        bound = self.clip_gradient
+        return grad if bound is None else nd.clip(grad, -bound, bound)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "param_dict"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.param_dict = {}
+
+
+def _full(klass: type) -> str:
+    return f"{klass.__module__}.{klass.__name__}"
+
+
+def each(index: Any, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, NDArray, NDArray, Any]]:
+    """Index, weight, gradient and state of each weight of an update, of one or of lists."""
+    if isinstance(index, (list, tuple)):
+        yield from zip(index, weight, grad, state, strict=True)
+    else:
+        yield index, weight, grad, state
+
+
+def zeros_like(weight: NDArray) -> NDArray:
+    """A state of the weight's shape, dtype and device."""
+    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight._dtype)
+
+
+def corrected_rate(lr: float, beta1: float, beta2: float, t: int) -> float:
+    """Adam's learning rate after t updates, which makes up for averages that started from 0."""
+    return lr * sqrt(1.0 - beta2**t) / (1.0 - beta1**t)
+
+
+register = Optimizer.register
+create = Optimizer.create_optimizer

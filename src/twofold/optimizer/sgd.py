@@ -1,0 +1,266 @@
+"""Optimizers that follow the gradient, with or without momentum."""
+
+from math import sqrt
+from typing import Any
+
+from .. import ndarray as nd
+from .. import random
+from ..ndarray import NDArray
+from .base import Optimizer, each, register, zeros_like
+
+__all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test", "ccSGD"]
+
+
+class _WithMaster(Optimizer):
+    """The base of optimizers whose state of a 16-bit weight is (state, float32 copy)."""
+
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+        """As `create_state`; with ``multi_precision`` of a 16-bit weight the pair of that and a float32 copy of the weight."""
+        if not self._has_master(weight):
+            return super().create_state_multi_precision(index, weight)
+        master = weight.astype("float32")
+        return self.create_state(index, master), master
+
+
+@register
+class SGD(_WithMaster):
+    """Stochastic gradient descent: ``mom ← momentum · mom − lr · (grad + wd · weight)``, ``weight ← weight + mom``.
+
+    Parameters
+    ----------
+    momentum
+        The momentum; 0 keeps no state.
+    lazy_update
+        Leave rows of the weight alone for which a row-sparse gradient has none; dense gradients have all rows.
+    kwargs
+        See `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+
+    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
+        """The momentum, or None."""
+        return zeros_like(weight) if self.momentum else None
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight, or each of a list."""
+        for i, w, g, mom in each(index, weight, grad, state):
+            lr, wd, _ = self._begin(i)
+            common = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
+            if mom is None:
+                nd.sgd_update(w, g, out=w, **common)
+            else:
+                nd.sgd_mom_update(w, g, mom, out=w, momentum=self.momentum, **common)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight, or each of a list; of those of 16 bits the float32 copy."""
+        for i, w, g, s in each(index, weight, grad, state):
+            if not self._has_master(w):
+                self.update(i, w, g, s)
+                continue
+            mom, master = s
+            lr, wd, _ = self._begin(i)
+            common = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
+            if mom is None:
+                nd.mp_sgd_update(w, g, master, out=w, **common)
+            else:
+                nd.mp_sgd_mom_update(w, g, mom, master, out=w, momentum=self.momentum, **common)
+
+
+@register
+class ccSGD(SGD):  # noqa: N801  (MXNet's name)
+    """`SGD` by its name before 0.9.
+
+    Parameters
+    ----------
+    args, kwargs
+        See `SGD`.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+
+
+@register
+class NAG(_WithMaster):
+    """Nesterov's accelerated gradient: descent along the gradient at the place where momentum leads.
+
+    ``mom ← momentum · mom + g``, ``weight ← weight − lr · (g + momentum · mom)`` with ``g = grad + wd · weight``.
+
+    Parameters
+    ----------
+    momentum
+        The momentum; 0 keeps no state.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in deep learning, 2013.
+    """
+
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+
+    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
+        """The momentum, or None."""
+        return zeros_like(weight) if self.momentum else None
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, _ = self._begin(index)
+        common = {"lr": lr, "wd": wd, **self._scaling()}
+        if state is None:
+            nd.sgd_update(weight, grad, out=weight, **common)
+        else:
+            nd.nag_mom_update(weight, grad, state, out=weight, momentum=self.momentum, **common)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight; if it is of 16 bits, its float32 copy."""
+        if not self._has_master(weight):
+            self.update(index, weight, grad, state)
+            return
+        mom, master = state
+        lr, wd, _ = self._begin(index)
+        common = {"lr": lr, "wd": wd, **self._scaling()}
+        if mom is None:
+            nd.mp_sgd_update(weight, grad, master, out=weight, **common)
+        else:
+            nd.mp_nag_mom_update(weight, grad, mom, master, out=weight, momentum=self.momentum, **common)
+
+
+@register
+class Signum(Optimizer):
+    """Descent by the sign of the gradient, or of its momentum.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate.
+    momentum
+        The momentum; 0 keeps no state.
+    wd_lh
+        Weight decay that does not go through the sign.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Bernstein, Wang, Azizzadenesheli and Anandkumar, signSGD: compressed optimisation for non-convex problems, 2018; ``wd_lh`` is
+    that of Loshchilov and Hutter, Fixing weight decay regularization in Adam, 2017.
+    """
+
+    def __init__(self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
+        """The momentum, or None."""
+        return zeros_like(weight) if self.momentum else None
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, _ = self._begin(index)
+        common = {"lr": lr, "wd": wd, **self._scaling()}
+        if state is None:
+            nd.signsgd_update(weight, grad, out=weight, **common)
+        else:
+            nd.signum_update(weight, grad, state, out=weight, momentum=self.momentum, wd_lh=self.wd_lh, **common)
+
+
+@register
+class SGLD(Optimizer):
+    """Stochastic gradient Langevin dynamics: half a step along the gradient, and noise of variance ``lr``.
+
+    Parameters
+    ----------
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Welling and Teh, Bayesian learning via stochastic gradient Langevin dynamics, 2011.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, _ = self._begin(index)
+        noise = random.normal(0, sqrt(lr), shape=weight.shape, dtype=weight._dtype, ctx=weight.context)
+        weight[:] = weight - (lr / 2) * (self._scaled(grad) + wd * weight) + noise
+
+
+@register
+class DCASGD(Optimizer):
+    """Asynchronous descent that makes up for the gradient's delay by an approximation of its change.
+
+    ``mom ← momentum · mom − lr · (g + wd · weight + lamda · g² · (weight − previous weight))``.
+
+    Parameters
+    ----------
+    momentum
+        The momentum.
+    lamda
+        How much of the change to make up for.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Zheng et al., Asynchronous stochastic gradient descent with delay compensation, 2017.
+    """
+
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.weight_previous: dict[Any, NDArray] = {}
+        self.lamda = lamda
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray | None, NDArray]:
+        """(momentum or None, the weight before the last update)."""
+        return (zeros_like(weight) if self.momentum else None), weight.copy()
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, _ = self._begin(index)
+        mom, previous = state
+        g = self._scaled(grad)
+        step = -lr * (g + wd * weight + self.lamda * g * g * (weight - previous))
+        if mom is not None:
+            mom[:] = step = self.momentum * mom + step
+        previous[:] = weight
+        weight[:] = weight + step
+
+
+@register
+class Test(Optimizer):
+    """Adds the rescaled gradient, for tests: ``weight ← weight + rescale_grad · grad``; the state becomes the weight.
+
+    Parameters
+    ----------
+    kwargs
+        See `Optimizer`.
+    """
+
+    __test__ = False  # no class of tests, whatever pytest takes it for
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+    def create_state(self, index: Any, weight: NDArray) -> NDArray:
+        """Zeros of the weight's shape."""
+        return zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        weight[:] = weight + grad * self.rescale_grad
+        state[:] = weight

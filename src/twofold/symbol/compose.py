@@ -1,0 +1,221 @@
+"""Making nodes: variables, groups, and an operator applied to symbols, with automatic names, variables and attributes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtype import MXNET_CODES, dtype_name
+from ..errors import ParameterError
+from ..op.spec import Op
+from .arguments import argument_inputs, initializer_of
+from .naming import AttrScope, NameManager
+from .node import HIDDEN, VARIABLE, Head, SymbolNode
+from .symbol import Symbol
+
+#: MXNet's codes of storage types, as the attribute ``__storage_type__`` holds them.
+STORAGE = {"default": "0", "row_sparse": "1", "csr": "2"}
+
+
+class NotASymbol(ParameterError, TypeError, AssertionError):
+    """Something else than a symbol was given as an input (MXNet raises an AssertionError)."""
+
+
+def spelling(value: Any) -> str:
+    """A parameter's value as the attribute string that MXNet stores for it."""
+    if isinstance(value, str):
+        return value
+    return dtype_name(value) if isinstance(value, (type, np.dtype)) else str(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which print themselves as numbers only."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_plain(v) for v in value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def variable(
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: Sequence[int] | int | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: Any = None,
+    init: Any = None,
+    stype: str | None = None,
+    **kwargs: Any,
+) -> Symbol:
+    """An input of a graph, by name.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    attr
+        Further attributes, strings by name.
+    shape, dtype
+        Its shape (0: unknown size) and dtype, where inference shall not find them.
+    lr_mult, wd_mult
+        Multipliers of the learning rate and of weight decay, for optimizers.
+    init
+        Its initializer: an object with ``dumps()``, or the text of one.
+    stype
+        Its storage: ``"default"``, ``"row_sparse"`` or ``"csr"``.
+    **kwargs
+        Further attributes of the form ``__name__``.
+
+    Raises
+    ------
+    ParameterError
+        If the name or an attribute is not a string, or an attribute's name has another form.
+    """
+    if not isinstance(name, str):
+        raise _NameError("Expect a string for variable `name`", repr(name), "give the variable's name first")
+    attrs = AttrScope.current.get(checked_attrs(attr))
+    known = {
+        "__shape__": None if shape is None else spelling(shape),
+        "__lr_mult__": None if lr_mult is None else spelling(lr_mult),
+        "__wd_mult__": None if wd_mult is None else spelling(wd_mult),
+        "__dtype__": None if dtype is None else str(MXNET_CODES[dtype_name(dtype)]),
+        "__init__": init if init is None or isinstance(init, str) else init.dumps(),
+        "__storage_type__": None if stype is None else STORAGE[stype],
+    }
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            message = f"Attribute name={key} is not supported"
+            raise ParameterError(message, f"{key}={value!r}", "start and end its name with two underscores: __yourattr__")
+        known[key] = str(value)
+    attrs |= {k: v for k, v in known.items() if v is not None}
+    return Symbol([Head(SymbolNode(VARIABLE, name, hidden(attrs)), 0)])
+
+
+class _NameError(ParameterError, TypeError):
+    """A name that is not a string."""
+
+
+def checked_attrs(attr: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Attributes, once they are known to be strings."""
+    for key, value in (attr or {}).items():
+        if not isinstance(value, str):
+            raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "give the value as a string")
+    return attr or {}
+
+
+def hidden(attrs: Mapping[str, str]) -> dict[str, str]:
+    """Attributes with those that MXNet hides spelt ``__name__``."""
+    return {f"__{k}__" if k in HIDDEN else k: v for k, v in attrs.items()}
+
+
+def group(symbols: Iterable[Symbol]) -> Symbol:
+    """The outputs of several symbols as one symbol.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a list of at least one symbol.
+    """
+    symbols = [] if isinstance(symbols, Symbol) else list(symbols)
+    if not symbols or not all(isinstance(s, Symbol) for s in symbols):
+        raise _GroupError("Expected a list of symbols as input", repr(symbols), "give at least one symbol, in a list")
+    return Symbol([h for s in symbols for h in s.heads])
+
+
+class _GroupError(ParameterError, TypeError):
+    """A group of something else than symbols."""
+
+
+def apply_op(
+    op: Op,
+    hint: str,
+    arrays: Sequence[Any],
+    params: Mapping[str, Any],
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    subgraphs: tuple[tuple[Head, ...], ...] = (),
+) -> Symbol:
+    """An operator applied to symbols.
+
+    Parameters
+    ----------
+    op, hint
+        The operator, and what its automatic names start with.
+    arrays
+        Symbols in the order of the operator's inputs, None where left out: a variable ``<name>_<input>`` is made there.
+    params
+        Parameters of the operator, attributes, and (of a variadic operator) further symbols by name.
+    name, attr
+        Name of the node, and attributes, over those of the open scopes.
+    subgraphs
+        Bodies of control flow.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is unknown, missing or of the wrong kind, or an input is not a single output of a symbol.
+    """
+    by_name = {k: v for k, v in params.items() if isinstance(v, Symbol)}
+    attrs = _attributes(op, {k: v for k, v in params.items() if k not in by_name}, checked_attrs(attr))
+    name = NameManager.current.get(name, hint)
+    given = [*arrays, *by_name.values()] if op.variadic else list(arrays)
+    inputs = _variadic(op, attrs, given) if op.variadic else _named(op, attrs, given)
+    if op.count_param is not None:
+        attrs.setdefault(op.count_param, str(len(inputs)))
+    heads = [_made(op, name, argument, symbol, attrs) for argument, symbol in inputs]
+    node = SymbolNode(op.title, name, attrs, heads, subgraphs)
+    node.sig(), node.scalars  # noqa: B018  (raise now if a parameter is missing)
+    return Symbol([Head(node, k) for k in range(node.visible)])
+
+
+def _attributes(op: Op, given: Mapping[str, Any], attr: Mapping[str, str]) -> dict[str, str]:
+    """All attribute strings of a node, checked: parameters of the operator, hidden attributes, names of the form ``__name__``."""
+    spelt = {k: spelling(v) for k, v in given.items()}
+    attrs = hidden({**AttrScope.current.get(attr), **spelt})
+    params = [p for p in op.params if p not in op.training]
+    for key in attrs:
+        own = key in params or key == op.count_param or key.startswith("__") and key.endswith("__")
+        if not own and (params or key in spelt):
+            raise ParameterError(f"{op.title}: Cannot find argument '{key}'", repr(attrs[key]), f"Possible Arguments: {', '.join(params) or 'none'}")
+    for key in attrs:
+        if key in params:
+            op.params[key].value(attrs[key], op.title)
+    return attrs
+
+
+def _single(op: Op, argument: str, symbol: Any) -> Any:
+    if symbol is None:
+        return None
+    if not isinstance(symbol, Symbol):
+        raise NotASymbol(f"Argument {argument} must be Symbol instances", f"but got {symbol!r}", f"see the arguments of {op.title}")
+    if len(symbol.heads) != 1:
+        raise ParameterError(f"{op.title}: Argument {argument} is a tuple, single value is required", symbol.list_outputs(), "pick one output")
+    return symbol
+
+
+def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
+    expected = {i.name for i in argument_inputs(op, attrs)}
+    out = []
+    for place, symbol in zip([i for i in op.inputs if not i.injected], arrays, strict=True):
+        _single(op, place.name, symbol)
+        if place.name in expected:
+            out.append((place.name, symbol))
+        elif symbol is not None:
+            raise ParameterError(f"{op.title}: with these parameters there is no input {place.name}", symbol.name, "leave it out, or set what uses it")
+    return out
+
+
+def _variadic(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
+    fixed = [i.name for i in argument_inputs(op, attrs)]
+    count = max(len(arrays), int(attrs.get(op.count_param or "", 0)))
+    names = [*fixed, *(f"arg{k}" for k in range(count - len(fixed)))]
+    padded = [*arrays, *[None] * (len(names) - len(arrays))]
+    return [(n, _single(op, n, s)) for n, s in zip(names, padded, strict=True)]
+
+
+def _made(op: Op, name: str, argument: str, symbol: Symbol | None, attrs: Mapping[str, str]) -> Head:
+    """The given output; or a new variable for it, which gets the attributes of the node as MXNet's do."""
+    head = Head(SymbolNode(VARIABLE, f"{name}_{argument}", attrs), 0) if symbol is None else symbol.heads[0]
+    initializer = initializer_of(op, argument)
+    if initializer is not None and head.node.is_variable:
+        head.node.attrs.setdefault("__init__", initializer)
+    return head

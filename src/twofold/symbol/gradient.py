@@ -1,0 +1,48 @@
+"""``Symbol.grad``: a node that stands for the gradient of symbols, and what it is once shapes are known."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ParameterError
+from ..graph.gradient import gradient, ones_head
+from ..graph.ir import Node
+from .naming import NameManager
+from .node import Head, SymbolNode, topological
+
+GRADIENT = "_gradient"
+
+
+def gradient_of(symbol: Any, wrt: Sequence[str]) -> Any:
+    """The gradient of the sum of a symbol's outputs, one output for each variable named.
+
+    The node reads the outputs and then the variables.
+
+    Raises
+    ------
+    ParameterError
+        If a name is not that of exactly one argument.
+    """
+    found = {}
+    for node in topological(symbol.heads):
+        if node.is_variable and node.name in wrt:
+            if node.name in found:
+                raise ParameterError("grad: two arguments have this name", node.name, "give them different names")
+            found[node.name] = node
+    missing = [name for name in wrt if name not in found]
+    if missing or not wrt:
+        raise ParameterError("grad: not an argument", ", ".join(missing) or "nothing", f"it has {', '.join(symbol.list_arguments())}")
+    inputs = [*symbol.heads, *(Head(found[name], 0) for name in wrt)]
+    attrs = {"num_variables": str(len(wrt))}
+    node = SymbolNode(GRADIENT, NameManager.current.get(None, GRADIENT), attrs, inputs, outputs=len(wrt))
+    return type(symbol)([Head(node, k) for k in range(len(wrt))])
+
+
+def differentiated(order: Sequence[SymbolNode]) -> set[SymbolNode]:
+    """The variables that a gradient node is with respect to: their leaves are tracked whatever else wants their gradient."""
+    return {h.node for n in order if n.op_name == GRADIENT for h in n.inputs[len(n.inputs) - n.outputs :]}
+
+
+def expanded(node: SymbolNode, values: Sequence[Node]) -> tuple[Node, ...]:
+    """The gradients as nodes, given those of the node's inputs."""
+    heads, wrt = values[: len(values) - node.outputs], values[len(values) - node.outputs :]
+    return tuple(gradient(heads, [ones_head(h) for h in heads], wrt))

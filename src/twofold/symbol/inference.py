@@ -1,0 +1,241 @@
+"""Shapes and dtypes of a symbol from those of some of its variables: ``infer_shape`` and ``infer_type``, forwards and backwards.
+
+Inside an unknown shape is None and an unknown size a None in the shape; outside they are MXNet's ``()`` and 0. Each node is
+visited in order and in reverse order until nothing changes: the operator's own completion of its inputs, the unification of
+element-wise operators, and, once all inputs are known, the typed node itself. If that leaves unknowns, a second round *probes*:
+the operator is typed with several stand-in sizes, and where an output's size follows one of them they are the same unknown.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..dtype import FROM_MXNET_CODE, NUMPY, dtype_name
+from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
+from ..op.params import SHAPE
+from .inference_rules import infer_node
+from .known import Known, Unknown, shown
+from .node import Head, SymbolNode, topological, variables
+
+MAX_ROUNDS = 100
+
+
+class Inference:
+    """What is known of each output of each node below some heads.
+
+    Parameters
+    ----------
+    heads
+        The graph.
+    shapes, dtypes
+        What is known of variables, by name; beside what their own attributes say.
+
+    Attributes
+    ----------
+    known
+        Shape and dtype of every output.
+    """
+
+    def __init__(self, heads: Iterable[Head], shapes: Mapping[str, Unknown], dtypes: Mapping[str, str]) -> None:
+        self.order = topological(heads)
+        self.known: dict[SymbolNode, list[Known]] = {}
+        self._done: set[SymbolNode] = set()
+        for node in self.order:
+            if node.is_variable:
+                shape = shapes[node.name] if shapes.get(node.name) is not None else declared_shape(node)
+                self.known[node] = [Known(shape, dtypes.get(node.name) or declared_dtype(node))]
+            else:
+                self.known[node] = [Known(None, None) for _ in range(node.visible)]
+
+    def run(self) -> "Inference":
+        """Infer until nothing changes.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            Naming the node where what is known does not fit together.
+        """
+        self._settle(probing=False)
+        if not self.is_complete():
+            self._settle(probing=True)
+        return self
+
+    def is_complete(self) -> bool:
+        """Whether every shape is known."""
+        return all(k.is_shaped for n in self.order for k in self.known[n])
+
+    def _settle(self, probing: bool) -> None:
+        for _ in range(MAX_ROUNDS):
+            changed = False
+            for order in (self.order, self.order[::-1]):
+                for node in order:
+                    changed |= self._visit(node, probing)
+            if not changed:
+                return
+
+    def _visit(self, node: SymbolNode, probing: bool) -> bool:
+        if node.is_variable or node in self._done:
+            return False
+        inputs, outputs = [self.known[h.node][h.index] for h in node.inputs], self.known[node]
+        before = [(k.shape, k.dtype) for k in (*inputs, *outputs)]
+        try:
+            if infer_node(node, inputs, outputs, probing):
+                self._done.add(node)
+        except MXNetError as error:
+            raise _naming(error, node, inputs) from error
+        return before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]
+
+    def of(self, head: Head) -> Known:
+        """What is known of an output."""
+        return self.known[head.node][head.index]
+
+
+def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[Known]) -> MXNetError:
+    """The same failure, saying in which node and what it read."""
+    kind = type(error) if type(error) in (ShapeError, DTypeError, ParameterError) else ShapeError
+    names = node.input_names if node.op is not None else [""] * len(inputs)
+    read = ", ".join(
+        f"{name} {shown(k.shape)}{f' {k.dtype}' if k.dtype else ''} from {head.node.name}"
+        for name, k, head in zip(names, inputs, node.inputs, strict=True)
+    )
+    given = f"{error.given} (it reads {read})" if error.given else f"it reads {read}"
+    return kind(f"node {node.name} ({node.op_name}): {error.what or error}", given, error.todo or "see infer_shape_partial() for what is known")
+
+
+def declared_shape(node: SymbolNode) -> Unknown:
+    """The shape that a variable's attributes give it."""
+    text = node.attrs.get("__shape__")
+    return None if text is None else inside_shape(SHAPE.parse(text))
+
+
+def declared_dtype(node: SymbolNode) -> str | None:
+    """The dtype that a variable's attributes give it."""
+    text = node.attrs.get("__dtype__")
+    return None if text in (None, "None", "-1") else FROM_MXNET_CODE[int(text)]  # type: ignore[arg-type]
+
+
+def inside_shape(shape: Sequence[int | None]) -> tuple[int | None, ...]:
+    """A shape from outside: sizes of 0 and below are unknown."""
+    return tuple(None if n is None or n <= 0 else int(n) for n in shape)
+
+
+def outside_shape(shape: Unknown) -> tuple[int, ...]:
+    """A shape as MXNet shows it: () if unknown, 0 for an unknown size."""
+    return () if shape is None else tuple(0 if n is None else n for n in shape)
+
+
+def _given(symbol: Any, args: Sequence[Any], kwargs: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """What was given for which variable."""
+    if args and kwargs:
+        raise ParameterError(f"infer_{what}: can only specify known arguments either by position or by name", "both", "give names only")
+    names = symbol.list_arguments()
+    if len(args) > len(names):
+        raise ParameterError(f"infer_{what}: more arguments than the symbol has", f"{len(args)} for {', '.join(names)}", "leave some out")
+    given = dict(zip(names, args, strict=False)) if args else dict(kwargs)
+    unknown = set(given) - set(symbol.list_inputs())
+    if unknown:
+        raise ParameterError(f"infer_{what}: Keyword argument name {', '.join(sorted(unknown))} not found", None, f"it has {', '.join(names)}")
+    return {k: v for k, v in given.items() if v is not None or not args}
+
+
+class _NotAShape(ShapeError, TypeError):
+    """A shape that is not a tuple."""
+
+
+def _shapes(given: Mapping[str, Any]) -> dict[str, Unknown]:
+    for name, shape in given.items():
+        if not isinstance(shape, (tuple, list)):
+            raise _NotAShape("Arguments need to be shapes (tuple)", f"'{name}' is {type(shape)}", "give a tuple of sizes, 0 for an unknown one")
+    return {name: inside_shape(shape) for name, shape in given.items()}
+
+
+def _listed(symbol: Any, found: Inference) -> tuple[list[Known], list[Known], list[Known]]:
+    arguments, states = variables(found.order)
+    return [found.known[v][0] for v in arguments], [found.of(h) for h in symbol.heads], [found.known[v][0] for v in states]
+
+
+def _warn_of_unknown(symbol: Any, what: str, lines: Iterable[str]) -> None:
+    text = f"Cannot decide {what} for the following arguments{' (0s in shape means unknown dimensions)' if what == 'shape' else ''}."
+    warnings.warn("\n\t".join([f"{text} Consider providing them as input:", *lines]), stacklevel=3)
+
+
+Shapes = tuple[list[tuple[int, ...]], list[tuple[int, ...]], list[tuple[int, ...]]]
+Unknowns = tuple[None, None, None]
+
+
+def infer_shape(self: Any, *args: Any, **kwargs: Any) -> "Shapes | Unknowns":
+    """Shapes of arguments, outputs and auxiliary states from those of some arguments, forwards and backwards.
+
+    Parameters
+    ----------
+    *args
+        Shapes of the arguments in order, None for unknown ones; or
+    **kwargs
+        by name. A size of 0 is unknown.
+
+    Returns
+    -------
+    tuple
+        Three lists of shapes; (None, None, None), with a warning, if they do not follow from what is given.
+
+    Raises
+    ------
+    ShapeError
+        If what is given does not fit together; it names the node, what it got and what it needs.
+    """
+    arguments, outputs, states = infer_shape_partial(self, *args, **kwargs)
+    if all(0 not in s and s != () for s in (*arguments, *outputs, *states)):
+        return arguments, outputs, states
+    names = zip(self.list_arguments(), arguments, strict=True)
+    _warn_of_unknown(self, "shape", (f"{name}: {shape}" for name, shape in names if 0 in shape or shape == ()))
+    return None, None, None
+
+
+def infer_shape_partial(self: Any, *args: Any, **kwargs: Any) -> Shapes:
+    """As `infer_shape`, but what does not follow is () if nothing is known of a shape, and 0 for an unknown size."""
+    found = Inference(self.heads, _shapes(_given(self, args, kwargs, "shape")), {}).run()
+    arguments, outputs, states = _listed(self, found)
+    return [outside_shape(k.shape) for k in arguments], [outside_shape(k.shape) for k in outputs], [outside_shape(k.shape) for k in states]
+
+
+Types = tuple[list[Any], list[Any], list[Any]]
+
+
+def infer_type(self: Any, *args: Any, **kwargs: Any) -> "Types | Unknowns":
+    """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
+
+    Parameters
+    ----------
+    *args
+        Dtypes of the arguments in order, None for unknown ones; or
+    **kwargs
+        by name.
+
+    Returns
+    -------
+    tuple
+        Three lists of NumPy scalar classes; (None, None, None), with a warning, if they do not follow from what is given.
+
+    Raises
+    ------
+    DTypeError
+        If what is given does not fit together; it names the node.
+    """
+    arguments, outputs, states = infer_type_partial(self, *args, **kwargs)
+    if None not in (*arguments, *outputs, *states):
+        return arguments, outputs, states
+    _warn_of_unknown(self, "type", (f"{n}: {t}" for n, t in zip(self.list_arguments(), arguments, strict=True) if t is None))
+    return None, None, None
+
+
+def infer_type_partial(self: Any, *args: Any, **kwargs: Any) -> Types:
+    """As `infer_type`, but what does not follow is None."""
+    given = {name: dtype_name(dtype) for name, dtype in _given(self, args, kwargs, "type").items()}
+    found = Inference(self.heads, {}, given).run()
+    arguments, outputs, states = _listed(self, found)
+    return [_scalar_class(k) for k in arguments], [_scalar_class(k) for k in outputs], [_scalar_class(k) for k in states]
+
+
+def _scalar_class(known: Known) -> Any:
+    return None if known.dtype is None else NUMPY[known.dtype].type
+

@@ -1,0 +1,227 @@
+"""One step of inference at one node: what its operator says of shapes and dtypes, forwards and backwards."""
+
+from collections.abc import Callable, Sequence
+
+from ..errors import MXNetError
+from ..graph.ir import leaf
+from .known import Known, Unknown
+from .node import SymbolNode
+from .typed import applied, draws
+
+
+
+def infer_node(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known], probing: bool) -> bool:
+    """Learn what a node says of the values around it.
+
+    Parameters
+    ----------
+    node, inputs, outputs
+        The node, and what is known around it; changed.
+    probing
+        Whether to try stand-in sizes where some are unknown.
+
+    Returns
+    -------
+    bool
+        Whether the node has nothing more to say.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If what is known does not fit together.
+    """
+    special = SPECIAL.get(node.op_name)
+    if special is not None:
+        special(node, inputs, outputs)
+        return False
+    infer_dtypes(node, inputs, outputs)
+    _complete(node, inputs)
+    if not node.inputs:
+        _open_sizes(node, outputs)
+    _unify(node, inputs, outputs)
+    if all(k.is_shaped for k in inputs) and (node.inputs or outputs[0].is_shaped):
+        return _typed(node, inputs, outputs)
+    if probing and node.inputs and all(k.shape is not None for k in inputs):
+        _probe(node, inputs, outputs)
+    return False
+
+
+# dtypes
+
+#: Inputs that have a dtype of their own, whatever the others have: indices, lengths, conditions.
+_FREE = {"indices", "index", "condition", "sequence_length", "length", "data_lengths", "label_lengths"}
+#: Operators whose statistics and scales stay float32 beside 16-bit data.
+_WIDE = {"BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"}
+
+
+def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+    """Unify dtypes at a node: all arrays that are not indices have one; the outputs too, unless a parameter names theirs.
+
+    Raises
+    ------
+    DTypeError
+        If operands of an element-wise operator differ.
+    """
+    op, names = node.operator, node.input_names
+    declared = node.sig().params.get("dtype")
+    if op.title == "Embedding":
+        inputs[1].dtype = inputs[1].dtype or declared
+    if op.title in _WIDE:
+        _widen(inputs)
+    together = [k for k, n in zip(inputs, names, strict=True) if n not in _FREE and op.title != "Embedding"]
+    follows = declared is None and op.result in ("promote", "first", "tail", "ufunc", "float", "bool") and op.elementwise
+    common = next((k.dtype for k in together if k.dtype is not None), None)
+    if common is None and declared is None and op.result != "index" and outputs:
+        common = outputs[0].dtype
+    for known, name in zip(inputs, names, strict=True):
+        if known in together and (op.elementwise or known.dtype is None):
+            known.learn_dtype(common, f"input {name}")
+    for k, known in enumerate(outputs):
+        if follows:
+            known.learn_dtype(common, f"output {k}")
+        known.dtype = known.dtype or declared or ("float32" if op.result == "index" or not inputs else common)
+
+
+def _widen(inputs: Sequence[Known]) -> None:
+    data = inputs[0].dtype
+    for known in inputs[1:]:
+        known.dtype = known.dtype or ("float32" if data in ("float16", "bfloat16") else data)
+
+
+# shapes
+
+
+def _complete(node: SymbolNode, inputs: Sequence[Known]) -> None:
+    """What the operator itself says of its inputs' shapes."""
+    op = node.operator
+    if op.infer_rule is None:
+        return
+    shapes = node.operands([k.shape for k in inputs])
+    completed = op.infer_rule(shapes, **node.sig().params)
+    if op.variadic:
+        by_name = list(zip(node.input_names, completed, strict=False))
+    else:
+        by_name = list(zip([i.name for i in op.inputs if not i.injected], completed, strict=False))
+    found = dict(by_name)
+    for known, name in zip(inputs, node.input_names, strict=True):
+        shape = found.get(name)
+        known.learn_shape(None if shape is None else tuple(shape), f"input {name}")
+
+
+def _open_sizes(node: SymbolNode, outputs: Sequence[Known]) -> None:
+    """An operator without inputs: its ``shape`` parameter, in which 0 is a size that follows from who reads the result."""
+    shape = node.sig().params.get("shape")
+    if shape is not None and (0 in shape or shape == ()):
+        outputs[0].learn_shape(tuple(n or None for n in shape) or None, "the result")
+    elif not outputs[0].is_shaped:
+        _typed(node, (), outputs)
+
+
+def is_open(node: SymbolNode) -> bool:
+    """Whether a node without inputs leaves sizes of its result to who reads it."""
+    shape = None if node.inputs else node.sig().params.get("shape")
+    return shape is not None and (0 in shape or shape == ())
+
+
+def same_shaped(node: SymbolNode) -> list[int] | None:
+    """Positions of the inputs that have the result's shape; None if the operator broadcasts or is not element-wise."""
+    op = node.operator
+    if op.title == "where":
+        return [1, 2]
+    own = len(node.inputs) == 1 or op.title.startswith(("elemwise_", "_")) or op.variadic
+    return list(range(len(node.inputs))) if op.elementwise and own and not op.title.startswith("_np") else None
+
+
+def _unify(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+    places = same_shaped(node)
+    if not places:
+        return
+    shape: Unknown = outputs[0].shape
+    for k in places:
+        inputs[k].learn_shape(shape, f"input {node.input_names[k]}")
+        shape = inputs[k].shape
+    outputs[0].learn_shape(shape, "the result")
+    for k in places:
+        inputs[k].learn_shape(outputs[0].shape, f"input {node.input_names[k]}")
+
+
+def _typed(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> bool:
+    """The typed application says everything."""
+    replaced = {"shape": outputs[0].shape} if is_open(node) else {}
+    shapes = [k.shape for k in inputs]
+    dtypes = [k.dtype or "float32" for k in inputs]
+    exact = all(k.dtype is not None for k in inputs)
+    for k, (known, (shape, dtype)) in enumerate(zip(outputs, _types(node, shapes, dtypes, **replaced), strict=False)):
+        known.learn_shape(shape, f"output {k}")
+        if exact:
+            known.dtype = dtype
+    return exact
+
+
+def _types(node: SymbolNode, shapes: Sequence[Unknown], dtypes: Sequence[str], **replaced: Unknown) -> list[tuple[tuple[int, ...], str]]:
+    arrays = [leaf(("in", k), shape, dtype) for k, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))]  # type: ignore[arg-type]
+    key = leaf(("in", "key"), (6,), "uint64") if draws(node) else None
+    return [(p.shape, p.dtype) for p in applied(node, node.sig(**replaced), arrays, key)]
+
+
+# probing
+
+#: Stand-in sizes: every unknown size gets a row of its own. The last may be refused by the operator: it finds out clipping.
+_PROBES = [(24, 48, 840, 1), (36, 60, 1260, 2), (84, 132, 2100, 3), (144, 156, 3300, 4), (180, 204, 3900, 5), (216, 228, 4620, 6)]
+
+
+def _probe(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+    """Type the operator with stand-ins for unknown sizes: an output's size that never changes is known, one that follows is the same."""
+    places = [(i, d) for i, known in enumerate(inputs) for d, n in enumerate(known.shape or ()) if n is None]
+    if len(places) > len(_PROBES):
+        return
+    found = _results(node, inputs, dict(zip(places, _PROBES, strict=False)))
+    rows = dict(zip(places, _PROBES, strict=False))
+    if found is None:  # sizes that must agree: what does not change is known all the same
+        found, rows = _results(node, inputs, dict.fromkeys(places, _PROBES[0])), {}
+    for out, trials in zip(outputs, found or (), strict=False):
+        if len({len(t) for t in trials}) == 1:
+            _learn_probed(inputs, out, list(zip(*trials, strict=True)), rows)
+
+
+Place = tuple[int, int]
+
+
+def _results(node: SymbolNode, inputs: Sequence[Known], rows: dict[Place, tuple[int, ...]]) -> list[list[tuple[int, ...]]] | None:
+    """For each output its shape in each trial; None if the operator refuses the sizes."""
+    dtypes = [k.dtype or "float32" for k in inputs]
+    trials = []
+    for t in range(len(_PROBES[0])):
+        shapes = [tuple(rows[i, d][t] if n is None else n for d, n in enumerate(k.shape or ())) for i, k in enumerate(inputs)]
+        try:
+            trials.append([shape for shape, _ in _types(node, shapes, dtypes)])
+        except MXNetError:
+            if t < len(_PROBES[0]) - 1:
+                return None
+    return [list(shapes) for shapes in zip(*trials, strict=True)]
+
+
+def _learn_probed(inputs: Sequence[Known], out: Known, sizes: list[tuple[int, ...]], rows: dict[Place, tuple[int, ...]]) -> None:
+    claimed: list[int | None] = [trial[0] if len(set(trial)) == 1 else None for trial in sizes]
+    out.learn_shape(tuple(claimed), "the result")
+    assert out.shape is not None
+    shape = list(out.shape)
+    for axis, trial in enumerate(sizes):
+        for (i, d), row in rows.items():
+            known = list(inputs[i].shape or ())
+            if row[: len(trial)] == trial and known[d] != shape[axis]:
+                known[d] = shape[axis] = known[d] or shape[axis]
+                inputs[i].shape = tuple(known)
+    out.shape = tuple(shape)
+
+
+def _gradient_shapes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+    """Each gradient has the shape and dtype of the variable that it belongs to: the last inputs of the node."""
+    for out, variable in zip(outputs, inputs[len(inputs) - len(outputs) :], strict=True):
+        out.learn_shape(variable.shape, "the gradient")
+        variable.learn_shape(out.shape, "the variable")
+        out.dtype = variable.dtype
+
+
+#: Operators that are no function of arrays, by registered name; control flow adds its own.
+SPECIAL: dict[str, Callable[[SymbolNode, Sequence[Known], Sequence[Known]], None]] = {"_gradient": _gradient_shapes}

@@ -1,0 +1,69 @@
+"""What is known of one value, its shape and dtype, and how two pieces of knowledge become one."""
+
+from ..errors import DTypeError, ShapeError
+
+#: A shape inside inference: None if nothing is known, None for an unknown size.
+Unknown = tuple[int | None, ...] | None
+
+
+class Known:
+    """What is known of one output of a node."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: Unknown, dtype: str | None) -> None:
+        self.shape, self.dtype = shape, dtype
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether the whole shape is known."""
+        return is_known(self.shape)
+
+    def learn_shape(self, shape: Unknown, what: str) -> None:
+        """Add knowledge of the shape; ``what`` names the value in the error if it contradicts.
+
+        Raises
+        ------
+        ShapeError
+            If it contradicts what is known.
+        """
+        self.shape = merged_shape(self.shape, shape, what)
+
+    def learn_dtype(self, dtype: str | None, what: str) -> None:
+        """Add knowledge of the dtype.
+
+        Raises
+        ------
+        DTypeError
+            If it contradicts what is known.
+        """
+        if dtype is not None and self.dtype not in (None, dtype):
+            raise DTypeError(f"{what} has dtype {self.dtype}, where {dtype} is needed", None, "cast one of them")
+        self.dtype = self.dtype or dtype
+
+
+def is_known(shape: Unknown) -> bool:
+    """Whether every size is known."""
+    return shape is not None and None not in shape
+
+
+def shown(shape: Unknown) -> str:
+    """A shape as messages show it: ``?`` for what is unknown."""
+    if shape is None:
+        return "?"
+    return f"({', '.join('?' if n is None else str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
+
+
+def merged_shape(a: Unknown, b: Unknown, what: str) -> Unknown:
+    """Two pieces of knowledge about one shape as one.
+
+    Raises
+    ------
+    ShapeError
+        If they contradict one another.
+    """
+    if a is None or b is None or a == b:
+        return b if a is None else a
+    if len(a) != len(b) or any(m != n for m, n in zip(a, b, strict=True) if m is not None and n is not None):
+        raise ShapeError(f"{what} has shape {shown(a)}, where {shown(b)} is needed", None, "give shapes that agree")
+    return tuple(n if m is None else m for m, n in zip(a, b, strict=True))

@@ -1,0 +1,63 @@
+"""Copies of graphs with changes: variables replaced, nodes bypassed. The originals stay as they are."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from .node import Head, SymbolNode, topological
+
+#: What stands for the outputs of a node whose (new) inputs are given; None: a copy of the node.
+Change = Callable[[SymbolNode, tuple[Head, ...]], "Callable[[int], Head] | None"]
+
+
+def rebuilt(heads: Iterable[Head], change: Change) -> list[Head]:
+    """The graph with every node copied, or replaced where ``change`` says by what."""
+    heads = list(heads)
+    new: dict[SymbolNode, Callable[[int], Head]] = {}
+    for node in topological(heads):
+        inputs = tuple(new[h.node](h.index) for h in node.inputs)
+        new[node] = change(node, inputs) or _outputs_of(copied(node, inputs))
+    return [new[h.node](h.index) for h in heads]
+
+
+def copied(node: SymbolNode, inputs: tuple[Head, ...], name: str | None = None) -> SymbolNode:
+    """The same node with other inputs, and another name if one is given."""
+    return SymbolNode(node.op_name, name or node.name, node.attrs, inputs, node.subgraphs, node.extra, node.outputs)
+
+
+def _outputs_of(node: SymbolNode) -> Callable[[int], Head]:
+    return lambda index: Head(node, index)
+
+
+def with_variables(heads: Iterable[Head], given: Mapping[str, Head], name: str | None = None) -> list[Head]:
+    """A copy in which other outputs stand for variables of those names.
+
+    Parameters
+    ----------
+    heads
+        The graph.
+    given
+        What stands for which variable.
+    name
+        New name of the first output's node.
+    """
+    heads = list(heads)
+    top = heads[0].node if heads and name else None
+
+    def change(node: SymbolNode, inputs: tuple[Head, ...]) -> Callable[[int], Head] | None:
+        if node.is_variable and node.name in given:
+            return lambda index: given[node.name]
+        return _outputs_of(copied(node, inputs, name)) if node is top else None
+
+    return rebuilt(heads, change)
+
+
+def without_casts(heads: Iterable[Head]) -> list[Head]:
+    """The graph without the casts that automatic mixed precision put in; itself if there are none."""
+    heads = list(heads)
+
+    def change(node: SymbolNode, inputs: tuple[Head, ...]) -> Callable[[int], Head] | None:
+        return (lambda index: inputs[index]) if node.op_name in _CASTS else None
+
+    return rebuilt(heads, change) if any(n.op_name in _CASTS for n in topological(heads)) else heads
+
+
+_CASTS = {"amp_cast", "amp_multicast"}

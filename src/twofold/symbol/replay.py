@@ -1,0 +1,72 @@
+"""Replays a symbol's nodes as typed nodes: shapes, dtypes, the training flag and random keys fixed."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..graph.build import G
+from ..graph.ir import Node, leaf
+from .gradient import GRADIENT, expanded
+from .inference import Inference
+from .inference_rules import is_open
+from .node import Head, SymbolNode
+from .typed import applied, draws
+
+
+@dataclass
+class Replay:
+    """Typed nodes of a graph, or of a part of one.
+
+    Attributes
+    ----------
+    values
+        Every visible output seen so far; to begin with, those that come from elsewhere (variables as leaves).
+    keys
+        Leaves for random keys, in the order of the draws.
+    written
+        State variable to its new value, for operators that change states when they run.
+    updates
+        The same for those that change them when backward runs.
+    """
+
+    inference: Inference
+    training: bool
+    values: dict[Head, Node]
+    keys: list[Node] = field(default_factory=list)
+    written: dict[SymbolNode, Node] = field(default_factory=dict)
+    updates: dict[SymbolNode, Node] = field(default_factory=dict)
+
+    def run(self, nodes: Iterable[SymbolNode]) -> "Replay":
+        """Apply nodes in order."""
+        for node in nodes:
+            if not node.is_variable:
+                arrays = [self.values[h] for h in node.inputs]
+                results = EXPANDERS[node.op_name](node, arrays) if node.op_name in EXPANDERS else self._apply(node, arrays)
+                self.values |= {Head(node, k): part for k, part in enumerate(results)}
+        return self
+
+    def _apply(self, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
+        key = leaf(("key", len(self.keys)), (6,), "uint64") if draws(node) else None
+        if key is not None:
+            self.keys.append(key)
+        replaced = {"shape": self.inference.known[node][0].shape} if is_open(node) else {}
+        sig = node.sig(self.training, **replaced)
+        parts = applied(node, sig, arrays, key)
+        changed = dict(zip(sig.op.mutates, parts[len(parts) - len(sig.op.mutates) :], strict=True))
+        for name, new in changed.items():
+            self._write(node, name, new)
+        if sig.op.backward_rule is not None and self.training:
+            states = sig.op.backward_rule(G, parts, *node.operands(arrays), **sig.params)
+            self.updates |= {self._state(node, name): new for name, new in states.items()}
+        return parts[: node.visible]
+
+    def _state(self, node: SymbolNode, name: str) -> SymbolNode:
+        return node.inputs[node.input_names.index(name)].node
+
+    def _write(self, node: SymbolNode, name: str, new: Node) -> None:
+        """A state's new value, which later nodes read."""
+        state = self._state(node, name)
+        self.written[state] = self.values[Head(state, 0)] = new
+
+
+#: Operators that are no function of arrays, by registered name; control flow adds its own.
+EXPANDERS: dict[str, Callable[[SymbolNode, Sequence[Node]], Sequence[Node]]] = {GRADIENT: expanded}

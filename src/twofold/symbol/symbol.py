@@ -1,0 +1,256 @@
+"""``Symbol``: outputs of an untyped graph. Its structure, names, attributes and composition; inference, files and binding call theirs.
+
+Operators and fluent methods are attached by `operators` and `namespace`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
+from ..formats.files import write_file
+from . import binding, inference, serialization
+from .node import HIDDEN, Head, SymbolNode, topological, variables
+from .rebuild import with_variables
+
+
+class Symbol:
+    """Outputs of a graph of named operators over variables: a program before it has shapes, values or a device.
+
+    Parameters
+    ----------
+    heads
+        The outputs. Symbols are made by `Variable`, by the functions of this package and by Python's operators on symbols.
+    """
+
+    __slots__ = ("heads",)
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]  # == makes a symbol
+
+    heads: tuple[Head, ...]
+
+    def __init__(self, heads: Sequence[Head]) -> None:
+        self.heads = tuple(heads)
+
+    # structure
+
+    @property
+    def name(self) -> str | None:
+        """Name of the node whose outputs these are; None for a group of several nodes' outputs."""
+        nodes = {h.node for h in self.heads}
+        return nodes.pop().name if len(nodes) == 1 else None
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def __iter__(self) -> Iterator["Symbol"]:
+        return (Symbol([h]) for h in self.heads)
+
+    def __getitem__(self, index: int | slice | str) -> "Symbol":
+        """An output by position or by name, or several by a slice.
+
+        Raises
+        ------
+        IndexingError
+            If there is no output at that position.
+        ParameterError
+            If no output, or more than one, has that name.
+        """
+        if isinstance(index, slice):
+            return Symbol(self.heads[index])
+        if isinstance(index, str):
+            return Symbol([self.heads[self._position(index)]])
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise _IndexTypeError("Symbol only supports integers, slices and names as index", repr(index), "give the position of an output")
+        if not -len(self.heads) <= index < len(self.heads):
+            raise IndexingError("symbol: no such output", f"{index} of {len(self.heads)}", "see list_outputs()")
+        return Symbol([self.heads[index]])
+
+    def _position(self, name: str) -> int:
+        names = self.list_outputs()
+        if names.count(name) != 1:
+            what = "There are multiple outputs with name" if name in names else "Cannot find output that matches name"
+            raise ParameterError(f'{what} "{name}"', f"outputs {', '.join(names)}"[:400], "pick one by position")
+        return names.index(name)
+
+    def list_arguments(self) -> list[str]:
+        """Names of the variables that are inputs, in the order of their first use."""
+        return [v.name for v in variables(topological(self.heads))[0]]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Names of the variables that operators change, such as BatchNorm's moving mean."""
+        return [v.name for v in variables(topological(self.heads))[1]]
+
+    def list_inputs(self) -> list[str]:
+        """Names of all variables, arguments and states, in the order of their first use."""
+        return [n.name for n in topological(self.heads) if n.is_variable]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return [h.node.output_name(h.index) for h in self.heads]
+
+    def get_internals(self) -> "Symbol":
+        """Every output of every node, as a group: ``get_internals()["fc_output"]`` picks an inner value."""
+        return Symbol([Head(n, k) for n in topological(self.heads) for k in range(n.visible)])
+
+    def get_children(self) -> "Symbol | None":
+        """What the outputs' nodes read, as a group; None for variables."""
+        below = [i for node in dict.fromkeys(h.node for h in self.heads) for i in node.inputs]
+        return Symbol(below) if below else None
+
+    # attributes
+
+    def attr(self, key: str) -> str | None:
+        """One attribute of the node, or None; of a group always None."""
+        return None if self.name is None else self.heads[0].node.shown_attrs().get(key)
+
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """The attributes of the node; of a group none.
+
+        Raises
+        ------
+        ParameterError
+            If ``recursive`` is asked for: `attr_dict` lists all nodes' attributes.
+        """
+        if recursive:
+            raise ParameterError("Symbol.list_attr with recursive=True has been deprecated", "recursive=True", "use attr_dict instead")
+        return {} if self.name is None else self.heads[0].node.shown_attrs()
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """The attributes of every node that has some, by the node's name."""
+        return {n.name: n.shown_attrs() for n in topological(self.heads) if n.attrs}
+
+    def _set_attr(self, **attributes: str) -> None:
+        """Set attributes of the nodes, which every symbol that holds them sees."""
+        for key, value in attributes.items():
+            if not isinstance(value, str):
+                raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "give the value as a string")
+        spelt = {f"__{k}__" if k in HIDDEN else k: v for k, v in attributes.items()}
+        for node in {h.node for h in self.heads}:
+            node.set_attrs(spelt)
+
+    # composition
+
+    def __call__(self, *args: "Symbol", name: str | None = None, **kwargs: "Symbol") -> "Symbol":
+        """A copy of this graph in which other symbols stand for variables.
+
+        Parameters
+        ----------
+        *args
+            For the arguments in the order of `list_arguments`; or
+        **kwargs
+            by their names.
+        name
+            New name of the output's node.
+        """
+        if args and kwargs:
+            raise _ComposeError("compose only accepts input Symbols either as positional or keyword arguments", "both", "give names only")
+        given = dict(zip(self.list_arguments(), args, strict=False)) if args else kwargs
+        for key, symbol in given.items():
+            if not isinstance(symbol, Symbol):
+                raise _ComposeError("Compose expect `Symbol` as arguments", f"{key}={symbol!r}", "make a Variable")
+            if len(symbol.heads) != 1:
+                raise ParameterError(f"Keyword Argument {key} is a tuple, single value is required", symbol.list_outputs(), "pick an output")
+        unknown = set(given) - set(self.list_inputs())
+        if unknown or len(args) > len(given):
+            names = ", ".join(sorted(unknown)) or f"{len(args)} arguments"
+            raise ParameterError("Symbol.Compose: keyword argument name not found", names, f"it has {', '.join(self.list_inputs())}")
+        return Symbol(with_variables(self.heads, {k: s.heads[0] for k, s in given.items()}, name))
+
+    def __copy__(self) -> "Symbol":
+        return Symbol(with_variables(self.heads, {}))
+
+    def __deepcopy__(self, memo: Any) -> "Symbol":
+        return self.__copy__()
+
+    def grad(self, wrt: Sequence[str]) -> "Symbol":
+        """The gradient of the sum of all outputs with respect to variables, as a symbol with one output for each.
+
+        Parameters
+        ----------
+        wrt
+            Names of arguments.
+
+        Raises
+        ------
+        ParameterError
+            If one is not an argument.
+        """
+        from .gradient import gradient_of  # it makes symbols
+
+        return gradient_of(self, [wrt] if isinstance(wrt, str) else list(wrt))
+
+    gradient = grad
+
+    # inference
+
+    infer_shape = inference.infer_shape
+    infer_shape_partial = inference.infer_shape_partial
+    infer_type = inference.infer_type
+    infer_type_partial = inference.infer_type_partial
+
+    # files
+
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """The graph as MXNet's JSON text, without the casts of automatic mixed precision unless they are to stay."""
+        return serialization.to_json(self.heads, remove_amp_cast)
+
+    def save(self, fname: str, remove_amp_cast: bool = True) -> None:
+        """Write the JSON text to a file (a path or an address such as ``s3://…``)."""
+        write_file(fname, [self.tojson(remove_amp_cast).encode()])
+
+    def __reduce__(self) -> Any:
+        return _from_json, (self.tojson(remove_amp_cast=False),)
+
+    def debug_str(self) -> str:
+        """The graph as text, one paragraph for each node."""
+        return serialization.to_text(self.heads)
+
+    # execution
+
+    bind = binding.bind
+    simple_bind = binding.simple_bind
+    eval = binding.eval_
+
+    def __repr__(self) -> str:
+        names = ", ".join(str(h.node.name) for h in self.heads)
+        return f"<Symbol {self.name}>" if self.name is not None else f"<Symbol group [{names}]>"
+
+
+class _IndexTypeError(ParameterError, TypeError):
+    """An index that is neither a position nor a name."""
+
+
+class _ComposeError(ParameterError, TypeError):
+    """Composition with something else than symbols."""
+
+
+def _from_json(text: str) -> Symbol:
+    return Symbol(serialization.from_json(text))
+
+
+def _needs_values(name: str, operator: str | None = None) -> Any:
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedForSymbol(name, operator, *args)
+
+    method.__name__ = name
+    method.__doc__ = "Not for symbols: it needs an array's values."
+    return method
+
+
+#: Methods of arrays that symbols have in order to say that they have none, with the operator that calls them.
+_FOR_ARRAYS = {
+    "__bool__": "bool",
+    "__iadd__": "+=",
+    "__isub__": "-=",
+    "__imul__": "*=",
+    "__itruediv__": "/=",
+    "asnumpy": None,
+    "asscalar": None,
+    "as_in_context": None,
+    "backward": None,
+    "copy": None,
+    "detach": None,
+    "wait_to_read": None,
+}
+for _name, _operator in _FOR_ARRAYS.items():
+    setattr(Symbol, _name, _needs_values(_name, _operator))

@@ -1,0 +1,44 @@
+"""A symbol's node as a typed application: its parameters fixed, its scalars constants, its random key a leaf."""
+
+from collections.abc import Sequence
+
+from ..graph.build import apply
+from ..graph.ir import Node, const
+from ..dtype import WEAK
+from ..op.conventions import legacy_scalar
+from ..op.spec import Sig
+from .node import SymbolNode
+
+
+def applied(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | None = None) -> tuple[Node, ...]:
+    """The results of a node for typed inputs, hidden ones included.
+
+    Parameters
+    ----------
+    node, sig
+        The node, and its operator with parameters.
+    arrays
+        One typed node per input of the node.
+    key
+        The random key, for operators that draw.
+
+    Raises
+    ------
+    MXNetError
+        A `ShapeError` or `DTypeError` if the inputs do not fit.
+    """
+    op = sig.op
+    operands: list[Node | None] = node.operands(arrays)
+    if draws(node):
+        operands.append(key)
+    strong = next((a.dtype for a in arrays if a.dtype not in WEAK), None)
+    for value in node.scalars:
+        if value is not None and op.elementwise and strong is not None:
+            value = legacy_scalar(value, strong)
+        operands.append(None if value is None else const(value))
+    return apply(sig, tuple(operands)).parts
+
+
+def draws(node: SymbolNode) -> bool:
+    """Whether the operator reads a random key."""
+    return bool(node.operator.inputs) and node.operator.inputs[-1].injected

@@ -1,0 +1,299 @@
+"""Checks generated from the operator table: each takes an operator and one of its samples, and raises AssertionError.
+
+``CHECKS`` names them all; a test-suite runs every check on every sample, an adapter's author the ones on its backend.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from ..backend.protocol import Backend
+from ..config import SETTINGS
+from ..device import CPU, Device
+from ..dtype import NAME_OF, NUMPY, is_float
+from ..graph.build import apply, run_rule
+from ..graph.gradient import gradient, ones_head
+from ..graph.ir import Node, leaf
+from ..imperative.array import backward, from_host
+from ..imperative.cell import HOST, Cell, Value, wrap
+from ..imperative.invoke import host_of, invoke
+from ..imperative.scope import Scope
+from ..ndarray.array import NDArray
+from ..op.params import text
+from ..op.samples import Drawn, Sample
+from ..op.spec import Op, Sig
+from ..program.compile import Program
+from ..program.namespace import namespace_of
+
+KEY = np.array([0, 5, 0, 0, 1, 0], np.uint64)
+HUGE = 1 << 40
+
+
+def realised(op: Op, sample: Sample, dtype: str = "float32", seed: int = 0) -> list[Any]:
+    """Arrays for a sample's inputs (None where left out), a key for a random operator, then its scalar parameters."""
+    draw = np.random.default_rng(seed + crc32(op.title.encode()))
+    arrays: list[Any] = [None if d is None else _drawn(d, draw, dtype) for d in sample.inputs]
+    if not op.variadic:
+        arrays += [None] * (len([i for i in op.inputs if not i.injected]) - len(arrays))
+    if op.random:
+        arrays.append(KEY)
+    return arrays + [op.params[s].value(sample.params.get(s, op.params[s].default), op.title) for s in op.scalars]
+
+
+def _drawn(d: Drawn, draw: np.random.Generator, dtype: str) -> np.ndarray:
+    kind = NUMPY[d.dtype or dtype]
+    if d.whole:
+        return draw.integers(int(d.low), int(d.high), d.shape).astype(kind)
+    if d.distinct:
+        count = int(np.prod(d.shape, dtype=int))
+        return (d.low + (d.high - d.low) * (draw.permutation(count) + 0.5) / max(count, 1)).reshape(d.shape).astype(kind)
+    return draw.uniform(d.low, d.high, d.shape).astype(kind)
+
+
+def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -> Sig:
+    """The operator with a sample's parameters."""
+    params = {k: v for k, v in sample.params.items() if k not in op.scalars}
+    return op.sig(legacy, **params, **{flag: training for flag in op.training if flag not in params})
+
+
+def leaves_for(arrays: Sequence[Any], tracked: bool = True) -> list[Node | None]:
+    """Leaves of the types of arrays and scalars."""
+    out: list[Node | None] = []
+    for k, a in enumerate(arrays):
+        if a is None:
+            out.append(None)
+        elif isinstance(a, np.ndarray):
+            name = NAME_OF[a.dtype]
+            out.append(leaf(("sample", k), a.shape, name, tracked and is_float(name)))
+        else:
+            out.append(leaf(("sample", k), (), "weakf" if isinstance(a, float) else "weaki"))
+    return out
+
+
+def eager(sig: Sig, arrays: Sequence[Any], device: Device = CPU, record: bool = False) -> tuple[list[Cell], list[Cell]]:
+    """(results, operands) of the imperative call."""
+    cells = [from_host(NDArray, a, device) if isinstance(a, np.ndarray) and a is not KEY else a for a in arrays]
+    if record:
+        for c in cells:
+            if isinstance(c, NDArray) and is_float(c._dtype):
+                c.attach_grad()
+    operands = [wrap(Cell, Value(c)) if c is KEY else c for c in cells]
+    with Scope(record, True):
+        results = [wrap(NDArray, v) for v in invoke(sig, operands, device)]
+    return results, cells
+
+
+def in_mode(engine: str, defer: int, run: Callable[[], Any]) -> Any:
+    """Run with other settings of engine and threshold."""
+    was = SETTINGS.engine, SETTINGS.defer_elements
+    SETTINGS.engine, SETTINGS.defer_elements = engine, defer
+    try:
+        return run()
+    finally:
+        SETTINGS.engine, SETTINGS.defer_elements = was
+
+
+def equal(a: Any, b: Any, what: str) -> None:
+    """Same dtype, shape and bits (NaN equals NaN)."""
+    assert a.dtype == b.dtype, f"{what}: {a.dtype} and {b.dtype}"
+    assert a.shape == b.shape, f"{what}: {a.shape} and {b.shape}"
+    np.testing.assert_array_equal(a, b, err_msg=what)
+
+
+def check_types(op: Op, sample: Sample) -> None:
+    """Inferred shapes and dtypes are those of the results, under both conventions."""
+    arrays = realised(op, sample)
+    for legacy in (False, True):
+        sig = sig_of(op, sample, legacy)
+        node = apply(sig, tuple(leaves_for(arrays)))
+        given = [a for a in arrays if a is not None]
+        got = Program(list(node.parts), [n for n in leaves_for(arrays) if n is not None], HOST).run(given)
+        for part, array in zip(node.parts, got, strict=True):
+            assert (part.shape, part.dtype) == (array.shape, NAME_OF[array.dtype]), f"{op.title}: {part.shape} {part.dtype}"
+
+
+def check_rule_on_arrays(op: Op, sample: Sample) -> None:
+    """The rule run on arrays gives what the compiled graph gives."""
+    arrays = realised(op, sample)
+    sig = sig_of(op, sample, legacy=False)
+    node = apply(sig, tuple(leaves_for(arrays)))
+    compiled = Program(list(node.parts), [n for n in leaves_for(arrays) if n is not None], HOST).run([a for a in arrays if a is not None])
+    direct = run_rule(namespace_of(HOST), sig, arrays)
+    for a, b in zip(direct, compiled, strict=True):
+        np.testing.assert_allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), rtol=1e-5, atol=1e-6)
+
+
+def check_modes(op: Op, sample: Sample) -> None:
+    """Naive, inline and deferred (fused) execution give the same bits, recorded or not."""
+    arrays, sig = realised(op, sample), sig_of(op, sample)
+    for record in (False, True):
+
+        def run(record: bool = record) -> list[np.ndarray]:
+            results, _ = eager(sig, arrays, record=record)
+            return [host_of(r).copy() for r in results]
+
+        naive = in_mode("naive", HUGE, run)
+        for name, engine, defer in (("inline", "window", HUGE), ("deferred", "window", 1)):
+            for a, b in zip(naive, in_mode(engine, defer, run), strict=True):
+                equal(a, b, f"{op.title} {name}")
+
+
+def projected(op: Op, sample: Sample, dtype: str = "float64") -> tuple[Program, list[np.ndarray], list[int], list[Node]]:
+    """A program of (a fixed projection of all float results, its gradient with respect to all float inputs)."""
+    arrays = realised(op, sample, dtype)
+    nodes = leaves_for(arrays)
+    node = apply(sig_of(op, sample, legacy=False), tuple(nodes))
+    wrt = [k for k, n in enumerate(nodes) if n is not None and n.tracked]
+    draw = np.random.default_rng(1)
+    outputs = [p for p in node.parts if p.tracked]
+    heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
+    values = [draw.uniform(0.5, 1.5, o.shape).astype(NUMPY[o.dtype]) for o in outputs]
+    grads = gradient(outputs, heads, [nodes[k] for k in wrt])  # type: ignore[misc]
+    given = [n for n in nodes if n is not None]
+    program = Program([*outputs, *grads], [*given, *heads], HOST)
+    return program, [*[a for a in arrays if a is not None], *values], wrt, outputs
+
+
+def check_gradient(op: Op, sample: Sample) -> None:
+    """The gradient agrees with central differences in float64, along a random direction."""
+    if not sample.gradient or not op.differentiable:
+        return
+    program, arrays, wrt, outputs = projected(op, sample)
+    if not wrt or not outputs:
+        return
+    places = _places(op, sample, wrt)
+    heads = arrays[len(arrays) - len(outputs) :]
+    draw = np.random.default_rng(2)
+    step = 1e-6
+
+    def value(at: list[np.ndarray]) -> float:
+        return float(sum((o * h).sum() for o, h in zip(program.run(at), heads, strict=False)))
+
+    grads = program.run(arrays)[len(outputs) :]
+    for place, grad in zip(places, grads, strict=True):
+        direction = draw.uniform(-1, 1, arrays[place].shape)
+        ahead, behind = ([*arrays[:place], arrays[place] + s * step * direction, *arrays[place + 1 :]] for s in (1, -1))
+        want = (value(ahead) - value(behind)) / (2 * step)
+        have = float((grad * direction).sum())
+        tolerance = 1e-5 * sample.tolerance
+        assert abs(have - want) <= tolerance * max(1.0, abs(want)), f"{op.title}: gradient of input {place} {have}, differences {want}"
+
+
+def _places(op: Op, sample: Sample, wrt: Sequence[int]) -> list[int]:
+    """Numbers of the inputs among those that are not left out."""
+    arrays = realised(op, sample)
+    given = [k for k, a in enumerate(arrays) if a is not None]
+    return [given.index(k) for k in wrt]
+
+
+def check_second_gradient(op: Op, sample: Sample) -> None:
+    """The gradient of the gradient agrees with central differences of the gradient."""
+    if not sample.gradient or not op.differentiable or op.random:
+        return
+    arrays = realised(op, sample, "float64")
+    nodes = leaves_for(arrays)
+    node = apply(sig_of(op, sample, legacy=False), tuple(nodes))
+    outputs = [p for p in node.parts if p.tracked]
+    wrt = [n for n in nodes if n is not None and n.tracked]
+    if not outputs or not wrt:
+        return
+    first = gradient(outputs, [ones_head(o) for o in outputs], wrt)
+    live = [(w, g) for w, g in zip(wrt, first, strict=True) if g.tracked]
+    if not live:
+        return
+    second = gradient([g for _, g in live], [ones_head(g) for _, g in live], wrt)
+    given = [n for n in nodes if n is not None]
+    program = Program([*[g for _, g in live], *second], given, HOST)
+    values = [a for a in arrays if a is not None]
+    got = program.run(values)
+    step = 1e-5
+    for w, grad in zip(wrt, got[len(live) :], strict=True):
+        place = given.index(w)
+        direction = np.random.default_rng(3).uniform(-1, 1, w.shape)
+        sums = []
+        for s in (1, -1):
+            moved = [*values[:place], values[place] + s * step * direction, *values[place + 1 :]]
+            sums.append(float(sum(g.sum() for g in program.run(moved)[: len(live)])))
+        want, have = (sums[0] - sums[1]) / (2 * step), float((grad * direction).sum())
+        assert abs(have - want) <= 1e-4 * sample.tolerance * max(1.0, abs(want)), f"{op.title}: second gradient {have}, differences {want}"
+
+
+def check_recorded_gradient(op: Op, sample: Sample) -> None:
+    """Backward over the tape gives what the gradient of the graph gives, bitwise inline and deferred."""
+    arrays, sig = realised(op, sample), sig_of(op, sample)
+
+    def run() -> list[np.ndarray]:
+        results, cells = eager(sig, arrays, record=True)
+        heads = [r for r in results if isinstance(r._v, Value) and r._v.rec is not None and r._v.rec.node.tracked]
+        if not heads:
+            return []
+        backward(heads, None)
+        return [host_of(c.grad).copy() for c in cells if isinstance(c, NDArray) and is_float(c._dtype)]
+
+    naive = in_mode("naive", HUGE, run)
+    for name, defer in (("inline", HUGE), ("deferred", 1)):
+        for a, b in zip(naive, in_mode("window", defer, run), strict=True):
+            equal(a, b, f"{op.title} backward {name}")
+
+
+def check_dtypes(op: Op, sample: Sample) -> None:
+    """Floats of other widths give the same values within their precision, in their own dtype."""
+    want = _run(op, sample, "float64")
+    for dtype, tolerance in (("float32", 1e-4), ("float16", 2e-2), ("bfloat16", 1e-1)):
+        got = _run(op, sample, dtype)
+        for a, b in zip(got, want, strict=True):
+            if a.size and np.isfinite(b.astype(np.float64)).all() and not op.random:
+                scale = max(1.0, float(np.abs(b.astype(np.float64)).max()))
+                error = np.abs(a.astype(np.float64) - b.astype(np.float64)).max()
+                assert error <= tolerance * sample.tolerance * scale * 4, f"{op.title} {dtype}: error {error}"
+
+
+def _run(op: Op, sample: Sample, dtype: str) -> list[np.ndarray]:
+    rounded = [a.astype(NUMPY[_narrow(dtype)]).astype(a.dtype) if _is_free(a, dtype) else a for a in realised(op, sample, dtype)]
+    results, _ = eager(sig_of(op, sample), rounded)
+    return [host_of(r) for r in results]
+
+
+def _is_free(a: Any, dtype: str) -> bool:
+    return isinstance(a, np.ndarray) and a.dtype == NUMPY[dtype]
+
+
+def _narrow(dtype: str) -> str:
+    """Inputs that every width can hold, so that only the computation differs."""
+    return "bfloat16"
+
+
+def check_parameters(op: Op, sample: Sample) -> None:
+    """Every structural parameter prints to MXNet's text and parses back to itself."""
+    for name, value in sig_of(op, sample).params.items():
+        kind = op.params[name].kind
+        if kind.name != "a hashable value":
+            assert kind.parse(text(value)) == value or value is None, f"{op.title}: {name}={value!r} prints as {text(value)!r}"
+
+
+def check_backend(op: Op, sample: Sample, backend: Backend, tolerance: float = 1e-5) -> None:
+    """Another backend gives NumPy's results."""
+    arrays = realised(op, sample)
+    node = apply(sig_of(op, sample), tuple(leaves_for(arrays)))
+    leaves = [n for n in leaves_for(arrays) if n is not None]
+    given = [a for a in arrays if a is not None]
+    want = Program(list(node.parts), leaves, HOST).run(given)
+    device = Device(backend.kind)
+    there = [backend.from_host(a, device) if isinstance(a, np.ndarray) else a for a in given]
+    got = Program(list(node.parts), leaves, backend).run(there)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(np.asarray(backend.to_host(a), np.float64), np.asarray(b, np.float64), rtol=tolerance, atol=tolerance)
+
+
+CHECKS: dict[str, Callable[[Op, Sample], None]] = {
+    "types": check_types,
+    "rule on arrays": check_rule_on_arrays,
+    "modes": check_modes,
+    "gradient": check_gradient,
+    "second gradient": check_second_gradient,
+    "recorded gradient": check_recorded_gradient,
+    "dtypes": check_dtypes,
+    "parameters": check_parameters,
+}
