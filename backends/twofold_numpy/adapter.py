@@ -99,6 +99,10 @@ class NumpyBackend(Backend):
         """An array of stride 0."""
         return np.broadcast_to(np.array(value).astype(NUMPY[dtype]), shape)
 
+    def from_dlpack(self, source: Any) -> np.ndarray:
+        """NumPy's view of the producer's memory."""
+        return np.from_dlpack(source)
+
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
         """The fastest form that NumPy has of a primitive."""
         return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)

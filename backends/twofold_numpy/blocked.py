@@ -1,7 +1,7 @@
 """Fused kernels: generated straight-line ufunc calls over cache-sized blocks, with scratch per thread, over the cores."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

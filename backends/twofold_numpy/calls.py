@@ -46,7 +46,7 @@ def _matmul(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayTy
     if output.dtype in ("float16", "bfloat16") or inputs[0].dtype != inputs[1].dtype:
         return Call("f({0}, {1})", {"f": NumpyNamespace.matmul})
     plain = len(inputs[0].shape) == len(inputs[1].shape) == 2
-    return Call("f({0}, {1}, {out})", {"f": np.dot if plain and output.dtype in ("float32", "float64") else np.matmul}, into=True, or_fresh=True)
+    return Call("f({0}, {1}, {out})", {"f": np.dot if plain else np.matmul}, into=True, or_fresh=True)
 
 
 def _reduce(ufunc: np.ufunc) -> Maker:

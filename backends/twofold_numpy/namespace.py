@@ -62,6 +62,11 @@ def _trailing(a: np.ndarray, axis: Any) -> int | None:
     return len(axes) if axes == list(range(a.ndim - len(axes), a.ndim)) else None
 
 
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Two matrices of one dtype by ``dot``, which programs use too; anything else by ``matmul``."""
+    return np.dot(a, b) if a.ndim == b.ndim == 2 and a.dtype == b.dtype else np.matmul(a, b)
+
+
 def _half(function: Any) -> Any:
     """A matrix product that computes 16-bit floats in float32 and rounds once."""
 
@@ -194,7 +199,7 @@ class NumpyNamespace:
         return n - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
     # products
-    matmul = staticmethod(_half(np.matmul))
+    matmul = staticmethod(_half(_product))
 
     @staticmethod
     @_half

@@ -14,6 +14,8 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "ndarray": "ndarray",
     "autograd": "autograd",
     "context": "context",
+    "random": "random",
+    "rnd": "random",
     "base": "errors",
     "Context": ("context", "Context"),
     "cpu": ("context", "cpu"),

@@ -13,12 +13,12 @@ from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import KernelCompileError
 from twofold.op.registry import primitives
 from twofold.testing.backend_cases import cases
-from twofold.testing.backend_conformance import TOLERANCE, one_step, step
+from twofold.testing.backend_conformance import TOLERANCE, names, one_step, step
 from twofold.testing.backend_samples import numbers
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu, compile_for_host, run_on_host
 
-ELEMENTWISE = [name for name, op in primitives().items() if op.elementwise]
+ELEMENTWISE = [name for name in names() if primitives()[name].elementwise]
 CASES = [case for name in ELEMENTWISE for case in cases(name) if not case.is_weak]
 #: Each compilation takes seconds: one architecture stands for all in the quick run.
 EACH_GPU = [a if a == "sm_90" else pytest.param(a, marks=pytest.mark.slow) for a in ARCHITECTURES]
@@ -69,18 +69,16 @@ def random_program(seed):
 def on_host(tmp_path_factory):
     """All element-wise cases, compiled by g++ at once, with their names."""
     unit = kernel_unit(*map(one_step, CASES))
-    return compile_for_host(unit.source, tmp_path_factory.mktemp("kernels")), dict(
-        zip(map(str, range(len(CASES))), unit.names, strict=True)
-    )
+    return compile_for_host(unit.source, tmp_path_factory.mktemp("kernels")), unit.names
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_host_kernels_give_what_numpy_gives(on_host, name):
-    library, names = on_host
+    library, kernels = on_host
     for k, case in enumerate(CASES):
         if case.op == name:
             out = np.empty(case.want.shape, case.want.dtype)
-            run_on_host(library, names[str(k)], *map(np.ascontiguousarray, case.operands), out)
+            run_on_host(library, kernels[k], *map(np.ascontiguousarray, case.operands), out)
             assert not differ(out, case.want), f"{case}: {out} should be {case.want}"
 
 

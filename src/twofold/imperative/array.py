@@ -10,7 +10,7 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..op.registry import OPS
 from .backward import assign, run_backward
-from .cell import PLAIN, Cell, Value, wrap
+from .cell import PINNED, PLAIN, Cell, Value, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
 from .record import Rec, Variable
 from .window import force
@@ -28,6 +28,9 @@ class Array(Cell):
     def _rebind(self, v: Any) -> None:
         """Bind the result of a write; a variable stays a variable."""
         grad = getattr(self, "_g", None)
+        old = self._v
+        if old.__class__ is Value and old.borrow is PINNED and old is not v:
+            v = _written_out(old, v)
         self._v = v
         if grad is None:
             return
@@ -220,6 +223,14 @@ def adopted(cls: type, array: np.ndarray, device: Device = CPU) -> Any:
     if device.is_host and array.__class__ is PLAIN and array.flags.c_contiguous:
         return wrap(cls, content(array, device))
     return from_host(cls, array, device)
+
+
+def _written_out(old: Value, new: Any) -> Value:
+    """A new content in the memory of an exported one, which others look at."""
+    backend_for(old.device).write(old.data, ..., data_of(new))
+    out = Value(old.data, new.rec if new.__class__ is Value else None, device=old.device)
+    out.borrow = PINNED
+    return out
 
 
 def record_of(array: Cell, what: str) -> Rec:

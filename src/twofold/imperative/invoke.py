@@ -17,7 +17,7 @@ from .counters import COUNTERS
 from .generator import STREAMS
 from .handle import Handle
 from .record import Rec, Tape, tls
-from .residuals import NodePlan, plan_of, runner
+from .residuals import Cold, NodePlan, plan_of, runner
 from .window import LITERALS, defer, force
 
 _literal_recs = {k: Rec(const(k), (), (), None) for k in LITERALS}
@@ -217,7 +217,7 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
         node = _typed(sig, contents)
         given = [k for k, i in enumerate(node.inputs) if i is not None and not (i.value is not None and i.value[0] == "const")]
         found = runner(node, backend_for(device)), given, len(node.parts)
-        if key:
+        if key and found[0].__class__ is not Cold:
             sig.inline[key] = found
     run, given, count = found
     results = run([data_of(contents[k]) for k in given])

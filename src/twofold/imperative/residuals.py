@@ -13,6 +13,7 @@ from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Node, is_leaf, leaf, topological
 from ..graph.rewrite import substitute
 from ..program.compile import Program
+from ..program.interpret import interpret, interpretable
 
 #: A saved thing: ("in", k), ("out", k) or ("res", k).
 Saved = tuple[str, int]
@@ -110,7 +111,8 @@ def _renewed(node: Node) -> Sequence[Node]:
     return run_rule(G, node.sig, node.inputs) if node.body else ()  # type: ignore[arg-type]
 
 
-_programs: dict[Any, Program] = {}
+#: Programs of single operations; None for one that has been used once.
+_programs: dict[Any, Program | None] = {}
 TABLES.dependents.append(_programs.clear)
 
 
@@ -131,12 +133,33 @@ def runner(node: Node, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]
         if node.body:
             wanted = [*node.body, *wanted[len(node.parts) :]]
         outputs = substitute(wanted, at)
-        key = tuple(outputs), tuple(leaves), backend.kind
-        program = _programs.get(key)
-        if program is None:
-            program = _programs[key] = Program(outputs, leaves, backend)
-        found = plan.run[backend.kind] = program.run
+        found = _compiled(outputs, leaves, backend)
+        if found.__class__ is not Cold:
+            plan.run[backend.kind] = found
     return found
+
+
+class Cold:
+    """A structure at its first use: interpreted, so that one seen only once is never compiled."""
+
+    def __init__(self, outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend) -> None:
+        self._graph = outputs, leaves, backend
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        return interpret(*self._graph, arrays)
+
+
+def _compiled(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
+    key = tuple(outputs), tuple(leaves), backend.kind
+    program = _programs.get(key)
+    if program is None and key not in _programs:
+        low = interpretable(outputs)
+        if low is not None:
+            _programs[key] = None
+            return Cold(low, leaves, backend)
+    if program is None:
+        program = _programs[key] = Program(outputs, leaves, backend)
+    return program.run
 
 
 def is_variable(node: Node) -> bool:

@@ -1,231 +1,315 @@
-"""Indices of ``mx.nd``: which make views (an integer or a slice on the first axis), which slices, which gathers; and assignment."""
+"""Indices of ``mx.nd``: which make views (contiguous basic ones), which copy, which gather; and assignment to all of them.
+
+A basic index is a slice of every axis and then a shape (axes selected by an integer gone, new axes in). With index arrays among
+the items, slices are taken and new axes put in first; what is left is NumPy's indexing by arrays and whole axes.
+"""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import IndexingError, ShapeError
+from ..dtype import NUMPY
+from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative.array import Array, from_host
 from ..imperative.cell import Cell, wrap
 from ..imperative.invoke import invoke
+from ..imperative.transfer import on_device
 from ..imperative.write import write
+from ..op.conventions import legacy_scalar
 from ..op.registry import OPS
 from ..op.shapes import broadcast_shapes, checked_index
+from ..op.spec import Sig
 
-FULL = (None, None, None)
+Triple = tuple[int | None, int | None, int | None]
+FULL: Triple = (None, None, None)
+_MOST = 4096
 
 
-class Parsed:
-    """An index as steps: a slice of every axis, integer arrays on some, then a shape (integer axes gone, new axes in).
+class Basic(NamedTuple):
+    """A basic index of a shape.
 
     Attributes
     ----------
     key
         One (begin, end, step) triple per axis.
-    arrays
-        Axis to integer index array (a NumPy array or an `Array`).
-    shape_of
-        For each axis of the result before arrays are applied: the source axis it comes from, or None for a new axis.
+    kept
+        For each axis of the result the source axis it comes from, or None for a new axis.
+    chain
+        The view operations: a slice, then a reshape if axes go or come.
+    is_view
+        Whether what it selects is contiguous, and so shares memory.
+    target
+        Sizes of the slice, before axes go or come.
     """
 
-    def __init__(self, shape: tuple[int, ...], index: Any) -> None:
-        self.key: list[tuple[int | None, int | None, int | None]] = []
-        self.arrays: dict[int, Any] = {}
-        self.kept: list[int | None] = []
-        items = index if isinstance(index, tuple) else (index,)
-        items = self._expanded(items, len(shape))
-        for item in items:
-            if item is None:
-                self.kept.append(None)
-            else:
-                self._axis(item, len(self.key), shape)
-
-    @staticmethod
-    def _expanded(items: tuple[Any, ...], ndim: int) -> list[Any]:
-        used = sum(_axes_of(i) for i in items if i is not None and i is not Ellipsis)
-        if used > ndim:
-            raise IndexingError(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed")
-        out: list[Any] = []
-        seen = False
-        for item in items:
-            if item is Ellipsis:
-                if seen:
-                    raise IndexingError("an index can only have a single ellipsis ('...')")
-                seen = True
-                out += [slice(None)] * (ndim - used)
-            else:
-                out.append(item)
-        return out if seen else out + [slice(None)] * (ndim - used)
-
-    def _axis(self, item: Any, axis: int, shape: tuple[int, ...]) -> None:
-        if isinstance(item, slice):
-            self.key.append(tuple(None if k is None else k.__index__() for k in (item.start, item.stop, item.step)))  # type: ignore[arg-type]
-            self.kept.append(axis)
-        elif isinstance(item, (bool, np.bool_)):
-            raise IndexingError("a bool is not an index here", repr(item), "use an integer, a slice or an array")
-        elif isinstance(item, (int, np.integer)):
-            at = checked_index(int(item), shape[axis], axis)
-            self.key.append((at, at + 1, None))
-        elif isinstance(item, (Array, np.ndarray, list, tuple, range)):
-            for places in _integer_arrays(item, shape[axis]):
-                self.arrays[len(self.key)] = places
-                self.key.append(FULL)
-                self.kept.append(len(self.key) - 1)
-        else:
-            raise IndexingError(f"index of type {type(item).__name__} is not supported", repr(item), "use integers, slices, None, ..., or arrays")
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it selects everything, in order."""
-        return not self.arrays and all(k == FULL for k in self.key) and self.kept == list(range(len(self.key)))
+    key: tuple[Triple, ...]
+    kept: tuple[int | None, ...]
+    chain: tuple[Sig, ...]
+    is_view: bool
+    target: tuple[int, ...]
 
 
-def _axes_of(item: Any) -> int:
-    if isinstance(item, Array) and item._dtype == "bool":
-        return item.ndim
-    return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
-
-
-def _integer_arrays(item: Any, size: int) -> list[Any]:
-    """Index arrays of one item: itself as integers in [0, size), or of a mask the places where it is true, per axis."""
-    host = item.asnumpy() if isinstance(item, Array) else np.asarray(item)
-    if host.dtype == bool:
-        return list(np.nonzero(host))
-    places = host.astype(np.int64)
-    if places.size and (places.min() < -size or places.max() >= size):
-        raise IndexingError(f"index {places.max() if places.max() >= size else places.min()} is out of bounds for axis with size {size}")
-    return [np.where(places < 0, places + size, places)]
-
-
-def index_cells(parsed: Parsed, like: Array) -> tuple[Any, list[Any]]:
-    """(key of the ``index`` primitive, index cells on the array's device)."""
-    order = list(parsed.arrays)
-    key = tuple(order.index(k) if k in parsed.arrays else None for k in range(len(parsed.key)))
-    broadcast_shapes("index", [a.shape for a in parsed.arrays.values()])
-    cells = [from_host(type(like)._root or type(like), np.asarray(parsed.arrays[k]), like.context) for k in order]
-    return key, cells
+#: Basic indices by (shape, items): one that was seen before costs a look-up.
+_BASIC: dict[Any, Basic] = {}
 
 
 def get(x: Any, index: Any) -> Any:
     """``x[index]``."""
-    cls = type(x)._root or type(x)
-    parsed = Parsed(x.shape, index)
-    if not parsed.arrays and all(k == FULL for k in parsed.key[1:]) and None not in parsed.kept:
-        return _leading(x, parsed)
-    out: Any = x
-    if any(k != FULL for k in parsed.key):
-        out = wrap(cls, invoke(OPS["slice"].sig(key=tuple(parsed.key)), (out,))[0])
-    lengths = list(out.shape)
-    if parsed.arrays:
-        key, cells = index_cells(parsed, x)
-        out = wrap(cls, invoke(OPS["index"].sig(key=key), (out, *cells))[0])
-        return _reshaped_gather(out, parsed, cls)
-    shape = tuple(1 if k is None else lengths[k] for k in parsed.kept)
-    return _reshaped(out, shape or (1,), cls)
-
-
-def _leading(x: Any, parsed: Parsed) -> Any:
-    """A view of the first axis: x[i] or x[i:j]; with a step a copy."""
-    key = tuple(parsed.key)
-    if key and key[0][2] not in (None, 1):
-        return wrap(type(x)._root or type(x), invoke(OPS["slice"].sig(key=key), (x,))[0])
-    chain = [OPS["slice"].sig(key=key)]
-    if 0 not in parsed.kept:
-        chain.append(OPS["reshape"].sig(shape=tuple(x.shape[1:]) or (1,)))
-    return x._view(*chain)
-
-
-def _reshaped(out: Any, shape: tuple[int, ...], cls: type) -> Any:
-    return out if out.shape == shape else wrap(cls, invoke(OPS["reshape"].sig(shape=shape), (out,))[0])
-
-
-def _reshaped_gather(out: Any, parsed: Parsed, cls: type) -> Any:
-    """After a gather: drop the axes that integers selected, put in new axes (in front of what follows them)."""
-    gone = [k for k in range(len(parsed.key)) if k not in parsed.kept]
-    if not gone and None not in parsed.kept:
-        return out
-    index_ndim = len(broadcast_shapes("index", [a.shape for a in parsed.arrays.values()]))
-    first = min(parsed.arrays)
-    adjacent = sorted(parsed.arrays) == list(range(first, first + len(parsed.arrays)))
-    sources: list[Any] = []
-    placed = False
-    for k in range(len(parsed.key)):
-        if k not in parsed.arrays:
-            sources.append(k)
-        elif not placed:
-            placed = True
-            sources += ["i"] * index_ndim
-    if not adjacent:
-        sources = ["i"] * index_ndim + [s for s in sources if s != "i"]
-    sizes = [n for s, n in zip(sources, out.shape, strict=True) if s not in gone]
-    for at, k in enumerate(parsed.kept):
-        if k is None:
-            sizes.insert(min(at, len(sizes)), 1)
-    return _reshaped(out, tuple(sizes) or (1,), cls)
+    basic = _basic(x.shape, index)
+    if basic is None:
+        return _gathered(x, index)
+    if basic.is_view:
+        return x._view(*basic.chain)
+    return _applied(x, basic.chain)
 
 
 def put(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``."""
-    parsed = Parsed(x.shape, index)
     root, chain = (x._base, x._chain) if type(x)._root is not None else (x, ())
-    if parsed.arrays:
-        _put_at(x, root, chain, parsed, value)
+    basic = _basic(x.shape, index)
+    if basic is None:
+        _scatter(x, root, chain, index, value)
         return
-    target = tuple(len(range(*slice(*k).indices(n))) for k, n in zip(parsed.key, x.shape, strict=True))
-    value = _fitting(value, x, target, parsed)
-    write(root, chain, None if parsed.is_whole else tuple(parsed.key), value)
+    value = _fitting(_plain_value(value, x), basic)
+    write(root, chain, None if basic.target == x.shape and all(k[2] in (None, 1) for k in basic.key) else basic.key, value)
 
 
-def _put_at(x: Any, root: Cell, chain: Any, parsed: Parsed, value: Any) -> None:
-    """Assignment at integer arrays: slices beside them become arrays of places too."""
-    arrays: dict[int, Any] = {}
-    free = [k for k in range(len(parsed.key)) if k not in parsed.arrays and parsed.key[k] != FULL]
-    index = broadcast_shapes("index", [a.shape for a in parsed.arrays.values()])
-    for n, k in enumerate(free):
-        places = np.arange(*slice(*parsed.key[k]).indices(x.shape[k]))
-        arrays[k] = places.reshape([-1] + [1] * (len(free) - 1 - n + len(index)))
-    arrays |= parsed.arrays
-    full = Parsed.__new__(Parsed)
-    full.key, full.arrays, full.kept = [FULL] * len(parsed.key), arrays, parsed.kept
-    key, cells = index_cells(full, x)
-    sig = OPS["index"].sig(key=key)
+# basic indices
+
+
+def _basic(shape: tuple[int, ...], index: Any) -> Basic | None:
+    """The index if it is basic: integers, slices, None and an ellipsis; else None."""
+    items = index if index.__class__ is tuple else (index,)
+    key = shape, tuple([(i.__class__, i.start, i.stop, i.step) if i.__class__ is slice else (i.__class__, i) for i in items])
+    try:
+        found = _BASIC.get(key)
+    except TypeError:  # lists and arrays
+        key, found = None, None
+    if found is None and all(_is_basic(i) for i in items):
+        found = _parsed(shape, items)
+        if key is not None:
+            if len(_BASIC) >= _MOST:
+                _BASIC.clear()
+            _BASIC[key] = found
+    return found
+
+
+def _is_basic(item: Any) -> bool:
+    return item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer, np.bool_))
+
+
+def _parsed(shape: tuple[int, ...], items: Sequence[Any]) -> Basic:
+    key: list[Triple] = []
+    kept: list[int | None] = []
+    for item in _expanded(items, len(shape)):
+        if item is None:
+            kept.append(None)
+        elif isinstance(item, slice):
+            kept.append(len(key))
+            key.append(_triple(item))
+        else:
+            at = checked_index(int(item), shape[len(key)], len(key))
+            key.append((at, at + 1, None))
+    target = tuple(len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True))
+    chain = [OPS["slice"].sig(key=tuple(key))]
+    result = tuple(1 if k is None else target[k] for k in kept) or ((1,) if shape else ())
+    if result != target:
+        chain.append(OPS["reshape"].sig(shape=result))
+    return Basic(tuple(key), tuple(kept), tuple(chain), _is_contiguous(shape, key, target), target)
+
+
+def _triple(item: slice) -> Triple:
+    return tuple(None if k is None else k.__index__() for k in (item.start, item.stop, item.step))  # type: ignore[return-value]
+
+
+def _expanded(items: Sequence[Any], ndim: int) -> list[Any]:
+    """The items with the ellipsis written out, one (or more, for a mask) per axis.
+
+    Raises
+    ------
+    IndexingError
+        If there are too many of them.
+    """
+    used = sum(_axes_of(i) for i in items)
+    dots = [k for k, i in enumerate(items) if i is Ellipsis]
+    if used > ndim:
+        raise IndexingError(f"too many indices ({used}) for array with {ndim} dimensions")
+    if len(dots) > 1:
+        raise IndexingError("Cannot use more than one ellipsis (`...`) for indexing")
+    at = dots[0] if dots else len(items)
+    return [*items[:at], *[slice(None)] * (ndim - used), *items[at + 1 :]]
+
+
+def _axes_of(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, Array) and item._dtype == "bool" else 1
+
+
+def _is_contiguous(shape: Sequence[int], key: Sequence[Triple], target: Sequence[int]) -> bool:
+    """Whether a slice is one piece of memory: one element of leading axes, a range of the next, all of those behind."""
+    inside = False
+    for size, (_, _, step), n in zip(shape, key, target, strict=True):
+        if n > 1 and step not in (None, 1) or inside and n != size:
+            return False
+        inside = inside or n != 1
+    return True
+
+
+def _applied(x: Any, chain: Sequence[Sig]) -> Any:
+    cls = type(x)._root or type(x)
+    for sig in chain:
+        x = wrap(cls, invoke(sig, (x,))[0])
+    return x
+
+
+# index arrays
+
+
+class Places(NamedTuple):
+    """An index with arrays: what to do to the source first, then the arrays and the axes they index (None: whole axes)."""
+
+    chain: tuple[Sig, ...]
+    items: tuple[Any, ...]
+    shape: tuple[int, ...]
+
+
+def _places(x: Any, index: Any) -> Places:
+    """Slices and new axes first; integers become arrays of no axes, as in NumPy they count as index arrays here."""
+    key: list[Triple] = []
+    items: list[Any] = []
+    shape: list[int] = []
+    source = x.shape
+    for item in _expanded(index if isinstance(index, tuple) else (index,), len(source)):
+        axis = len(key)
+        if item is None:
+            items.append(None)
+            shape.append(1)
+            continue
+        arrays = [None] if isinstance(item, slice) else _index_arrays(item, source, axis)
+        for a in arrays:
+            triple = _triple(item) if isinstance(item, slice) else FULL
+            key.append(triple)
+            shape.append(len(range(*slice(*triple).indices(source[len(key) - 1]))))
+            items.append(a)
+    chain = [] if all(k == FULL for k in key) else [OPS["slice"].sig(key=tuple(key))]
+    if len(shape) > len(source):
+        chain.append(OPS["reshape"].sig(shape=tuple(shape)))
+    return Places(tuple(chain), tuple(items), tuple(shape))
+
+
+def _index_arrays(item: Any, shape: tuple[int, ...], axis: int) -> list[np.ndarray]:
+    """Index arrays of one item: integers in [0, size), or of a mask (an array of ours of dtype bool) the places where it is true.
+
+    Raises
+    ------
+    ParameterError
+        If the item is no index.
+    IndexingError
+        If an index is out of range.
+    """
+    if not isinstance(item, (Array, np.ndarray, list, tuple, range, int, np.integer, np.bool_)):
+        raise ParameterError(f"NDArray does not support slicing with key {item} of type {type(item)}", None, "use integers, slices, None, ... or arrays")
+    host = item.asnumpy() if isinstance(item, Array) else np.asarray(item)
+    if isinstance(item, Array) and host.dtype == bool:
+        if host.shape != shape[axis : axis + host.ndim]:
+            raise IndexingError("the mask's shape is not that of the axes it indexes", f"{host.shape} for {shape[axis : axis + host.ndim]}")
+        return list(np.nonzero(host))
+    if host.dtype.kind not in "biuf" or host.dtype.kind == "f" and not isinstance(item, Array) and host.size:
+        raise ParameterError("NDArray does not support slicing with arrays of this kind", str(host.dtype), "use integers")
+    places, size = host.astype(np.int64), shape[axis]
+    if places.size and (places.min() < -size or places.max() >= size):
+        wrong = places.max() if places.max() >= size else places.min()
+        raise IndexingError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
+    return [np.where(places < 0, places + size, places)]
+
+
+def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
+    """The ``index`` primitive for an item per axis (an index array, or None for the whole axis), and the arrays on the device."""
+    used = [a for a in arrays if a is not None]
+    try:
+        broadcast_shapes("index", [a.shape for a in used])
+    except ShapeError as error:
+        raise IndexingError("index arrays do not broadcast", ", ".join(str(a.shape) for a in used), "give arrays of one shape") from error
+    numbers = iter(range(len(used)))
+    key = tuple(None if a is None else next(numbers) for a in arrays)
+    cls = type(like)._root or type(like)
+    return OPS["index"].sig(key=key), [from_host(cls, a, like.context) for a in used]
+
+
+def _gathered(x: Any, index: Any) -> Any:
+    cls = type(x)._root or type(x)
+    places = _places(x, index)
+    out = _applied(x, places.chain)
+    sig, cells = _index_sig(places.items, x)
+    out = wrap(cls, invoke(sig, (out, *cells))[0])
+    return out if out.shape else _applied(out, [OPS["reshape"].sig(shape=(1,))])
+
+
+def _scatter(x: Any, root: Cell, chain: Any, index: Any, value: Any) -> None:
+    """Assignment at index arrays; where slices or new axes stand beside them, at the coordinates of every place."""
+    places = _places(x, index)
+    arrays: Sequence[Any] = places.items
+    if places.chain:
+        selected = tuple(slice(None) if a is None else a for a in places.items)
+        arrays = [_coordinates(x.shape, k, places)[selected] for k in range(x.ndim)]
+    sig, cells = _index_sig(arrays, x)
     write(root, chain, (sig, *cells), _plain_value(value, x))
 
 
+def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
+    """The coordinate along an axis of every element of the source, as it is when slices are taken and new axes put in."""
+    column = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    whole = np.broadcast_to(column, shape)
+    for sig in places.chain:
+        whole = whole[tuple(slice(*t) for t in sig.params["key"])] if sig.op.name == "slice" else whole.reshape(sig.params["shape"])
+    return whole
+
+
+# values
+
+
 def _plain_value(value: Any, x: Any) -> Any:
-    """A value to be written: a cell on the array's device, a Python scalar, or a NumPy array of the array's dtype."""
+    """A value to be written, in the array's dtype: a cell on its device, a Python number, or a NumPy array.
+
+    Raises
+    ------
+    DTypeError
+        If it is nothing of the kind.
+    """
     if isinstance(value, Array):
         if value.context is not x.context and not (value.context.is_host and x.context.is_host):
-            value = from_host(type(x)._root or type(x), value.asnumpy(), x.context)
-        return value if value._dtype == x._dtype else value.astype(x._dtype)
+            value = wrap(type(value)._root or type(value), on_device(value, x.context))
+        return value if value._dtype == x._dtype else value.astype(x._dtype)  # type: ignore[attr-defined]
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, (bool, int, float)):
-        return value
-    from ..dtype import NUMPY
+        return legacy_scalar(value, x._dtype)
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(value).astype(NUMPY[x._dtype])
+    except (TypeError, ValueError) as error:
+        raise DTypeError("item assignment: the value is not array-like", str(error), "give an array, a number or nested lists of them") from None
 
-    return np.asarray(value).astype(NUMPY[x._dtype])
 
-
-def _fitting(value: Any, x: Any, target: Sequence[int], parsed: Parsed) -> Any:
-    """The value in a shape that broadcasts to the slice (integer axes of size 1 included).
+def _fitting(value: Any, basic: Basic) -> Any:
+    """The value in a shape that broadcasts to the slice (whose integer axes have size 1).
 
     Raises
     ------
     ShapeError
         If it does not fit.
     """
-    value = _plain_value(value, x)
     if isinstance(value, (bool, int, float)):
         return value
-    shape = tuple(1 if k is None else target[k] for k in parsed.kept)
-    try:
-        fits = broadcast_shapes("item assignment", [shape, value.shape]) == shape or value.size == 1
-    except ShapeError:
-        fits = False
-    if not fits:
+    shape = tuple(1 if k is None else basic.target[k] for k in basic.kept)
+    given = tuple(value.shape)
+    while len(given) > len(shape) and given[0] == 1:
+        given = given[1:]
+    wide = (1,) * (len(shape) - len(given)) + given
+    if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, shape, strict=True)):
         raise ShapeError("item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}", "give a value that fits")
-    if value.shape == tuple(target) or len(parsed.kept) == len(target) and None not in parsed.kept:
-        return value
-    wide = (1,) * (len(shape) - len(value.shape)) + tuple(value.shape[max(0, len(value.shape) - len(shape)) :])
-    sizes = dict(zip([k for k in parsed.kept], wide, strict=True))
-    return value.reshape(tuple(sizes.get(k, 1) for k in range(len(target))))
+    sizes = dict(zip(basic.kept, wide, strict=True))
+    fitting = tuple(sizes.get(k, 1) for k in range(len(basic.target)))
+    return value if value.shape == fitting or value.shape == basic.target else value.reshape(fitting)

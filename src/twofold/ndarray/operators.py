@@ -120,7 +120,7 @@ def attach() -> None:
         forward = specialise(name, NDArray, NDArrayView, operand, legacy=True, arity=2) if fast else _general(name, False)
         setattr(NDArray, f"__{dunder}__", _renamed(forward, f"__{dunder}__"))
         setattr(NDArray, f"__r{dunder}__", _renamed(_general(name, True), f"__r{dunder}__"))
-        if name != "matmul":  # a = a @ b, as NumPy's shapes rarely allow it in place
+        if name not in ("matmul", "power"):  # as in MXNet, a **= b gives a new array
             setattr(NDArray, f"__i{dunder}__", _renamed(_in_place(name), f"__i{dunder}__"))
     for dunder, name in COMPARISON.items():
         setattr(NDArray, f"__{dunder}__", _renamed(_comparison(name), f"__{dunder}__"))

@@ -1,13 +1,15 @@
-"""Arrays made from parameters, or from another array's shape: zeros, ones, ranges, identities, diagonals."""
+"""Arrays made from parameters, or from another array's shape: zeros, ones, ranges, identities, diagonals.
+
+``ctx``, the device of the result, is the front end's argument.
+"""
 
 import math
 
+from ..dtype import dtype_name
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import DType, Scalar, Shape
 from ..op.shapes import normalized_axis
-
-# ``ctx``, the device of the result, is the front end's argument: where there is an operand, it decides.
 
 
 @op("_zeros", differentiable=False)
@@ -22,28 +24,176 @@ def ones(xp, *, shape: Shape = (), dtype: DType = "float32"):
     return xp.ones(shape, dtype)
 
 
-for _op in (zeros, ones):
-    _op.sample(lambda draw: draw(shape=(2, 3)))
-
-
 @op("_zeros_without_dtype", differentiable=False)
 def zeros_without_dtype(xp, *, shape: Shape = (), dtype: int = -1):
-    """Zeros; ``dtype`` is MXNet's code of the dtype, -1 means float32."""
-    made = xp.zeros(shape, "float32")
-    return made if dtype == -1 else cast(xp, made, dtype=dtype)
+    """Zeros; ``dtype`` is MXNet's code of a dtype, -1 stands for float32."""
+    return xp.zeros(shape, "float32" if dtype == -1 else dtype_name(dtype))
 
 
-@zeros_without_dtype.sample
-def _(draw):
-    return draw(shape=(2, 3))
+for _op in (zeros, ones, zeros_without_dtype):
+    _op.sample(lambda draw: draw(shape=(2, 3)))
 
 
 @op("_full", "_npi_full", differentiable=False)
 def full_value(xp, *, shape: Shape = (), dtype: DType = "float32", value: Scalar):
-    """An array of one value, which is truncated for an integer dtype."""
+    """An array of one value, truncated for an integer dtype."""
     return xp.broadcast_to(xp.astype(value, dtype=dtype), shape=shape)
 
 
 @full_value.sample
 def _(draw):
     return draw(shape=(2, 3), value=2.5)
+
+
+@op("_set_value", differentiable=False)
+def set_value(xp, *, src: Scalar = 0.0):
+    """An array of one element, for a front end that writes it into every element of another array."""
+    return xp.reshape(xp.astype(src, dtype="float32"), shape=(1,))
+
+
+@set_value.sample
+def _(draw):
+    return draw(src=2.5)
+
+
+@op("_arange", differentiable=False)
+def arange(
+    xp, *, start: float, stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False, dtype: DType = "float32"
+):
+    """``start, start + step, …`` below ``stop`` (``start`` alone is the end), each ``repeat`` times; computed in float64."""
+    if infer_range:
+        raise ParameterError("_arange: the range cannot be inferred from a shape", "infer_range=True", "give stop, or use contrib.arange_like")
+    if step == 0:
+        raise ParameterError("_arange: the step is 0", f"start {start}, stop {stop}", "give another step")
+    first, end = (0.0, start) if stop is None else (start, stop)
+    count = max(0, math.ceil((end - first) / step))
+    return _progression(xp, first, step, count, repeat, dtype)
+
+
+def _progression(xp, start, step, count, repeat, dtype):
+    """``count`` numbers from ``start`` in steps, each ``repeat`` times, as a vector."""
+    values = xp.iota(size=count, dtype="float64") * step + start
+    if repeat != 1:
+        values = xp.reshape(xp.broadcast_to(xp.expand_dims(values, 1), shape=(count, repeat)), shape=(count * repeat,))
+    return xp.cast(values, dtype)
+
+
+@arange.sample
+def _(draw):
+    return [draw(start=1.0, stop=3.0, step=0.25), draw(start=0.0, stop=3.0, repeat=2, dtype="int32")]
+
+
+@op("_contrib_arange_like", "_npx_arange_like", differentiable=False)
+def arange_like(xp, data, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: str = "", axis: int | None = None):
+    """A range as long as an axis of ``data`` (or, with None, as all of it, in its shape), in its dtype.
+
+    ``ctx`` has no effect: the result is where ``data`` is.
+    """
+    shape = data.shape if axis is None else (data.shape[normalized_axis(axis, len(data.shape))],)
+    size = math.prod(shape)
+    if size % repeat:
+        raise ParameterError("contrib.arange_like: repeat does not divide the size", f"repeat={repeat}, size {size}", "give a divisor of the size")
+    return xp.reshape(_progression(xp, start, step, size // repeat, repeat, xp.dtype_of(data)), shape=shape)
+
+
+@arange_like.sample
+def _(draw):
+    return [draw(draw.real((2, 4)), start=1.0, step=0.5), draw(draw.real((2, 4)), axis=1, repeat=2)]
+
+
+@op("_linspace", "_npi_linspace", differentiable=False)
+def linspace(xp, *, start: float, stop: float, num: int, endpoint: bool = True, dtype: DType = "float32"):
+    """``num`` numbers from ``start`` in equal steps to ``stop``, which is the last if ``endpoint``; computed in float64."""
+    if num < 0:
+        raise ParameterError("_linspace: the number of values is negative", f"num={num}", "give 0 or more")
+    parts = max(1, num - 1 if endpoint else num)
+    weight = xp.iota(size=num, dtype="float64") / parts
+    return xp.cast((1 - weight) * start + weight * stop, dtype)  # exact at both ends
+
+
+@linspace.sample
+def _(draw):
+    return [draw(start=0.0, stop=1.0, num=5), draw(start=3.0, stop=-3.0, num=4, endpoint=False)]
+
+
+@op("_eye", differentiable=False)
+def eye(xp, *, N: int, M: int = 0, k: int = 0, dtype: DType = "float32"):  # noqa: N803  (MXNet's parameter names)
+    """Ones on the diagonal ``k`` of an (N, M) matrix, square if ``M`` is not positive; zeros elsewhere."""
+    rows = xp.expand_dims(xp.iota(size=N, dtype="int64"), 1)
+    columns = xp.iota(size=M if M > 0 else N, dtype="int64")
+    return xp.astype(xp.equal(rows + k, columns), dtype=dtype)
+
+
+@eye.sample
+def _(draw):
+    return [draw(N=3), draw(N=2, M=4, k=1)]
+
+
+@op("zeros_like", "_sparse_zeros_like", method=True, differentiable=False)
+def zeros_like(xp, data):
+    """Zeros of an array's shape and dtype."""
+    return xp.zeros_like(data)
+
+
+@op("ones_like", method=True, differentiable=False)
+def ones_like(xp, data):
+    """Ones of an array's shape and dtype."""
+    return xp.ones_like(data)
+
+
+for _op in (zeros_like, ones_like):
+    _op.sample(lambda draw: draw(draw.real((2, 3)), gradient=False))
+
+
+@op("shape_array", "_npx_shape_array", method=True, differentiable=False)
+def shape_array(xp, data):
+    """The shape as an array of int64."""
+    if not data.shape:
+        return xp.zeros((0,), "int64")
+    return xp.concat(*[xp.full(shape=(1,), value=n, dtype="int64") for n in data.shape], axis=0)
+
+
+@op("size_array", method=True, differentiable=False)
+def size_array(xp, data):
+    """The number of elements as an array of one int64."""
+    return xp.full(shape=(1,), value=math.prod(data.shape), dtype="int64")
+
+
+for _op in (shape_array, size_array):
+    _op.sample(lambda draw: draw(draw.real((2, 3)), gradient=False))
+
+
+@op("diag", method=True)
+def diag(xp, data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
+    """The diagonal ``k`` of two axes, as a last axis in their place; of a vector the square matrix that has it there."""
+    if len(data.shape) == 1:
+        return diagonal_matrix(xp, data, k)
+    return diagonal(xp, data, k, axis1, axis2)
+
+
+def diagonal_matrix(xp, data, k):
+    """The square matrix with a vector on its diagonal ``k`` and zeros elsewhere."""
+    (n,) = data.shape
+    m = n + abs(k)
+    first = k if k >= 0 else -k * m
+    flat = xp.slice_update(xp.zeros((m * m,), xp.dtype_of(data)), data, key=((first, first + n * (m + 1), m + 1),))
+    return xp.reshape(flat, shape=(m, m))
+
+
+def diagonal(xp, data, k, axis1, axis2):
+    """The diagonal ``k`` of two axes, which become a last one; empty beyond the corners."""
+    ndim = len(data.shape)
+    a, b = normalized_axis(axis1, ndim, "diag: axis1"), normalized_axis(axis2, ndim, "diag: axis2")
+    if a == b:
+        raise ShapeError("diag: the axes are the same", f"axis1={axis1}, axis2={axis2} of shape {data.shape}", "name two axes")
+    rows, columns = data.shape[a], data.shape[b]
+    rest = [j for j in range(ndim) if j not in (a, b)]
+    flat = xp.reshape(xp.permute_dims(data, axes=(*rest, a, b)), shape=(*[data.shape[j] for j in rest], rows * columns))
+    length = max(0, min(rows + min(k, 0), columns - max(k, 0)))
+    first = k if k >= 0 else -k * columns
+    return xp.take_slice(flat, first, first + length * (columns + 1), -1, columns + 1)
+
+
+@diag.sample
+def _(draw):
+    return [draw(draw.real((3,)), k=-1), draw(draw.real((3, 4)), k=1), draw(draw.real((2, 3, 4)), axis1=-1, axis2=0)]

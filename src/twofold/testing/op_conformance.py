@@ -58,15 +58,16 @@ def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -
     return op.sig(legacy, **params, **{flag: training for flag in op.training if flag not in params})
 
 
-def leaves_for(arrays: Sequence[Any], tracked: bool = True) -> list[Node | None]:
-    """Leaves of the types of arrays and scalars."""
+def leaves_for(arrays: Sequence[Any], sample: Sample | None = None) -> list[Node | None]:
+    """Leaves of the types of arrays and scalars; whole numbers (labels, indices) want no gradient."""
     out: list[Node | None] = []
+    whole = {k for k, d in enumerate(sample.inputs) if d is not None and d.whole} if sample is not None else set()
     for k, a in enumerate(arrays):
         if a is None:
             out.append(None)
         elif isinstance(a, np.ndarray):
             name = NAME_OF[a.dtype]
-            out.append(leaf(("sample", k), a.shape, name, tracked and is_float(name)))
+            out.append(leaf(("sample", k), a.shape, name, k not in whole and is_float(name)))
         else:
             out.append(leaf(("sample", k), (), "weakf" if isinstance(a, float) else "weaki"))
     return out
@@ -143,11 +144,12 @@ def check_modes(op: Op, sample: Sample) -> None:
 def projected(op: Op, sample: Sample, dtype: str = "float64") -> tuple[Program, list[np.ndarray], list[int], list[Node]]:
     """A program of (a fixed projection of all float results, its gradient with respect to all float inputs)."""
     arrays = realised(op, sample, dtype)
-    nodes = leaves_for(arrays)
-    node = apply(sig_of(op, sample, legacy=False), tuple(nodes))
+    nodes = leaves_for(arrays, sample)
+    sig = sig_of(op, sample, legacy=False)
+    node = apply(sig, tuple(nodes))
     wrt = [k for k, n in enumerate(nodes) if n is not None and n.tracked]
     draw = np.random.default_rng(1)
-    outputs = [p for p in node.parts if p.tracked]
+    outputs = [p for p in node.parts[: sig.visible] if p.tracked]
     heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
     values = [draw.uniform(0.5, 1.5, o.shape).astype(NUMPY[o.dtype]) for o in outputs]
     grads = gradient(outputs, heads, [nodes[k] for k in wrt])  # type: ignore[misc]
@@ -193,9 +195,10 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
     if not sample.gradient or not op.differentiable or op.random:
         return
     arrays = realised(op, sample, "float64")
-    nodes = leaves_for(arrays)
-    node = apply(sig_of(op, sample, legacy=False), tuple(nodes))
-    outputs = [p for p in node.parts if p.tracked]
+    nodes = leaves_for(arrays, sample)
+    sig = sig_of(op, sample, legacy=False)
+    node = apply(sig, tuple(nodes))
+    outputs = [p for p in node.parts[: sig.visible] if p.tracked]
     wrt = [n for n in nodes if n is not None and n.tracked]
     if not outputs or not wrt:
         return

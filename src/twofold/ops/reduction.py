@@ -1,0 +1,152 @@
+"""Reductions over axes in MXNet's form: results keep the operand's dtype, ``axis=()`` means all axes, ``exclude`` all but those named."""
+
+import math
+from typing import Literal
+
+from ..dtype import FLOATS
+from ..errors import ParameterError
+from ..op.declare import op
+from ..op.params import Axis, DType
+from ..op.shapes import normalized_axes
+from .primitive_reduce import count_of, spread
+
+
+def chosen_axes(data, axis, exclude):
+    """The axes that a reduction combines, counted from the front."""
+    ndim = len(data.shape)
+    if axis is None or axis == ():
+        return tuple(range(ndim))
+    named = normalized_axes(axis, ndim)
+    return tuple(k for k in range(ndim) if k not in named) if exclude else named
+
+
+@op("sum", "_sparse_sum", "sum_axis", method=True)
+def sum_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
+    """Sum over axes; integers wrap around."""
+    return xp.cast_like(xp.sum(data, axis=chosen_axes(data, axis, exclude), keepdims=keepdims), data)
+
+
+@op("mean", "_sparse_mean", method=True)
+def mean_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
+    """Arithmetic mean over axes; of integers the sum, wrapped around, divided and truncated."""
+    axes = chosen_axes(data, axis, exclude)
+    count = count_of(data.shape, axes)
+    total = xp.cast_like(xp.sum(data, axis=axes, keepdims=keepdims), data)
+    if xp.dtype_of(data) in FLOATS:
+        return total * (1 / count if count else math.nan)
+    return xp.cast_like(total / count, data)
+
+
+@op("prod", method=True)
+def prod_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
+    """Product over axes; integers wrap around."""
+    return xp.cast_like(xp.prod(data, axis=chosen_axes(data, axis, exclude), keepdims=keepdims), data)
+
+
+@op("nansum", method=True)
+def nansum(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
+    """Sum over axes in which NaN counts as 0."""
+    return sum_axis(xp, _without_nan(xp, data, 0), axis=axis, keepdims=keepdims, exclude=exclude)
+
+
+@op("nanprod", method=True)
+def nanprod(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
+    """Product over axes in which NaN counts as 1."""
+    return prod_axis(xp, _without_nan(xp, data, 1), axis=axis, keepdims=keepdims, exclude=exclude)
+
+
+def _without_nan(xp, data, value):
+    return xp.where(xp.isnan(data), value, data) if xp.dtype_of(data) in FLOATS else data
+
+
+@op("max", "max_axis", method=True)
+def max_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
+    """Largest element over axes; each of several equal ones gets the whole gradient."""
+    return xp.max(data, axis=chosen_axes(data, axis, exclude), keepdims=keepdims)
+
+
+@op("min", "min_axis", method=True)
+def min_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
+    """Smallest element over axes; each of several equal ones gets the whole gradient."""
+    return xp.min(data, axis=chosen_axes(data, axis, exclude), keepdims=keepdims)
+
+
+for _op in (sum_axis, mean_axis, prod_axis, nansum, nanprod, max_axis, min_axis):
+    _op.sample(lambda draw: draw(draw.real((2, 3, 4), distinct=True), axis=(0, -1)))
+    _op.sample(lambda draw: draw(draw.real((2, 3, 4), distinct=True), axis=1, keepdims=True, exclude=True))
+
+
+@op("norm", "_sparse_norm", method=True)
+def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None = None, keepdims: bool = False):
+    """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over axes, of a matrix too.
+
+    16-bit floats are squared in float32. ``out_dtype`` is the dtype of the result, the operand's if None.
+    """
+    if ord not in (1, 2):
+        raise ParameterError("norm: no such order", f"ord={ord}", "use 1 or 2")
+    axes = chosen_axes(data, axis, False)
+    dtype = xp.dtype_of(data)
+    x = xp.cast(data, "float32") if dtype in ("float16", "bfloat16") else data
+    if ord == 1:
+        size = xp.sum(xp.absolute(x), axis=axes, keepdims=keepdims)
+    else:
+        size = xp.sqrt(xp.sum(xp.square(x), axis=axes, keepdims=keepdims))
+    return xp.cast(size, out_dtype or dtype)
+
+
+@norm.grad
+def _(xp, dout, data, out, *, ord, axis, keepdims):
+    axes = chosen_axes(data, axis, False)
+    if ord == 1:
+        return spread(xp, dout, data, axes, keepdims) * xp.sign(data)
+    return spread(xp, dout / out, data, axes, keepdims) * data
+
+
+@norm.sample
+def _(draw):
+    return [draw(draw.real((2, 3, 4), 0.25, 2), ord=order, axis=axis) for order in (1, 2) for axis in (None, 1, (0, 2))]
+
+
+@op("moments", outputs=2)
+def moments(xp, data, *, axes: Axis = None, keepdims: bool = False):
+    """Mean and biased variance over axes."""
+    if axes is None or axes == ():
+        raise ParameterError("moments: no axes", f"axes={axes}", "name the axes, all of them for the moments of the whole array")
+    mean = mean_axis(xp, data, axis=axes, keepdims=True)
+    centred = data - mean
+    variance = mean_axis(xp, centred * centred, axis=axes, keepdims=True)
+    if keepdims:
+        return mean, variance
+    return xp.squeeze(mean, axes), xp.squeeze(variance, axes)
+
+
+@moments.sample
+def _(draw):
+    return draw(draw.real((2, 3, 4)), axes=(0, 2))
+
+
+def _place(which: Literal["argmax", "argmin"]):
+    """The rule of an arg-reduction."""
+
+    def rule(xp, data, *, axis: int | None = None, keepdims: bool = False):
+        return xp.cast_like(getattr(xp, which)(data, axis=axis, keepdims=keepdims), data)
+
+    rule.__name__ = f"{which}_axis"
+    rule.__doc__ = f"Index of the first {'largest' if which == 'argmax' else 'smallest'} element along an axis (flattened if None), in the dtype of data."
+    return rule
+
+
+argmax_axis = op("argmax", method=True, differentiable=False)(_place("argmax"))
+argmin_axis = op("argmin", method=True, differentiable=False)(_place("argmin"))
+
+
+@op("argmax_channel", method=True, differentiable=False)
+def argmax_channel(xp, data):
+    """Index of the first largest element along axis 1, in the dtype of ``data``."""
+    return argmax_axis(xp, data, axis=1)
+
+
+for _op in (argmax_axis, argmin_axis, argmax_channel):
+    _op.sample(lambda draw: draw(draw.real((2, 3, 4), distinct=True), gradient=False))
+for _op in (argmax_axis, argmin_axis):
+    _op.sample(lambda draw: draw(draw.real((2, 3, 4), distinct=True), axis=-1, keepdims=True, gradient=False))

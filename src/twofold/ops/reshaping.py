@@ -1,0 +1,259 @@
+"""The same elements in another arrangement: reshape codes, axes in and out, transposes, tiles, broadcasts, blocks of depth."""
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.params import Axis, Shape
+from ..op.shapes import filled_shape, normalized_axes, normalized_axis, reshape_codes
+
+
+@op("Reshape", "reshape")
+def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_shape: Shape = (), keep_highest: bool = False):
+    """The elements in row-major order in another shape.
+
+    In ``shape`` 0 keeps a size, -1 infers one, -2 keeps the rest, -3 merges two, -4 splits one in the two that follow; with
+    ``reverse`` the codes are read from the right. ``target_shape`` is the older form: 0 infers a size, and ``keep_highest``
+    keeps the first.
+    """
+    if shape:
+        return xp.reshape(data, shape=reshape_codes(data.shape, shape, reverse))
+    if not target_shape:
+        raise ParameterError("Reshape: no shape", f"shape={shape}", "give shape")
+    first = data.shape[:1] if keep_highest else target_shape[:1]
+    sizes = [n or -1 for n in (*first, *target_shape[1:])]
+    return xp.reshape(data, shape=filled_shape(sizes, _size(data.shape), "Reshape"))
+
+
+def _size(shape):
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+@reshape_array.sample
+def _(draw):
+    return [draw(draw.real((2, 3, 4)), shape=codes) for codes in ((0, -1), (-3, 4), (-4, 1, 2, -2))]
+
+
+@op("reshape_like", "_npx_reshape_like", method=True)
+def reshape_like(
+    xp, lhs, rhs, *, lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None
+):
+    """``lhs`` with the sizes of its axes from ``lhs_begin`` to ``lhs_end`` replaced by those of ``rhs`` likewise; all if None."""
+    a, b = len(lhs.shape), len(rhs.shape)
+    begin, end = _place(lhs_begin, 0, a, "lhs_begin"), _place(lhs_end, a, a, "lhs_end")
+    first, last = _place(rhs_begin, 0, b, "rhs_begin"), _place(rhs_end, b, b, "rhs_end")
+    shape = (*lhs.shape[:begin], *rhs.shape[first:last], *lhs.shape[end:])
+    return xp.reshape(lhs, shape=filled_shape(shape, _size(lhs.shape), "reshape_like"))
+
+
+def _place(at, default, ndim, name):
+    """A boundary between axes, counted from the front."""
+    if at is None:
+        return default
+    if not -ndim <= at <= ndim:
+        raise ShapeError(f"reshape_like: {name} is out of range", f"{at} for {ndim} dimensions", f"give one from {-ndim} to {ndim}")
+    return at + ndim if at < 0 else at
+
+
+@reshape_like.sample
+def _(draw):
+    return draw(draw.real((6, 2)), draw.real((2, 3, 5)), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
+
+
+@op("Flatten", "flatten", "_npx_batch_flatten", method="flatten")
+def flatten(xp, data):
+    """All axes but the first merged: (n, d…) to (n, ∏d)."""
+    return xp.reshape(data, shape=(data.shape[0], _size(data.shape[1:])))
+
+
+@flatten.sample
+def _(draw):
+    return draw(draw.real((2, 3, 4)))
+
+
+@op("expand_dims", "_npi_expand_dims", method=True)
+def expand_dims(xp, data, *, axis: int):
+    """A new axis of size 1 before ``axis``."""
+    return xp.expand_dims(data, normalized_axis(axis, len(data.shape) + 1, "expand_dims: axis"))
+
+
+@expand_dims.sample
+def _(draw):
+    return draw(draw.real((2, 3)), axis=-2)
+
+
+@op("squeeze", method=True)
+def squeeze(xp, data, *, axis: Axis = None):
+    """The axes named, or all, that have size 1 taken out."""
+    if axis is not None:
+        axis = normalized_axes(axis, len(data.shape))
+        if any(data.shape[k] != 1 for k in axis):
+            raise ShapeError("squeeze: an axis has not size 1", f"axis {axis} of shape {data.shape}", "name axes of size 1")
+    return xp.squeeze(data, axis)
+
+
+@squeeze.sample
+def _(draw):
+    return draw(draw.real((1, 2, 1, 3)), axis=(0, -2))
+
+
+@op("SwapAxis", "_npi_swapaxes", "swapaxes", method="swapaxes")
+def swap_axis(xp, data, *, dim1: int = 0, dim2: int = 0):
+    """Two axes exchanged."""
+    ndim = len(data.shape)
+    return xp.swapaxes(data, normalized_axis(dim1, ndim, "SwapAxis: dim1"), normalized_axis(dim2, ndim, "SwapAxis: dim2"))
+
+
+@swap_axis.sample
+def _(draw):
+    return draw(draw.real((2, 3, 4)), dim1=0, dim2=-1)
+
+
+@op("transpose", method=True)
+def transpose(xp, data, *, axes: Shape = ()):
+    """The axes in another order, reversed if none is given."""
+    ndim = len(data.shape)
+    if not axes:
+        return xp.permute_dims(data, axes=tuple(range(ndim))[::-1])
+    if len(axes) != ndim or len({a % ndim for a in axes}) != ndim or not all(-ndim <= a < ndim for a in axes):
+        raise ShapeError("transpose: the axes are no permutation", f"axes {axes} of shape {data.shape}", "name each axis once")
+    return xp.permute_dims(data, axes=tuple(a % ndim for a in axes))
+
+
+@transpose.sample
+def _(draw):
+    return [draw(draw.real((2, 3, 4))), draw(draw.real((2, 3, 4)), axes=(1, 2, 0))]
+
+
+@op("reverse", "flip", method="flip")
+def reverse(xp, data, *, axis: Shape):
+    """The order of elements along axes reversed."""
+    return xp.flip(data, axis)
+
+
+@reverse.sample
+def _(draw):
+    return draw(draw.real((2, 3, 4)), axis=(0, 2))
+
+
+@op("tile", "_npi_tile", method=True)
+def tile(xp, data, *, reps: Shape):
+    """The whole array repeated along each axis, aligned at the last one."""
+    if any(n < 0 for n in reps):
+        raise ParameterError("tile: a number of repeats is negative", f"reps={reps}", "give 0 or more")
+    ndim = max(len(data.shape), len(reps))
+    sizes = (1,) * (ndim - len(data.shape)) + data.shape
+    counts = (1,) * (ndim - len(reps)) + reps
+    apart = xp.reshape(data, shape=tuple(size for n in sizes for size in (1, n)))
+    wide = xp.broadcast_to(apart, shape=tuple(size for pair in zip(counts, sizes, strict=True) for size in pair))
+    return xp.reshape(wide, shape=tuple(count * n for count, n in zip(counts, sizes, strict=True)))
+
+
+@tile.sample
+def _(draw):
+    return draw(draw.real((2, 3)), reps=(2, 1, 2))
+
+
+@op("repeat", "_np_repeat", method=True)
+def repeat(xp, data, *, repeats: int, axis: int | None = None):
+    """Each element ``repeats`` times along an axis (flattened first if None)."""
+    if repeats < 0:
+        raise ParameterError("repeat: the number of repeats is negative", f"repeats={repeats}", "give 0 or more")
+    if axis is None:
+        return repeat(xp, xp.reshape(data, shape=(_size(data.shape),)), repeats=repeats, axis=0)
+    at = normalized_axis(axis, len(data.shape), "repeat: axis") + 1
+    before, n, after = data.shape[: at - 1], data.shape[at - 1], data.shape[at:]
+    wide = xp.broadcast_to(xp.expand_dims(data, at), shape=(*before, n, repeats, *after))
+    return xp.reshape(wide, shape=(*before, n * repeats, *after))
+
+
+@repeat.sample
+def _(draw):
+    return [draw(draw.real((2, 3)), repeats=2), draw(draw.real((2, 3)), repeats=2, axis=-1)]
+
+
+@op("broadcast_to", method=True)
+def broadcast_to_shape(xp, data, *, shape: Shape = ()):
+    """Repeated along axes of size 1 to a shape, in which 0 keeps a size."""
+    lead = len(shape) - len(data.shape)
+    kept = (*shape[: max(lead, 0)], *data.shape) if lead >= 0 else shape
+    return xp.broadcast_to(data, shape=tuple(n or keep for n, keep in zip(shape, kept, strict=True)))
+
+
+@broadcast_to_shape.sample
+def _(draw):
+    return draw(draw.real((2, 1, 1)), shape=(0, 3, 4))
+
+
+@op("broadcast_axis", "broadcast_axes", method="broadcast_axes")
+def broadcast_axis(xp, data, *, axis: Shape = (), size: Shape = ()):
+    """Repeated along axes of size 1 to the sizes given."""
+    ndim = len(data.shape)
+    if len(axis) != len(size):
+        raise ParameterError("broadcast_axis: axis and size differ in length", f"axis={axis}, size={size}", "give one size for each axis")
+    sizes = dict(zip([normalized_axis(a, ndim, "broadcast_axis: axis") for a in axis], size, strict=True))
+    if any(data.shape[k] != 1 for k in sizes):
+        raise ShapeError("broadcast_axis: an axis has not size 1", f"axis {axis} of shape {data.shape}", "name axes of size 1")
+    return xp.broadcast_to(data, shape=tuple(sizes.get(k, n) for k, n in enumerate(data.shape)))
+
+
+@broadcast_axis.sample
+def _(draw):
+    return draw(draw.real((1, 2, 1)), axis=(2, 0), size=(2, 3))
+
+
+@op("broadcast_like", method=True)
+def broadcast_like(xp, lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None):
+    """``lhs`` repeated along axes of size 1 to the sizes of ``rhs``, or some axes to those of some axes of ``rhs``."""
+    if lhs_axes is None and rhs_axes is None:
+        return xp.broadcast_to(lhs, shape=rhs.shape)
+    if lhs_axes is None or rhs_axes is None or len(lhs_axes) != len(rhs_axes):
+        raise ParameterError("broadcast_like: the axes differ in number", f"lhs_axes={lhs_axes}, rhs_axes={rhs_axes}", "give as many of each")
+    size = tuple(rhs.shape[normalized_axis(a, len(rhs.shape), "broadcast_like: rhs_axes")] for a in rhs_axes)
+    at = tuple(normalized_axis(a, len(lhs.shape), "broadcast_like: lhs_axes") for a in lhs_axes)
+    sizes = dict(zip(at, size, strict=True))
+    return xp.broadcast_to(lhs, shape=tuple(sizes.get(k, n) for k, n in enumerate(lhs.shape)))
+
+
+@broadcast_like.sample
+def _(draw):
+    return draw(draw.real((1, 3, 1)), draw.real((5, 2)), lhs_axes=(0, 2), rhs_axes=(1, 0))
+
+
+@op("depth_to_space", method=True)
+def depth_to_space(xp, data, *, block_size: int):
+    """Channels moved into blocks of space: (n, b·b·c, h, w) to (n, c, h·b, w·b)."""
+    n, depth, h, w = _images(data, "depth_to_space")
+    b = block_size
+    if b < 1 or depth % (b * b):
+        raise ShapeError("depth_to_space: the channels do not fill blocks", f"{depth} channels, block_size={b}", "make them a multiple of block_size²")
+    blocks = xp.reshape(data, shape=(n, b, b, depth // (b * b), h, w))
+    return xp.reshape(xp.permute_dims(blocks, axes=(0, 3, 4, 1, 5, 2)), shape=(n, depth // (b * b), h * b, w * b))
+
+
+@op("space_to_depth", method=True)
+def space_to_depth(xp, data, *, block_size: int):
+    """Blocks of space moved into channels: (n, c, h·b, w·b) to (n, b·b·c, h, w)."""
+    n, depth, h, w = _images(data, "space_to_depth")
+    b = block_size
+    if b < 1 or h % b or w % b:
+        raise ShapeError("space_to_depth: blocks do not fill the image", f"{h} by {w}, block_size={b}", "make both sides multiples of block_size")
+    blocks = xp.reshape(data, shape=(n, depth, h // b, b, w // b, b))
+    return xp.reshape(xp.permute_dims(blocks, axes=(0, 3, 5, 1, 2, 4)), shape=(n, depth * b * b, h // b, w // b))
+
+
+def _images(data, name):
+    if len(data.shape) != 4:
+        raise ShapeError(f"{name}: needs four dimensions", f"shape {data.shape}", "give (n, channels, height, width)")
+    return data.shape
+
+
+@depth_to_space.sample
+def _(draw):
+    return draw(draw.real((1, 8, 2, 3)), block_size=2)
+
+
+@space_to_depth.sample
+def _(draw):
+    return draw(draw.real((1, 2, 4, 6)), block_size=2)

@@ -1,0 +1,48 @@
+"""Runs a graph node by node through a backend's namespace: what happens at a structure's first use, before it is worth compiling.
+
+Bit for bit the same results as the compiled program: both call the same functions of the backend.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..backend.protocol import Backend
+from ..dtype import WEAK, promote
+from ..graph.ir import Node, topological
+from ..graph.rewrite import lower
+from .compile import USER_CODE, operand_dtype
+from .control_flow import LOOPS
+
+#: Primitives that only a compiled program runs.
+COMPILED_ONLY = frozenset(LOOPS) | frozenset(USER_CODE)
+
+
+def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
+    """The lowered graph if it can be interpreted, else None."""
+    low = lower(outputs)
+    return None if any(n.sig is not None and n.sig.op.name in COMPILED_ONLY for n in topological(low)) else low
+
+
+def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any]) -> list[Any]:
+    """The outputs of a lowered graph for one array (or Python scalar) per leaf; fresh arrays that nobody else holds."""
+    return backend.quietly(_interpret, outputs, leaves, backend, arrays)
+
+
+def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any]) -> list[Any]:
+    xp = backend.xp
+    value: dict[Node, Any] = dict(zip(leaves, arrays, strict=True))
+    for n in topological(outputs):
+        if n in value or n.sig is None:
+            continue
+        dtype = operand_dtype(n) if n.inputs else n.dtype
+        operands = [_operand(backend, i, value, dtype) for i in n.inputs if i is not None]
+        result = backend.as_array(getattr(xp, n.sig.op.name)(*operands, **n.sig.params))
+        value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
+    return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
+
+
+def _operand(backend: Backend, node: Node, value: dict[Node, Any], dtype: str) -> Any:
+    if node.value is not None and node.value[0] == "const":
+        return backend.scalar(node.value[1], dtype)
+    found = value[node]
+    return backend.scalar(found, dtype) if node.dtype in WEAK else found
