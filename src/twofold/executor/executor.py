@@ -181,9 +181,8 @@ class Executor:
 
     def _heads(self, given: Any) -> list[NDArray | None]:
         """One head gradient or None for each output."""
-        outputs = self.output_dict
         if isinstance(given, Mapping):
-            unknown = ", ".join(sorted(set(given) - set(outputs)))
+            unknown = ", ".join(sorted(set(given) - set(self._names)))
             if unknown:
                 raise ParameterError("backward: not an output", unknown, f"the outputs are {', '.join(self._names)}")
             given = [given.get(name) for name in self._names]
@@ -191,7 +190,7 @@ class Executor:
         if len(heads) > len(self._names):
             raise ParameterError("backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "give one for each output")
         heads += [None] * (len(self._names) - len(heads))
-        for head, (name, out) in zip(heads, outputs.items(), strict=False):
+        for head, name, out in zip(heads, self._names, self.outputs, strict=True):
             if head is not None and head.shape != out.shape:
                 raise ShapeError(f"backward: the head gradient of {name} has another shape", f"{head.shape} for {out.shape}", "give one of its shape")
         return heads

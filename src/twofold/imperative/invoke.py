@@ -176,7 +176,7 @@ def _with_key(op: Op, args: Sequence[Any], device: Device | None) -> Sequence[An
 
 def _legacy_scalars(contents: list[Any]) -> list[Any]:
     dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
-    if dtype is None or dtype in FLOATS and all(v.__class__ is not int for v in contents):
+    if dtype is None or dtype in FLOATS and all(v.__class__ not in (int, bool) for v in contents):
         return contents
     return [legacy_scalar(v, dtype) if isinstance(v, (int, float)) else v for v in contents]
 

@@ -15,7 +15,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
 from ..graph.build import apply as apply_node
-from ..graph.ir import TABLES, Node, const, leaf, topological
+from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
 from ..op.spec import Sig
 from ..program.compile import Program
 from .cell import ALWAYS, Value
@@ -24,7 +24,8 @@ from .record import Rec, tls
 
 LOCK = threading.RLock()
 LITERALS = {0, 1, -1, 2}
-_programs: dict[Any, tuple[Program, list[int]]] = {}
+#: Structure to its program, the numbers of the leaves it reads, and for each live Value its result and whether others have it too.
+_programs: dict[Any, tuple[Program, list[int], list[tuple[int, bool]]]] = {}
 TABLES.dependents.append(_programs.clear)
 #: Windows of all threads that may be open yet, and the devices that ever had one.
 _open: "WeakSet[Window]" = WeakSet()
@@ -80,12 +81,13 @@ class Window:
         shape, dtype = v.type
         b = v.borrow
         seen_elsewhere = not (b is None or b.__class__ is ref and b() is None)
-        if v.at is not None and not v.at[0].is_done:  # two open windows read it: nobody may write over it
+        elsewhere = v.at is not None and not v.at[0].is_done
+        if elsewhere:  # two open windows read it: nobody may write over it
             v.share()
             seen_elsewhere = True
         node = self._leaf(v.data, shape, dtype, None if seen_elsewhere else ref(v))
-        if v.borrow.__class__ is Value:
-            self.held.append(v)  # the buffer's owner must not look dead
+        if elsewhere or v.borrow.__class__ is Value:
+            self.held.append(v)  # neither it nor the buffer's owner must look dead to another window
         v.at = self, node  # while this window is open, a write must not be in place
         return node
 
@@ -118,26 +120,24 @@ def defer(sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | No
     twins
         For which results a second Value is wanted, without the record: what the tape saves.
     """
-    w = tls.windows.get(device)
-    for v in args:
-        if v.__class__ is Value and v.data is None and v.at[0] is not w:
-            force(v)
-    with LOCK:
-        if w is None or w.closed or w.is_full:
-            w = _renew(w, args, device)
-        node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
-        values, kept = [], []
-        for part, rec, twin in zip(node.parts, recs, twins, strict=True):
-            out = Value(None, rec, (w, part), device)
-            w.outs.append(ref(out))
-            w.nbytes += part.nbytes
-            second = Value(None, None, (w, part), device) if twin else None
-            if second is not None:
-                w.outs.append(ref(second))
-            values.append(out)
-            kept.append(second)
-    COUNTERS.deferred += 1
-    return values, kept
+    while True:
+        w = _window_for(args, device)
+        with LOCK:
+            if w.closed:  # by another thread, which reads one of its results
+                continue
+            node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
+            values, kept = [], []
+            for part, rec, twin in zip(node.parts, recs, twins, strict=True):
+                out = Value(None, rec, (w, part), device)
+                w.outs.append(ref(out))
+                w.nbytes += part.nbytes
+                second = Value(None, None, (w, part), device) if twin else None
+                if second is not None:
+                    w.outs.append(ref(second))
+                values.append(out)
+                kept.append(second)
+        COUNTERS.deferred += 1
+        return values, kept
 
 
 def twin_of(v: Value) -> Value | None:
@@ -151,20 +151,27 @@ def twin_of(v: Value) -> Value | None:
         return twin
 
 
-def _renew(w: Window | None, args: Sequence[Any], device: Device) -> Window:
-    if w is not None and not w.closed:
+def _window_for(args: Sequence[Any], device: Device) -> Window:
+    """This thread's window of a device, where each operand is pending in it or ready. What has to run for that runs here."""
+    w = tls.windows.get(device)
+    if w is not None and not w.closed and w.is_full:
         flush(w)
+    if w is None or w.closed:
+        bound_tables()
+        w = tls.windows[device] = Window(device)
+        with LOCK:
+            _open.add(w)
+            _used.add(device)
     for v in args:
-        if v.__class__ is Value and v.data is None:
-            force(v)
-    new = tls.windows[device] = Window(device)
-    _open.add(new)
-    _used.add(device)
-    return new
+        if v.__class__ is Value:
+            at = v.at  # read before data
+            if v.data is None and at[0] is not w:
+                force(v)
+    return w
 
 
 def flush(w: Window) -> None:
-    """Run a window, or wait for the thread that runs it."""
+    """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
     with LOCK:
         mine = not w.closed
         w.closed = True
@@ -180,13 +187,20 @@ def flush(w: Window) -> None:
     try:
         if live:
             _run(w, live, wanted, dead)
-    except Exception as error:
+    except BaseException as error:
         w.error = error
-        raise
+        if not isinstance(error, Exception):
+            raise
     finally:
         w.data = w.outs = w.held = ()
-        _open.discard(w)
+        if w.error is None:
+            _forget(w)
         w.done.release()
+
+
+def _forget(w: Window) -> None:
+    with LOCK:
+        _open.discard(w)
 
 
 def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int, ...]) -> None:
@@ -196,31 +210,27 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
     if found is None:
         unique = list(dict.fromkeys(wanted))
         donated = [w.leaf_nodes[k] for k in dead]
-        program = Program(unique, w.leaf_nodes, backend, donated=donated, boundaries=_boundaries(unique))
-        found = _programs[key] = program, [unique.index(n) for n in wanted]
-    program, where = found
-    results = program.run(w.data)
+        leaves = leaves_of(unique)  # a window of this structure may have further leaves, of results that nobody wants
+        program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique))
+        where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
+        found = _programs[key] = program, [w.leaf_nodes.index(n) for n in leaves], where
+    program, numbers, where = found
+    results = program.run([w.data[k] for k in numbers])
     COUNTERS.windows += 1
     COUNTERS.kernels += len(program.kernels)
     COUNTERS.fused += sum(len(k.steps) for k in program.kernels)
     COUNTERS.donated += len(program.plan.donated)
-    shared = len(results) < len(live)
-    for v, k in zip(live, where, strict=True):
-        if shared:  # two Values of one structure share the result: neither may be written
-            v.borrow = ALWAYS
-        v.data = results[k]
-        v.at = None
+    with LOCK:  # a thread that sees the data may enter the Value in its window: then ``at`` is that window's
+        for v, (k, shared) in zip(live, where, strict=True):
+            if shared:  # two Values of one structure share the result: neither may be written
+                v.borrow = ALWAYS
+            v.data = results[k]
+            v.at = None
 
 
 def _boundaries(outputs: Sequence[Node]) -> list[Node]:
     """Every node of a window stands for an array that a caller held."""
     return topological(outputs)
-
-
-def flush_all() -> None:
-    """Run every window of this thread."""
-    for w in list(tls.windows.values()):
-        flush(w)
 
 
 def wait_for_all(synchronize: Callable[[Device], None]) -> None:
@@ -231,14 +241,14 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
     MXNetError
         The earliest error, with the others in its notes.
     """
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
     with LOCK:
         windows = sorted(_open, key=lambda w: w.serial)
     for w in windows:
-        try:
-            flush(w)
-        except Exception as error:
-            errors.append(error)
+        flush(w)
+        if w.error is not None:
+            errors.append(w.error)
+            _forget(w)
     for device in list(_used):
         synchronize(device)
     for other in errors[1:]:

@@ -12,7 +12,7 @@ import numpy as np
 from .. import ndarray as nd
 from .. import registry
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 
 __all__ = ["InitDesc", "Initializer", "Load", "Mixed", "alias", "bilinear_kernel", "create", "register"]
 

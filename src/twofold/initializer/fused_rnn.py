@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..errors import ParameterError, ShapeError
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 from .base import InitDesc, Initializer, create, register
 
 __all__ = ["FusedRNN"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 from .base import Initializer, alias, bilinear_kernel, register
 
 __all__ = ["Bilinear", "Constant", "LSTMBias", "One", "Zero"]

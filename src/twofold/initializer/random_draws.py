@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import random
 from ..errors import ParameterError, ShapeError
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 from .base import Initializer, register
 
 __all__ = ["MSRAPrelu", "Normal", "Orthogonal", "Uniform", "Xavier"]

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..ndarray import NDArray, array
+from ..ndarray.array import NDArray
+from ..ndarray.creation import array
 from .iterator import DataBatch, DataDesc, DataIter
 
 __all__ = ["NDArrayIter"]

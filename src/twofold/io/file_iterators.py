@@ -9,7 +9,8 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import MXNetError, ParameterError, ShapeError
 from ..formats.datasets import load_idx
 from ..formats.files import read_file
-from ..ndarray import NDArray, array
+from ..ndarray.array import NDArray
+from ..ndarray.creation import array
 from .iterator import DataBatch, DataDesc, DataIter
 
 __all__ = ["MNISTIter", "MXDataIter"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DTypeError, MXNetError
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 
 __all__ = ["REGISTERED", "DataBatch", "DataDesc", "DataIter", "ResizeIter", "register_iterator"]
 

@@ -8,7 +8,7 @@ import numpy
 from .. import registry
 from ..dtype import ITEMSIZE, dtype_name, is_float
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 
 __all__ = [
     "CompositeEvalMetric",

@@ -109,13 +109,22 @@ class Capsule:
         return (1, 0)
 
 
+class Memory:
+    """An array's memory as writable, whatever the array says: a bare capsule has no way to say so."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.owner = array
+        self.__array_interface__ = array.__array_interface__ | {"data": (array.__array_interface__["data"][0], False)}
+
+
 def from_dlpack(dlpack: Any) -> NDArray:
     """An array that shares memory with another library's, through DLPack.
 
     Parameters
     ----------
     dlpack
-        An array with ``__dlpack__``, or a capsule of CPU memory that was not used yet.
+        An array with ``__dlpack__``, or a capsule of CPU memory that was not used yet. What is not C-contiguous, and an array that
+        says that it is read-only, is copied.
 
     Raises
     ------
@@ -131,6 +140,10 @@ def from_dlpack(dlpack: Any) -> NDArray:
         raise DTypeError(
             "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "give an array or a capsule that was not used yet"
         ) from None
+    if isinstance(data, np.ndarray):
+        if not data.flags.c_contiguous or source is dlpack and not data.flags.writeable:
+            return from_host(NDArray, data, device)
+        data = data if data.flags.writeable else np.asarray(Memory(data))
     return _pinned(NDArray, data, device)
 
 

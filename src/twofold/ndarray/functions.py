@@ -12,7 +12,7 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
 from ..imperative.window import wait_for_all
-from ..op.registry import NAMES, OPS
+from ..op.registry import OPS, find
 from ..op.shapes import normalized_axis
 from .array import NDArray
 from .creation import array
@@ -180,12 +180,12 @@ def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int =
         places = tuple(indices_or_sections)
     else:
         raise ParameterError("split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of these")
-    return call(NAMES["_split_v2"], (ary,), {"indices": (0, *places), "axis": axis, "squeeze_axis": squeeze_axis})
+    return call(find("_split_v2"), (ary,), {"indices": (0, *places), "axis": axis, "squeeze_axis": squeeze_axis})
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """Write rows that are 1 at an index and 0 elsewhere: indices (n,) into out (n, classes), which is returned."""
-    return call(NAMES["one_hot"], (indices,), {"depth": out.shape[1], "dtype": out._dtype}, out)
+    return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out._dtype}, out)
 
 
 def histogram(a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:

@@ -12,6 +12,7 @@ from ..imperative.record import tls
 from ..op.frontend import PREFIXES, Fast, function_of, place_of, submodules
 from ..op.registry import NAMES
 from ..op.spec import Op, Sig
+from . import control_flow
 from .array import NDArray, NDArrayView
 
 SUBMODULES = ("linalg", "contrib", "image", "sparse", "_internal", "op")

@@ -24,8 +24,12 @@ def _finish(xp: Any, op: Op, out: Any, inputs: Sequence[Any]) -> Any:
     dtype = xp.dtype_of(out)
     if op.elementwise and op.result != "dtype":
         operands = [xp.dtype_of(i) for i in inputs if i is not None]
-        strong = [d for d in (operands[1:] if op.result == "tail" else operands) if d not in WEAK]
-        out = xp.cast(out, strong[0]) if strong and dtype != strong[0] else out
+        operands = operands[1:] if op.result == "tail" else operands
+        strong = [d for d in operands if d not in WEAK]
+        wanted = strong[0] if strong else dtype
+        if wanted == "bool" and len(strong) < len(operands):
+            wanted = "int64"  # MXNet's result of a bool array and a number
+        out = xp.cast(out, wanted)
     elif dtype == "int64" and op.result == "index":
         out = xp.astype(out, dtype="float32")
     return out if out.shape else xp.reshape(out, shape=(1,))

@@ -27,7 +27,7 @@ Call = Callable[[Op, tuple[Any, ...], dict[str, Any], Any], Any]
 
 
 def function_of(
-    op: Op, name: str, call: Call, module: str, *, extra: Iterable[str] = (), fast: "Fast | None" = None
+    op: Op, name: str, call: Call, module: str, *, extra: Iterable[str] = (), fast: "Fast | None" = None, passes: str = "out"
 ) -> Callable[..., Any]:
     """The function of an operator.
 
@@ -43,6 +43,8 @@ def function_of(
         Names of further keyword arguments passed on as parameters (``ctx`` of creation operators, say).
     fast
         A shorter way for calls whose parameters were seen before.
+    passes
+        Which of the common keywords ``out`` and ``name`` is the fourth argument of ``call``.
     """
     arrays = [i.name for i in op.inputs if not i.injected]
     params = [p for p in op.params if p not in op.training]
@@ -62,7 +64,7 @@ def function_of(
         lines += _quick_lines(op, keywords, operands)
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")
     lines.append("    if other: params.update(other)")
-    lines.append(f"    result = call(op, {operands}, dict(params), out)")
+    lines.append(f"    result = call(op, {operands}, dict(params), {passes})")
     if quick:
         lines.append("    if out is None and not other and key is not None: remember(cache, key, params)")
     lines.append("    return result")

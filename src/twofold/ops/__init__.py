@@ -17,5 +17,6 @@ from . import (  # noqa: F401  (imported for what they register)
     primitive_math,
     primitive_reduce,
     primitive_shape,
+    random_sampling,
     softmax,
 )

@@ -13,7 +13,7 @@ from .random_floats import bernoulli
 def dropout(
     xp,
     data,
-    rng=None,
+    rng,
     *,
     p: float = 0.5,
     mode: Literal["always", "training"] = "training",

@@ -1,12 +1,24 @@
-"""Random floating-point numbers from the random words of `primitive_gather.random_bits`: uniform and standard normal.
+"""Random floating-point numbers from the random words of `primitive_gather.random_bits`: uniform, exponential, standard normal.
 
-The same words give the same uniform numbers on every device; the normal ones agree to rounding.
+The same words give the same uniform numbers on every device; the others agree to rounding. Every element takes a fixed number
+of words, so that a draw never depends on how it is run.
 """
 
 import math
 
 #: Random bits of a uniform number: the significand of each dtype, so that every number is exact and below 1.
 BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def substream(xp, rng, number):
+    """The key of an independent stream beside that of ``rng`` (6 words): the last word of the counter is its number."""
+    here = xp.equal(xp.iota(size=6, dtype="int64"), 3)
+    return rng + xp.astype(here, dtype="uint64") * number
+
+
+def working(dtype):
+    """The dtype in which numbers of a dtype are computed: 16-bit floats in float32."""
+    return "float64" if dtype == "float64" else "float32"
 
 
 def uniform(xp, rng, shape, dtype):
@@ -21,22 +33,32 @@ def bernoulli(xp, rng, shape, probability):
     return xp.less(xp.right_shift(xp.random_bits(rng, shape=shape), 11), round(probability * 2.0**53))
 
 
+def _minus_log(xp, words, bits, dtype):
+    """Exponential numbers from words of that many bits, of which u = (word + 1) / 2^bits is in (0, 1]: -log(u) is finite."""
+    return -xp.log((xp.astype(words, dtype=dtype) + 1) * 2.0**-bits)
+
+
+def exponential(xp, rng, shape, dtype):
+    """Standard exponential numbers, by inversion; computed in float32 or float64 (see `working`)."""
+    bits = 53 if working(dtype) == "float64" else 40
+    return _minus_log(xp, xp.right_shift(xp.random_bits(rng, shape=shape), 64 - bits), bits, working(dtype))
+
+
 def normal(xp, rng, shape, dtype):
-    """Standard normal numbers of a shape.
+    """Standard normal numbers of a shape, computed in float32 or float64 (see `working`).
 
     Source: Box & Muller, "A note on the generation of random normal deviates", Ann. Math. Statist. 29, 1958. A float64 takes
-    two words; narrower ones take one, computed in float32: 40 bits for the radius (up to 7.4) and 24 for the angle.
+    two words; a float32 one, of which 40 bits make the radius (up to 7.4) and 24 the angle.
     """
-    if dtype == "float64":
+    if working(dtype) == "float64":
         words = xp.right_shift(xp.random_bits(rng, shape=(2, *shape)), 11)
         radial, angular = (xp.reshape(half, shape=shape) for half in xp.split(words, [1], 0))
-        return _box_muller(xp, radial, 53, angular, 53, dtype)
+        return _box_muller(xp, radial, 53, angular, 53, "float64")
     words = xp.random_bits(rng, shape=shape)
     radial, angular = xp.right_shift(words, 24), xp.bitwise_and(words, (1 << 24) - 1)
-    return xp.cast(_box_muller(xp, radial, 40, angular, 24, "float32"), dtype)
+    return _box_muller(xp, radial, 40, angular, 24, "float32")
 
 
 def _box_muller(xp, radial, radial_bits, angular, angular_bits, dtype):
-    u = (xp.astype(radial, dtype=dtype) + 1) * 2.0**-radial_bits  # in (0, 1]: its logarithm is finite
     angle = xp.astype(angular, dtype=dtype) * (2 * math.pi * 2.0**-angular_bits)
-    return xp.sqrt(-2 * xp.log(u)) * xp.cos(angle)
+    return xp.sqrt(2 * _minus_log(xp, radial, radial_bits, dtype)) * xp.cos(angle)

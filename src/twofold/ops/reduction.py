@@ -1,6 +1,5 @@
 """Reductions over axes in MXNet's form: results keep the operand's dtype, ``axis=()`` means all axes, ``exclude`` all but those named."""
 
-import math
 from typing import Literal
 
 from ..dtype import FLOATS
@@ -30,11 +29,10 @@ def sum_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bo
 def mean_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
     """Arithmetic mean over axes; of integers the sum, wrapped around, divided and truncated."""
     axes = chosen_axes(data, axis, exclude)
-    count = count_of(data.shape, axes)
-    total = xp.cast_like(xp.sum(data, axis=axes, keepdims=keepdims), data)
     if xp.dtype_of(data) in FLOATS:
-        return total * (1 / count if count else math.nan)
-    return xp.cast_like(total / count, data)
+        return xp.mean(data, axis=axes, keepdims=keepdims)
+    total = xp.cast_like(xp.sum(data, axis=axes, keepdims=keepdims), data)
+    return xp.cast_like(total / count_of(data.shape, axes), data)
 
 
 @op("prod", method=True)

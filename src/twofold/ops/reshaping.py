@@ -1,5 +1,7 @@
 """The same elements in another arrangement: reshape codes, axes in and out, transposes, tiles, broadcasts, blocks of depth."""
 
+import math
+
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Axis, Shape
@@ -20,14 +22,7 @@ def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_
         raise ParameterError("Reshape: no shape", f"shape={shape}", "give shape")
     first = data.shape[:1] if keep_highest else target_shape[:1]
     sizes = [n or -1 for n in (*first, *target_shape[1:])]
-    return xp.reshape(data, shape=filled_shape(sizes, _size(data.shape), "Reshape"))
-
-
-def _size(shape):
-    size = 1
-    for n in shape:
-        size *= n
-    return size
+    return xp.reshape(data, shape=filled_shape(sizes, math.prod(data.shape), "Reshape"))
 
 
 @reshape_array.sample
@@ -44,7 +39,7 @@ def reshape_like(
     begin, end = _place(lhs_begin, 0, a, "lhs_begin"), _place(lhs_end, a, a, "lhs_end")
     first, last = _place(rhs_begin, 0, b, "rhs_begin"), _place(rhs_end, b, b, "rhs_end")
     shape = (*lhs.shape[:begin], *rhs.shape[first:last], *lhs.shape[end:])
-    return xp.reshape(lhs, shape=filled_shape(shape, _size(lhs.shape), "reshape_like"))
+    return xp.reshape(lhs, shape=filled_shape(shape, math.prod(lhs.shape), "reshape_like"))
 
 
 def _place(at, default, ndim, name):
@@ -64,7 +59,7 @@ def _(draw):
 @op("Flatten", "flatten", "_npx_batch_flatten", method="flatten")
 def flatten(xp, data):
     """All axes but the first merged: (n, d…) to (n, ∏d)."""
-    return xp.reshape(data, shape=(data.shape[0], _size(data.shape[1:])))
+    return xp.reshape(data, shape=(data.shape[0], math.prod(data.shape[1:])))
 
 
 @flatten.sample
@@ -161,7 +156,7 @@ def repeat(xp, data, *, repeats: int, axis: int | None = None):
     if repeats < 0:
         raise ParameterError("repeat: the number of repeats is negative", f"repeats={repeats}", "give 0 or more")
     if axis is None:
-        return repeat(xp, xp.reshape(data, shape=(_size(data.shape),)), repeats=repeats, axis=0)
+        return repeat(xp, xp.reshape(data, shape=(math.prod(data.shape),)), repeats=repeats, axis=0)
     at = normalized_axis(axis, len(data.shape), "repeat: axis") + 1
     before, n, after = data.shape[: at - 1], data.shape[at - 1], data.shape[at:]
     wide = xp.broadcast_to(xp.expand_dims(data, at), shape=(*before, n, repeats, *after))

@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..errors import ParameterError, ShapeError
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 from .base import Optimizer, register, zeros_like
 
 __all__ = ["FTML", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl", "GroupAdaGrad", "Nadam", "RMSProp"]

@@ -2,13 +2,12 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from math import sqrt
 from typing import Any, ClassVar
 
 from .. import ndarray as nd
 from ..errors import MXNetError, ParameterError
 from ..lr_scheduler import LRScheduler
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 
 __all__ = ["Optimizer", "create", "each", "register", "zeros_like"]
 
@@ -311,11 +310,6 @@ def each(index: Any, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, 
 def zeros_like(weight: NDArray) -> NDArray:
     """A state of the weight's shape, dtype and device."""
     return nd.zeros(weight.shape, ctx=weight.context, dtype=weight._dtype)
-
-
-def corrected_rate(lr: float, beta1: float, beta2: float, t: int) -> float:
-    """Adam's learning rate after t updates, which makes up for averages that started from 0."""
-    return lr * sqrt(1.0 - beta2**t) / (1.0 - beta1**t)
 
 
 register = Optimizer.register

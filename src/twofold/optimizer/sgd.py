@@ -5,13 +5,13 @@ from typing import Any
 
 from .. import ndarray as nd
 from .. import random
-from ..ndarray import NDArray
+from ..ndarray.array import NDArray
 from .base import Optimizer, each, register, zeros_like
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test", "ccSGD"]
 
 
-class _WithMaster(Optimizer):
+class WithMaster(Optimizer):
     """The base of optimizers whose state of a 16-bit weight is (state, float32 copy)."""
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
@@ -23,7 +23,7 @@ class _WithMaster(Optimizer):
 
 
 @register
-class SGD(_WithMaster):
+class SGD(WithMaster):
     """Stochastic gradient descent: ``mom ← momentum · mom − lr · (grad + wd · weight)``, ``weight ← weight + mom``.
 
     Parameters
@@ -87,7 +87,7 @@ class ccSGD(SGD):  # noqa: N801  (MXNet's name)
 
 
 @register
-class NAG(_WithMaster):
+class NAG(WithMaster):
     """Nesterov's accelerated gradient: descent along the gradient at the place where momentum leads.
 
     ``mom ← momentum · mom + g``, ``weight ← weight − lr · (g + momentum · mom)`` with ``g = grad + wd · weight``.

@@ -1,0 +1,124 @@
+"""``mx.nd.contrib.foreach``, ``while_loop``, ``cond``: plain Python around arrays, run at once (and recorded as any code is)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ParameterError, ShapeError
+from ..imperative.array import apply_op
+from .array import NDArray
+
+__all__ = ["cond", "foreach", "while_loop"]
+
+
+def _flat(nested: Any) -> tuple[list[NDArray], Any]:
+    """The arrays of nested lists in order, and the structure to put others back (None for an array)."""
+    if isinstance(nested, NDArray):
+        return [nested], None
+    if not isinstance(nested, (list, tuple)):
+        raise ParameterError("control flow: expected an NDArray or (nested) lists of them", type(nested).__name__, "return NDArrays")
+    arrays, form = [], []
+    for item in nested:
+        below, inner = _flat(item)
+        arrays += below
+        form.append((len(below), inner))
+    return arrays, form
+
+
+def _nested(arrays: Sequence[Any], form: Any) -> Any:
+    """Arrays in a structure that `_flat` gave."""
+    if form is None:
+        return arrays[0]
+    out, at = [], 0
+    for count, inner in form:
+        out.append(_nested(arrays[at : at + count], inner))
+        at += count
+    return out
+
+
+def _stacked(rows: Sequence[NDArray]) -> NDArray:
+    return apply_op("concat", *[r.reshape((1, *r.shape)) for r in rows], cls=NDArray, axis=0)
+
+
+def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> tuple[Any, Any]:
+    """Run ``body(slice, states) -> (output, states)`` over axis 0 of the data.
+
+    Parameters
+    ----------
+    body
+        Called with one slice of each array of ``data`` and the states; outputs and states may be nested lists of arrays.
+    data
+        An array of shape (steps, …), or nested lists of them.
+    init_states
+        The first states: an array or nested lists.
+
+    Returns
+    -------
+    tuple
+        The outputs, each stacked to (steps, …), and the last states.
+    """
+    arrays, form = _flat(data)
+    if not arrays:
+        raise ParameterError("foreach: no data to loop over", repr(data), "give at least one array")
+    states, rows, out_form = init_states, [], None
+    for t in range(len(arrays[0])):
+        outputs, states = body(_nested([a[t] for a in arrays], form), states)
+        flat, out_form = _flat(outputs)
+        rows.append(flat)
+    stacked = [_stacked(column) for column in zip(*rows, strict=True)]
+    return _nested(stacked, out_form), states
+
+
+def while_loop(
+    cond: Callable[..., Any], func: Callable[..., tuple[Any, Any]], loop_vars: Any, max_iterations: int | None = None
+) -> tuple[Any, Any]:
+    """Run ``func(*loop_vars) -> (output, new loop_vars)`` while ``cond(*loop_vars)`` is true.
+
+    Parameters
+    ----------
+    cond, func
+        Called with the loop variables.
+    loop_vars
+        An array or a list of arrays.
+    max_iterations
+        The most steps that may be taken.
+
+    Returns
+    -------
+    tuple
+        The outputs, each of shape (max_iterations, …) with zeros after the last step, and the last loop variables. Without a
+        single step the list of outputs is empty.
+
+    Raises
+    ------
+    ParameterError
+        Without ``max_iterations`` or loop variables.
+    ShapeError
+        If the number of loop variables changes.
+    """
+    if max_iterations is None:
+        raise ParameterError("while_loop: max_iterations should be specified", None, "give the most steps that may be taken")
+    single = isinstance(loop_vars, NDArray)
+    variables = [loop_vars] if single else list(loop_vars)
+    if not variables:
+        raise ParameterError("while_loop: loop_vars should contain at least one element", None, "give the variables of the loop")
+    rows, form = [], None
+    while len(rows) < max_iterations and bool(cond(*variables)):
+        outputs, new = func(*variables)
+        flat, form = _flat([] if outputs is None else outputs)
+        new = [new] if isinstance(new, NDArray) else list(new)
+        if len(new) != len(variables):
+            raise ShapeError("while_loop: func must return as many loop variables as it gets", f"{len(new)} for {len(variables)}", "return them all")
+        rows.append(flat)
+        variables = new
+    padded = [_padded(_stacked(column), max_iterations) for column in zip(*rows, strict=True)]
+    return (_nested(padded, form) if rows else []), (variables[0] if single else variables)
+
+
+def _padded(stacked: NDArray, length: int) -> NDArray:
+    width = ((0, length - len(stacked)), *[(0, 0)] * (stacked.ndim - 1))
+    return stacked if len(stacked) == length else apply_op("pad", stacked, cls=NDArray, width=width, value=0.0)
+
+
+def cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+    """``then_func()`` if the one element of ``pred`` is non-zero, else ``else_func()``."""
+    return then_func() if bool(pred) else else_func()

@@ -1,0 +1,149 @@
+"""Arrays put together and taken apart along an axis: Concat, stack, SliceChannel (split), _split_v2."""
+
+from ..errors import DTypeError, ParameterError, ShapeError
+from ..op.declare import op
+from ..op.params import Shape
+from ..op.shapes import normalized_axis
+
+
+def check_same_dtype(xp, name, arrays):
+    """Raise unless arrays have one dtype.
+
+    Raises
+    ------
+    DTypeError
+        If they differ.
+    """
+    dtypes = [xp.dtype_of(a) for a in arrays]
+    if len(set(dtypes)) > 1:
+        raise DTypeError(f"{name}: the dtypes differ", ", ".join(dtypes), "cast some with astype")
+
+
+@op("Concat", "concat", "_sparse_concat", count_param="num_args")
+def concat_arrays(xp, *data, dim: int = 1):
+    """Arrays of one dtype, whose other sizes agree, joined along an axis."""
+    check_same_dtype(xp, "Concat", data)
+    return xp.concat(*data, axis=normalized_axis(dim, len(data[0].shape), "Concat: dim"))
+
+
+@concat_arrays.infer
+def _(shapes, *, dim, **_):
+    return unified_off_axis(shapes, dim)
+
+
+def unified_off_axis(shapes, axis):
+    """Shapes of arrays to be joined, with every size off the axis that one of them knows."""
+    known = [s for s in shapes if s is not None]
+    if not known or len({len(s) for s in known}) > 1:
+        return shapes
+    ndim = len(known[0])
+    at = normalized_axis(axis, ndim, "Concat: dim")
+    common = [next((s[k] for s in known if s[k] is not None), None) for k in range(ndim)]
+    filled = [tuple(common[k] if n is None and k != at else n for k, n in enumerate(s or (None,) * ndim)) for s in shapes]
+    return filled
+
+
+@concat_arrays.sample
+def _(draw):
+    return [draw(draw.real((2, 3)), draw.real((2, 1))), draw(draw.real((2, 3)), draw.real((1, 3)), draw.real((2, 3)), dim=0)]
+
+
+@op("_rnn_param_concat", "_npi_rnn_param_concat", count_param="num_args")
+def rnn_param_concat(xp, *data, dim: int = 1):
+    """`Concat` of the parameters of a recurrent layer."""
+    return concat_arrays(xp, *data, dim=dim)
+
+
+@rnn_param_concat.sample
+def _(draw):
+    return draw(draw.real((3,)), draw.real((2,)), dim=0)
+
+
+@op("stack", count_param="num_args")
+def stack(xp, *data, axis: int = 0):
+    """Arrays of one shape and dtype joined along a new axis."""
+    check_same_dtype(xp, "stack", data)
+    if any(a.shape != data[0].shape for a in data):
+        raise ShapeError("stack: the shapes differ", ", ".join(str(a.shape) for a in data), "make them equal")
+    return xp.stack(data, normalized_axis(axis, len(data[0].shape) + 1, "stack: axis"))
+
+
+@stack.infer
+def _(shapes, **_):
+    return [next((s for s in shapes if s is not None and None not in s), None)] * len(shapes)
+
+
+@stack.sample
+def _(draw):
+    return [draw(draw.real((2, 3)), draw.real((2, 3)), axis=axis) for axis in (0, -1)]
+
+
+def pieces(xp, data, edges, axis, squeeze, name):
+    """``data`` cut at places along an axis, which goes if ``squeeze`` and every piece has size 1 there."""
+    parts = [xp.take_slice(data, a, b, axis) for a, b in zip(edges, edges[1:], strict=False)]
+    if not squeeze:
+        return tuple(parts)
+    if any(p.shape[axis] != 1 for p in parts):
+        raise ShapeError(f"{name}: squeeze_axis needs pieces of size 1", f"sizes {[p.shape[axis] for p in parts]}", "leave squeeze_axis out")
+    return tuple(xp.squeeze(p, axis) for p in parts)
+
+
+def pieces_grad(xp, dout, out, data, axis, squeeze):
+    """The pieces' gradients joined again, zeros for a piece that nothing depends on."""
+    at = normalized_axis(axis, len(data.shape))
+    grads = [xp.zeros_like(o) if d is None else d for d, o in zip(dout, out, strict=True)]
+    return xp.concat(*[xp.expand_dims(g, at) if squeeze else g for g in grads], axis=at)
+
+
+@op("SliceChannel", "split", outputs=lambda num_outputs, **_: num_outputs, method="split")
+def slice_channel(xp, data, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
+    """``num_outputs`` pieces of equal size along an axis."""
+    at = normalized_axis(axis, len(data.shape), "SliceChannel: axis")
+    size = data.shape[at]
+    if num_outputs < 1 or size % num_outputs:
+        raise ShapeError("SliceChannel: the pieces are not equal", f"size {size} into {num_outputs}", "give a divisor of the size")
+    step = size // num_outputs
+    parts = pieces(xp, data, [k * step for k in range(num_outputs + 1)], at, squeeze_axis, "SliceChannel")
+    return parts if num_outputs > 1 else parts[0]
+
+
+@slice_channel.grad
+def _(xp, dout, out, data, *, num_outputs, axis, squeeze_axis):
+    single = num_outputs == 1
+    return pieces_grad(xp, (dout,) if single else dout, (out,) if single else out, data, axis, squeeze_axis)
+
+
+@slice_channel.sample
+def _(draw):
+    return [draw(draw.real((2, 4)), num_outputs=2), draw(draw.real((2, 3)), num_outputs=3, squeeze_axis=True)]
+
+
+def section_count(indices, sections, **_):
+    """How many pieces `split_v2` makes."""
+    return sections or len(indices)
+
+
+@op("_split_v2", "_npi_split", outputs=section_count)
+def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0):
+    """``sections`` equal pieces along an axis, or if that is 0 pieces that begin at ``indices``, of which the first is 0."""
+    at = normalized_axis(axis, len(data.shape), "_split_v2: axis")
+    size = data.shape[at]
+    if sections:
+        return slice_channel(xp, data, num_outputs=sections, axis=axis, squeeze_axis=squeeze_axis)
+    if not indices:
+        raise ParameterError("_split_v2: no pieces", f"indices={indices}, sections={sections}", "give one of them")
+    places = [min(size, k + size if k < 0 else k) for k in indices]
+    edges = [min(places[k:], default=size) for k in range(len(places))]
+    parts = pieces(xp, data, [*edges, size], at, squeeze_axis, "_split_v2")
+    return parts if len(indices) > 1 else parts[0]
+
+
+@split_v2.grad
+def _(xp, dout, out, data, *, indices, axis, squeeze_axis, sections):
+    single = section_count(indices, sections) == 1
+    return pieces_grad(xp, (dout,) if single else dout, (out,) if single else out, data, axis, squeeze_axis)
+
+
+@split_v2.sample
+def _(draw):
+    return [draw(draw.real((2, 5)), indices=(0, 1, 3)), draw(draw.real((4, 2)), indices=(), sections=2, axis=0)]

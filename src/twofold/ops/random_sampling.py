@@ -1,0 +1,304 @@
+"""The samplers: ``_random_*`` (parameters are numbers), ``_sample_*`` (arrays of them) and ``_random_*_like`` (of an array's shape).
+
+Each takes ``rng``, the key of its stream; equal keys give equal draws. Numbers are drawn in float32 (float64 if asked), then cast.
+"""
+
+import math
+from typing import Literal
+
+from ..dtype import FLOATS
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.params import Scalar, Shape
+from .random_floats import exponential, normal, substream, uniform, working
+from .random_variates import gamma, poisson, poisson_of
+
+FloatName = Literal["float16", "float32", "float64"] | None
+FACTS = {"differentiable": False, "random": True}
+
+
+def _parameters(xp, dtype, *values):
+    """Numbers or arrays in the dtype that is computed in."""
+    return [xp.astype(v, dtype=working(dtype)) for v in values]
+
+
+# the distributions: parameters broadcast to the shape; results in the working dtype, Poisson numbers in float64
+
+
+def _uniform(xp, rng, shape, dtype, low, high):
+    # 16-bit numbers are drawn as such: rounding one from [0, 1) could give 1
+    u = xp.cast(uniform(xp, rng, shape, dtype), working(dtype))
+    return low + (high - low) * u
+
+
+def _normal(xp, rng, shape, dtype, loc, scale):
+    return loc + scale * normal(xp, rng, shape, dtype)
+
+
+def _gamma(xp, rng, shape, dtype, alpha, beta):
+    return gamma(xp, rng, alpha, shape, dtype) * beta
+
+
+def _exponential(xp, rng, shape, dtype, lam):
+    return exponential(xp, rng, shape, dtype) / lam
+
+
+def _poisson(xp, rng, shape, dtype, lam):
+    return poisson(xp, rng, xp.cast(lam, "float64"), shape)
+
+
+def _negative_binomial(xp, rng, shape, dtype, k, p):
+    """Failures before k successes of probability p: a Poisson number whose mean is gamma-distributed."""
+    mean = gamma(xp, rng, xp.cast(k, "float64"), shape, "float64") * ((1 - p) / p)
+    return poisson(xp, substream(xp, rng, 64), mean, shape)
+
+
+def _generalized_negative_binomial(xp, rng, shape, dtype, mu, alpha):
+    """Mean mu and dispersion alpha (variance mu + alpha · mu²); Poisson numbers where alpha is 0."""
+    mu, alpha = xp.cast(mu, "float64"), xp.cast(alpha, "float64")
+    pure = xp.equal(alpha, 0)
+    dispersion = xp.where(pure, 1, alpha)
+    mean = gamma(xp, rng, 1 / dispersion, shape, "float64") * (dispersion * mu)
+    return poisson(xp, substream(xp, rng, 64), xp.where(pure, mu, mean), shape)
+
+
+# parameters are numbers
+
+
+def _draw(xp, distribution, rng, shape, dtype, *values):
+    name = dtype or "float32"
+    return xp.cast(distribution(xp, rng, shape or (), name, *_parameters(xp, name, *values)), name)
+
+
+@op("_random_uniform", "random_uniform", "uniform", **FACTS)
+def random_uniform(xp, rng, *, low: Scalar = 0.0, high: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+    """Uniform numbers in [low, high)."""
+    return _draw(xp, _uniform, rng, shape, dtype, low, high)
+
+
+@op("_random_normal", "random_normal", "normal", **FACTS)
+def random_normal(xp, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+    """Normal numbers of mean ``loc`` and standard deviation ``scale``."""
+    return _draw(xp, _normal, rng, shape, dtype, loc, scale)
+
+
+@op("_random_gamma", "random_gamma", **FACTS)
+def random_gamma(xp, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+    """Gamma numbers of shape ``alpha`` and scale ``beta`` (mean alpha · beta)."""
+    return _draw(xp, _gamma, rng, shape, dtype, alpha, beta)
+
+
+@op("_random_exponential", "random_exponential", **FACTS)
+def random_exponential(xp, rng, *, lam: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+    """Exponential numbers of rate ``lam`` (mean 1 / lam)."""
+    return _draw(xp, _exponential, rng, shape, dtype, lam)
+
+
+@op("_random_poisson", "random_poisson", **FACTS)
+def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+    """Poisson numbers of mean ``lam``, which chooses the method and is therefore part of the program."""
+    if lam < 0:
+        raise ParameterError("_random_poisson: the mean must not be negative", lam, "give lam >= 0")
+    return xp.cast(poisson_of(xp, rng, lam, shape or ()), dtype or "float32")
+
+
+@op("_random_negative_binomial", "random_negative_binomial", **FACTS)
+def random_negative_binomial(xp, rng, *, k: Scalar = 1, p: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+    """Numbers of failures before ``k`` successes, each of probability ``p``."""
+    return _draw(xp, _negative_binomial, rng, shape, dtype, k, p)
+
+
+@op("_random_generalized_negative_binomial", "random_generalized_negative_binomial", **FACTS)
+def random_generalized_negative_binomial(
+    xp, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None
+):
+    """Negative binomial numbers of mean ``mu`` and variance mu + alpha · mu²."""
+    return _draw(xp, _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
+
+
+@op("_random_randint", "random_randint", "_npi_random_randint", **FACTS)
+def random_randint(
+    xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = None, dtype: Literal["int32", "int64"] | None = None
+):
+    """Integers in [low, high): a word modulo high - low, whose bias is below (high - low) / 2⁶⁴."""
+    first, last = xp.astype(low, dtype="int64"), xp.astype(high, dtype="int64")
+    offset = xp.remainder(xp.random_bits(rng, shape=shape or ()), xp.astype(last - first, dtype="uint64"))
+    return xp.cast(first + xp.astype(offset, dtype="int64"), dtype or "int32")
+
+
+# parameters are arrays: every element gives ``shape`` draws
+
+
+def _sample(xp, name, distribution, rng, shape, dtype, *arrays):
+    if any(a.shape != arrays[0].shape for a in arrays):
+        raise ShapeError(f"{name}: the parameters differ in shape", ", ".join(str(a.shape) for a in arrays), "give arrays of one shape")
+    dtype, size = dtype or "float32", (*arrays[0].shape, *shape)
+    column = (*arrays[0].shape, *[1] * len(shape))
+    parameters = [xp.reshape(p, shape=column) for p in _parameters(xp, dtype, *arrays)]
+    return xp.cast(distribution(xp, rng, size, dtype, *parameters), dtype)
+
+
+@op("_sample_uniform", "sample_uniform", **FACTS)
+def sample_uniform(xp, low, high, rng, *, shape: Shape = (), dtype: FloatName = None):
+    """``shape`` uniform numbers in [low, high) for each pair of bounds."""
+    return _sample(xp, "_sample_uniform", _uniform, rng, shape, dtype, low, high)
+
+
+@op("_sample_normal", "sample_normal", **FACTS)
+def sample_normal(xp, mu, sigma, rng, *, shape: Shape = (), dtype: FloatName = None):
+    """``shape`` normal numbers for each mean and standard deviation."""
+    return _sample(xp, "_sample_normal", _normal, rng, shape, dtype, mu, sigma)
+
+
+@op("_sample_gamma", "sample_gamma", **FACTS)
+def sample_gamma(xp, alpha, beta, rng, *, shape: Shape = (), dtype: FloatName = None):
+    """``shape`` gamma numbers for each shape alpha and scale beta."""
+    return _sample(xp, "_sample_gamma", _gamma, rng, shape, dtype, alpha, beta)
+
+
+@op("_sample_exponential", "sample_exponential", **FACTS)
+def sample_exponential(xp, lam, rng, *, shape: Shape = (), dtype: FloatName = None):
+    """``shape`` exponential numbers for each rate."""
+    return _sample(xp, "_sample_exponential", _exponential, rng, shape, dtype, lam)
+
+
+@op("_sample_poisson", "sample_poisson", **FACTS)
+def sample_poisson(xp, lam, rng, *, shape: Shape = (), dtype: FloatName = None):
+    """``shape`` Poisson numbers for each mean."""
+    return _sample(xp, "_sample_poisson", _poisson, rng, shape, dtype, lam)
+
+
+@op("_sample_negative_binomial", "sample_negative_binomial", **FACTS)
+def sample_negative_binomial(xp, k, p, rng, *, shape: Shape = (), dtype: FloatName = None):
+    """``shape`` numbers of failures before k successes of probability p, for each pair."""
+    return _sample(xp, "_sample_negative_binomial", _negative_binomial, rng, shape, dtype, k, p)
+
+
+@op("_sample_generalized_negative_binomial", "sample_generalized_negative_binomial", **FACTS)
+def sample_generalized_negative_binomial(xp, mu, alpha, rng, *, shape: Shape = (), dtype: FloatName = None):
+    """``shape`` negative binomial numbers for each mean and dispersion."""
+    return _sample(xp, "_sample_generalized_negative_binomial", _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
+
+
+# of an array's shape and dtype
+
+
+def _draw_like(xp, data, distribution, rng, *values):
+    name = xp.dtype_of(data) if xp.dtype_of(data) in FLOATS else "float32"
+    return xp.cast(distribution(xp, rng, data.shape, name, *_parameters(xp, name, *values)), name)
+
+
+@op("_random_uniform_like", **FACTS)
+def random_uniform_like(xp, data, rng, *, low: Scalar = 0.0, high: Scalar = 1.0):
+    """Uniform numbers in [low, high), one for each element of the data."""
+    return _draw_like(xp, data, _uniform, rng, low, high)
+
+
+@op("_random_normal_like", **FACTS)
+def random_normal_like(xp, data, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0):
+    """Normal numbers, one for each element of the data."""
+    return _draw_like(xp, data, _normal, rng, loc, scale)
+
+
+@op("_random_gamma_like", **FACTS)
+def random_gamma_like(xp, data, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0):
+    """Gamma numbers, one for each element of the data."""
+    return _draw_like(xp, data, _gamma, rng, alpha, beta)
+
+
+@op("_random_exponential_like", **FACTS)
+def random_exponential_like(xp, data, rng, *, lam: Scalar = 1.0):
+    """Exponential numbers, one for each element of the data."""
+    return _draw_like(xp, data, _exponential, rng, lam)
+
+
+@op("_random_poisson_like", **FACTS)
+def random_poisson_like(xp, data, rng, *, lam: Scalar = 1.0):
+    """Poisson numbers, one for each element of the data."""
+    return _draw_like(xp, data, _poisson, rng, lam)
+
+
+@op("_random_negative_binomial_like", **FACTS)
+def random_negative_binomial_like(xp, data, rng, *, k: Scalar = 1, p: Scalar = 1.0):
+    """Negative binomial numbers, one for each element of the data."""
+    return _draw_like(xp, data, _negative_binomial, rng, k, p)
+
+
+@op("_random_generalized_negative_binomial_like", **FACTS)
+def random_generalized_negative_binomial_like(xp, data, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0):
+    """Negative binomial numbers of mean mu and dispersion alpha, one for each element of the data."""
+    return _draw_like(xp, data, _generalized_negative_binomial, rng, mu, alpha)
+
+
+# class numbers
+
+
+def _class_of(xp, cumulative, u):
+    """How many cumulative sums (n, k) each number (n, m) reaches, below k: a binary search for all of them at once."""
+    k = cumulative.shape[1]
+    at = xp.full(shape=u.shape, value=0, dtype="int64")
+    step = 1 << max(0, (k - 1).bit_length() - 1)
+    while step and k > 1:
+        there = xp.minimum(at + step, k - 1)
+        reached = xp.greater_equal(u, xp.take_along_axis(cumulative, there - 1, axis=1))
+        at = xp.where(reached, there, at)
+        step >>= 1
+    return at
+
+
+def _multinomial_outputs(get_prob, **_):
+    return 2 if get_prob else 1
+
+
+@op("_sample_multinomial", "sample_multinomial", outputs=_multinomial_outputs, output_names=("output", "log_prob"), random=True)
+def sample_multinomial(
+    xp,
+    data,
+    rng,
+    *,
+    shape: Shape = (),
+    get_prob: bool = False,
+    dtype: Literal["float16", "float32", "float64", "int32", "uint8"] = "int32",
+):
+    """``shape`` class numbers for each row of probabilities (…, k), which need not add up to 1: (…, *shape), by inversion.
+
+    With ``get_prob`` the logarithms of the drawn classes' probabilities are a second result, with a gradient.
+    """
+    lead, classes = data.shape[:-1], data.shape[-1]
+    rows = xp.reshape(data, shape=(math.prod(lead), classes))
+    cumulative = xp.cumulative_sum(xp.astype(xp.stop_gradient(rows), dtype="float64"), axis=1)
+    u = uniform(xp, rng, (rows.shape[0], math.prod(shape)), "float64") * xp.take_slice(cumulative, classes - 1, classes, 1)
+    number = _class_of(xp, cumulative, u)
+    result = xp.reshape(xp.cast(number, dtype), shape=(*lead, *shape))
+    if not get_prob:
+        return result
+    return result, xp.reshape(xp.log(xp.take_along_axis(rows, number, axis=1)), shape=(*lead, *shape))
+
+
+for _op in (random_uniform, random_normal, random_gamma, random_exponential, random_poisson):
+    _op.sample(lambda draw: draw(shape=(2, 3), gradient=False))
+for _op in (random_negative_binomial, random_generalized_negative_binomial):
+    _op.sample(lambda draw: draw(shape=(2, 3), gradient=False))
+for _op in (sample_uniform, sample_normal, sample_gamma, sample_generalized_negative_binomial):
+    _op.sample(lambda draw: draw(draw.real((2,), low=0.5, high=1), draw.real((2,), low=1, high=2), shape=(3,), gradient=False))
+for _op in (sample_exponential, sample_poisson):
+    _op.sample(lambda draw: draw(draw.real((2,), low=0.5, high=20), shape=(3,), gradient=False))
+for _op in (random_uniform_like, random_normal_like, random_gamma_like, random_exponential_like, random_poisson_like):
+    _op.sample(lambda draw: draw(draw.real((2, 3)), gradient=False))
+for _op in (random_negative_binomial_like, random_generalized_negative_binomial_like):
+    _op.sample(lambda draw: draw(draw.real((2, 3)), gradient=False))
+
+
+@random_randint.sample
+def _(draw):
+    return draw(low=-3, high=5, shape=(2, 3), gradient=False)
+
+
+@sample_negative_binomial.sample
+def _(draw):
+    return draw(draw.integer((2,), 1, 5), draw.real((2,), low=0.2, high=0.9), shape=(3,), gradient=False)
+
+
+@sample_multinomial.sample
+def _(draw):
+    return draw(draw.real((2, 5), low=0.1, high=1), shape=(3,), gradient=False)

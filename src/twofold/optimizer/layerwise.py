@@ -1,0 +1,269 @@
+"""Optimizers for large batches: the step of each weight is scaled to the weight's own length."""
+
+from math import sqrt
+from typing import Any
+
+from .. import ndarray as nd
+from ..ndarray.array import NDArray
+from .base import Optimizer, each, register, zeros_like
+from .sgd import SGD, WithMaster
+
+__all__ = ["LAMB", "LARS", "LBSGD"]
+
+
+@register
+class LARS(WithMaster):
+    """`SGD` whose learning rate for a weight is ``lr · eta · |weight| / (|grad| + wd · |weight| + eps)``.
+
+    Parameters
+    ----------
+    momentum
+        The momentum; 0 keeps no state.
+    lazy_update
+        See `SGD`.
+    eta
+        The trust coefficient.
+    eps
+        Added to the denominator.
+    momentum_correction
+        Scale the momentum as the learning rate changes.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    You, Gitman and Ginsburg, Large batch training of convolutional networks, 2017. Biases, scales and offsets (by their names) take
+    the plain learning rate.
+    """
+
+    aggregate_num = 4
+    _counted = -1  # number of updates when the learning rate was last looked at
+
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        lazy_update: bool = True,
+        eta: float = 0.001,
+        eps: float = 0,
+        momentum_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.momentum_correction = momentum_correction
+        self.lazy_update = lazy_update
+        self.eta = eta
+        self.eps = eps
+        self.last_lr: float | None = None
+        self.cur_lr: float | None = None
+
+    def _is_decayed(self, name: str) -> bool:
+        return name.endswith("_weight")
+
+    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
+        """The momentum, or None."""
+        return zeros_like(weight) if self.momentum else None
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight, or each of a list."""
+        for i, w, g, mom in each(index, weight, grad, state):
+            self._step(i, w, g, mom)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight, or each of a list; of those of 16 bits the float32 copy."""
+        for i, w, g, s in each(index, weight, grad, state):
+            if not self._has_master(w):
+                self._step(i, w, g, s)
+                continue
+            mom, master = s
+            self._step(i, master, g.astype("float32"), mom)
+            w[:] = master.astype(w._dtype)
+
+    def _step(self, index: Any, weight: NDArray, grad: NDArray, mom: NDArray | None) -> None:
+        lr, wd, _ = self._begin(index)
+        momentum = self.momentum * self._correction()
+        step = -self._rate(index, weight, grad, lr, wd) * (self._scaled(grad) + wd * weight)
+        if mom is not None:
+            mom[:] = step = momentum * mom + step
+        weight[:] = weight + step
+
+    def _correction(self) -> float:
+        """By how much the learning rate changed since the last update of all weights."""
+        if self.cur_lr is None or self.num_update != self._counted:
+            self.last_lr = self.learning_rate if self.cur_lr is None else self.cur_lr
+            self.cur_lr = self.learning_rate
+            self._counted = self.num_update
+        return self.cur_lr / self.last_lr if self.momentum_correction and self.last_lr else 1.0
+
+    def _rate(self, index: Any, weight: NDArray, grad: NDArray, lr: float, wd: float) -> Any:
+        if str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
+            return lr
+        w_norm, g_norm = nd.norm(weight), nd.norm(grad) * self.rescale_grad
+        ratio = self.eta * w_norm / (g_norm + wd * w_norm + self.eps)
+        return lr * nd.where(w_norm * g_norm > 0, ratio, nd.ones_like(ratio))
+
+
+@register
+class LAMB(Optimizer):
+    """`Adam` whose step for a weight is scaled to the weight's length.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate.
+    beta1, beta2
+        How much of the two means stays at each update.
+    epsilon
+        Added to the root.
+    lower_bound, upper_bound
+        Bounds of the weight's length, as it counts; None for none.
+    bias_correction
+        Make up for the means' start from 0.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    You et al., Large batch optimization for deep learning: training BERT in 76 minutes, 2019.
+    """
+
+    aggregate_num = 45
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+        bias_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        self.bias_correction = bias_correction
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+        """(mean of the gradients, mean of their squares)."""
+        zeros = nd.zeros(weight.shape, ctx=weight.context, dtype="float32")
+        return zeros, zeros.copy()
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight, or each of a list."""
+        for i, w, g, s in each(index, weight, grad, state):
+            self._step(i, w, g, s)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight, or each of a list; of those of 16 bits the float32 copy."""
+        for i, w, g, s in each(index, weight, grad, state):
+            super().update_multi_precision(i, w, g, s)
+
+    def _step(self, index: Any, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
+        lr, wd, t = self._begin(index)
+        mean, var = state
+        g = self._scaled(grad)
+        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
+        var[:] = self.beta2 * var + (1.0 - self.beta2) * g * g
+        of_mean, of_var = (1.0 - self.beta1**t, 1.0 - self.beta2**t) if self.bias_correction else (1.0, 1.0)
+        direction = (mean / of_mean) / (nd.sqrt(var / of_var) + self.epsilon) + wd * weight
+        weight[:] = weight - (lr * self._trust(nd.norm(weight), nd.norm(direction))) * direction
+
+    def _trust(self, w_norm: NDArray, step_norm: NDArray) -> NDArray:
+        if self.lower_bound:
+            w_norm = nd.maximum(w_norm, self.lower_bound)
+        if self.upper_bound:
+            w_norm = nd.minimum(w_norm, self.upper_bound)
+        return nd.where(w_norm * step_norm > 0, w_norm / step_norm, nd.ones_like(w_norm))
+
+
+@register
+class LBSGD(SGD):
+    """`SGD` for batches that come in parts: gradients are averaged over ``batch_scale`` updates, and the learning rate is warmed up.
+
+    Parameters
+    ----------
+    momentum, multi_precision
+        See `SGD` and `Optimizer`.
+    warmup_strategy
+        How the learning rate rises to ``batch_scale`` times itself: ``"linear"``, ``"power2"`` or ``"sqrt"``; ``"lars"`` scales it
+        by ``sqrt(|weight|² / (|grad|² + wd · |weight|²))`` instead. With any other name it rises at once, after the warm-up.
+    warmup_epochs, updates_per_epoch
+        Length of the warm-up, in epochs of so many updates.
+    batch_scale
+        Number of updates that make a batch.
+    begin_epoch
+        Number of epochs that are over already.
+    num_epochs
+        Has no effect, as in MXNet.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017; for ``"lars"`` see `LARS`.
+    """
+
+    aggregate_num = 0
+
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        multi_precision: bool = False,
+        warmup_strategy: str = "linear",
+        warmup_epochs: int = 5,
+        batch_scale: int = 1,
+        updates_per_epoch: int = 32,
+        begin_epoch: int = 0,
+        num_epochs: int = 60,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(momentum=momentum, multi_precision=multi_precision, **kwargs)
+        self.warmup_strategy = warmup_strategy
+        self.warmup_epochs = warmup_epochs
+        self.batch_scale = batch_scale
+        self.updates_per_epoch = updates_per_epoch
+        self.init_updates = begin_epoch * updates_per_epoch
+        self.num_epochs = num_epochs
+        self.cumgrads: dict[Any, dict[str, Any]] = {}
+
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+        """As that of `Optimizer`: the pair of a float32 copy and its state."""
+        return Optimizer.create_state_multi_precision(self, index, weight)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight; if it is of 16 bits, its float32 copy."""
+        Optimizer.update_multi_precision(self, index, weight, grad, state)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Take in a gradient, and update the weight if the batch is whole."""
+        batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
+        batch["cum_grad"] = gathered = grad + batch["cum_grad"]
+        batch["num_cums"] = count = batch["num_cums"] + 1
+        lr, wd, _ = self._begin(index)
+        if count % self.batch_scale:
+            return
+        batch["cum_grad"] = 0
+        whole = gathered / self.batch_scale
+        lr *= self._lars(weight, whole, wd) if self.warmup_strategy == "lars" else self._warm_up(self.init_updates + count)
+        if state is None:
+            nd.sgd_update(weight, whole, out=weight, lr=lr, wd=wd, **self._scaling())
+        else:
+            nd.sgd_mom_update(weight, whole, state, out=weight, momentum=self.momentum, lr=lr, wd=wd, **self._scaling())
+
+    def _warm_up(self, updates: int) -> float:
+        length, highest = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
+        if updates >= length:
+            return highest
+        curves = {"linear": 1.0, "power2": 2.0, "sqrt": 0.5}
+        if updates <= 1 or self.warmup_strategy not in curves:
+            return 1.0
+        return 1.0 + (highest - 1.0) * (updates / length) ** curves[self.warmup_strategy]
+
+    def _lars(self, weight: NDArray, grad: NDArray, wd: float) -> float:
+        w, g = (float(nd.sum(x * x).asscalar()) for x in (weight, grad))
+        return min(max(sqrt(w / (g + wd * w + 1e-18)), 0.01), 100.0)

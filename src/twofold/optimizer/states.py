@@ -1,0 +1,148 @@
+"""Optimizers and their states to the records that MXNet's ``.states`` files hold, and back. Nothing from a file is run."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..dtype import NUMPY
+from ..errors import FormatError
+from ..formats.pickle_records import MXNET_CLASSES, load_states
+from ..formats.pickle_writer import dump_states
+from ..formats.records import ArrayRecord, DTypeRecord, ObjectRecord
+from ..lr_scheduler import LRScheduler
+from ..ndarray.array import NDArray
+from ..ndarray.saving import array_of, record_of
+from .base import Optimizer
+
+__all__ = ["dump", "load"]
+
+OURS = __name__.partition(".")[0]
+
+
+def dump(states: dict[Any, Any], optimizer: Optimizer | None = None) -> bytes:
+    """The bytes that MXNet's ``Updater.set_states`` reads.
+
+    Parameters
+    ----------
+    states
+        Dict of index to state: None, an array, or a tuple or list of these.
+    optimizer
+        The optimizer, if it is to be written too.
+
+    Raises
+    ------
+    FormatError
+        If there is something in it that is no array, number, string, schedule or container of these.
+    """
+    record = _record(states)
+    return dump_states(record if optimizer is None else (record, _record(optimizer)))
+
+
+def load(data: bytes) -> tuple[dict[Any, Any], Optimizer | None]:
+    """What `dump` or MXNet wrote: the states, their arrays on the CPU, and the optimizer if there is one.
+
+    Raises
+    ------
+    FormatError
+        If the bytes are damaged, or hold an optimizer or schedule of a class that is not defined here.
+    """
+    user_classes = [f"{c.__module__}.{c.__qualname__}" for base in (Optimizer, LRScheduler) for c in _subclasses(base)]
+    found = load_states(data, classes=[*MXNET_CLASSES, *user_classes])
+    if isinstance(found, tuple):
+        return _value(found[0]), _value(found[1])
+    return _value(found), None
+
+
+def _record(value: Any) -> Any:
+    """A value as what the writer of records takes."""
+    match value:
+        case NDArray():
+            return record_of(value)
+        case np.generic():
+            return value.item()
+        case np.dtype():
+            return DTypeRecord(value.name)
+        case type() if issubclass(value, np.generic):
+            return DTypeRecord(np.dtype(value).name)
+        case dict():
+            return {key: _record(item) for key, item in value.items()}
+        case list() | tuple():
+            return type(value)(_record(item) for item in value)
+        case Optimizer():
+            return ObjectRecord(*_name_of(value, "mxnet.optimizer.optimizer"), (), _attributes(value.__getstate__()))
+        case LRScheduler():
+            return ObjectRecord(*_name_of(value, "mxnet.lr_scheduler"), (), _record(vars(value)))
+    return value
+
+
+def _attributes(state: dict[str, Any]) -> dict[str, Any]:
+    """An optimizer's attributes; the counts of the current device stay one object with their entry in the table of all."""
+    record = _record(state)
+    for device_id, counts in state["_all_index_update_counts"].items():
+        if counts is state["_index_update_count"]:
+            record["_index_update_count"] = record["_all_index_update_counts"][device_id]
+    return {"allow_np_array": False, **record}
+
+
+def _name_of(value: object, module: str) -> tuple[str, str]:
+    """Module and name of an object's class, as MXNet names its own."""
+    kind = type(value)
+    if kind.__module__.partition(".")[0] != OURS:
+        return kind.__module__, kind.__qualname__
+    return "mxnet.optimizer.contrib" if kind.__name__ == "GroupAdaGrad" else module, kind.__name__
+
+
+def _value(record: Any) -> Any:
+    """What a record stands for."""
+    match record:
+        case ArrayRecord():
+            return array_of(record)
+        case DTypeRecord():
+            return NUMPY[record.name].type
+        case dict():
+            return {key: _value(item) for key, item in record.items()}
+        case list() | tuple():
+            return type(record)(_value(item) for item in record)
+        case ObjectRecord():
+            return _object(record)
+    return record
+
+
+def _object(record: ObjectRecord) -> Any:
+    kind = _class_of(record)
+    if not isinstance(record.state, dict):
+        raise FormatError(f"optimizer states: {record.module}.{record.name} without attributes", type(record.state).__name__)
+    new = object.__new__(kind)
+    if isinstance(new, Optimizer):
+        new.__setstate__(_counts_shared(_value(record.state), record.state))
+    else:
+        vars(new).update(_value(record.state))
+    return new
+
+
+def _counts_shared(state: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    for device_id, counts in record.get("_all_index_update_counts", {}).items():
+        if counts is record.get("_index_update_count"):
+            state["_index_update_count"] = state["_all_index_update_counts"][device_id]
+    return state
+
+
+def _class_of(record: ObjectRecord) -> type:
+    """The class of this process that a file names: MXNet's by ours of the same name, others by their own module and name."""
+    for base, module in ((Optimizer, "mxnet.optimizer"), (LRScheduler, "mxnet.lr_scheduler")):
+        for kind in _subclasses(base):
+            is_ours = kind.__module__.partition(".")[0] == OURS
+            if kind.__name__ == record.name and (record.module.startswith(module) if is_ours else kind.__module__ == record.module):
+                return kind
+    raise FormatError(
+        "optimizer states: an object of a class that is not defined here",
+        f"{record.module}.{record.name}",
+        "import the module that defines it first, or save without dump_optimizer",
+    )
+
+
+def _subclasses(base: type) -> Iterator[type]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _subclasses(kind)

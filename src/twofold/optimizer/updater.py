@@ -1,0 +1,128 @@
+"""`Updater`: an optimizer with the states of all weights, made as they come, saved and loaded as MXNet does."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..device import Device
+from ..ndarray.array import NDArray
+from . import states as state_files
+from .base import Optimizer
+
+__all__ = ["Updater", "get_updater"]
+
+
+class Updater:
+    """Updates weights by an optimizer, and keeps their states.
+
+    Parameters
+    ----------
+    optimizer
+        The optimizer.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self.states: dict[Any, Any] = {}
+        self.states_synced: dict[Any, bool] = {}
+        self.aggregate_updates = optimizer.aggregate_num > 0
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Update a weight, or several.
+
+        Parameters
+        ----------
+        index
+            Number or name of the weight, or a list of these.
+        grad, weight
+            Gradient and weight, or lists of them.
+        """
+        if not isinstance(index, (list, tuple)):
+            index, grad, weight = [index], [grad], [weight]
+        if not weight:
+            return
+        self.optimizer._set_current_context(weight[0].context.device_id)
+        for i, w in zip(index, weight, strict=True):
+            self._prepare(i, w)
+        if self.aggregate_updates:
+            for group in _groups(list(zip(index, weight, grad, strict=True)), self.optimizer.aggregate_num):
+                indices, weights, grads = (list(column) for column in zip(*group, strict=True))
+                self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
+        else:
+            for i, g, w in zip(index, grad, weight, strict=True):
+                self.optimizer.update_multi_precision(i, w, g, self.states[i])
+
+    def _prepare(self, index: Any, weight: NDArray) -> None:
+        if index not in self.states:
+            self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
+        elif not self.states_synced[index]:
+            self.states[index] = self.sync_state_context(self.states[index], weight.context)
+        self.states_synced[index] = True
+
+    def sync_state_context(self, state: Any, context: Device) -> Any:
+        """A state with all its arrays on a device.
+
+        Parameters
+        ----------
+        state
+            None, an array, or a tuple or list of these.
+        context
+            The device.
+        """
+        if isinstance(state, NDArray):
+            return state.as_in_context(context)
+        if isinstance(state, (tuple, list)):
+            return type(state)(self.sync_state_context(part, context) for part in state)
+        return state
+
+    def set_states(self, states: bytes) -> None:
+        """Take over what `get_states` or MXNet wrote; also the optimizer, if it is there.
+
+        Parameters
+        ----------
+        states
+            Content of a ``.states`` file. It is read as plain data: nothing in it is run.
+
+        Raises
+        ------
+        FormatError
+            If it is damaged.
+        """
+        self.states, optimizer = state_files.load(states)
+        if optimizer is not None:
+            self.optimizer = optimizer
+            self.aggregate_updates = optimizer.aggregate_num > 0
+        self.states_synced = dict.fromkeys(self.states, False)
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """The states as bytes that MXNet reads too.
+
+        Parameters
+        ----------
+        dump_optimizer
+            Write the optimizer as well, with its counts of updates.
+        """
+        return state_files.dump(self.states, self.optimizer if dump_optimizer else None)
+
+
+Item = tuple[Any, NDArray, NDArray]
+
+
+def _groups(items: list[Item], size: int) -> Iterator[list[Item]]:
+    """Groups of up to so many weights, of one dtype each."""
+    by_dtype: dict[str, list[Item]] = {}
+    for item in items:
+        by_dtype.setdefault(item[1]._dtype, []).append(item)
+    for group in by_dtype.values():
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
+
+
+def get_updater(optimizer: Optimizer) -> Updater:
+    """An `Updater` of an optimizer, for key-value stores.
+
+    Parameters
+    ----------
+    optimizer
+        The optimizer.
+    """
+    return Updater(optimizer)

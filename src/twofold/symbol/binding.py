@@ -1,0 +1,235 @@
+"""Binding: a symbol and arrays, given or allocated, become an executor."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..device import Device, current_device
+from ..dtype import dtype_name
+from ..errors import ParameterError
+from ..executor.executor import Executor
+from ..executor.transport import zeros
+from ..ndarray.array import NDArray
+from .bound import Bound, Groups, inferred
+from .inference import inside_shape
+from .node import Head, SymbolNode, topological, variables
+from .placement import device_of
+
+REQUESTS = ("null", "write", "add")
+Arrays = Mapping[str, NDArray] | Sequence[NDArray]
+
+
+class _NotArrays(ParameterError, TypeError):
+    """Something else than arrays was given."""
+
+
+def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False) -> dict[str, NDArray]:
+    """Arrays by name, from a list in order or a dictionary.
+
+    Raises
+    ------
+    ParameterError
+        If one is missing, there are too many or too few, or it is no array.
+    """
+    if isinstance(given, Mapping):
+        missing = [n for n in names if n not in given]
+        if missing and not optional:
+            raise ParameterError(f"key `{missing[0]}` is missing in `{what}`", f"keys {', '.join(given)}", f"give {', '.join(names)}")
+        found = {n: given[n] for n in names if n in given}
+    elif isinstance(given, (list, tuple)):
+        if len(given) != len(names):
+            raise ParameterError(f"Length of {what} does not match the number of arguments", f"{len(given)}", f"give {', '.join(names)}")
+        found = {n: a for n, a in zip(names, given, strict=True) if a is not None or not optional}
+    else:
+        raise _NotArrays("Only accept list of NDArrays or dict of str to NDArray", f"{what}: {type(given).__name__}", "give a list or a dictionary")
+    for name, array in found.items():
+        if not isinstance(array, NDArray):
+            raise _NotArrays("Only accept list of NDArrays or dict of str to NDArray", f"{name}: {type(array).__name__}", "make arrays of them")
+    return found
+
+
+def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
+    """What is wanted of each argument's gradient, from a word, a list in order, or a dictionary (null where it says nothing).
+
+    Raises
+    ------
+    ParameterError
+        For another word, or a list of another length.
+    """
+    if isinstance(grad_req, str):
+        found = dict.fromkeys(names, grad_req)
+    elif isinstance(grad_req, Mapping):
+        found = {n: grad_req.get(n, "null") for n in names}
+    else:
+        if len(grad_req) != len(names):
+            raise ParameterError("bind: grad_req has another length than the arguments", f"{len(grad_req)}", f"give one for {', '.join(names)}")
+        found = dict(zip(names, grad_req, strict=True))
+    for name, request in found.items():
+        if request not in REQUESTS:
+            raise ParameterError(f"grad_req must be in {', '.join(REQUESTS)}", f"{request!r} for {name}", "use one of them")
+    return found
+
+
+def _names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:
+    """Names of arguments and states.
+
+    Raises
+    ------
+    ParameterError
+        If two variables have one name.
+    """
+    arguments, states = ([v.name for v in vs] for vs in variables(topological(heads)))
+    every = [*arguments, *states]
+    if len(set(every)) < len(every):
+        twice = ", ".join(sorted({n for n in every if every.count(n) > 1}))
+        raise ParameterError("bind: variables of one name", twice, "use the same Variable, or give them different names")
+    return arguments, states
+
+
+def bind(
+    self: Any,
+    ctx: Device,
+    args: Arrays,
+    args_grad: Arrays | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    aux_states: Arrays | None = None,
+    group2ctx: Groups | None = None,
+    shared_exec: Executor | None = None,
+) -> Executor:
+    """An executor of this symbol on given arrays.
+
+    Parameters
+    ----------
+    ctx
+        Where it runs.
+    args
+        Arrays of all arguments, in order or by name.
+    args_grad
+        Arrays for gradients, in order (None: not wanted) or by name; none are computed if None.
+    grad_req
+        ``"write"``, ``"add"`` or ``"null"``, for all arguments, in order or by name.
+    aux_states
+        Arrays of all auxiliary states, in order or by name.
+    group2ctx
+        Where nodes with the attribute ``ctx_group`` run, by group.
+    shared_exec
+        An executor to share scratch memory with; all programs of a process share what they can, so nothing more is done.
+
+    Raises
+    ------
+    ParameterError
+        If an array is missing.
+    ShapeError, DTypeError
+        If the arrays do not fit the symbol; the message names the node.
+    """
+    names, state_names = _names(self.heads)
+    arguments = _by_name(args, names, "args")
+    states = _by_name([] if aux_states is None else aux_states, state_names, "aux_states")
+    gradients = {} if args_grad is None else _by_name(args_grad, names, "args_grad", optional=True)
+    requests = {n: r if n in gradients else "null" for n, r in _requests(grad_req, names).items()}
+    given = arguments | states
+    inference = inferred(self.heads, {n: a.shape for n, a in given.items()}, {n: a._dtype for n, a in given.items()}, "bind")
+    bound = Bound(self.heads, inference, Device(ctx), group2ctx or {}, requests)
+    return bound.executor(arguments, {n: gradients.get(n) for n in names}, states)
+
+
+def simple_bind(
+    self: Any,
+    ctx: Device,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    type_dict: Mapping[str, Any] | None = None,
+    stype_dict: Mapping[str, str] | None = None,
+    group2ctx: Groups | None = None,
+    shared_arg_names: Sequence[str] | None = None,
+    shared_exec: Executor | None = None,
+    shared_buffer: dict[str, NDArray] | None = None,
+    **kwargs: Any,
+) -> Executor:
+    """An executor of this symbol on new arrays of zeros, whose shapes are inferred.
+
+    Parameters
+    ----------
+    ctx
+        Where it runs.
+    grad_req
+        ``"write"``, ``"add"`` or ``"null"``, for all arguments, in order or by name.
+    type_dict
+        Dtypes of arguments by name; what does not follow from them is float32.
+    stype_dict
+        Storage of arguments by name: ``"default"`` only.
+    group2ctx
+        Where nodes and variables with the attribute ``ctx_group`` live, by group.
+    shared_arg_names, shared_exec
+        Arguments whose arrays (and gradients) are those of another executor; its auxiliary states are shared too.
+    shared_buffer
+        Arrays by name that are used where their type fits; new ones are entered.
+    **kwargs
+        Shapes of arguments by name; names that the symbol does not have are passed over.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If the shapes do not fit together, or do not follow; the message names nodes and variables.
+    """
+    names, state_names = _names(self.heads)
+    for name, stype in (stype_dict or {}).items():
+        if stype != "default":
+            raise ParameterError("simple_bind: arrays of this storage are not made", f"{name}: {stype}", "bind arrays of your own")
+    unknown = set(type_dict or {}) - {*names, *state_names}
+    if unknown:
+        raise ParameterError("simple_bind error: type_dict names no argument", ", ".join(sorted(unknown)), f"it has {', '.join(names)}")
+    shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
+    dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None}
+    inference = inferred(self.heads, shapes, dtypes, "simple_bind")
+    bound = Bound(self.heads, inference, Device(ctx), group2ctx or {}, _requests(grad_req, names))
+    memory = _Memory(bound, shared_arg_names or (), shared_exec, shared_buffer)
+    return bound.executor(*memory.arrays())
+
+
+class _Memory:
+    """The arrays of `simple_bind`: shared where they may be, else new."""
+
+    def __init__(self, bound: Bound, shared_names: Sequence[str], shared: Executor | None, buffer: dict[str, NDArray] | None) -> None:
+        self.bound, self.shared_names, self.shared, self.buffer = bound, set(shared_names), shared, buffer
+
+    def arrays(self) -> tuple[dict[str, NDArray], dict[str, NDArray | None], dict[str, NDArray]]:
+        """Arguments, gradients and states by name."""
+        arguments: dict[str, NDArray] = {}
+        gradients: dict[str, NDArray | None] = {}
+        for v in self.bound.arguments:
+            wanted = self.bound.requests[v.name] != "null"
+            other = self.shared if v.name in self.shared_names else None
+            arguments[v.name] = self._array(v, other and other.arg_dict.get(v.name), self.buffer)
+            gradients[v.name] = self._array(v, other and other.grad_dict.get(v.name), None) if wanted else None
+        other_states = self.shared.aux_dict if self.shared is not None else {}
+        return arguments, gradients, {v.name: self._array(v, other_states.get(v.name), self.buffer) for v in self.bound.states}
+
+    def _array(self, variable: SymbolNode, shared: NDArray | None, buffer: dict[str, NDArray] | None) -> NDArray:
+        known = self.bound.inference.known[variable][0]
+        dtype = known.dtype or "float32"
+        for candidate in (shared, None if buffer is None else buffer.get(variable.name)):
+            if candidate is not None and candidate.shape == known.shape and candidate._dtype == dtype:
+                return candidate
+        new = zeros(known.shape, dtype, device_of(variable, self.bound.device, self.bound.groups))  # type: ignore[arg-type]
+        if buffer is not None:
+            buffer[variable.name] = new
+        return new
+
+
+def eval_(self: Any, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArray]:
+    """The outputs for arrays of all arguments, by name.
+
+    Parameters
+    ----------
+    ctx
+        Where to compute; the current context if None.
+    **kwargs
+        The arrays.
+
+    Raises
+    ------
+    ParameterError
+        If one is missing.
+    """
+    states = {n: kwargs[n] for n in self.list_auxiliary_states() if n in kwargs}
+    return self.bind(ctx or current_device(), kwargs, aux_states=states).forward()
+

@@ -1,0 +1,174 @@
+"""A symbol with types and devices: what executors ask for their typed parts, and for themselves in other shapes."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..device import Device
+from ..dtype import is_float
+from ..errors import ParameterError, ShapeError
+from ..executor.executor import Executor
+from ..executor.part import Internal, Key, Part
+from ..executor.transport import zeros
+from ..graph.ir import Node, leaf
+from ..ndarray.array import NDArray
+from .gradient import differentiated
+from .inference import Inference, inside_shape
+from .known import shown
+from .node import Head, SymbolNode, variables
+from .placement import stretches
+from .replay import Replay
+from .serialization import to_text
+
+Groups = Mapping[str, Device]
+
+
+class Bound:
+    """A symbol with types and devices: the source of an executor's parts.
+
+    Parameters
+    ----------
+    heads
+        The outputs.
+    inference
+        Complete.
+    device, groups
+        Where nodes run.
+    requests
+        What is wanted of each argument's gradient.
+    """
+
+    def __init__(self, heads: Sequence[Head], inference: Inference, device: Device, groups: Groups, requests: Mapping[str, str]) -> None:
+        self.heads, self.inference, self.device, self.groups, self.requests = tuple(heads), inference, device, groups, requests
+        self.order = inference.order
+        self.arguments, self.states = variables(self.order)
+        self._differentiated = differentiated(self.order)
+        self._stretches = stretches(self.order, device, groups) or [(device, [])]
+        self._number = {h: k for k, h in enumerate(Head(n, i) for n in self.order for i in range(n.visible))}
+
+    def key_of(self, head: Head) -> Key:
+        """How executors call an output: arguments and states by name, others by number."""
+        if not head.node.is_variable:
+            return "value", self._number[head]
+        return "aux" if head.node in self.states else "arg", head.node.name
+
+    def output_key(self, head: Head) -> Key:
+        """The same for an output of the graph: also where it is a variable, a value of its own is made."""
+        return "value", self._number[head]
+
+    def _leaf(self, variable: SymbolNode) -> Node:
+        known = self.inference.known[variable][0]
+        wanted = self.requests.get(variable.name, "null") != "null" or variable in self._differentiated
+        dtype = known.dtype or "float32"
+        return leaf(self.key_of(Head(variable, 0)), known.shape, dtype, wanted and is_float(dtype))  # type: ignore[arg-type]
+
+    def parts(self, training: bool) -> list[Part]:
+        """The typed graph, one part for each stretch of nodes on one device."""
+        read = {h for n in self.order for h in n.inputs} | set(self.heads)
+        seen: dict[Head, Node] = {}
+        out = []
+        for place, (device, nodes) in enumerate(self._stretches):
+            part, values = self._part(device, nodes, training, seen)
+            if place == len(self._stretches) - 1:  # outputs that are variables are made by the last part
+                self._pass_through(part, values)
+            own = set(nodes)
+            part.makes += [(self.output_key(h), values[h]) for h in dict.fromkeys(values) if h.node in own and self._is_read_outside(h, own, read)]
+            seen |= values
+            out.append(part)
+        return out
+
+    def _is_read_outside(self, head: Head, own: set[SymbolNode], read: set[Head]) -> bool:
+        """Whether an output is read outside of its part, or is one of the graph's."""
+        if head in self.heads:
+            return True
+        return head in read and len(self._stretches) > 1 and any(head in n.inputs for n in self.order if n not in own)
+
+    def _part(self, device: Device, nodes: Sequence[SymbolNode], training: bool, seen: Mapping[Head, Node]) -> tuple[Part, dict[Head, Node]]:
+        own = set(nodes)
+        outside = dict.fromkeys(h for n in nodes for h in n.inputs if h.node not in own)
+        values: dict[Head, Node] = {}
+        reads: dict[Key, Node] = {}
+        for head in outside:
+            node = seen.get(head)
+            made = self._leaf(head.node) if head.node.is_variable else leaf(self.key_of(head), node.shape, node.dtype, node.tracked)  # type: ignore[union-attr]
+            values[head] = reads[self.key_of(head)] = made
+        before = dict(values)
+        replay = Replay(self.inference, training, values).run(nodes)
+        part = Part(device, list(reads.items()), replay.keys, [])
+        part.written = [(state.name, new) for state, new in replay.written.items()]
+        part.updates = [(state.name, new) for state, new in replay.updates.items()]
+        part.internals = list(_internals(nodes, replay.values, before))
+        return part, {h: v for h, v in replay.values.items() if h not in before}
+
+    def _pass_through(self, part: Part, values: dict[Head, Node]) -> None:
+        have = dict(part.reads)
+        for head in dict.fromkeys(h for h in self.heads if h.node.is_variable):
+            key = self.key_of(head)
+            if key not in have:
+                have[key] = self._leaf(head.node)
+                part.reads.append((key, have[key]))
+            part.makes.append((self.output_key(head), have[key]))
+
+    def rebound(self, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
+        """The same graph for other shapes, with the arrays whose shape stays."""
+        return reshaped(self, executor, shapes, partial_shaping, allow_up_sizing)
+
+    def debug_str(self) -> str:
+        """The graph as text."""
+        return to_text(self.heads)
+
+    def executor(self, arguments: dict[str, NDArray], gradients: dict[str, NDArray | None], states: dict[str, NDArray]) -> Executor:
+        """An executor on arrays."""
+        outputs = [(h.node.output_name(h.index), self.output_key(h)) for h in self.heads]
+        return Executor(self, arguments, gradients, states, dict(self.requests), outputs)
+
+
+def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before: Mapping[Head, Node]) -> Iterable[Internal]:
+    for node in nodes:
+        names = node.input_names if node.op is not None else [f"arg{k}" for k in range(len(node.inputs))]
+        for name, head in zip(names, node.inputs, strict=True):
+            yield Internal(f"{node.name}_{name}", before.get(head, values[head]), True)
+        for k in range(node.visible):
+            yield Internal(node.output_name(k), values[Head(node, k)], False)
+
+
+def inferred(heads: Sequence[Head], shapes: Mapping[str, Any], dtypes: Mapping[str, str], what: str) -> Inference:
+    """Complete inference.
+
+    Raises
+    ------
+    ShapeError
+        If shapes remain unknown; it names the variables.
+    """
+    found = Inference(heads, shapes, dtypes).run()
+    if not found.is_complete():
+        unknown = [n for n in found.order if not all(k.is_shaped for k in found.known[n])]
+        names = ", ".join(f"{n.name} {shown(found.known[n][0].shape)}" for n in unknown)
+        raise ShapeError(f"{what} error: shapes do not follow from those given", f"{dict(shapes)}; unknown: {names}", "give the shapes of more arguments")
+    return found
+
+
+def reshaped(bound: Bound, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
+    """See `Executor.reshape`."""
+    unknown = set(shapes) - {*executor.arg_dict, *executor.aux_dict}
+    if unknown:
+        raise ParameterError("reshape: not an argument", ", ".join(sorted(unknown)), f"it has {', '.join(executor.arg_dict)}")
+    dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
+    inference = inferred(bound.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
+    new = Bound(bound.heads, inference, bound.device, bound.groups, bound.requests)
+
+    def fitting(old: NDArray | None, variable: SymbolNode) -> NDArray | None:
+        shape = inference.known[variable][0].shape
+        if old is None or old.shape == shape:
+            return old
+        name = variable.name
+        if name not in shapes and not partial_shaping:
+            raise ShapeError(f"reshape: the shape of {name}, which was not named, changes", f"{old.shape} to {shape}", "set partial_shaping=True")
+        if math.prod(shape) > old.size and not allow_up_sizing:
+            raise ShapeError(f"reshape: the new shape of {name} is larger than the old", f"{old.shape} to {shape}", "set allow_up_sizing=True")
+        return zeros(shape, old._dtype, old.context)  # type: ignore[arg-type]
+
+    arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}
+    gradients = {v.name: fitting(executor.grad_dict[v.name], v) for v in new.arguments}
+    states = {v.name: fitting(executor.aux_dict[v.name], v) for v in new.states}
+    return new.executor(arguments, gradients, states)  # type: ignore[arg-type]
