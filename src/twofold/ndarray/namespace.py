@@ -165,4 +165,6 @@ def populate(namespace: dict[str, Any], package: str) -> dict[str, ModuleType]:
                 setattr(random, name, function)
         elif where in PREFIXES.values():
             setattr(modules[where], name, function)
+    for name in control_flow.__all__:
+        setattr(modules["contrib"], name, getattr(control_flow, name))
     return modules
