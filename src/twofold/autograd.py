@@ -86,7 +86,7 @@ def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, tra
 
 def grad(
     heads: Any, variables: Any, head_grads: Any = None, retain_graph: bool | None = None, create_graph: bool = False, train_mode: bool = True
-) -> Any:
+) -> list[Any]:
     """Gradients of recorded arrays with respect to marked ones, returned instead of stored.
 
     Parameters
@@ -99,10 +99,23 @@ def grad(
         Keep the graph for another backward; as ``create_graph`` if None.
     create_graph
         Record the computation, so that the gradients can be differentiated in turn.
+
+    Returns
+    -------
+    list
+        One gradient for each variable, also where a single one is given.
+
+    Raises
+    ------
+    ParameterError
+        If a variable was not marked, there are none, or heads and head gradients differ in number.
     """
     wanted = _list(variables)
     heads = _list(heads)
     grads = [None] * len(heads) if head_grads is None else _list(head_grads)
+    if not wanted or len(grads) != len(heads):
+        given = f"{len(wanted)} variables, {len(heads)} heads, {len(grads)} head gradients"
+        raise ParameterError("grad: variables are wanted, and one head gradient for each head", given, "give them")
     for v in wanted:
         if getattr(v, "_g", None) is None:
             raise ParameterError("grad: a variable was not marked", f"an array of shape {v.shape}", "call attach_grad() on it before recording")
@@ -111,8 +124,7 @@ def grad(
     with Scope(True if create_graph else None, None):
         got = run_backward([record_of(h, "grad") for h in heads], grads, cls, retain=retain, create_graph=create_graph)
     found: dict[int, Cell] = {id(variable): g for variable, g in got}
-    results = [_result(found, v, cls) for v in wanted]
-    return results if isinstance(variables, (list, tuple)) else results[0]
+    return [_result(found, v, cls) for v in wanted]
 
 
 class Function:
@@ -188,7 +200,7 @@ def _result(found: dict[int, Cell], v: Any, cls: type) -> Any:
     variable: Variable = v._g
     if id(variable) not in found:
         raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "leave it out")
-    return wrap(cls, found[id(variable)]._v)
+    return found[id(variable)]
 
 
 def _list(arrays: Any) -> list[Any]:

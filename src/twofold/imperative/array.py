@@ -13,7 +13,7 @@ from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, Cell, Value, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
 from .record import Rec, Variable
-from .window import force
+from .window import flush, force
 from .write import Chain, look, mark, read, write
 
 
@@ -76,8 +76,9 @@ class Array(Cell):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """NumPy's conversion protocol."""
-        host = host_of(self)
-        return np.array(host, dtype=dtype) if copy or copy is None else np.asarray(host, dtype=dtype)
+        if copy or copy is None:
+            return np.array(host_of(self), dtype=dtype)
+        return np.array(backend_for(self.context).to_host(self._pinned()), dtype=dtype, copy=False)
 
     def asscalar(self) -> Any:
         """The element of an array of size 1, as a NumPy scalar.
@@ -197,6 +198,8 @@ class Array(Cell):
         """The backend's array, whose memory others may see from now on: it is written in place."""
         v = self._capture()
         data = data_of(v)
+        if v.at is not None:
+            flush(v.at[0])  # a window that reads it has not noted that its memory must not take a result
         v.pin()
         return data
 

@@ -14,10 +14,11 @@ from ..graph.ir import TABLES, Node, leaf, topological
 from ..graph.rewrite import substitute
 from ..op.registry import OPS
 from ..program.compile import Program
-from .cell import Cell, Value, wrap
+from .cell import Cell, Value, alias, wrap
 from .invoke import content, data_of, device_of, invoke
 from .record import Rec, Variable, tls
 from .residuals import plan_of, stands_for
+from .scope import renumber
 from .transfer import named, on_device
 
 _compiled: dict[Any, "Backward"] = {}
@@ -130,16 +131,19 @@ class _Pass:
 
     def __init__(self, cls: type, retain: bool, create_graph: bool) -> None:
         self.cls, self.retain, self.create_graph = cls, retain or create_graph, create_graph
-        self.todo: dict[int, dict[Rec, list[Any]]] = {}
+        self.todo: dict[float, dict[Rec, list[Any]]] = {}
         self.found: dict[int, tuple[Variable, Any]] = {}
         self.used: dict[int, Rec] = {}
 
     def head(self, rec: Rec, grad: Any) -> None:
-        serial = rec.tape.serial if rec.tape is not None else 0
-        self.todo.setdefault(serial, {}).setdefault(rec, []).append(grad)
+        self.todo.setdefault(_serial(rec), {}).setdefault(rec, []).append(grad)
 
     def add(self, a: Any, b: Any) -> Any:
         return invoke(OPS["add"].sig(), (a, b))[0]
+
+    def copied(self, grad: Any) -> Any:
+        """A head gradient that becomes a leaf's gradient as it is: the caller may write into the head gradient."""
+        return wrap(self.cls, invoke(OPS["contiguous"].sig(), (grad,))[0])
 
     def summed(self, grads: list[Any]) -> Any:
         """Gradients of one record or variable added up."""
@@ -163,7 +167,7 @@ class _Pass:
         for rec in () if self.retain else self.used.values():
             rec.saved, rec.tape = (), None
 
-    def _taken(self, serial: int) -> dict[Rec, list[Any]]:
+    def _taken(self, serial: float) -> dict[Rec, list[Any]]:
         """Heads of a tape whose values are in one memory: a program runs on one device. The others stay to do."""
         here = self.todo.pop(serial)
         if len(here) > 1:
@@ -177,9 +181,11 @@ class _Pass:
     def _gradients(self, heads: list[Rec], grads: list[Any]) -> list[tuple[Rec, Any]]:
         leaves = [(h, g) for h, g in zip(heads, grads, strict=True) if h.node.sig is None]
         inner = [(h, g) for h, g in zip(heads, grads, strict=True) if h.node.sig is not None]
-        out = [(h, _ones(self.cls, h) if g is None else g) for h, g in leaves]
+        out = [(h, _ones(self.cls, h) if g is None else self.copied(g)) for h, g in leaves]
         if not inner:
             return out
+        if any(h.tape is None for h, _ in inner):
+            raise AutogradError(USED, None, "pass retain_graph=True to the first call")
         heads, grads = [h for h, _ in inner], [g for _, g in inner]
         device = next((device_of(g._v) for g in grads if g is not None), None) or _device_of_records(heads)
         b = compiled_for(heads, tuple([g is not None for g in grads]), device, self.create_graph)
@@ -199,6 +205,13 @@ class _Pass:
             results = [wrap(self.cls, content(a, device)) for a in arrays]
         self.used |= {id(rec): rec for rec in recs}  # freed at the end: over several devices a record may be used twice
         return out + list(zip(variables, results, strict=True))
+
+
+def _serial(rec: Rec) -> float:
+    """The place of a record's tape among all; a bridge whose tape has ended comes right before the tape that it continues."""
+    if rec.tape is not None:
+        return rec.tape.serial
+    return _serial(rec.inputs[0]) + 0.5 if rec.node.sig is None and rec.inputs else 0
 
 
 def _ones(cls: type, rec: Rec) -> Any:
@@ -279,6 +292,8 @@ def run_backward(
     if len(heads) == 1 and grads[0] is None and not create_graph:
         found = _known(heads[0], cls, retain)
         if found is not None:
+            if not retain:
+                renumber()
             return found
     work = _Pass(cls, retain, create_graph)
     for head, grad in zip(heads, grads, strict=True):
@@ -290,6 +305,8 @@ def run_backward(
         work.run()
     finally:
         tls.tape = was
+    if not work.retain:
+        renumber()
     return list(work.found.values())
 
 
@@ -300,7 +317,8 @@ def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], give
         if v.__class__ is not Value:
             cells[slot] = v
         elif v.rec is None and owner is not None:  # a twin: the same value with the record that made it
-            cells[slot] = wrap(cls, Value(data_of(v), owner, device=v.device))
+            cells[slot] = wrap(cls, seen := alias(data_of(v), v))
+            seen.rec = owner
         else:
             cells[slot] = wrap(cls, v)
     cells |= dict(zip(b.seeds, given, strict=True))

@@ -43,17 +43,20 @@ class Value:
         self.data, self.rec, self.at, self.device = data, rec, at, device
         self.borrow: Any = None
 
-    def lend(self, tape: Tape) -> None:
-        """Note that a tape saved this value: no write in place while the tape lives."""
+    def lend(self, tape: Tape) -> "Value":
+        """What a tape may save of this value: itself, not written in place while the tape lives; a copy if the outside may write it."""
         b = self.borrow
         if b is None or b is tape.ref:
             self.borrow = tape.ref
-        elif b.__class__ is Value or b is PINNED:  # keeps what it aliases alive, or is written in place: never donated
+        elif self.pinned:
+            return Value(backend_for(self.device).copy(self.data, self.device), device=self.device)
+        elif b.__class__ is Value:  # keeps what it aliases alive, and so is never donated
             pass
         elif b.__class__ is not ref or b() is not None:
             self.borrow = ALWAYS
         else:
             self.borrow = tape.ref
+        return self
 
     def share(self) -> None:
         """Note that another Value or the outside sees the buffer for good."""
@@ -66,6 +69,14 @@ class Value:
             self.borrow.pin()
         else:
             self.borrow = PINNED
+
+    @property
+    def pinned(self) -> bool:
+        """Whether memory outside of the library sees the buffer."""
+        b = self.borrow
+        while b.__class__ is Value:
+            b = b.borrow
+        return b is PINNED
 
     @property
     def exclusive(self) -> bool:

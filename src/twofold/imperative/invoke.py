@@ -58,21 +58,22 @@ def content(data: Any, device: Device) -> Any:
 def enter(v: Value, tape: Tape) -> Rec:
     """The record, on a tape, of a value that was not made on it: a fresh leaf, or a bridge to an older tape."""
     rec = v.rec
+    if rec is not None and rec.is_used:  # backward has used and freed what it was computed by: a constant from now on
+        rec = None
     if rec is not None and rec.node.value is not None and rec.node.value[1] == tape.leaves:  # the same leaf as in the last iteration
-        tape.leaves += 1
-        rec.tape = tape
+        tape.enter(rec)
         return rec
     tracked = rec is not None and rec.node.tracked
     shape, dtype = v.type
     node = leaf(tape.leaves, shape, dtype, tracked)
-    tape.leaves += 1
     grad = rec.grad if rec is not None else None
     bridge: tuple[Rec, ...] = ()
     if rec is not None and tracked and grad is None:
         bridge = (rec,) if rec.node.sig is not None or getattr(rec, "devices", None) is not None else rec.inputs
         COUNTERS.bridged += 1
-    v.rec = Rec(node, bridge, (), tape, grad)
-    return v.rec
+    rec = v.rec = Rec(node, bridge, (), None, grad)
+    tape.enter(rec)
+    return rec
 
 
 def scalar_rec(x: float | int | bool, tape: Tape) -> Rec:
@@ -92,7 +93,8 @@ def rec_of(v: Any, tape: Tape) -> Rec | None:
         return None
     if v.__class__ is not Value:
         return scalar_rec(v, tape)
-    return v.rec if v.rec is not None and v.rec.tape is tape else enter(v, tape)
+    rec = v.rec  # once: another thread may enter the value on its tape
+    return rec if rec is not None and rec.tape is tape else enter(v, tape)
 
 
 def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[Any]:
@@ -124,7 +126,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     tape = tls.tape
     big = SETTINGS.defer_elements
     where = None
-    lazy = tracked = scalars = False
+    lazy = now = tracked = scalars = False
     for v in contents:
         if v.__class__ is PLAIN:
             if where is not CPU:
@@ -135,6 +137,8 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
             data = v.data
             if data is None or data.__class__ is not PLAIN or data.size >= big:
                 lazy = True
+                if v.pinned:
+                    now = True
             if tape is not None and v.rec is not None and v.rec.node.tracked:
                 tracked = True
         elif v is not None:
@@ -145,7 +149,8 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         where = device or current_device()
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(contents)
-    lazy = (lazy or not where.is_host) and not op.dynamic_shape and SETTINGS.engine != "naive"
+    # what the outside may write later (pinned) is read now
+    lazy = (lazy or not where.is_host) and not now and not op.dynamic_shape and SETTINGS.engine != "naive"
     if tracked:
         return _recorded(sig, args, contents, where, tape, lazy)  # type: ignore[arg-type]
     if lazy:
@@ -331,7 +336,7 @@ def _save(rec: Rec, plan: NodePlan, values: Sequence[Any], kept: Sequence[Value 
     for kind, k in plan.saves or ():
         v = kept[k] if kind == "out" else residual[k] if kind == "res" else values[k]
         if kind == "in" and v.__class__ is Value:
-            v.lend(tape)
+            v = v.lend(tape)
         saved.append(v)
     rec.saved = saved
 

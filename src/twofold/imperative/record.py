@@ -39,6 +39,13 @@ class Rec:
     def __init__(self, node: Node, inputs: tuple["Rec", ...], saved: Any, tape: "Tape | None", grad: "Variable | None" = None) -> None:
         self.node, self.inputs, self.saved, self.tape, self.grad = node, inputs, saved, tape, grad
 
+    @property
+    def is_used(self) -> bool:
+        """Whether backward has used and freed the operation, or that which a bridge leaf continues."""
+        if self.node.sig is None:
+            return bool(self.inputs) and self.inputs[0].is_used
+        return self.tape is None
+
 
 class Variable:
     """That an array wants its gradient: the cell that receives it, and how (``"write"``, ``"add"``, ``"null"``).
@@ -53,12 +60,13 @@ class Variable:
 
 
 class Tape:
-    """One outermost record scope: numbers the leaves. It lives as long as a record or an open scope holds it.
+    """One outermost record scope, up to a backward within it: numbers the leaves.
 
+    It lives as long as a record of an operation or an open scope holds it: leaves, which arrays hold, let go of it when it is closed.
     ``device`` is where all its operations ran, False if they ran on several, None before the first.
     """
 
-    __slots__ = ("__weakref__", "device", "leaves", "ref", "serial")
+    __slots__ = ("__weakref__", "device", "entered", "leaves", "ref", "serial")
     _count = 0
 
     def __init__(self) -> None:
@@ -66,6 +74,20 @@ class Tape:
         self.leaves, self.serial = 0, Tape._count
         self.ref: ref[Tape] = ref(self)
         self.device: Any = None
+        self.entered: list[Rec] = []
+
+    def enter(self, rec: Rec) -> None:
+        """Give the next number to a leaf that an array holds."""
+        self.leaves += 1
+        self.entered.append(rec)
+        rec.tape = self
+
+    def close(self) -> None:
+        """Let the leaves go: their values may be written in place as soon as the operations that saved them are done with."""
+        for rec in self.entered:
+            if rec.tape is self:  # not yet entered on another tape
+                rec.tape = None
+        self.entered = []
 
 
 class Local(threading.local):

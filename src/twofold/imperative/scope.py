@@ -22,6 +22,8 @@ class Scope:
             tls.training = self._training
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if tls.tape is not None and tls.tape is not self._was[0]:
+            tls.tape.close()
         tls.tape, tls.training = self._was
 
 
@@ -34,6 +36,14 @@ def set_recording(recording: bool) -> bool:
     elif not recording:
         tls.tape = None
     return was
+
+
+def renumber() -> None:
+    """Go on recording on a new tape, after a backward: an iteration within the scope then has the structure of the last one."""
+    if tls.tape is not None:
+        tls.tape.close()
+        bound_tables()
+        tls.tape = Tape()
 
 
 def set_training(training: bool) -> bool:

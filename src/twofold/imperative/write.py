@@ -14,11 +14,11 @@ from ..graph.ir import leaf
 from ..op.registry import OPS
 from ..op.spec import Sig
 from ..program.namespace import namespace_of
-from .cell import HOST, PINNED, PLAIN, Cell, Value, alias, wrap
+from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
 from .invoke import content, data_of, device_of, invoke, type_of
 from .record import Rec, tls
-from .window import flush, twin_of
+from .window import twin_of
 
 Chain = tuple[Sig, ...]
 
@@ -83,9 +83,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
         _store(HOST, look(HOST, v, chain), key, source)
         return
     backend = backend_for(v.device)
-    if v.borrow is PINNED and v.at is not None and not v.at[0].is_done:
-        flush(v.at[0])
-    if v.exclusive or v.borrow is PINNED:
+    if v.exclusive or v.pinned:
         COUNTERS.in_place += 1
         _store(backend, look(backend, v.data, chain), key, source)
         renew_leaf(v)
@@ -133,7 +131,8 @@ def renew_leaf(v: Value) -> None:
     rec = v.rec
     if rec is not None:
         shape, dtype = v.type
-        v.rec = Rec(leaf("variable", shape, dtype, True), (), (), None, rec.grad) if rec.grad is not None else None
+        wanted = rec.grad is not None and rec.grad.req != "null"
+        v.rec = Rec(leaf("variable", shape, dtype, wanted), (), (), None, rec.grad) if rec.grad is not None else None
 
 
 def mark(cell: Cell, variable: Any) -> None:
@@ -153,7 +152,7 @@ def update_in_place(root: Cell, chain: Chain, operation: Any, other: Any) -> boo
     v = root._v
     val = other._v if isinstance(other, Cell) else other
     if v.__class__ is not PLAIN:
-        if v.data is None or not v.device.is_host or is_tracked(v) or is_tracked(val) or not v.exclusive:
+        if v.data is None or not v.device.is_host or is_tracked(v) or is_tracked(val) or not (v.exclusive or v.pinned):
             return False
         data = v.data
     else:

@@ -54,7 +54,7 @@ def function_of(
     if op.variadic:
         fixed = ", ".join(arrays[:-1])
         head = f"{fixed + ', ' if fixed else ''}*{arrays[-1]}, "
-        operands = f"({fixed + ', ' if fixed else ''}*flat({arrays[-1]}))"
+        operands = f"({fixed + ', ' if fixed else ''}*flat({arrays[-1]}),)"
     else:
         head = "".join(f"{a}=None, " for a in arrays)
         operands = f"({', '.join(arrays)}{',' if arrays else ''})"

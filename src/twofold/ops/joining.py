@@ -130,11 +130,10 @@ def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = Fa
     size = data.shape[at]
     if sections:
         return slice_channel(xp, data, num_outputs=sections, axis=axis, squeeze_axis=squeeze_axis)
-    if not indices:
-        raise ParameterError("_split_v2: no pieces", f"indices={indices}, sections={sections}", "give one of them")
-    places = [min(size, k + size if k < 0 else k) for k in indices]
-    edges = [min(places[k:], default=size) for k in range(len(places))]
-    parts = pieces(xp, data, [*edges, size], at, squeeze_axis, "_split_v2")
+    edges = [*[k + size if k < 0 else k for k in indices], size]
+    if edges[0] != 0 or edges != sorted(edges):
+        raise ParameterError("_split_v2: the pieces do not follow one another", f"indices={indices} of size {size}", "begin with 0 and ascend")
+    parts = pieces(xp, data, edges, at, squeeze_axis, "_split_v2")
     return parts if len(indices) > 1 else parts[0]
 
 

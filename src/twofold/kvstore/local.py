@@ -1,0 +1,332 @@
+"""`KVStore`, the store of one process: sums what its devices push, updates what is stored, and copies it back; and `create`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from typing import Any, NoReturn
+
+from ..device import CPU, Device
+from ..errors import DTypeError, MXNetError, ParameterError
+from ..formats.files import read_file, write_file
+from ..ndarray.array import NDArray
+from ..optimizer.base import Optimizer
+from ..optimizer.updater import Updater, get_updater
+from .base import KVStoreBase
+from .compression import TwoBits, compression_of
+
+__all__ = ["KVStore", "create"]
+
+#: Kinds of store to whether gradients are summed on the devices (rather than on the CPU).
+KINDS = {
+    "local": False,
+    "local_update_cpu": False,
+    "local_allreduce_cpu": False,
+    "device": True,
+    "local_allreduce_device": True,
+    "nccl": True,
+}
+OVER_MACHINES = ("dist", "p3", "horovod", "byteps")
+
+Key = int | str
+UpdateFunction = Callable[[Key, NDArray, NDArray], Any]
+
+
+class KVStore(KVStoreBase):
+    """Arrays by key, for the devices of one process.
+
+    Parameters
+    ----------
+    kind
+        ``"local"``: sums and stored arrays are on the CPU; ``"device"`` or ``"nccl"``: on the first device that pushes.
+    """
+
+    def __init__(self, kind: str = "local") -> None:
+        self._kind = kind
+        self._stored: dict[Key, NDArray] = {}
+        self._key_type: type | None = None
+        self._updater: UpdateFunction | None = None
+        self._compression: TwoBits | None = None
+
+    @property
+    def type(self) -> str:
+        """Name of the kind of store."""
+        return self._kind
+
+    @property
+    def rank(self) -> int:
+        """0: there is one worker."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """1: there is one worker."""
+        return 1
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """Whether the store can do something: it can run an optimizer."""
+        return capability.lower() == KVStoreBase.OPTIMIZER
+
+    def init(self, key: Any, value: Any) -> None:
+        """Start keys from values.
+
+        Parameters
+        ----------
+        key
+            An integer or a string, or a list of these; one store has keys of one type.
+        value
+            An array for each key.
+
+        Raises
+        ------
+        MXNetError
+            If a key is there already, or of another type than those that are.
+        """
+        for k, values in self._by_key(key, value):
+            if k in self._stored or len(values) > 1:
+                raise MXNetError(f"KVStore: duplicate init of key {k}", None, "init or broadcast each key once")
+            self._stored[k] = values[0].copyto(self._home(values[0].context))
+
+    def _home(self, device: Device) -> Device:
+        return device if KINDS[self._kind] else CPU
+
+    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+        """Sum values over devices, and store the sum, or update what is stored with it if there is an updater.
+
+        Parameters
+        ----------
+        key
+            A key, or a list of keys.
+        value
+            For each key an array, or a list of arrays, one of each device.
+        priority
+            Has no effect: devices copy in the order that data is needed in.
+
+        Raises
+        ------
+        MXNetError
+            If a key was not started.
+        """
+        for k, values in self._by_key(key, value):
+            stored = self._of_key(k)
+            merged = self._sum(k, values)
+            if self._updater is None:
+                self._stored[k] = merged.copy() if any(merged is x for x in values) else merged
+                continue
+            if stored.context is not merged.context:
+                self._stored[k] = stored = stored.as_in_context(merged.context)
+            self._updater(k, merged, stored)
+
+    def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
+        if self._compression is not None:
+            values = [self._compression((key, n), x) for n, x in enumerate(values)]
+        device = self._home(values[0].context)
+        first, *others = (x if self._is_near(x, device) else x.copyto(device) for x in values)
+        total = first
+        for x in others:
+            total = total + x
+        return total
+
+    @staticmethod
+    def _is_near(x: NDArray, device: Device) -> bool:
+        return x.context is device or (x.context.is_host and device.is_host)
+
+    def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
+        """Copy what is stored into arrays.
+
+        Parameters
+        ----------
+        key
+            A key, or a list of keys.
+        out
+            For each key an array, or a list of arrays, on any devices.
+        priority
+            Has no effect, see `push`.
+        ignore_sparse
+            Has no effect: stored arrays are dense.
+
+        Raises
+        ------
+        MXNetError
+            If a key was not started.
+        ShapeError
+            If an array's shape is not that of the stored one.
+        """
+        if out is None:
+            raise ParameterError("KVStore.pull: there is nothing to copy into", f"key {key!r}", "give out")
+        for k, outs in self._by_key(key, out):
+            stored = self._of_key(k)
+            for target in outs:
+                stored.copyto(target)
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """`push`, then `pull` into ``out``, or into the values themselves if it is None."""
+        self.push(key, value, priority)
+        self.pull(key, value if out is None else out, priority)
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """`init`, then `pull` into ``out``."""
+        self.init(key, value)
+        self.pull(key, out, priority)
+
+    def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> NoReturn:
+        """Not possible: stored arrays are dense.
+
+        Raises
+        ------
+        MXNetError
+            Always.
+        """
+        raise MXNetError("KVStore.row_sparse_pull: stored arrays are dense", f"key {key!r}", "pull whole arrays with pull")
+
+    # updates of what is stored
+
+    def set_updater(self, updater: UpdateFunction) -> None:
+        """Call a function for each pushed sum, instead of storing it.
+
+        Parameters
+        ----------
+        updater
+            Function of the key, the sum and the stored array, which it changes.
+        """
+        self._updater = updater
+
+    _set_updater = set_updater
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """Update what is stored by an optimizer: pushed sums are gradients then.
+
+        Parameters
+        ----------
+        optimizer
+            The optimizer.
+
+        Raises
+        ------
+        DTypeError
+            If it is none.
+        """
+        if not isinstance(optimizer, Optimizer):
+            raise DTypeError("KVStore.set_optimizer: not an optimizer", type(optimizer).__name__, "make one with mx.optimizer.create")
+        self.set_updater(get_updater(optimizer))
+
+    def save_optimizer_states(self, fname: str | PathLike[str], dump_optimizer: bool = False) -> None:
+        """Write the states of the optimizer into a file that MXNet reads too.
+
+        Parameters
+        ----------
+        fname
+            The file.
+        dump_optimizer
+            Write the optimizer as well, with its counts of updates.
+
+        Raises
+        ------
+        MXNetError
+            If no optimizer is set.
+        """
+        write_file(fname, [self._optimizer_updater("save").get_states(dump_optimizer)])
+
+    def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
+        """Read the states of the optimizer from a file that `save_optimizer_states` or MXNet wrote.
+
+        Raises
+        ------
+        MXNetError
+            If no optimizer is set.
+        FormatError
+            If the file is damaged.
+        """
+        self._optimizer_updater("load").set_states(read_file(fname))
+
+    def _optimizer_updater(self, action: str) -> Updater:
+        if not isinstance(self._updater, Updater):
+            raise MXNetError(f"KVStore: there are no optimizer states to {action}", None, "call set_optimizer first")
+        return self._updater
+
+    def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
+        """Compress what devices push.
+
+        Parameters
+        ----------
+        compression_params
+            ``{"type": "2bit", "threshold": 0.5}``, or ``{"type": "none"}``.
+
+        Raises
+        ------
+        ParameterError
+            For a store that sums on the CPU, or another compression.
+        """
+        if not KINDS[self._kind]:
+            raise ParameterError("Gradient compression is not supported for this type of kvstore", self._kind, "create it as 'device'")
+        self._compression = compression_of(compression_params)
+
+    def _barrier(self) -> None:
+        """Wait for all workers: there is one."""
+
+    # keys
+
+    def _of_key(self, key: Key) -> NDArray:
+        if key not in self._stored:
+            raise MXNetError(f"KVStore: key {key} has not been inited", None, "call init or broadcast with it first")
+        return self._stored[key]
+
+    def _by_key(self, key: Any, value: Any) -> Iterator[tuple[Key, list[NDArray]]]:
+        """Each key with all its arrays, in the order in which keys come first.
+
+        Raises
+        ------
+        ParameterError
+            If there are not as many values as keys, or no arrays for one.
+        """
+        pairs = [(key, value)]
+        if isinstance(key, (list, tuple)):
+            if not isinstance(value, (list, tuple)) or len(key) != len(value):
+                count = len(value) if isinstance(value, (list, tuple)) else 1
+                raise ParameterError("KVStore: as many values as keys are needed", f"{len(key)} keys, {count} values", "give one each")
+            pairs = list(zip(key, value, strict=True))
+        found: dict[Key, list[NDArray]] = {}
+        for k, x in pairs:
+            self._check_key(k)
+            found.setdefault(k, []).extend(_arrays(k, x))
+        yield from found.items()
+
+    def _check_key(self, key: Any) -> None:
+        kind = str if isinstance(key, str) else int if isinstance(key, int) else None
+        if kind is None:
+            raise DTypeError("KVStore: unexpected type for keys", type(key).__name__, "use integers or strings")
+        if self._key_type not in (None, kind):
+            raise MXNetError("KVStore: Mixed key types are not allowed", f"{key!r} in a store of {self._key_type}", "use one type")
+        self._key_type = kind
+
+
+def _arrays(key: Key, value: Any) -> list[NDArray]:
+    arrays = list(value) if isinstance(value, (list, tuple)) else [value]
+    if not arrays or not all(isinstance(x, NDArray) for x in arrays):
+        kinds = ", ".join(type(x).__name__ for x in arrays) or "an empty list"
+        raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "give arrays")
+    return arrays
+
+
+def create(name: str = "local") -> KVStoreBase:
+    """A key-value store by its kind.
+
+    Parameters
+    ----------
+    name
+        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`), or the name of a class that `KVStoreBase.register` was given.
+
+    Raises
+    ------
+    ParameterError
+        For another kind; stores over several machines are among these.
+    """
+    if not isinstance(name, str):
+        raise DTypeError("kvstore.create: name must be a string", type(name).__name__, "give the kind's name")
+    kind = name.lower()
+    if kind in KVStoreBase.kv_registry:
+        return KVStoreBase.kv_registry[kind]()
+    if kind in KINDS:
+        return KVStore(kind)
+    if kind.startswith(OVER_MACHINES):
+        raise ParameterError("kvstore.create: there is no store over several machines", repr(name), "use 'device' on one machine")
+    raise ParameterError("kvstore.create: unknown kind of store", repr(name), f"use one of {', '.join([*KINDS, *KVStoreBase.kv_registry])}")

@@ -1,0 +1,71 @@
+"""Einstein summation as NumPy spells it: implicit results, ellipses and repeated indices in terms of the plain primitive."""
+
+import string
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from .creation import diagonal
+
+
+def explicit_terms(subscripts, ndims):
+    """(index letters of each operand, of the result) with ellipses spelled out by unused letters and the result made explicit.
+
+    Raises
+    ------
+    ParameterError
+        If the subscripts are malformed or do not fit the operands' numbers of dimensions.
+    """
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ndims):
+        raise ParameterError("einsum: the operands differ in number from the terms", f"{subscripts!r} for {len(ndims)}", "give one term for each")
+    unused = [c for c in string.ascii_letters if c not in subscripts]
+    wide = max((n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t), default=0)
+    ellipsis = "".join(unused[:wide])
+    spelled = [_spelled(t, n, ellipsis, subscripts) for t, n in zip(terms, ndims, strict=True)]
+    if arrow:
+        right = right.replace("...", ellipsis)
+    else:
+        letters = "".join(spelled)
+        right = ellipsis + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in ellipsis))
+    if len(set(right)) < len(right) or not set(right) <= set("".join(spelled)) or not right.isalpha() and right:
+        raise ParameterError("einsum: the result's indices are wrong", repr(subscripts), "name indices of the operands, each once")
+    return spelled, right
+
+
+def _spelled(term, ndim, ellipsis, subscripts):
+    """A term with its ellipsis, aligned at the last of the letters that stand for it, spelled out."""
+    named = term.replace("...", "", 1)
+    own = ndim - len(named) if "..." in term else 0
+    if own < 0 or len(named) + own != ndim or not named.isalpha() and named:
+        raise ParameterError("einsum: a term does not fit its operand", f"{term!r} of {subscripts!r} for {ndim} dimensions", "name one index for each axis")
+    return term.replace("...", ellipsis[len(ellipsis) - own :], 1)
+
+
+def without_repeats(xp, x, term):
+    """An operand with each index once: the diagonals of axes that share a letter, moved to the end."""
+    for letter in dict.fromkeys(term):
+        while term.count(letter) > 1:
+            a, b = [k for k, c in enumerate(term) if c == letter][:2]
+            if x.shape[a] != x.shape[b]:
+                raise ShapeError("einsum: an index has two sizes", f"{letter}: {x.shape[a]} and {x.shape[b]}", "make them equal")
+            x = diagonal(xp, x, 0, a, b)
+            term = "".join(c for k, c in enumerate(term) if k not in (a, b)) + letter
+    return x, term
+
+
+@op("_npi_einsum", count_param="num_args")
+def einstein_sum(xp, *data, subscripts: str = "", optimize: int = 0):
+    """Sum of products by Einstein's convention, as ``numpy.einsum``.
+
+    ``optimize`` has no effect: the order of contractions is always chosen by cost.
+    """
+    terms, right = explicit_terms(subscripts, [len(x.shape) for x in data])
+    operands = [without_repeats(xp, x, t) for x, t in zip(data, terms, strict=True)]
+    return xp.einsum(*[x for x, _ in operands], subscripts=",".join(t for _, t in operands) + "->" + right)
+
+
+@einstein_sum.sample
+def _(draw):
+    a, b = draw.real((2, 3)), draw.real((3, 4))
+    return [draw(a, b, subscripts="ij,jk"), draw(draw.real((3, 2, 3)), subscripts="iji->j"), draw(draw.real((2, 2, 3)), b, subscripts="...j,jk->...k")]

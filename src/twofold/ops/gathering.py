@@ -1,0 +1,199 @@
+"""Reading and writing at places that are data: take, pick, one_hot, Embedding, gather_nd, scatter_nd, where.
+
+Indices may be floating-point, as MXNet's are; their fractions are cut off.
+"""
+
+import math
+from typing import Literal
+
+from ..dtype import FLOATS
+from ..errors import ShapeError
+from ..op.declare import elementwise, op
+from ..op.params import DType, Shape
+from ..op.shapes import normalized_axis
+
+Mode = Literal["clip", "raise", "wrap"]
+
+
+def whole(xp, index):
+    """Indices as integers."""
+    return xp.cast(index, "int64") if xp.dtype_of(index) in (*FLOATS, "bool") else index
+
+
+def places(xp, index, size, mode):
+    """Integer places in [0, size): indices outside are clipped, wrapped around, or an error when the result is computed."""
+    at = xp.cast(index, "int64")
+    if mode == "clip":
+        return xp.clip(at, 0, max(size - 1, 0))
+    return xp.remainder(at, size) if mode == "wrap" else xp.checked_index(at, size=size, negative=False)
+
+
+@op("take", "_npi_take", method=True)
+def take_places(xp, a, indices, *, axis: int = 0, mode: Mode = "clip"):
+    """Slices at places along an axis: (…, n, …) and indices (s…) to (…, s…, …)."""
+    at = normalized_axis(axis, len(a.shape), "take: axis")
+    return xp.take(a, places(xp, indices, a.shape[at], mode), axis=at)
+
+
+@take_places.sample
+def _(draw):
+    return [draw(draw.real((4, 3)), draw.integer((2, 2), 0, 4)), draw(draw.real((4, 3)), draw.integer((2,), -5, 5), axis=1, mode="wrap")]
+
+
+@op("pick", "_npx_pick", "choose_element_0index", method=True)
+def pick(xp, data, index, *, axis: int | None = -1, keepdims: bool = False, mode: Literal["clip", "wrap"] = "clip"):
+    """One element along an axis at each place of the others: data (…, n, …) and index (…, …) or (…, 1, …) to (…, …)."""
+    if axis is None:
+        return pick(xp, xp.reshape(data, shape=(math.prod(data.shape),)), index, axis=0, keepdims=keepdims, mode=mode)
+    at = normalized_axis(axis, len(data.shape), "pick: axis")
+    kept = (*data.shape[:at], 1, *data.shape[at + 1 :])
+    flat = (*data.shape[:at], *data.shape[at + 1 :])
+    if index.shape not in (kept, flat or (1,), flat):
+        raise ShapeError("pick: the index does not fit", f"index {index.shape}, data {data.shape}, axis {axis}", f"give one of shape {flat}")
+    picked = xp.take_along_axis(data, xp.reshape(places(xp, index, data.shape[at], mode), shape=kept), axis=at)
+    return picked if keepdims else xp.reshape(picked, shape=flat)
+
+
+@pick.infer
+def _(shapes, *, axis, **_):
+    data, index = shapes
+    if index is None and data is not None and axis is not None:
+        at = normalized_axis(axis, len(data), "pick: axis")
+        index = (*data[:at], *data[at + 1 :])
+    return [data, index]
+
+
+@pick.sample
+def _(draw):
+    return [draw(draw.real((3, 4)), draw.integer((3,), 0, 4)), draw(draw.real((3, 4)), draw.integer((1, 4), 0, 3), axis=0, keepdims=True)]
+
+
+@op("batch_take")
+def batch_take(xp, a, indices):
+    """``a[k, indices[k]]`` for each row k, places outside clipped."""
+    if len(a.shape) != 2:
+        raise ShapeError("batch_take: needs a matrix", f"shape {a.shape}", "use pick")
+    return pick(xp, a, indices, axis=1)
+
+
+@batch_take.sample
+def _(draw):
+    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4, "int32"))
+
+
+@op("one_hot", "_npx_one_hot", method=True, differentiable=False)
+def one_hot(xp, indices, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DType = "float32"):
+    """``on_value`` where a new last axis of size ``depth`` equals the index, else ``off_value``; an index outside has no place."""
+    hot = xp.one_hot(whole(xp, indices), depth, "bool")
+    if (on_value, off_value) == (1, 0):
+        return xp.astype(hot, dtype=dtype)
+    return xp.where(hot, xp.full(shape=(), value=on_value, dtype=dtype), xp.full(shape=(), value=off_value, dtype=dtype))
+
+
+@one_hot.sample
+def _(draw):
+    return [draw(draw.integer((2, 2), 0, 4), depth=3, gradient=False), draw(draw.integer((2,), 0, 2), depth=2, on_value=5.0, off_value=-1.0, gradient=False)]
+
+
+@op("_onehot_encode", differentiable=False)
+def onehot_encode(xp, lhs, rhs):
+    """`one_hot` of the indices ``lhs`` (n,) in the shape and dtype of ``rhs`` (n, depth)."""
+    if len(rhs.shape) != 2 or lhs.shape != rhs.shape[:1]:
+        raise ShapeError("_onehot_encode: the shapes do not fit", f"{lhs.shape} and {rhs.shape}", "give indices (n,) and an array (n, depth)")
+    return one_hot(xp, lhs, depth=rhs.shape[1], dtype=xp.dtype_of(rhs))
+
+
+@onehot_encode.sample
+def _(draw):
+    return draw(draw.integer((3,), 0, 4), draw.real((3, 4)), gradient=False)
+
+
+@op("Embedding", "_npx_embedding", "_sparse_Embedding")
+def embedding(xp, data, weight, *, input_dim: int, output_dim: int, dtype: DType = "float32", sparse_grad: bool = False):
+    """Rows of ``weight`` (input_dim, output_dim) at the indices ``data`` (s…), clipped: (s…, output_dim).
+
+    ``dtype`` is that of a weight which has none yet. ``sparse_grad`` has no effect: the gradient is dense.
+    """
+    if weight.shape != (input_dim, output_dim):
+        raise ShapeError("Embedding: the weight has another shape", f"{weight.shape}", f"make it {(input_dim, output_dim)}, as input_dim and output_dim say")
+    return take_places(xp, weight, data)
+
+
+@embedding.infer
+def _(shapes, *, input_dim, output_dim, **_):
+    return [shapes[0], (input_dim, output_dim)]
+
+
+@embedding.sample
+def _(draw):
+    return draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3)
+
+
+def index_arrays(xp, indices, shape, name):
+    """One array of places per row of ``indices`` (m, s…) for the first m axes of an array, and the key of the index primitives."""
+    count = indices.shape[0]
+    if count > len(shape):
+        raise ShapeError(f"{name}: more indices than dimensions", f"indices {indices.shape}, array {tuple(shape)}", "give one row per leading axis")
+    rest = indices.shape[1:]
+    rows = [xp.reshape(xp.take_slice(indices, k, k + 1, 0), shape=rest) for k in range(count)]
+    arrays = [xp.checked_index(xp.cast(row, "int64"), size=shape[k], negative=True) for k, row in enumerate(rows)]
+    return arrays, tuple(k if k < count else None for k in range(len(shape)))
+
+
+@op("gather_nd", "_npi_gather_nd", "_npx_gather_nd")
+def gather_nd(xp, data, indices):
+    """``data[indices[0], …, indices[m - 1]]``: indices (m, s…) to (s…, the other axes); negative ones count from the end."""
+    arrays, key = index_arrays(xp, indices, data.shape, "gather_nd")
+    return xp.index(data, *arrays, key=key)
+
+
+@gather_nd.sample
+def _(draw):
+    return [draw(draw.real((2, 3)), draw.integer((2, 3), 0, 2)), draw(draw.real((2, 3)), draw.integer((1, 2), 0, 2))]
+
+
+@op("scatter_nd")
+def scatter_nd(xp, data, indices, *, shape: Shape):
+    """Zeros of a shape with ``data`` (s…, the other axes) at the places ``indices`` (m, s…); of equal places the last wins."""
+    return scatter_set_nd(xp, xp.zeros(shape, xp.dtype_of(data)), data, indices, shape=shape)
+
+
+@scatter_nd.sample
+def _(draw):
+    return draw(draw.real((1, 3)), draw.integer((1, 1), 0, 4), shape=(4, 3))
+
+
+@op("_scatter_set_nd", "_npi_scatter_set_nd")
+def scatter_set_nd(xp, lhs, rhs, indices, *, shape: Shape):
+    """``lhs`` with the elements at the places ``indices`` (m, s…) replaced by ``rhs`` (s…, the other axes)."""
+    if lhs.shape != shape or rhs.shape != (*indices.shape[1:], *shape[indices.shape[0] :]):
+        given = f"data {rhs.shape}, indices {indices.shape}, shape {shape}"
+        raise ShapeError("scatter_nd: the sizes do not fit", given, "make the data's shape that of the indices but for their first axis")
+    arrays, key = index_arrays(xp, indices, shape, "scatter_nd")
+    return xp.index_update(lhs, rhs, *arrays, key=key)
+
+
+@scatter_set_nd.sample
+def _(draw):
+    return draw(draw.real((4, 3)), draw.real((1, 3)), draw.integer((1, 1), 0, 4), shape=(4, 3))
+
+
+@elementwise("where", "_sparse_where", result="tail")
+def where_rows(xp, condition, x, y):
+    """``x`` where the condition is not 0, else ``y``; a condition (n,) chooses whole rows of x and y (n, …)."""
+    fits = condition.shape == x.shape or condition.shape == x.shape[:1]
+    if x.shape != y.shape or not fits:
+        raise ShapeError("where: the shapes do not fit", f"{condition.shape}, {x.shape}, {y.shape}", "give x and y of one shape, and a condition of it or (n,)")
+    return xp.where(xp.reshape(condition, shape=condition.shape + (1,) * (len(x.shape) - len(condition.shape))), x, y)
+
+
+@where_rows.infer
+def _(shapes):
+    condition, x, y = shapes
+    known = x if x is not None else y
+    return [known if condition is None else condition, known, known]
+
+
+@where_rows.sample
+def _(draw):
+    return [draw(draw.integer((3,), 0, 2), draw.real((3, 2)), draw.real((3, 2))), draw(draw.integer((3, 2), 0, 2), draw.real((3, 2)), draw.real((3, 2)))]

@@ -1,0 +1,164 @@
+"""Matrix products in MXNet's forms: dot, batch_dot, gemm, Khatri-Rao."""
+
+import math
+from typing import Literal
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.shapes import normalized_axis
+
+Storage = Literal["default", "csr", "row_sparse"]
+
+
+def check_dense(name, forward_stype):
+    """Raise for a storage that dense operands do not give.
+
+    Raises
+    ------
+    ParameterError
+        If the result is to be sparse.
+    """
+    if forward_stype not in (None, "default"):
+        raise ParameterError(f"{name}: the result of dense arrays is dense", f"forward_stype={forward_stype!r}", "leave forward_stype out")
+
+
+def as_matrix(xp, x, inner_first):
+    """An operand of `dot` as a matrix, without moving elements: (k, n) if its first axis is the inner one, else (n, k)."""
+    n = math.prod(x.shape[1:] if inner_first else x.shape[:-1])
+    return xp.reshape(x, shape=(x.shape[0], n) if inner_first else (n, x.shape[-1]))
+
+
+def product_operands(xp, lhs, rhs, transpose_a, transpose_b):
+    """Operands of `dot` as matrices (m, k) and (k, n), which may be transposed views."""
+    a, b = as_matrix(xp, lhs, transpose_a), as_matrix(xp, rhs, not transpose_b)
+    return (xp.matrix_transpose(a) if transpose_a else a), (xp.matrix_transpose(b) if transpose_b else b)
+
+
+@op("dot", "_sparse_dot", method=True)
+def dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
+    """Sum over the last axis of ``lhs`` (the first if ``transpose_a``) and the first of ``rhs`` (the last if ``transpose_b``).
+
+    The result has the other axes of ``lhs``, then those of ``rhs``. ``forward_stype`` is for sparse operands.
+    """
+    check_dense("dot", forward_stype)
+    if not lhs.shape or not rhs.shape or lhs.shape[0 if transpose_a else -1] != rhs.shape[-1 if transpose_b else 0]:
+        given = f"lhs {lhs.shape}, rhs {rhs.shape}, transpose_a={transpose_a}, transpose_b={transpose_b}"
+        raise ShapeError("dot: lhs and rhs do not match", given, "make lhs.shape[-1] equal rhs.shape[0]")
+    a, b = product_operands(xp, lhs, rhs, transpose_a, transpose_b)
+    left = lhs.shape[1:] if transpose_a else lhs.shape[:-1]
+    right = rhs.shape[:-1] if transpose_b else rhs.shape[1:]
+    return xp.reshape(xp.matmul(a, b), shape=(*left, *right))
+
+
+@dot.grad
+def _(xp, dout, lhs, rhs, *, transpose_a, transpose_b):
+    a, b = product_operands(xp, lhs, rhs, transpose_a, transpose_b)
+    dlhs, drhs = product_gradients(xp, xp.reshape(dout, shape=(a.shape[0], b.shape[1])), a, b, transpose_a, transpose_b)
+    return xp.reshape(dlhs, shape=lhs.shape), xp.reshape(drhs, shape=rhs.shape)
+
+
+def product_gradients(xp, dout, a, b, transpose_a, transpose_b):
+    """Gradients of a·b in the stored forms of the operands: transposed ones are computed as such, not turned afterwards."""
+    t = xp.matrix_transpose
+    da = xp.matmul(b, t(dout)) if transpose_a else xp.matmul(dout, t(b))
+    db = xp.matmul(t(dout), a) if transpose_b else xp.matmul(t(a), dout)
+    return da, db
+
+
+@dot.infer
+def _(shapes, *, transpose_a, transpose_b, **_):
+    lhs, rhs = shapes
+    if lhs is None or rhs is None:
+        return shapes
+    i, j = (0 if transpose_a else len(lhs) - 1), (len(rhs) - 1 if transpose_b else 0)
+    inner = lhs[i] if lhs[i] is not None else rhs[j]
+    return [(*lhs[:i], inner, *lhs[i + 1 :]), (*rhs[:j], inner, *rhs[j + 1 :])]
+
+
+@dot.sample
+def _(draw):
+    a, b = draw.real((2, 3)), draw.real((3, 4))
+    turned = [draw(draw.real((3, 2)), draw.real((4, 3)), transpose_a=True, transpose_b=True), draw(draw.real((2, 2, 3)), draw.real((3, 2, 2)))]
+    return [draw(a, b), *turned, draw(draw.real((3,)), draw.real((3,)))]
+
+
+@op("batch_dot", "_npx_batch_dot", method=True)
+def batch_dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
+    """Matrix products over the last two axes of arrays whose leading axes agree: (b…, m, k) by (b…, k, n) to (b…, m, n)."""
+    check_dense("batch_dot", forward_stype)
+    a = xp.matrix_transpose(lhs) if transpose_a and len(lhs.shape) > 2 else lhs
+    b = xp.matrix_transpose(rhs) if transpose_b and len(rhs.shape) > 2 else rhs
+    if min(len(lhs.shape), len(rhs.shape)) < 3 or a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
+        given = f"lhs {lhs.shape}, rhs {rhs.shape}, transpose_a={transpose_a}, transpose_b={transpose_b}"
+        raise ShapeError("batch_dot: lhs and rhs do not match", given, "give (b…, m, k) and (b…, k, n)")
+    return xp.matmul(a, b)
+
+
+@batch_dot.grad
+def _(xp, dout, lhs, rhs, *, transpose_a, transpose_b):
+    a = xp.matrix_transpose(lhs) if transpose_a else lhs
+    b = xp.matrix_transpose(rhs) if transpose_b else rhs
+    return product_gradients(xp, dout, a, b, transpose_a, transpose_b)
+
+
+@batch_dot.sample
+def _(draw):
+    return [
+        draw(draw.real((2, 2, 3)), draw.real((2, 3, 4))),
+        draw(draw.real((2, 3, 2)), draw.real((2, 4, 3)), transpose_a=True, transpose_b=True),
+    ]
+
+
+@op("_linalg_gemm2", "linalg_gemm2")
+def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2):  # noqa: N803
+    """``alpha`` · op(A) · op(B) over the last axis (columns) and ``axis`` (rows) of arrays whose other axes agree."""
+    ndim = len(A.shape)
+    if ndim < 2 or len(B.shape) != ndim:
+        raise ShapeError("linalg.gemm2: needs matrices of equal dimensions", f"{A.shape} and {B.shape}", "give (…, m, k) and (…, k, n)")
+    rows = normalized_axis(axis, ndim, "linalg.gemm2: axis")
+    a, b = xp.moveaxis(A, rows, -2), xp.moveaxis(B, rows, -2)
+    a, b = (xp.matrix_transpose(a) if transpose_a else a), (xp.matrix_transpose(b) if transpose_b else b)
+    if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
+        given = f"A {A.shape}, B {B.shape}, transpose_a={transpose_a}, transpose_b={transpose_b}, axis={axis}"
+        raise ShapeError("linalg.gemm2: A and B do not match", given, "make the columns of op(A) equal the rows of op(B), and the other axes equal")
+    product = xp.matmul(a, b)
+    return xp.moveaxis(product if alpha == 1 else product * alpha, -2, rows)
+
+
+@gemm2.sample
+def _(draw):
+    return [draw(draw.real((2, 3)), draw.real((3, 4)), alpha=-2.0), draw(draw.real((3, 2, 2)), draw.real((2, 2, 3)), axis=0)]
+
+
+@op("_linalg_gemm", "linalg_gemm")
+def gemm(
+    xp, A, B, C, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2  # noqa: N803
+):
+    """``alpha`` · op(A) · op(B) + ``beta`` · C; see `gemm2`."""
+    product = gemm2(xp, A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
+    if C.shape != product.shape:
+        raise ShapeError("linalg.gemm: C does not fit the product", f"C {C.shape}, product {product.shape}", "give C the product's shape")
+    return product + (C if beta == 1 else C * beta)
+
+
+@gemm.sample
+def _(draw):
+    return draw(draw.real((2, 2, 3)), draw.real((2, 4, 3)), draw.real((2, 2, 4)), transpose_b=True, alpha=2.0, beta=-0.5)
+
+
+@op("khatri_rao", count_param="num_args")
+def khatri_rao(xp, *args):
+    """Column-wise Kronecker product of matrices (m1, k), (m2, k), … : (m1·m2·…, k)."""
+    columns = args[0].shape[-1]
+    if any(len(a.shape) != 2 or a.shape[1] != columns for a in args):
+        raise ShapeError("khatri_rao: needs matrices of equal columns", ", ".join(str(a.shape) for a in args), "give (m1, k), (m2, k), …")
+    out = args[0]
+    for a in args[1:]:
+        pairs = xp.expand_dims(out, 1) * xp.expand_dims(a, 0)
+        out = xp.reshape(pairs, shape=(out.shape[0] * a.shape[0], columns))
+    return out
+
+
+@khatri_rao.sample
+def _(draw):
+    return draw(draw.real((2, 3)), draw.real((4, 3)), draw.real((1, 3)))

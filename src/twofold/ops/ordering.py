@@ -1,0 +1,90 @@
+"""Sorting and selecting by size: sort, argsort, topk; and the random order of _shuffle."""
+
+import math
+from typing import Literal
+
+from ..errors import ParameterError
+from ..op.declare import op
+from ..op.params import DType
+from ..op.shapes import normalized_axis
+
+
+def flattened(xp, data, axis, name):
+    """The array and the axis to sort along; None sorts the elements in row-major order."""
+    if axis is None:
+        return xp.reshape(data, shape=(math.prod(data.shape),)), 0
+    return data, normalized_axis(axis, len(data.shape), f"{name}: axis")
+
+
+@op("sort", "_npi_sort", method=True)
+def sort(xp, data, *, axis: int | None = -1, is_ascend: bool = True):
+    """The elements in order along an axis (flattened if None); equal ones keep their order."""
+    x, at = flattened(xp, data, axis, "sort")
+    return xp.take_along_axis(x, xp.argsort(x, axis=at, descending=not is_ascend), axis=at)
+
+
+@op("argsort", "_npi_argsort", method=True, differentiable=False)
+def argsort_axis(xp, data, *, axis: int | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
+    """The places of the elements in order along an axis (flattened if None); of equal ones the first comes first."""
+    x, at = flattened(xp, data, axis, "argsort")
+    return xp.astype(xp.argsort(x, axis=at, descending=not is_ascend), dtype=dtype)
+
+
+for _op in (sort, argsort_axis):
+    _op.sample(lambda draw: draw(draw.real((2, 3, 4), distinct=True), axis=1))
+    _op.sample(lambda draw: draw(draw.real((3, 4), distinct=True), axis=None, is_ascend=False))
+
+
+def topk_outputs(ret_typ, **_):
+    """How many results `topk` has."""
+    return 2 if ret_typ == "both" else 1
+
+
+@op("topk", "_npx_topk", outputs=topk_outputs, method=True)
+def topk(
+    xp,
+    data,
+    *,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: DType = "float32",
+):
+    """The ``k`` largest elements along an axis (flattened if None), all if k < 1; the smallest with ``is_ascend``.
+
+    ``ret_typ`` chooses their values, their places (in ``dtype``), both, or a mask of ones at them in the shape of ``data``.
+    """
+    x, at = flattened(xp, data, axis, "topk")
+    size = x.shape[at]
+    if k > size:
+        raise ParameterError("topk: k is larger than the axis", f"k={k} of size {size}", "give at most the size")
+    order = xp.argsort(x, axis=at, descending=not is_ascend)
+    count = k if k > 0 else size
+    if ret_typ == "mask":
+        rank = xp.argsort(order, axis=at)
+        return xp.reshape(xp.cast(xp.less(rank, count), xp.dtype_of(data)), shape=data.shape)
+    first = xp.take_slice(order, 0, count, at)
+    if ret_typ == "indices":
+        return xp.astype(first, dtype=dtype)
+    value = xp.take_along_axis(x, first, axis=at)
+    return value if ret_typ == "value" else (value, xp.astype(first, dtype=dtype))
+
+
+@topk.sample
+def _(draw):
+    x = draw.real((3, 4), distinct=True)
+    kinds = [draw(x, k=2, ret_typ=kind, gradient=kind in ("value", "both")) for kind in ("value", "indices", "mask", "both")]
+    return [*kinds, draw(x, k=3, axis=None, ret_typ="value", is_ascend=True)]
+
+
+@op("_shuffle", "_npi_shuffle", "shuffle", random=True)
+def shuffle(xp, data, rng):
+    """The slices along the first axis in random order: that of one random word for each."""
+    words = xp.random_bits(rng, shape=data.shape[:1])
+    return xp.take(data, xp.argsort(words, axis=0), axis=0)
+
+
+@shuffle.sample
+def _(draw):
+    return draw(draw.real((5, 2)), gradient=False)

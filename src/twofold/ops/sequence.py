@@ -1,0 +1,100 @@
+"""SequenceMask, SequenceLast and SequenceReverse: batches of sequences of unequal lengths, time on one axis, batch on the other."""
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+
+
+def _check(name, data, length, use_sequence_length, axis):
+    """Raise unless the axis is 0 or 1 and the lengths (batch,) are there if, and only if, they are used."""
+    if axis not in (0, 1) or len(data.shape) < 2:
+        raise ParameterError(f"{name}: time must be axis 0 or 1", f"axis {axis} of data {data.shape}", "move time to one of them")
+    if use_sequence_length and (length is None or length.shape != (data.shape[1 - axis],)):
+        given = None if length is None else f"lengths {length.shape} for data {data.shape}"
+        raise ShapeError(f"{name}: needs one length for each sequence", given, f"give an array of shape {(data.shape[1 - axis],)}")
+
+
+def _along(ndim, axis):
+    return tuple(-1 if k == axis else 1 for k in range(ndim))
+
+
+def _times(xp, data, length, axis):
+    """Time steps and lengths as they broadcast over the data, in the lengths' dtype."""
+    steps = xp.iota(size=data.shape[axis], dtype=xp.dtype_of(length))
+    ndim = len(data.shape)
+    return xp.reshape(steps, shape=_along(ndim, axis)), xp.reshape(length, shape=_along(ndim, 1 - axis))
+
+
+def _lengths_shape(shapes, *, use_sequence_length, axis, **_):
+    data = shapes[0]
+    if not use_sequence_length:
+        return [data]
+    return [data, (data[1 - axis],) if data is not None else shapes[1] if len(shapes) > 1 else None]
+
+
+@op("SequenceMask", "_npx_sequence_mask")
+def sequence_mask(xp, data, sequence_length=None, *, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0):
+    """The data with ``value`` in place of the steps from each sequence's length on; the data itself without lengths."""
+    _check("SequenceMask", data, sequence_length, use_sequence_length, axis)
+    if not use_sequence_length:
+        return data
+    step, length = _times(xp, data, sequence_length, axis)
+    return xp.where(xp.less(step, length), data, value)
+
+
+@sequence_mask.grad
+def _(xp, dout, data, sequence_length, *, use_sequence_length, axis, **_):
+    if not use_sequence_length:
+        return dout, None
+    step, length = _times(xp, data, sequence_length, axis)
+    return dout * xp.less(step, length), None
+
+
+@op("SequenceLast")
+def sequence_last(xp, data, sequence_length=None, *, use_sequence_length: bool = False, axis: int = 0):
+    """The last step of each sequence, (batch, …): that before its length, or the last of all without lengths."""
+    _check("SequenceLast", data, sequence_length, use_sequence_length, axis)
+    steps = data.shape[axis]
+    if not use_sequence_length:
+        return xp.squeeze(xp.take_slice(data, steps - 1, steps, axis), axis)
+    place = xp.reshape(_last(xp, sequence_length, steps), shape=_along(len(data.shape), 1 - axis))
+    return xp.squeeze(xp.take_along_axis(data, place, axis=axis), axis)
+
+
+def _last(xp, sequence_length, steps):
+    return xp.clip(xp.cast(sequence_length, "int64") - 1, 0, steps - 1)
+
+
+@sequence_last.grad
+def _(xp, dout, data, sequence_length, *, use_sequence_length, axis):
+    steps = data.shape[axis]
+    step = xp.reshape(xp.iota(size=steps, dtype="int64"), shape=_along(len(data.shape), axis))
+    if use_sequence_length:
+        here = xp.equal(step, xp.reshape(_last(xp, sequence_length, steps), shape=_along(len(data.shape), 1 - axis)))
+    else:
+        here = xp.equal(step, steps - 1)
+    return xp.expand_dims(dout, axis) * here, None
+
+
+@op("SequenceReverse")
+def sequence_reverse(xp, data, sequence_length=None, *, use_sequence_length: bool = False, axis: int = 0):
+    """Each sequence in reverse order up to its length, the steps behind it in place; the whole time axis without lengths."""
+    _check("SequenceReverse", data, sequence_length, use_sequence_length, axis)
+    if not use_sequence_length:
+        return xp.flip(data, axis)
+    step, length = _times(xp, data, xp.cast(sequence_length, "int64"), axis)
+    place = xp.where(xp.less(step, length), xp.clip(length - 1 - step, 0, data.shape[axis] - 1), step)
+    return xp.take_along_axis(data, place, axis=axis)
+
+
+@sequence_reverse.grad
+def _(xp, dout, sequence_length, **params):
+    return sequence_reverse(xp, dout, sequence_length, **params), None  # its own inverse
+
+
+for _op in (sequence_mask, sequence_last, sequence_reverse):
+    _op.infer(_lengths_shape)
+    _op.sample(lambda draw: [
+        draw(draw.real((3, 2, 2)), draw.integer((2,), 1, 4), use_sequence_length=True),
+        draw(draw.real((2, 3)), draw.integer((2,), 1, 4), use_sequence_length=True, axis=1),
+        draw(draw.real((3, 2))),
+    ])

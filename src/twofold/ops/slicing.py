@@ -1,0 +1,155 @@
+"""Parts of arrays at fixed places: slice, slice_axis, slice_like, crops, assignment to a slice, padding."""
+
+from typing import Literal
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.params import Scalar, Shape
+from ..op.shapes import normalized_axes, normalized_axis
+
+FULL = (None, None, None)
+
+
+def key_of(name, shape, begin, end, step):
+    """One (begin, end, step) triple per axis; axes that are not named are whole.
+
+    Raises
+    ------
+    ParameterError
+        If the lengths do not fit the array or a step is 0.
+    """
+    if not len(begin) == len(end) <= len(shape) or step and len(step) != len(begin):
+        raise ParameterError(
+            f"{name}: begin, end and step do not fit the array", f"{begin}, {end}, {step} for shape {shape}", "give one of each per leading axis"
+        )
+    if 0 in step:
+        raise ParameterError(f"{name}: a step is 0", f"step={step}", "give another step")
+    triples = tuple(zip(begin, end, step or (None,) * len(begin), strict=True))
+    return triples + (FULL,) * (len(shape) - len(begin))
+
+
+@op("slice", "_npi_slice", "_npx_slice", "_sparse_slice", "crop", method=True)
+def slice_range(xp, data, *, begin: Shape, end: Shape, step: Shape = ()):
+    """``data[begin:end:step, …]`` with Python's meaning of negative places, None and places beyond the end."""
+    return xp.slice(data, key=key_of("slice", data.shape, begin, end, step))
+
+
+@slice_range.sample
+def _(draw):
+    return [draw(draw.real((4, 5)), begin=(1, -2), end=(3, None)), draw(draw.real((4, 5)), begin=(3, 4), end=(0, 1), step=(-1, -2))]
+
+
+@op("slice_axis", method=True)
+def slice_axis(xp, data, *, axis: int, begin: int, end: int | None):
+    """The elements from ``begin`` to ``end`` (the last if None) of one axis; negative places count from the end."""
+    at = normalized_axis(axis, len(data.shape), "slice_axis: axis")
+    size = data.shape[at]
+    first, last = (begin + size if begin < 0 else begin), (size if end is None else end + size if end < 0 else end)
+    if not 0 <= first <= last <= size:
+        raise ParameterError("slice_axis: the places are out of range", f"begin={begin}, end={end} of size {size}", "give places on the axis")
+    return xp.take_slice(data, first, last, at)
+
+
+@slice_axis.sample
+def _(draw):
+    return draw(draw.real((3, 4)), axis=-1, begin=-3, end=None)
+
+
+@op("slice_like", method=True)
+def slice_like(xp, data, shape_like, *, axes: Shape = ()):
+    """The leading part of ``data`` that has the sizes of ``shape_like``, along the given axes (all if none)."""
+    ndim = len(data.shape)
+    if not axes and len(shape_like.shape) != ndim:
+        raise ShapeError("slice_like: the dimensions differ", f"{data.shape} and {shape_like.shape}", "name the axes to cut")
+    cut = normalized_axes(axes or None, ndim)
+    sizes = {k: shape_like.shape[normalized_axis(k, len(shape_like.shape), "slice_like: axes")] for k in cut}
+    if any(n > data.shape[k] for k, n in sizes.items()):
+        raise ShapeError("slice_like: the data is smaller", f"{data.shape} to {shape_like.shape}", "give sizes that fit into the data")
+    return xp.slice(data, key=tuple((0, sizes[k], None) if k in sizes else FULL for k in range(ndim)))
+
+
+@slice_like.sample
+def _(draw):
+    return draw(draw.real((3, 4)), draw.real((2, 3)), axes=(1,))
+
+
+@op("Crop", count_param="num_args")
+def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: bool = False):
+    """A window of images (n, c, h, w): as large as the second array's, or ``h_w``, at ``offset`` or in the centre."""
+    image = data[0]
+    if len(image.shape) != 4 or len(data) > 2:
+        raise ShapeError("Crop: needs images and at most one array like them", f"{[a.shape for a in data]}", "give (n, c, h, w)")
+    size = h_w if len(data) == 1 else data[1].shape[2:]
+    room = [n - m for n, m in zip(image.shape[2:], size, strict=True)]
+    first = [r // 2 for r in room] if center_crop else list(offset)
+    if min(room) < 0 or min(first) < 0 or any(f > r for f, r in zip(first, room, strict=True)):
+        raise ShapeError("Crop: the window is not inside", f"{size} at {tuple(first)} of {image.shape[2:]}", "give a smaller window or offset")
+    return xp.slice(image, key=(FULL, FULL, *[(f, f + m, None) for f, m in zip(first, size, strict=True)]))
+
+
+@crop_image.sample
+def _(draw):
+    return draw(draw.real((1, 2, 4, 5)), h_w=(2, 3), offset=(1, 2))
+
+
+@op("_slice_assign", "_crop_assign", "_npi_slice_assign")
+def slice_assign(xp, lhs, rhs, *, begin: Shape, end: Shape, step: Shape = ()):
+    """``lhs`` with the elements of a slice replaced by ``rhs``."""
+    return xp.slice_update(lhs, rhs, key=key_of("_slice_assign", lhs.shape, begin, end, step))
+
+
+@slice_assign.sample
+def _(draw):
+    return draw(draw.real((3, 4)), draw.real((2, 2)), begin=(1, 1), end=(3, 3))
+
+
+@op("_slice_assign_scalar", "_crop_assign_scalar", "_npi_slice_assign_scalar")
+def slice_assign_scalar(xp, data, *, scalar: Scalar = 0.0, begin: Shape, end: Shape, step: Shape = ()):
+    """``data`` with the elements of a slice replaced by a number."""
+    return xp.slice_update(data, scalar, key=key_of("_slice_assign_scalar", data.shape, begin, end, step))
+
+
+@slice_assign_scalar.sample
+def _(draw):
+    return draw(draw.real((3, 4)), scalar=1.5, begin=(0, None), end=(None, None), step=(2, 1))
+
+
+@op("Pad", "pad", method="pad")
+def pad_array(xp, data, *, mode: Literal["constant", "edge", "reflect"], pad_width: Shape, constant_value: float = 0.0):
+    """Elements added before and after along each axis: a constant, the edge's, or the inner ones mirrored at the edge.
+
+    ``pad_width`` is (before, after) of the first axis, then of the second, and so on.
+    """
+    if len(pad_width) != 2 * len(data.shape) or any(n < 0 for n in pad_width):
+        raise ParameterError("Pad: pad_width does not fit", f"{pad_width} for shape {data.shape}", "give two sizes for each axis")
+    width = tuple(zip(pad_width[::2], pad_width[1::2], strict=True))
+    if mode == "constant":
+        return xp.pad(data, width=width, value=constant_value)
+    for axis, (before, after) in enumerate(width):
+        data = (_edge if mode == "edge" else _mirrored)(xp, data, before, after, axis)
+    return data
+
+
+def _edge(xp, x, before, after, axis):
+    n = x.shape[axis]
+    if n == 0 and before + after:
+        raise ShapeError("Pad: an axis without elements has no edge", f"axis {axis} of shape {x.shape}", "use mode='constant'")
+    ends = [(xp.take_slice(x, 0, 1, axis), before), (x, 1), (xp.take_slice(x, n - 1, n, axis), after)]
+    parts = [xp.tile_axis(part, count, axis) if part is not x else x for part, count in ends if count]
+    return xp.concat(*parts, axis=axis) if len(parts) > 1 else x
+
+
+def _mirrored(xp, x, before, after, axis):
+    n = x.shape[axis]
+    if max(before, after) >= n and before + after:
+        raise ShapeError("Pad: reflects more than there is", f"({before}, {after}) for size {n}", "pad less than the size of the axis")
+    head = xp.flip(xp.take_slice(x, 1, before + 1, axis), axis)
+    tail = xp.flip(xp.take_slice(x, n - 1 - after, n - 1, axis), axis)
+    parts = [part for part, count in ((head, before), (x, 1), (tail, after)) if count]
+    return xp.concat(*parts, axis=axis) if len(parts) > 1 else x
+
+
+@pad_array.sample
+def _(draw):
+    width = (0, 0, 0, 0, 1, 2, 2, 1)
+    return [draw(draw.real((1, 2, 3, 3)), mode=mode, pad_width=width) for mode in ("constant", "edge", "reflect")]

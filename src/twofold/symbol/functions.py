@@ -1,0 +1,145 @@
+"""Functions of ``mx.sym`` that are no generated ones: filled symbols, ranges, splitting, histograms; reading files."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ParameterError
+from ..formats.files import read_file
+from ..op.registry import find
+from .compose import apply_op
+from .serialization import from_json
+from .symbol import Symbol
+
+Shape = int | Sequence[int]
+
+
+def _made(op: str, params: dict[str, Any], name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    return apply_op(find(op), op, (), params, name, attr)
+
+
+def zeros(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Zeros of a shape (a size of 0 follows from what reads them) and dtype (float32 if None)."""
+    return _filled("_zeros", shape, dtype, kwargs)
+
+
+def ones(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Ones of a shape (a size of 0 follows from what reads them) and dtype (float32 if None)."""
+    return _filled("_ones", shape, dtype, kwargs)
+
+
+def full(shape: Shape, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """One value in a shape and dtype (float32 if None)."""
+    return _filled("_full", shape, dtype, {"value": float(val), **kwargs})
+
+
+def _filled(op: str, shape: Shape, dtype: Any, options: dict[str, Any]) -> Symbol:
+    name, attr = options.pop("name", None), options.pop("attr", None)
+    return _made(op, {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options}, name, attr)
+
+
+def arange(
+    start: float, stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False, name: str | None = None, dtype: Any = None
+) -> Symbol:
+    """Evenly spaced values from ``start`` (0 if only one number is given) to below ``stop``, each ``repeat`` times.
+
+    Parameters
+    ----------
+    start, stop, step
+        The range.
+    repeat
+        How often each value comes.
+    infer_range
+        Whether the length follows from what reads the values.
+    name
+        Name of the node.
+    dtype
+        float32 if None.
+    """
+    params = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
+    return _made("_arange", {**params, "dtype": "float32" if dtype is None else dtype}, name)
+
+
+def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None) -> Symbol:
+    """``num`` evenly spaced values from ``start`` to ``stop``, itself included if ``endpoint``."""
+    params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    return _made("_linspace", {**params, "dtype": "float32" if dtype is None else dtype}, name)
+
+
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """A matrix (N, M or N) of zeros with ones on the ``k``-th diagonal."""
+    name, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
+    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": "float32" if dtype is None else dtype, **kwargs}, name, attr)
+
+
+def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Symbol:
+    """An array cut along an axis, into equal parts or before each of several indices.
+
+    Parameters
+    ----------
+    ary
+        The array.
+    indices_or_sections
+        The number of parts, or the indices.
+    axis, squeeze_axis
+        Where to cut, and whether to drop that axis, which must then be of size 1 in each part.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither a number nor a sequence.
+    """
+    if isinstance(indices_or_sections, int):
+        where: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
+    elif isinstance(indices_or_sections, (list, tuple)):
+        where = {"indices": [0, *indices_or_sections], "sections": 0}
+    else:
+        raise ParameterError("split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of them")
+    return apply_op(find("_split_v2"), "_split_v2", (ary,), {**where, "axis": axis, "squeeze_axis": squeeze_axis})
+
+
+def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | None = None, **kwargs: Any) -> Symbol:
+    """Counts of values in bins, and the bins' edges.
+
+    Parameters
+    ----------
+    a
+        The values.
+    bins
+        Edges, or the number of equal bins within ``range``.
+    range
+        Lowest and highest edge.
+
+    Raises
+    ------
+    ParameterError
+        If a number of bins is given without a range: a symbol has no values to find it from.
+    """
+    if isinstance(bins, Symbol):
+        return apply_op(find("_histogram"), "_histogram", (a, bins), kwargs)
+    if range is None:
+        raise ParameterError("histogram: null range is not supported in symbol mode", f"bins={bins}", "give the range")
+    return apply_op(find("_histogram"), "_histogram", (a, None), {"bin_cnt": bins, "range": range, **kwargs})
+
+
+def load(fname: str) -> Symbol:
+    """A symbol from a file (a path or an address such as ``s3://…``) that MXNet 1.x or `Symbol.save` wrote.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError
+        If it cannot be read.
+    FormatError
+        If it is not a symbol.
+    """
+    return Symbol(from_json(read_file(fname)))
+
+
+def load_json(json_str: str) -> Symbol:
+    """A symbol from JSON text.
+
+    Raises
+    ------
+    FormatError
+        If it is not a symbol.
+    """
+    return Symbol(from_json(json_str))

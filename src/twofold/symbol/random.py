@@ -1,0 +1,108 @@
+"""``mx.sym.random``: draws from distributions. Parameters are numbers (one distribution) or symbols (one for each element)."""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..op.frontend import NULL
+from ..op.registry import find
+from .compose import apply_op
+from .symbol import Symbol
+
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "shuffle",
+    "uniform",
+]
+
+Parameter = float | Symbol
+NUMBERS = (bool, int, float, np.generic)
+
+
+class _MixedParameters(ParameterError, AssertionError):
+    """Distribution parameters of different kinds (MXNet raises an AssertionError)."""
+
+
+def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, options: dict[str, Any]) -> Symbol:
+    """A draw from ``_random_<name>`` if the parameters are numbers, from ``_sample_<name>`` if they are symbols.
+
+    Raises
+    ------
+    ParameterError
+        If they are mixed, or something else.
+    """
+    values = list(parameters.values())
+    given = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL} | options
+    label, attr = given.pop("name", None), given.pop("attr", None)
+    if all(isinstance(v, Symbol) for v in values):
+        return apply_op(find(f"_sample_{name}"), f"_sample_{name}", values, given, label, attr)
+    if all(isinstance(v, NUMBERS) for v in values):
+        return apply_op(find(f"_random_{name}"), f"_random_{name}", (), parameters | given, label, attr)
+    types = ", ".join(type(v).__name__ for v in values)
+    raise _MixedParameters(f"random.{name}: Distribution parameters must all have the same type", types, "give only symbols or only numbers")
+
+
+def uniform(low: Parameter = 0, high: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+    """Draws from the uniform distribution on [low, high)."""
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
+
+
+def normal(loc: Parameter = 0, scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+    """Draws from the normal distribution of mean ``loc`` and standard deviation ``scale``."""
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
+
+
+def randn(*shape: int, **kwargs: Any) -> Symbol:
+    """Draws from the normal distribution (``loc`` 0, ``scale`` 1 unless given) in a shape given by position."""
+    loc, scale, dtype = kwargs.pop("loc", 0), kwargs.pop("scale", 1), kwargs.pop("dtype", NULL)
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
+
+
+def poisson(lam: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+    """Draws from the Poisson distribution of mean ``lam``."""
+    return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
+
+
+def exponential(scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+    """Draws from the exponential distribution of mean ``scale``."""
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
+
+
+def gamma(alpha: Parameter = 1, beta: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+    """Draws from the gamma distribution of shape ``alpha`` and scale ``beta``."""
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
+
+
+def negative_binomial(k: Parameter = 1, p: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+    """Draws of how many failures come before ``k`` successes of probability ``p``."""
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
+
+
+def generalized_negative_binomial(mu: Parameter = 1, alpha: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+    """Draws from the negative binomial distribution of mean ``mu`` and dispersion ``alpha``."""
+    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
+
+
+def multinomial(data: Symbol, shape: Any = NULL, get_prob: bool = True, dtype: Any = "int32", **kwargs: Any) -> Symbol:
+    """Draws of indices with the probabilities in the last axis of ``data``, and with ``get_prob`` their log-probabilities."""
+    given = {"get_prob": get_prob, "dtype": dtype, **({} if shape is NULL else {"shape": shape})} | kwargs
+    return apply_op(find("_sample_multinomial"), "_sample_multinomial", (data,), given, given.pop("name", None), given.pop("attr", None))
+
+
+def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
+    """The elements along the first axis in random order."""
+    return apply_op(find("_shuffle"), "_shuffle", (data,), kwargs, kwargs.pop("name", None), kwargs.pop("attr", None))
+
+
+def randint(low: int, high: int, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+    """Draws of integers in [low, high)."""
+    return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
