@@ -53,8 +53,8 @@ class NumpyBackend(Backend):
         return partial(np.empty, shape, NUMPY[dtype])
 
     def as_array(self, value: Any) -> np.ndarray:
-        """NumPy scalars become 0-d arrays."""
-        return np.asarray(value)
+        """NumPy scalars become 0-d arrays; gathers and functions of strided operands may give other orders than row-major."""
+        return np.asarray(value, order="C")
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call in a context of its own, where NumPy's error state is "ignore"."""

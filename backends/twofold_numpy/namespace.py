@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import opt_einsum
 
+from twofold.backend.namespace import checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
 from .special import digamma, erf, erfinv, gammaln, polygamma
@@ -204,7 +205,8 @@ class NumpyNamespace:
     @staticmethod
     @_half
     def einsum(*arrays, subscripts):
-        return opt_einsum.contract(subscripts, *arrays)
+        out = opt_einsum.contract(subscripts, *arrays)
+        return np.array(out) if len(arrays) == 1 else out  # of one operand it may be a view
 
     # gathers
     @staticmethod
@@ -230,6 +232,10 @@ class NumpyNamespace:
         out = np.array(x)
         out[_index(arrays, key)] = value
         return out
+
+    @staticmethod
+    def checked_index(index, *, size, negative):
+        return checked_places(index, size, negative)
 
     @staticmethod
     def random_bits(key, *, shape):

@@ -5,6 +5,7 @@ from typing import Any
 
 from .backend.loader import backend_for
 from .errors import ParameterError
+from .imperative.array import apply_op
 from .imperative.array import backward as _backward
 from .imperative.array import record_of
 from .imperative.backward import run_backward
@@ -124,7 +125,7 @@ def grad(
     with Scope(True if create_graph else None, None):
         got = run_backward([record_of(h, "grad") for h in heads], grads, cls, retain=retain, create_graph=create_graph)
     found: dict[int, Cell] = {id(variable): g for variable, g in got}
-    return [_result(found, v, cls) for v in wanted]
+    return [_result(found, v, cls, wanted[:k]) for k, v in enumerate(wanted)]
 
 
 class Function:
@@ -196,11 +197,12 @@ class _FunctionHandle(Handle):
         return [data_of(g._v) for g in (grads if isinstance(grads, (list, tuple)) else [grads])]
 
 
-def _result(found: dict[int, Cell], v: Any, cls: type) -> Any:
+def _result(found: dict[int, Cell], v: Any, cls: type, before: Sequence[Any]) -> Any:
     variable: Variable = v._g
     if id(variable) not in found:
         raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "leave it out")
-    return found[id(variable)]
+    grad = found[id(variable)]
+    return apply_op("contiguous", grad, cls=cls) if any(w._g is variable for w in before) else grad
 
 
 def _list(arrays: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from math import cos, pi
 
 from .errors import MXNetError, ParameterError
@@ -256,7 +257,7 @@ class CosineScheduler(_Descent):
 
 
 def _check_steps(step: Sequence[int]) -> None:
-    if not isinstance(step, list) or not step or any(s < 1 for s in step) or any(b <= a for a, b in zip(step, step[1:], strict=False)):
+    if not isinstance(step, list) or not step or any(s < 1 for s in step) or any(b <= a for a, b in pairwise(step)):
         raise ParameterError(
             "LRScheduler: Schedule step must be an increasing integer list, each greater or equal than 1", repr(step), "give such a list"
         )

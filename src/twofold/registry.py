@@ -83,11 +83,11 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         if isinstance(what, dict):
             return create(**what)
         if not isinstance(what, str):
-            raise DTypeError(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, f"give a name, dict or {nickname}")
+            raise DTypeError(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, "give its name or a dict")
         if what.startswith(("[", "{")):
             return _from_json(create, what, nickname)
         if what.lower() not in names:
-            raise ParameterError(f"{nickname}.create: {what} is not registered", ", ".join(names), f"use one of these or {nickname}.register")
+            raise ParameterError(f"{nickname}.create: {what} is not registered", ", ".join(names), "use one of these, or register it")
         return names[what.lower()](*args, **kwargs)
 
     create.__doc__ = f"Create a {nickname} from a name, a configuration, or an instance, which is returned."

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import IndexingError
+
 Key = tuple[tuple[int | None, int | None, int | None], ...]
 FULL = (None, None, None)
 
@@ -92,6 +94,9 @@ class PortableNamespace(ABC):
 
         return self.on_host(run, x, value, *arrays)
 
+    def checked_index(self, index, *, size, negative):
+        return self.on_host(lambda index: checked_places(index, size, negative), index)
+
     def random_bits(self, key, *, shape):
         def run(key: np.ndarray) -> np.ndarray:
             return np.random.Philox(counter=key[:4], key=key[4:]).random_raw(math.prod(shape)).reshape(shape)
@@ -103,6 +108,22 @@ def window_key(lead: int, place: Sequence[int], sizes: Sequence[int], stride: Se
     """Where one element of each window lies: a slice of all leading axes and the windowed trailing ones."""
     steps = zip(place, sizes, stride, dilate, strict=True)
     return (*[FULL] * lead, *[(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in steps])
+
+
+def checked_places(index: np.ndarray, size: int, negative: bool) -> np.ndarray:
+    """Places of an axis, negative ones counted from the end if ``negative``.
+
+    Raises
+    ------
+    IndexingError
+        If one is not on the axis.
+    """
+    low = -size if negative else 0
+    outside = index[(index < low) | (index >= size)]
+    if outside.size:
+        given = f"index {outside.flat[0]} for size {size}"
+        raise IndexingError("an index is out of bounds", given, f"give places from {low} to {size - 1}")
+    return np.where(index < 0, index + size, index)
 
 
 def array_key(arrays: Sequence[Any], key: Sequence[int | None]) -> tuple[Any, ...]:

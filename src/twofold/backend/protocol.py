@@ -55,7 +55,7 @@ class Backend(ABC):
         return partial(self.empty, shape, dtype)
 
     def as_array(self, value: Any) -> Any:
-        """A result of the namespace as an array: some libraries give scalars for 0-d results."""
+        """A result of the namespace as an array in row-major order: some libraries give scalars for 0-d results, and other orders."""
         return value
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:

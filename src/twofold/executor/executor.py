@@ -267,7 +267,8 @@ class Executor:
 
     def explain(self) -> str:
         """What runs: for each direction and device the steps in order, fused ones joined by ``+``, and the memory they need."""
-        lines = []
+        rewritten = sum(part.stabilised for part in self._run.parts(self._has_backward))
+        lines = [f"{rewritten} formulas rewritten to stable ones"] if rewritten else []
         for name, program in self._programs():
             lines.append(f"{name}: {len(program.steps)} steps, {len(program.kernels)} fused kernels")
             lines += [f"  {line}" for line in [*program.explain().splitlines(), *str(program.plan).splitlines()]]

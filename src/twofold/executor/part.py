@@ -48,6 +48,8 @@ class Part:
         New values of auxiliary states by name: written when forward runs, and when backward runs.
     internals
         Values for monitors.
+    stabilised
+        How many formulas were rewritten because they overflow.
     """
 
     device: Device
@@ -57,6 +59,7 @@ class Part:
     written: list[tuple[str, Node]] = field(default_factory=list)
     updates: list[tuple[str, Node]] = field(default_factory=list)
     internals: list[Internal] = field(default_factory=list)
+    stabilised: int = 0
 
     @property
     def leaves(self) -> list[Node]:

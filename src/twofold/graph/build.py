@@ -84,7 +84,7 @@ def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
         out, new = out
         out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in op.mutates])
     if sig.legacy:
-        out = finish_legacy(xp, op, out, inputs)
+        out = finish_legacy(xp, sig, out, inputs)
     return tuple(out) if isinstance(out, (tuple, list)) else (out,)
 
 

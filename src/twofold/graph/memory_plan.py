@@ -63,6 +63,7 @@ class _Planner:
         self.tenants: dict[Place, list[Node]] = {}
         self.free: list[int] = []
         self.writable: set[int] = set()
+        self.viewed: set[Node] = set()
 
     def owner(self, node: Node) -> Node:
         return self.root.get(node, node)
@@ -93,6 +94,7 @@ class _Planner:
     def _place_step(self, t: int, step: Step) -> None:
         inside = set(step.nodes)
         read = {self.owner(i): k for k, n in enumerate(step.nodes) for i in n.inputs if i is not None}
+        self.viewed = {self.owner(i) for n in step.nodes for i in n.inputs if i is not None and self.owner(i) is not i}
         dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
         for k, n in enumerate(step.nodes):
             if _is_view(n):
@@ -110,10 +112,14 @@ class _Planner:
         return place is not None and (place.kind == "buffer" or place.kind == "leaf" and place.index in self.writable)
 
     def _place(self, n: Node, k: int, dying: list[Node], read: dict[Node, int]) -> None:
-        """An element-wise result may take a dying operand's memory only if no later node of the kernel reads the operand."""
+        """An element-wise result may take a dying operand's memory only if no later node of the kernel reads the operand.
+
+        Nor may any node read it by a view, whose elements are in other places: a kernel runs block by block.
+        """
         fit = None
         if self.in_place and n.sig is not None and n.sig.op.elementwise and n.sig.op.name != "where":
-            fit = next((d for d in dying if d.shape == n.shape and d.dtype == n.dtype and read[d] <= k and _direct(n, d)), None)
+            free = (d for d in dying if read[d] <= k and d not in self.viewed)
+            fit = next((d for d in free if d.shape == n.shape and d.dtype == n.dtype), None)
         if fit is not None and self.plan.place[fit].kind == "leaf":
             dying.remove(fit)
             place = self.plan.place[fit]
@@ -153,11 +159,6 @@ class _Planner:
 
 def _is_view(n: Node) -> bool:
     return n.sig is not None and n.sig.op.view and not is_const(n.inputs[0])
-
-
-def _direct(n: Node, operand: Node) -> bool:
-    """Whether the operand itself, not a view of it, is read (a view may be permuted)."""
-    return operand in n.inputs
 
 
 def plan_memory(

@@ -322,6 +322,7 @@ def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], give
         else:
             cells[slot] = wrap(cls, v)
     cells |= dict(zip(b.seeds, given, strict=True))
+    taken = set(cells)
     outputs = b.outputs
     for n in topological(outputs):
         if n in cells:
@@ -333,7 +334,14 @@ def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], give
         elif n.sig is not None:
             results = [wrap(cls, r) for r in invoke(n.sig, [None if i is None else cells[i] for i in n.inputs], b.device)]
             cells[n] = results[0] if len(results) == 1 else results
-    return [cells[o] if isinstance(cells[o], Cell) else _filled(cls, cells[o], w, b.device) for o, w in zip(outputs, b.wrt, strict=True)]
+    results = []
+    for o, w in zip(outputs, b.wrt, strict=True):
+        found = cells[o]
+        if o in taken and isinstance(found, Cell):  # somebody else's array already
+            found = wrap(cls, invoke(OPS["contiguous"].sig(), (found,))[0])
+        taken.add(o)
+        results.append(found if isinstance(found, Cell) else _filled(cls, found, w, b.device))
+    return results
 
 
 def _filled(cls: type, number: Any, like: Node, device: Device) -> Any:

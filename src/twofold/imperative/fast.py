@@ -45,9 +45,13 @@ def {name}(self, other):
                     node = typed.get((ra.node, rb.node))
                     if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements \\
                             and a.data is not None and b.data is not None:
+                        try:
+                            out = run(fn, a.data, b.data)
+                        except RuntimeError:
+                            return wrap(cls, invoke(sig, (self, other))[0])
                         rec = Rec(node, (ra, rb), (), tape)
                         r = new(cls)
-                        r._v = v = Value(run(fn, a.data, b.data), rec)
+                        r._v = v = Value(out, rec)
                         if node.cache.saves:
                             keep(rec, node.cache.saves, v, a, b, tape)
                         return r
@@ -68,10 +72,14 @@ def {name}(self, other):
                 lb = float_leaf(n)
                 node = typed.get((ra.node, lb))
                 if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
+                    try:
+                        out = run(fn, a.data, to_scalar(other, ra.node.dtype))
+                    except RuntimeError:
+                        return wrap(cls, invoke(sig, (self, other))[0])
                     tape.leaves = n + 1
                     rec = Rec(node, (ra, Rec(lb, (), (), tape)), (), tape)
                     r = new(cls)
-                    r._v = v = Value(run(fn, a.data, to_scalar(other, ra.node.dtype)), rec)
+                    r._v = v = Value(out, rec)
                     if node.cache.saves:
                         keep(rec, node.cache.saves, v, a, other, tape)
                     return r
@@ -97,9 +105,13 @@ def {name}(self):
         if tape is not None and ra is not None and ra.tape is tape:
             node = typed.get((ra.node,))
             if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
+                try:
+                    out = run(fn, a.data)
+                except RuntimeError:
+                    return wrap(cls, invoke(sig, (self,))[0])
                 rec = Rec(node, (ra,), (), tape)
                 r = new(cls)
-                r._v = v = Value(run(fn, a.data), rec)
+                r._v = v = Value(out, rec)
                 if node.cache.saves:
                     keep(rec, node.cache.saves, v, a, None, tape)
                 return r
@@ -124,7 +136,7 @@ def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
         else:
             v = b if k else a
             if v.__class__ is Value and v.borrow is not tape.ref:
-                v.lend(tape)
+                v = v.lend(tape)
         saved.append(v)
     rec.saved = saved
 

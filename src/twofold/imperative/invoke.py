@@ -10,7 +10,7 @@ from ..dtype import FLOATS, is_float
 from ..errors import DeviceError, DTypeError
 from ..graph.build import apply
 from ..graph.ir import Node, const, leaf
-from ..op.conventions import legacy_scalar
+from ..op.conventions import legacy_scalar, working_dtype
 from ..op.spec import Input, Op, Sig
 from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
@@ -148,7 +148,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     if where is None:
         where = device or current_device()
     if scalars and sig.legacy and op.elementwise:
-        contents = _legacy_scalars(contents)
+        contents = _legacy_scalars(sig, contents)
     # what the outside may write later (pinned) is read now
     lazy = (lazy or not where.is_host) and not now and not op.dynamic_shape and SETTINGS.engine != "naive"
     if tracked:
@@ -179,10 +179,11 @@ def _with_key(op: Op, args: Sequence[Any], device: Device | None) -> Sequence[An
     return [*args[:at], STREAMS.of(where).next_key(), *args[at:]]
 
 
-def _legacy_scalars(contents: list[Any]) -> list[Any]:
+def _legacy_scalars(sig: Sig, contents: list[Any]) -> list[Any]:
     dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
     if dtype is None or dtype in FLOATS and all(v.__class__ not in (int, bool) for v in contents):
         return contents
+    dtype = working_dtype(sig, dtype)
     return [legacy_scalar(v, dtype) if isinstance(v, (int, float)) else v for v in contents]
 
 

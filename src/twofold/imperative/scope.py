@@ -22,9 +22,11 @@ class Scope:
             tls.training = self._training
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if tls.tape is not None and tls.tape is not self._was[0]:
-            tls.tape.close()
-        tls.tape, tls.training = self._was
+        tape, tls.training = self._was
+        if tls.tape is None or tape is None:  # else a backward within may have gone on to a new tape
+            if tls.tape is not None:
+                tls.tape.close()
+            tls.tape = tape
 
 
 def set_recording(recording: bool) -> bool:

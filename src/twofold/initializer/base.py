@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from .. import registry
+from .. import random, registry
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..ndarray.array import NDArray
 
@@ -49,7 +49,7 @@ class InitDesc(str):
     attrs: dict[str, str]
     global_init: "Initializer | None"
 
-    def __new__(cls, name: str, attrs: dict[str, str] | None = None, global_init: "Initializer | None" = None) -> "InitDesc":
+    def __new__(cls, name: str, attrs: dict[str, str] | None = None, global_init: "Initializer | None" = None) -> "InitDesc":  # noqa: D102
         new = super().__new__(cls, name)
         new.attrs = attrs or {}
         new.global_init = global_init
@@ -150,7 +150,7 @@ class Initializer:
     _init_gamma = _init_one
 
     def _init_quantized_weight(self, _: str, arr: NDArray) -> None:
-        arr[:] = np.random.randint(-127, 127, size=arr.shape).astype("int8")
+        arr[:] = random.randint(-127, 127, shape=arr.shape, ctx=arr.context)
 
     def _init_bilinear(self, _: str, arr: NDArray) -> None:
         arr[:] = bilinear_kernel(arr.shape)

@@ -105,7 +105,7 @@ class NDArrayIter(DataIter):
 
     def _shuffle(self) -> None:
         if self.shuffle:
-            np.random.shuffle(self.idx)
+            np.random.shuffle(self.idx)  # noqa: NPY002  (programs seed the order with numpy.random.seed)
 
     def iter_next(self) -> bool:
         """Move to the next batch; whether there is one."""

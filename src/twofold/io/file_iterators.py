@@ -157,7 +157,9 @@ class MNISTIter(MXDataIter):
             raise ParameterError("MNISTIter: no such part", f"part_index={part_index} of num_parts={num_parts}", "count parts from 0")
         images, labels = _idx_array(image, 3), _idx_array(label, 1)
         if len(images) != len(labels):
-            raise ShapeError("MNISTIter: images and labels differ in number", f"{len(images)} and {len(labels)}", "give files that belong together")
+            raise ShapeError(
+                "MNISTIter: images and labels differ in number", f"{len(images)} and {len(labels)}", "give files that belong together"
+            )
         part = slice(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
         rows = images[part].reshape(-1, *_row_shape(images.shape[1:], flat, input_shape))
         super().__init__(rows, labels[part], batch_size, data_name, label_name, np.float32 if dtype is None else dtype)

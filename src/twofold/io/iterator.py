@@ -50,7 +50,7 @@ class DataDesc(_NameAndShape):
     dtype: Any
     layout: str | None
 
-    def __new__(cls, name: str, shape: tuple[int, ...], dtype: Any = np.float32, layout: str | None = "NCHW") -> "DataDesc":
+    def __new__(cls, name: str, shape: tuple[int, ...], dtype: Any = np.float32, layout: str | None = "NCHW") -> "DataDesc":  # noqa: D102
         new = super().__new__(cls, name, shape)
         new.dtype = dtype
         new.layout = layout
@@ -68,9 +68,7 @@ class DataDesc(_NameAndShape):
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
-    def get_list(
-        shapes: Sequence[tuple[str, tuple[int, ...]]], types: Sequence[tuple[str, Any]] | None
-    ) -> "list[DataDesc]":
+    def get_list(shapes: Sequence[tuple[str, tuple[int, ...]]], types: Sequence[tuple[str, Any]] | None) -> "list[DataDesc]":
         """Descriptions from pairs of name and shape, and of name and dtype."""
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .. import ndarray as nd
 from ..errors import ParameterError
 from ..ndarray.array import NDArray
 

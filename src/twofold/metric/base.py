@@ -201,8 +201,13 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
 
 def on_host(arrays: Any) -> list[numpy.ndarray]:
     """Arrays, or a single one, as NumPy arrays: one transfer each; floats of 16 bits are widened, so that sums are exact enough."""
-    found = [a.asnumpy() if isinstance(a, NDArray) else numpy.asarray(a) for a in (arrays if isinstance(arrays, (list, tuple)) else [arrays])]
-    return [a.astype("float32") if ITEMSIZE[name] < 4 and is_float(name) else a for a in found for name in [dtype_name(a.dtype)]]
+    found = arrays if isinstance(arrays, (list, tuple)) else [arrays]
+    return [_widened(a.asnumpy() if isinstance(a, NDArray) else numpy.asarray(a)) for a in found]
+
+
+def _widened(array: numpy.ndarray) -> numpy.ndarray:
+    dtype = dtype_name(array.dtype)
+    return array.astype("float32") if is_float(dtype) and ITEMSIZE[dtype] < 4 else array
 
 
 def host_pairs(labels: Any, preds: Any) -> list[tuple[numpy.ndarray, numpy.ndarray]]:

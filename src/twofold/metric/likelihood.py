@@ -15,9 +15,7 @@ __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
 class _LogLoss(EvalMetric):
     """Mean of ``−log(probability of the right class + eps)``."""
 
-    def __init__(
-        self, eps: float, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, eps: float, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True, eps=eps)
         self.eps = eps
 

@@ -41,9 +41,7 @@ class MAE(_Distance):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self, name: str = "mae", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str = "mae", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names)
 
     def _distance(self, difference: np.ndarray) -> float:
@@ -60,9 +58,7 @@ class MSE(_Distance):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self, name: str = "mse", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str = "mse", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names)
 
 
@@ -76,9 +72,7 @@ class RMSE(_Distance):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self, name: str = "rmse", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str = "rmse", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names)
 
     def _distance(self, difference: np.ndarray) -> float:
@@ -182,9 +176,7 @@ class Loss(EvalMetric):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self, name: str = "loss", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str = "loss", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, _: Any, preds: Any) -> None:
@@ -203,9 +195,7 @@ class Torch(Loss):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self, name: str = "torch", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str = "torch", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names)
 
 
@@ -219,7 +209,5 @@ class Caffe(Loss):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self, name: str = "caffe", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str = "caffe", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names)

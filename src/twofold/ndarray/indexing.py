@@ -312,4 +312,6 @@ def _fitting(value: Any, basic: Basic) -> Any:
         raise ShapeError("item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}", "give a value that fits")
     sizes = dict(zip(basic.kept, wide, strict=True))
     fitting = tuple(sizes.get(k, 1) for k in range(len(basic.target)))
-    return value if value.shape == fitting or value.shape == basic.target else value.reshape(fitting)
+    if value.shape in (fitting, basic.target):
+        return value
+    return value._view(OPS["reshape"].sig(shape=fitting)) if isinstance(value, Array) else value.reshape(fitting)  # type: ignore[attr-defined]

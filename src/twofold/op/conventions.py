@@ -8,31 +8,36 @@ indices come as float32. Its front ends check equal dtypes and keep scalars in t
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtype import FLOATS, INTEGERS, NUMPY, WEAK, is_float
+from ..dtype import FLOATS, INTEGERS, NUMPY, WEAK, is_float, promote
 from ..errors import DTypeError
-from .spec import Op
+from .spec import Op, Sig
 
 
-def finish_legacy(xp: Any, op: Op, out: Any, inputs: Sequence[Any]) -> Any:
+def finish_legacy(xp: Any, sig: Sig, out: Any, inputs: Sequence[Any]) -> Any:
     """The result of an operator's rule under the LEGACY convention."""
     if isinstance(out, tuple):
-        return tuple(_finish(xp, op, o, inputs) for o in out)
-    return _finish(xp, op, out, inputs)
+        return tuple(_finish(xp, sig, o, inputs) for o in out)
+    return _finish(xp, sig, out, inputs)
 
 
-def _finish(xp: Any, op: Op, out: Any, inputs: Sequence[Any]) -> Any:
-    dtype = xp.dtype_of(out)
+def _finish(xp: Any, sig: Sig, out: Any, inputs: Sequence[Any]) -> Any:
+    op, dtype = sig.op, xp.dtype_of(out)
     if op.elementwise and op.result != "dtype":
         operands = [xp.dtype_of(i) for i in inputs if i is not None]
         operands = operands[1:] if op.result == "tail" else operands
         strong = [d for d in operands if d not in WEAK]
-        wanted = strong[0] if strong else dtype
+        wanted = working_dtype(sig, strong[0]) if strong else dtype
         if wanted == "bool" and len(strong) < len(operands):
             wanted = "int64"  # MXNet's result of a bool array and a number
         out = xp.cast(out, wanted)
     elif dtype == "int64" and op.result == "index":
         out = xp.astype(out, dtype="float32")
     return out if out.shape else xp.reshape(out, shape=(1,))
+
+
+def working_dtype(sig: Sig, dtype: str) -> str:
+    """The dtype in which an element-wise operator takes scalars and answers: its operands', float64 for whole numbers and ``is_int=False``."""
+    return promote(dtype, "weakf") if sig.params.get("is_int") is False else dtype
 
 
 def check_legacy(op: Op, dtypes: Sequence[str]) -> None:

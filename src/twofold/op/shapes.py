@@ -80,7 +80,7 @@ def reshape_codes(shape: Shape, codes: Sequence[int], reverse: bool = False) -> 
         If the codes do not fit the shape.
     """
     if reverse:
-        return reshape_codes(shape[::-1], _reversed_codes(codes))[::-1]
+        return reshape_codes(shape[::-1], tuple(codes)[::-1])[::-1]
     out: list[int] = []
     at, k, codes = 0, 0, list(codes)
     try:
@@ -102,18 +102,6 @@ def reshape_codes(shape: Shape, codes: Sequence[int], reverse: bool = False) -> 
     except IndexError:
         raise ShapeError("Reshape: the codes do not fit", f"shape {shape}, codes {tuple(codes)}", "see the meaning of 0 and -1 to -4") from None
     return filled_shape(out, math.prod(shape), "Reshape")
-
-
-def _reversed_codes(codes: Sequence[int]) -> list[int]:
-    """Codes read from the right; the two sizes after a -4 stay behind it, exchanged."""
-    groups: list[list[int]] = []
-    k = 0
-    while k < len(codes):
-        width = 3 if codes[k] == -4 else 1
-        group = list(codes[k : k + width])
-        groups.append([-4, *group[:0:-1]] if width == 3 else group)
-        k += width
-    return [c for group in reversed(groups) for c in group]
 
 
 def _split_size(size: int, a: int, b: int) -> list[int]:

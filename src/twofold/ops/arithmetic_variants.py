@@ -133,9 +133,9 @@ def check_same_shape(name: str, *arrays: Any) -> None:
         raise ShapeError(f"{name}: the shapes differ", ", ".join(map(str, shapes)), "make them equal, or use a broadcast_* operator")
 
 
-def declare(rule: Callable[..., Any], names: tuple[str, ...], name: str, doc: str) -> Op:
-    """Register a rule made from a table row."""
-    rule.__name__, rule.__doc__ = names[0].strip("_"), doc
+def declare(rule: Callable[..., Any], own: str, names: tuple[str, ...], name: str, doc: str) -> Op:
+    """Register a rule made from a table row, under its own name inside the package."""
+    rule.__name__, rule.__doc__ = own, doc
     facts: dict[str, Any] = {"result": "bool", "differentiable": False} if name in RELATIONS else {}
     return elementwise(*names, **facts)(rule)
 
@@ -149,7 +149,8 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
             check_same_shape(names[0], lhs, rhs)
         return formula(xp, lhs, rhs)
 
-    new = declare(rule, names, name, f"{text} of two arrays {'that broadcast' if broadcasts else 'of one shape'}.")
+    own = f"{'broadcast' if broadcasts else 'elemwise'}_{name}"
+    new = declare(rule, own, names, name, f"{text} of two arrays {'that broadcast' if broadcasts else 'of one shape'}.")
     if name == "mod":
         new.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.floor(lhs / rhs)))
     new.sample(lambda draw: pair_sample(draw, name, broadcasts))
@@ -165,7 +166,7 @@ def declare_scalar(name: str, reversed_: bool, names: tuple[str, ...]) -> Op:
         return formula(xp, scalar, data) if reversed_ else formula(xp, data, scalar)
 
     doc = f"{text} of a number and an array." if reversed_ else f"{text} of an array and a number."
-    new = declare(rule, names, name, f"{doc} With ``is_int=False`` whole numbers are taken as float64.")
+    new = declare(rule, names[0].strip("_"), names, name, f"{doc} With ``is_int=False`` whole numbers are taken as float64.")
     if name == "mod":
         new.grad(reversed_modulus_grad if reversed_ else lambda xp, dout: dout)
     new.sample(lambda draw: scalar_sample(draw, name, reversed_))

@@ -91,8 +91,8 @@ def power(xp, lhs, rhs):
 
 @power.grad
 def _(xp, dout, out, lhs, rhs):
-    # log of a base of 0 only counts where the power is not 0 anyway: 0**b has gradient 0 in b for b > 0
-    base = xp.where(xp.equal(lhs, 0), 1, lhs)
+    # where 0 to a power is 0, the gradient in the exponent is 0 although the logarithm is infinite
+    base = xp.where(xp.logical_and(xp.equal(lhs, 0), xp.equal(out, 0)), 1, lhs)
     return dout * rhs * xp.power(lhs, rhs - 1), dout * out * xp.log(base)
 
 
@@ -104,8 +104,7 @@ def maximum(xp, lhs, rhs):
 
 @maximum.grad
 def _(xp, dout, lhs, rhs):
-    first = xp.greater_equal(lhs, rhs)
-    return dout * first, dout * xp.logical_not(first)
+    return dout * xp.greater_equal(lhs, rhs), dout * xp.less(lhs, rhs)  # neither where one is NaN
 
 
 @binary(ufunc="minimum", c="tf_min({0}, {1})", numpy_names=("minimum",))
@@ -116,8 +115,7 @@ def minimum(xp, lhs, rhs):
 
 @minimum.grad
 def _(xp, dout, lhs, rhs):
-    first = xp.less_equal(lhs, rhs)
-    return dout * first, dout * xp.logical_not(first)
+    return dout * xp.less_equal(lhs, rhs), dout * xp.greater(lhs, rhs)
 
 
 @binary(ufunc="arctan2", c="atan2({0}, {1})", numpy_names=("arctan2",))
@@ -208,7 +206,7 @@ def logical_xor(xp, lhs, rhs):
     return xp.logical_xor(lhs, rhs)
 
 
-@logic(ufunc="logical_not", c="{0} == 0", numpy_names=("logical_not",))
+@logic("logical_not", ufunc="logical_not", c="{0} == 0", numpy_names=("logical_not",))
 def logical_not_(xp, data):
     """Whether the operand is zero."""
     return xp.logical_not(data)
@@ -273,7 +271,7 @@ def _(xp, dout, data, low, high):
     return dout * inside, dout * xp.less(data, low), dout * xp.greater(data, high)
 
 
-@primitive(elementwise=True, result="dtype", c="({dtype})({0})")
+@primitive("Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", c="({dtype})({0})")
 def astype(xp, data, *, dtype: DType):
     """``data`` converted to a dtype; floats to integers truncate."""
     return xp.astype(data, dtype=dtype)

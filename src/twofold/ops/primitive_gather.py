@@ -1,4 +1,4 @@
-"""Primitives that read or write at computed places: take, take_along_axis, index, their accumulating transposes, and random bits."""
+"""Primitives that read or write at computed places: take, take_along_axis, index, their accumulating transposes, checks of places, and random bits."""
 
 from ..op.declare import primitive
 from ..op.params import Shape, Static
@@ -105,6 +105,15 @@ index_update.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
 @index_update.grad
 def _(xp, dout, value, arrays, *, key):
     return (xp.index_update(dout, 0, *arrays, key=key), xp.index(dout, *arrays, key=key), *[None] * len(arrays))
+
+
+@primitive(differentiable=False)
+def checked_index(xp, index, *, size: int, negative: bool):
+    """Places of an axis in [0, size), negative ones counted from the end if ``negative``; any other is an error when it is computed."""
+    return xp.checked_index(index, size=size, negative=negative)
+
+
+checked_index.type(lambda index, *, size, negative: (index.shape, index.dtype))
 
 
 @primitive(differentiable=False)

@@ -10,7 +10,7 @@ flat = partial(primitive, elementwise=True, result="ufunc", differentiable=False
 test = partial(primitive, elementwise=True, result="bool", differentiable=False)
 
 
-@unary("negative", "_np_negative", ufunc="negative", c="-{0}", numpy_names=("negative",), method=True)
+@unary("negative", "_sparse_negative", "_np_negative", ufunc="negative", c="-{0}", numpy_names=("negative",), method=True)
 def negative(xp, data):
     """``-data``."""
     return -data
@@ -21,7 +21,7 @@ def _(xp, dout):
     return -dout
 
 
-@unary("abs", ufunc="absolute", c="tf_abs({0})", numpy_names=("abs", "absolute"), method=True)
+@unary("abs", "_sparse_abs", ufunc="absolute", c="tf_abs({0})", numpy_names=("abs", "absolute"), method=True)
 def absolute(xp, data):
     """Magnitude."""
     return xp.absolute(data)
@@ -32,13 +32,13 @@ def _(xp, dout, data):
     return dout * xp.sign(data)
 
 
-@flat("sign", ufunc="sign", c="tf_sign({0})", numpy_names=("sign",), method=True)
+@flat("sign", "_sparse_sign", ufunc="sign", c="tf_sign({0})", numpy_names=("sign",), method=True)
 def sign(xp, data):
     """-1, 0 or 1 by sign; NaN stays."""
     return xp.sign(data)
 
 
-@unary("square", ufunc="square", c="{0} * {0}", numpy_names=("square",), method=True)
+@unary("square", "_sparse_square", ufunc="square", c="{0} * {0}", numpy_names=("square",), method=True)
 def square(xp, data):
     """``data * data``."""
     return xp.square(data)
@@ -49,7 +49,7 @@ def _(xp, dout, data):
     return dout * 2 * data
 
 
-@unary("sqrt", ufunc="sqrt", c="sqrt({0})", numpy_names=("sqrt",), method=True)
+@unary("sqrt", "_sparse_sqrt", ufunc="sqrt", c="sqrt({0})", numpy_names=("sqrt",), method=True)
 def sqrt(xp, data):
     """Square root; NaN below zero."""
     return xp.sqrt(data)
@@ -60,7 +60,7 @@ def _(xp, dout, out):
     return dout * 0.5 / out
 
 
-@unary("cbrt", ufunc="cbrt", c="cbrt({0})", numpy_names=("cbrt",), method=True)
+@unary("cbrt", "_sparse_cbrt", ufunc="cbrt", c="cbrt({0})", numpy_names=("cbrt",), method=True)
 def cbrt(xp, data):
     """Cube root."""
     return xp.cbrt(data)
@@ -71,7 +71,7 @@ def _(xp, dout, out):
     return dout / (3.0 * out * out)
 
 
-@unary("exp", ufunc="exp", c="exp({0})", numpy_names=("exp",), method=True)
+@unary("exp", "_sparse_exp", ufunc="exp", c="exp({0})", numpy_names=("exp",), method=True)
 def exp(xp, data):
     """Exponential function."""
     return xp.exp(data)
@@ -82,7 +82,7 @@ def _(xp, dout, out):
     return dout * out
 
 
-@unary("expm1", ufunc="expm1", c="expm1({0})", numpy_names=("expm1",), method=True)
+@unary("expm1", "_sparse_expm1", ufunc="expm1", c="expm1({0})", numpy_names=("expm1",), method=True)
 def expm1(xp, data):
     """``exp(data) - 1``, exact near 0."""
     return xp.expm1(data)
@@ -93,7 +93,7 @@ def _(xp, dout, out):
     return dout * (out + 1)
 
 
-@unary("log", ufunc="log", c="log({0})", numpy_names=("log",), method=True)
+@unary("log", "_sparse_log", ufunc="log", c="log({0})", numpy_names=("log",), method=True)
 def log(xp, data):
     """Natural logarithm."""
     return xp.log(data)
@@ -104,7 +104,7 @@ def _(xp, dout, data):
     return dout / data
 
 
-@unary("log2", ufunc="log2", c="log2({0})", numpy_names=("log2",), method=True)
+@unary("log2", "_sparse_log2", ufunc="log2", c="log2({0})", numpy_names=("log2",), method=True)
 def log2(xp, data):
     """Logarithm of base 2."""
     return xp.log2(data)
@@ -115,7 +115,7 @@ def _(xp, dout, data):
     return dout / (data * math.log(2))
 
 
-@unary("log10", ufunc="log10", c="log10({0})", numpy_names=("log10",), method=True)
+@unary("log10", "_sparse_log10", ufunc="log10", c="log10({0})", numpy_names=("log10",), method=True)
 def log10(xp, data):
     """Logarithm of base 10."""
     return xp.log10(data)
@@ -126,7 +126,7 @@ def _(xp, dout, data):
     return dout / (data * math.log(10))
 
 
-@unary("log1p", ufunc="log1p", c="log1p({0})", numpy_names=("log1p",), method=True)
+@unary("log1p", "_sparse_log1p", ufunc="log1p", c="log1p({0})", numpy_names=("log1p",), method=True)
 def log1p(xp, data):
     """``log(1 + data)``, exact near 0."""
     return xp.log1p(data)
@@ -137,7 +137,7 @@ def _(xp, dout, data):
     return dout / (data + 1)
 
 
-@unary("sin", ufunc="sin", c="sin({0})", numpy_names=("sin",), method=True)
+@unary("sin", "_sparse_sin", ufunc="sin", c="sin({0})", numpy_names=("sin",), method=True)
 def sin(xp, data):
     """Sine of radians."""
     return xp.sin(data)
@@ -148,7 +148,7 @@ def _(xp, dout, data):
     return dout * xp.cos(data)
 
 
-@unary("cos", ufunc="cos", c="cos({0})", numpy_names=("cos",), method=True)
+@unary("cos", "_sparse_cos", ufunc="cos", c="cos({0})", numpy_names=("cos",), method=True)
 def cos(xp, data):
     """Cosine of radians."""
     return xp.cos(data)
@@ -159,7 +159,7 @@ def _(xp, dout, data):
     return -dout * xp.sin(data)
 
 
-@unary("tan", ufunc="tan", c="tan({0})", numpy_names=("tan",), method=True)
+@unary("tan", "_sparse_tan", ufunc="tan", c="tan({0})", numpy_names=("tan",), method=True)
 def tan(xp, data):
     """Tangent of radians."""
     return xp.tan(data)
@@ -170,7 +170,7 @@ def _(xp, dout, out):
     return dout * (out * out + 1)
 
 
-@unary("arcsin", ufunc="arcsin", c="asin({0})", numpy_names=("arcsin",), method=True)
+@unary("arcsin", "_sparse_arcsin", ufunc="arcsin", c="asin({0})", numpy_names=("arcsin",), method=True)
 def arcsin(xp, data):
     """Inverse sine, in radians."""
     return xp.arcsin(data)
@@ -181,7 +181,7 @@ def _(xp, dout, data):
     return dout / xp.sqrt(1 - data * data)
 
 
-@unary("arccos", ufunc="arccos", c="acos({0})", numpy_names=("arccos",), method=True)
+@unary("arccos", "_sparse_arccos", ufunc="arccos", c="acos({0})", numpy_names=("arccos",), method=True)
 def arccos(xp, data):
     """Inverse cosine, in radians."""
     return xp.arccos(data)
@@ -192,7 +192,7 @@ def _(xp, dout, data):
     return -dout / xp.sqrt(1 - data * data)
 
 
-@unary("arctan", ufunc="arctan", c="atan({0})", numpy_names=("arctan",), method=True)
+@unary("arctan", "_sparse_arctan", ufunc="arctan", c="atan({0})", numpy_names=("arctan",), method=True)
 def arctan(xp, data):
     """Inverse tangent, in radians."""
     return xp.arctan(data)
@@ -203,7 +203,7 @@ def _(xp, dout, data):
     return dout / (data * data + 1)
 
 
-@unary("sinh", ufunc="sinh", c="sinh({0})", numpy_names=("sinh",), method=True)
+@unary("sinh", "_sparse_sinh", ufunc="sinh", c="sinh({0})", numpy_names=("sinh",), method=True)
 def sinh(xp, data):
     """Hyperbolic sine."""
     return xp.sinh(data)
@@ -214,7 +214,7 @@ def _(xp, dout, data):
     return dout * xp.cosh(data)
 
 
-@unary("cosh", ufunc="cosh", c="cosh({0})", numpy_names=("cosh",), method=True)
+@unary("cosh", "_sparse_cosh", ufunc="cosh", c="cosh({0})", numpy_names=("cosh",), method=True)
 def cosh(xp, data):
     """Hyperbolic cosine."""
     return xp.cosh(data)
@@ -225,7 +225,7 @@ def _(xp, dout, data):
     return dout * xp.sinh(data)
 
 
-@unary("tanh", ufunc="tanh", c="tanh({0})", numpy_names=("tanh",), method=True)
+@unary("tanh", "_sparse_tanh", ufunc="tanh", c="tanh({0})", numpy_names=("tanh",), method=True)
 def tanh(xp, data):
     """Hyperbolic tangent."""
     return xp.tanh(data)
@@ -236,7 +236,7 @@ def _(xp, dout, out):
     return dout * (1 - out * out)
 
 
-@unary("arcsinh", ufunc="arcsinh", c="asinh({0})", numpy_names=("arcsinh",), method=True)
+@unary("arcsinh", "_sparse_arcsinh", ufunc="arcsinh", c="asinh({0})", numpy_names=("arcsinh",), method=True)
 def arcsinh(xp, data):
     """Inverse hyperbolic sine."""
     return xp.arcsinh(data)
@@ -247,7 +247,7 @@ def _(xp, dout, data):
     return dout / xp.sqrt(data * data + 1)
 
 
-@unary("arccosh", ufunc="arccosh", c="acosh({0})", numpy_names=("arccosh",), method=True)
+@unary("arccosh", "_sparse_arccosh", ufunc="arccosh", c="acosh({0})", numpy_names=("arccosh",), method=True)
 def arccosh(xp, data):
     """Inverse hyperbolic cosine."""
     return xp.arccosh(data)
@@ -258,7 +258,7 @@ def _(xp, dout, data):
     return dout / xp.sqrt(data * data - 1)
 
 
-@unary("arctanh", ufunc="arctanh", c="atanh({0})", numpy_names=("arctanh",), method=True)
+@unary("arctanh", "_sparse_arctanh", ufunc="arctanh", c="atanh({0})", numpy_names=("arctanh",), method=True)
 def arctanh(xp, data):
     """Inverse hyperbolic tangent."""
     return xp.arctanh(data)
@@ -269,7 +269,7 @@ def _(xp, dout, data):
     return dout / (1 - data * data)
 
 
-@primitive("erf", elementwise=True, result="float", c="erf({0})", method=True)
+@primitive("erf", "_npx_erf", elementwise=True, result="float", c="erf({0})", method=True)
 def erf(xp, data):
     """Gauss error function 2/sqrt(pi) * integral of exp(-t²) from 0 to data."""
     return xp.erf(data)
@@ -280,7 +280,7 @@ def _(xp, dout, data):
     return dout * (2 / math.sqrt(math.pi)) * xp.exp(-(data * data))
 
 
-@primitive("erfinv", elementwise=True, result="float", c="erfinv({0})", method=True)
+@primitive("erfinv", "_npx_erfinv", elementwise=True, result="float", c="erfinv({0})", method=True)
 def erfinv(xp, data):
     """Inverse of erf; infinite at -1 and 1, NaN outside."""
     return xp.erfinv(data)
@@ -291,7 +291,7 @@ def _(xp, dout, out):
     return dout * (math.sqrt(math.pi) / 2) * xp.exp(out * out)
 
 
-@primitive("gammaln", elementwise=True, result="float", c="lgamma({0})", method=True)
+@primitive("gammaln", "_npx_gammaln", "_sparse_gammaln", elementwise=True, result="float", c="lgamma({0})", method=True)
 def gammaln(xp, data):
     """Logarithm of the magnitude of the gamma function."""
     return xp.gammaln(data)
@@ -313,19 +313,19 @@ def _(xp, dout, data, *, order):
     return dout * xp.polygamma(data, order=order + 1)
 
 
-@flat("floor", ufunc="floor", c="tf_floor({0})", numpy_names=("floor",), method=True)
+@flat("floor", "_sparse_floor", ufunc="floor", c="tf_floor({0})", numpy_names=("floor",), method=True)
 def floor(xp, data):
     """Largest integer not above."""
     return xp.floor(data)
 
 
-@flat("ceil", ufunc="ceil", c="tf_ceil({0})", numpy_names=("ceil",), method=True)
+@flat("ceil", "_sparse_ceil", ufunc="ceil", c="tf_ceil({0})", numpy_names=("ceil",), method=True)
 def ceil(xp, data):
     """Smallest integer not below."""
     return xp.ceil(data)
 
 
-@flat("trunc", ufunc="trunc", c="tf_trunc({0})", numpy_names=("trunc",), method=True)
+@flat("trunc", "_sparse_trunc", ufunc="trunc", c="tf_trunc({0})", numpy_names=("trunc",), method=True)
 def trunc(xp, data):
     """Integer part, towards zero."""
     return xp.trunc(data)
@@ -355,7 +355,7 @@ def isfinite(xp, data):
     return xp.isfinite(data)
 
 
-@primitive(elementwise=True, result="first", differentiable=False, c="{0}")
+@primitive("BlockGrad", "_sparse_stop_gradient", "stop_gradient", elementwise=True, result="first", differentiable=False, c="{0}")
 def stop_gradient(xp, data):
     """``data`` itself, constant for the gradient."""
     return xp.stop_gradient(data)

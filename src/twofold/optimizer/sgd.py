@@ -73,7 +73,7 @@ class SGD(WithMaster):
 
 
 @register
-class ccSGD(SGD):  # noqa: N801  (MXNet's name)
+class ccSGD(SGD):
     """`SGD` by its name before 0.9.
 
     Parameters
@@ -118,8 +118,11 @@ class NAG(WithMaster):
         common = {"lr": lr, "wd": wd, **self._scaling()}
         if state is None:
             nd.sgd_update(weight, grad, out=weight, **common)
-        else:
-            nd.nag_mom_update(weight, grad, state, out=weight, momentum=self.momentum, **common)
+            return
+        before = weight.copy() if wd else weight
+        nd.nag_mom_update(weight, grad, state, out=weight, momentum=self.momentum, **common)
+        if wd:  # MXNet's kernel, writing in place, takes the decay that goes into the momentum from the new weight
+            state[:] = state - (lr * wd) * (weight - before)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight; if it is of 16 bits, its float32 copy."""

@@ -102,10 +102,16 @@ def call_of(node: Node, backend: Backend) -> Call:
     if node.sig.op.name in LOOPS:
         return call_for_loop(node, backend, lambda sub: Program(sub.outputs, sub.leaves, backend))
     if node.sig.op.name in USER_CODE:
-        operands = ", ".join(f"{{{k}}}" for k in range(1, len(node.inputs)))
-        return Call(f"{{0}}.{USER_CODE[node.sig.op.name]}({operands})", {})
+        operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
+        return Call(f"run({operands})", {"run": partial(_call_user, USER_CODE[node.sig.op.name], backend.xp.contiguous)})
     inputs = [type_of(i) for i in node.inputs if i is not None]
     return backend.call(node.sig.op.name, node.sig.params, inputs, type_of(node))
+
+
+def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: Any) -> Any:
+    """Run user code on copies, which it may keep or write into; it may return what it was given, or keep what it returns."""
+    results = getattr(handle, method)(*[copy(a) for a in arrays])
+    return [copy(r) for r in results] if isinstance(results, list) else copy(results)
 
 
 def operand_dtype(node: Node) -> str:
@@ -238,11 +244,10 @@ class Printer:
             self._view(n)
         elif not call.into:
             text = self._text(n, None)
-            as_array = f"{self.bind(self.backend.as_array, 'array')}({text})" if n.shape == () and len(n.parts) == 1 else text
-            self._define(n, as_array)
+            self._define(n, f"{self.bind(self.backend.as_array, 'array')}({text})" if len(n.parts) == 1 else text)
         else:
             out = self._target(n)
-            if out is None and call.or_fresh and n.shape != ():
+            if out is None and call.or_fresh and n.shape != () and not (n.sig.op.elementwise and any(map(_is_strided, n.inputs))):
                 self._define(n, self._text(n, None))
                 self.name[self.plan.place[n]] = self.name[n]
                 return

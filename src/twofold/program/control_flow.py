@@ -82,7 +82,7 @@ def _while_loop(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Pr
             for stack, new in zip(stacks[:count], results, strict=False):
                 backend.write(stack, steps, new)
             state, steps = results[count:], steps + 1
-        return [*stacks[:count], *state, *stacks[count:], backend.scalar(steps, "int64")]
+        return [*stacks[:count], *state, *stacks[count:], copy(backend.scalar(steps, "int64"))]
 
     return run
 

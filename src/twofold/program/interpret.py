@@ -36,7 +36,9 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
             continue
         dtype = operand_dtype(n) if n.inputs else n.dtype
         operands = [_operand(backend, i, value, dtype) for i in n.inputs if i is not None]
-        result = backend.as_array(getattr(xp, n.sig.op.name)(*operands, **n.sig.params))
+        result = getattr(xp, n.sig.op.name)(*operands, **n.sig.params)
+        if not n.sig.op.view:
+            result = backend.as_array(result)
         value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
     return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
 

@@ -11,6 +11,7 @@ from ..executor.executor import Executor
 from ..executor.part import Internal, Key, Part
 from ..executor.transport import zeros
 from ..graph.ir import Node, leaf
+from ..graph.stabilise import stabilise, stabilised
 from ..ndarray.array import NDArray
 from .gradient import differentiated
 from .inference import Inference, inside_shape
@@ -74,7 +75,7 @@ class Bound:
             own = set(nodes)
             part.makes += [(self.output_key(h), values[h]) for h in dict.fromkeys(values) if h.node in own and self._is_read_outside(h, own, read)]
             seen |= values
-            out.append(part)
+            out.append(_stable(part))
         return out
 
     def _is_read_outside(self, head: Head, own: set[SymbolNode], read: set[Head]) -> bool:
@@ -121,6 +122,17 @@ class Bound:
         """An executor on arrays."""
         outputs = [(h.node.output_name(h.index), self.output_key(h)) for h in self.heads]
         return Executor(self, arguments, gradients, states, dict(self.requests), outputs)
+
+
+def _stable(part: Part) -> Part:
+    """The part with formulas that overflow rewritten (see `graph.stabilise`)."""
+    lists = [part.makes, part.written, part.updates]
+    nodes = [node for pairs in lists for _, node in pairs]
+    part.stabilised = stabilised(nodes)
+    if part.stabilised:
+        new = iter(stabilise(nodes))
+        part.makes, part.written, part.updates = ([(key, next(new)) for key, _ in pairs] for pairs in lists)
+    return part
 
 
 def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before: Mapping[Head, Node]) -> Iterable[Internal]:

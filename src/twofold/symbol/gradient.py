@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..graph.gradient import gradient, ones_head
 from ..graph.ir import Node
+from ..graph.stabilise import stabilise
 from .naming import NameManager
 from .node import Head, SymbolNode, topological
 
@@ -44,5 +45,5 @@ def differentiated(order: Sequence[SymbolNode]) -> set[SymbolNode]:
 
 def expanded(node: SymbolNode, values: Sequence[Node]) -> tuple[Node, ...]:
     """The gradients as nodes, given those of the node's inputs."""
-    heads, wrt = values[: len(values) - node.outputs], values[len(values) - node.outputs :]
+    heads, wrt = stabilise(values[: len(values) - node.outputs]), values[len(values) - node.outputs :]
     return tuple(gradient(heads, [ones_head(h) for h in heads], wrt))

@@ -81,7 +81,7 @@ class Inference:
         try:
             if infer_node(node, inputs, outputs, probing):
                 self._done.add(node)
-        except MXNetError as error:
+        except (ShapeError, DTypeError, ParameterError) as error:
             raise _naming(error, node, inputs) from error
         return before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]
 
@@ -92,7 +92,7 @@ class Inference:
 
 def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[Known]) -> MXNetError:
     """The same failure, saying in which node and what it read."""
-    kind = type(error) if type(error) in (ShapeError, DTypeError, ParameterError) else ShapeError
+    kind = next(k for k in (ShapeError, DTypeError, ParameterError) if isinstance(error, k))
     names = node.input_names if node.op is not None else [""] * len(inputs)
     read = ", ".join(
         f"{name} {shown(k.shape)}{f' {k.dtype}' if k.dtype else ''} from {head.node.name}"

@@ -222,6 +222,12 @@ def _gathers() -> Iterator[tuple[str, Sample]]:
     yield "index_update", ((distinct((4,)), distinct((3,)) + 10, np.array([1, 3, 1])), {"key": (0,)}, _index_update)
 
 
+def _checks() -> Iterator[tuple[str, Sample]]:
+    for negative, places in ((False, [[0, 3], [2, 0]]), (True, [[-4, 3], [-1, 0]]), (True, [])):
+        params = {"size": 4, "negative": negative}
+        yield "checked_index", ((np.array(places, np.int64),), params, lambda i, size, negative: np.where(i < 0, i + size, i))
+
+
 def _random_bits(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.random.Philox(counter=key[:4], key=key[4:]).random_raw(math.prod(shape)).reshape(shape)
 
@@ -235,7 +241,7 @@ def _draws() -> Iterator[tuple[str, Sample]]:
 
 def _listed() -> dict[str, list[Sample]]:
     out: dict[str, list[Sample]] = {}
-    for family in (_views, _joined, _windows, _reductions, _orders, _products, _gathers, _draws):
+    for family in (_views, _joined, _windows, _reductions, _orders, _products, _gathers, _checks, _draws):
         for name, sample in family():
             out.setdefault(name, []).append(sample)
     return out

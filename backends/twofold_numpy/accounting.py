@@ -1,0 +1,83 @@
+"""A NumPy backend that counts the bytes of every array it allocates, while the array lives: real peaks of real runs."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+
+from twofold.backend.kernel import ArrayType, Call
+from twofold.device import Device
+from twofold.dtype import NUMPY
+
+from .adapter import NumpyBackend
+
+
+class _Buffer(bytearray):
+    """Memory of one array: it dies with the last array that looks into it."""
+
+    __slots__ = ("__weakref__",)
+
+
+class AccountingBackend(NumpyBackend):
+    """NumPy with a ledger.
+
+    Attributes
+    ----------
+    live, peak
+        Bytes of arrays that are alive now; the most there were since `reset_peak`.
+    allocations
+        Arrays allocated since then.
+    """
+
+    name = "numpy, counting"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live = self.peak = self.allocations = 0
+
+    def reset_peak(self) -> None:
+        """Count from what is alive now."""
+        self.peak, self.allocations = self.live, 0
+
+    def _free(self, nbytes: int) -> None:
+        self.live -= nbytes
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+        """A new array whose bytes are counted until it dies."""
+        nbytes = math.prod(shape) * NUMPY[dtype].itemsize
+        buffer = _Buffer(max(nbytes, 1))
+        self.live += nbytes
+        self.peak = max(self.peak, self.live)
+        self.allocations += 1
+        finalize(buffer, self._free, nbytes)
+        return np.ndarray(shape, NUMPY[dtype], buffer)
+
+    def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
+        """`empty` with its arguments given."""
+        return partial(self.empty, shape, dtype)
+
+    def _counted(self, array: Any) -> np.ndarray:
+        source = np.asarray(array)
+        out = self.empty(source.shape, self.type_of(source).dtype)
+        out[...] = source
+        return out
+
+    def from_host(self, array: np.ndarray, device: Device) -> np.ndarray:
+        """A counted copy."""
+        return self._counted(array)
+
+    def copy(self, array: np.ndarray, device: Device) -> np.ndarray:
+        """A counted copy."""
+        return self._counted(array)
+
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+        """NumPy's call, writing into counted memory; results that NumPy allocates itself are copied into it."""
+        call = super().call(op, params, inputs, output)
+        if call.into:
+            return call._replace(or_fresh=False)
+        if op in ("reshape", "permute_dims", "broadcast_to", "slice", "unfold"):
+            return call
+        return Call(f"_counted({call.text})", {**call.names, "_counted": self._counted})

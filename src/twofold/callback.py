@@ -1,0 +1,166 @@
+"""``mx.callback``: what training calls at the end of batches and epochs."""
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+from .checkpoint import BatchEndParam, save_checkpoint
+
+__all__ = [
+    "LogValidationMetricsCallback",
+    "ProgressBar",
+    "Speedometer",
+    "do_checkpoint",
+    "log_train_metric",
+    "module_checkpoint",
+]
+
+
+def module_checkpoint(mod: Any, prefix: str | PathLike[str], period: int = 1, save_optimizer_states: bool = False) -> Callable[..., None]:
+    """A callback at the end of epochs that saves a module.
+
+    Parameters
+    ----------
+    mod
+        The module.
+    prefix
+        How the files' names begin.
+    period
+        Save after each so many epochs.
+    save_optimizer_states
+        Save the optimizer's states too.
+    """
+    period = max(1, int(period))
+
+    def at_epoch_end(epoch: int, sym: Any = None, arg: Any = None, aux: Any = None) -> None:
+        if (epoch + 1) % period == 0:
+            mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states)
+
+    return at_epoch_end
+
+
+def do_checkpoint(prefix: str | PathLike[str], period: int = 1) -> Callable[..., None]:
+    """A callback at the end of epochs that saves the symbol and parameters it is given.
+
+    Parameters
+    ----------
+    prefix
+        How the files' names begin; see `model.save_checkpoint`.
+    period
+        Save after each so many epochs.
+    """
+    period = max(1, int(period))
+
+    def at_epoch_end(epoch: int, sym: Any, arg: Any, aux: Any) -> None:
+        if (epoch + 1) % period == 0:
+            save_checkpoint(prefix, epoch + 1, sym, arg, aux)
+
+    return at_epoch_end
+
+
+def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
+    """A callback at the end of batches that logs the metric.
+
+    Parameters
+    ----------
+    period
+        Log after each so many batches.
+    auto_reset
+        Forget what the metric gathered since the last reset, after it was logged.
+    """
+
+    def at_batch_end(param: BatchEndParam) -> None:
+        if param.nbatch % period == 0 and param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+            if auto_reset:
+                param.eval_metric.reset_local()
+
+    return at_batch_end
+
+
+class Speedometer:
+    """A callback at the end of batches that logs how many samples a second are done, and the metric.
+
+    Parameters
+    ----------
+    batch_size
+        Number of samples of a batch.
+    frequent
+        Log after each so many batches.
+    auto_reset
+        Forget what the metric gathered since the last reset, after it was logged.
+    """
+
+    def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
+        self.batch_size = batch_size
+        self.frequent = frequent
+        self.init = False
+        self.tic = 0.0
+        self.last_count = 0
+        self.auto_reset = auto_reset
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Count a batch, and log if it is time."""
+        count = param.nbatch
+        if self.last_count > count:
+            self.init = False
+        self.last_count = count
+        if not self.init:
+            self.init = True
+            self.tic = time.time()
+        elif count % self.frequent == 0:
+            self._log(param, self._speed())
+            self.tic = time.time()
+
+    def _speed(self) -> float:
+        elapsed = time.time() - self.tic
+        return self.frequent * self.batch_size / elapsed if elapsed > 0 else math.inf
+
+    def _log(self, param: BatchEndParam, speed: float) -> None:
+        metric, count = param.eval_metric, param.nbatch
+        if metric is None:
+            logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
+            return
+        pairs = metric.get_name_value()
+        first = 0
+        if self.auto_reset:
+            metric.reset_local()
+            first = count - self.frequent
+        text = "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(pairs)
+        logging.info(text, param.epoch, first, count, speed, *(part for pair in pairs for part in pair))
+
+
+class ProgressBar:
+    """A callback at the end of batches that logs a bar of how much of an epoch is done.
+
+    Parameters
+    ----------
+    total
+        Number of batches of an epoch.
+    length
+        Length of the bar in characters.
+    """
+
+    def __init__(self, total: int, length: int = 80) -> None:
+        self.bar_len = length
+        self.total = total
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Log the bar after a batch."""
+        share = param.nbatch / self.total
+        filled = round(self.bar_len * share)
+        logging.info("[%s] %s%%\r", "=" * filled + "-" * (self.bar_len - filled), math.ceil(100.0 * share))
+
+
+class LogValidationMetricsCallback:
+    """A callback at the end of an evaluation that logs its metric."""
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Log the metric."""
+        if param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

@@ -1,0 +1,177 @@
+"""CTCLoss: connectionist temporal classification, by the forward and backward recursions over an extended label, in logarithms.
+
+Source: Graves, Fernández, Gomez & Schmidhuber, "Connectionist temporal classification", ICML 2006, sections 4.1 and 4.2.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+from ..errors import ShapeError
+from ..op.declare import op
+from .softmax import log_softmax_of
+
+#: The logarithm of a probability of 0: finite, so that differences of two of them are no NaN.
+LOW = -1e30
+
+
+class Problem(NamedTuple):
+    """The arrays of both recursions; s = 2 · (longest label) + 1 places, blanks at even ones."""
+
+    emissions: Any  # (t, n, s) log-probabilities of each place's symbol
+    symbols: Any  # (n, s) the places' symbols
+    skip: Any  # (n, s) LOW where a path may not come from two places before, else 0
+    ends: Any  # (n, s) 0 at the places where a path may end, else LOW
+    last: Any  # (n, 1) the last time step of each sequence
+    log_probabilities: Any  # (t, n, c)
+
+
+def _label_lengths(xp, label, padding):
+    """How many symbols stand before the first padding."""
+    place = xp.iota(size=label.shape[1], dtype="int64")
+    stop = xp.where(xp.equal(label, padding), place, label.shape[1])
+    return xp.min(stop, axis=1)
+
+
+def _interleaved(xp, label, blank):
+    """Labels (n, l) with blanks around and between them: (n, 2 · l + 1)."""
+    n, count = label.shape
+    blanks = xp.full(shape=(n, count), value=blank, dtype="int64")
+    pairs = xp.reshape(xp.stack([blanks, label], 2), shape=(n, 2 * count))
+    return xp.concat(pairs, xp.full(shape=(n, 1), value=blank, dtype="int64"), axis=1)
+
+
+def _penalty(xp, allowed):
+    """0 where it is allowed, `LOW` where it is not (float32)."""
+    return xp.where(allowed, xp.zeros(allowed.shape), LOW)
+
+
+def _problem(xp, data, label, data_lengths, label_lengths, blank_label):
+    steps, n, classes = data.shape
+    blank, padding = (0, 0) if blank_label == "first" else (classes - 1, -1)
+    label = xp.cast(label, "int64")
+    lengths = _label_lengths(xp, label, padding) if label_lengths is None else xp.cast(label_lengths, "int64")
+    symbols = _interleaved(xp, xp.clip(label, 0, classes - 1), blank)
+    before = xp.slice(xp.pad(symbols, width=((0, 0), (2, 0)), value=blank), key=((None, None, None), (0, symbols.shape[1], None)))
+    skip = _penalty(xp, xp.logical_and(xp.not_equal(symbols, blank), xp.not_equal(symbols, before)))
+    place, stop = xp.iota(size=symbols.shape[1], dtype="int64"), 2 * xp.reshape(lengths, shape=(n, 1))
+    ends = _penalty(xp, xp.logical_or(xp.equal(place, stop), xp.equal(place, stop - 1)))
+    last = xp.full(shape=(n, 1), value=steps, dtype="int64") if data_lengths is None else xp.reshape(data_lengths, shape=(n, 1))
+    wide = xp.cast(data, "float64" if xp.dtype_of(data) == "float64" else "float32")
+    log_probabilities = log_softmax_of(xp, wide, 2)
+    emissions = xp.take_along_axis(log_probabilities, xp.reshape(symbols, shape=(1, *symbols.shape)), axis=2)
+    return Problem(emissions, symbols, skip, ends, xp.cast(last, "int64") - 1, log_probabilities)
+
+
+def _log_sum(xp, a, b, c):
+    top = xp.maximum(xp.maximum(a, b), c)
+    return top + xp.log(xp.exp(a - top) + xp.exp(b - top) + xp.exp(c - top))
+
+
+def _shifted(xp, x, by):
+    """(n, s) moved by places to the right (to the left if negative), `LOW` where nothing comes from."""
+    width = ((0, 0), (max(by, 0), max(-by, 0)))
+    start = max(-by, 0)
+    return xp.slice(xp.pad(x, width=width, value=LOW), key=((None, None, None), (start, start + x.shape[1], None)))
+
+
+def _emission(xp, problem, t):
+    return xp.reshape(xp.take_slice(problem.emissions, t, t + 1, 0), shape=problem.symbols.shape)
+
+
+def _forward(xp, problem):
+    """For each step the log-probability of all ways to be at each place; a sequence that is over stays as it is."""
+    first = xp.iota(size=problem.symbols.shape[1], dtype="int64")
+    at = xp.where(xp.less(first, 2), _emission(xp, problem, 0), LOW)
+    alphas = [at]
+    for t in range(1, problem.emissions.shape[0]):
+        two = _shifted(xp, at, 2) + problem.skip
+        moved = _log_sum(xp, at, _shifted(xp, at, 1), two) + _emission(xp, problem, t)
+        at = xp.where(xp.less_equal(t, problem.last), moved, at)
+        alphas.append(at)
+    return alphas
+
+
+def _backward(xp, problem):
+    """For each step the log-probability of all ways from each place to an end."""
+    steps = problem.emissions.shape[0]
+    at = problem.ends
+    betas = [at]
+    for t in range(steps - 2, -1, -1):
+        ahead = at + _emission(xp, problem, t + 1)
+        moved = _log_sum(xp, ahead, _shifted(xp, ahead, -1), _shifted(xp, ahead + problem.skip, -2))
+        at = xp.where(xp.less(t, problem.last), moved, problem.ends)
+        betas.append(at)
+    return betas[::-1]
+
+
+def _log_likelihood(xp, problem, alphas):
+    """Of each sequence, (n, 1); about `LOW` where no path has the label."""
+    final = alphas[-1] + problem.ends
+    top = xp.max(final, axis=1, keepdims=True)
+    return top + xp.log(xp.sum(xp.exp(final - top), axis=1, keepdims=True))
+
+
+def _check(data, label, lengths):
+    if len(data.shape) != 3 or len(label.shape) != 2 or label.shape[0] != data.shape[1]:
+        raise ShapeError("CTCLoss: label and data do not fit", f"label {label.shape}, data {data.shape}", "give (n, l) and (t, n, c)")
+    if label.shape[1] > data.shape[0]:
+        raise ShapeError("CTCLoss: labels are longer than the data", f"label {label.shape}, data {data.shape}", "give at least as many steps")
+    if any(a is not None and a.shape != label.shape[:1] for a in lengths):
+        raise ShapeError("CTCLoss: needs one length for each sequence", str([a.shape for a in lengths if a is not None]), "give arrays (n,)")
+
+
+def _used(data_lengths, label_lengths, use_data_lengths, use_label_lengths):
+    return data_lengths if use_data_lengths else None, label_lengths if use_label_lengths else None
+
+
+@op("CTCLoss", "ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss")
+def ctc_loss(
+    xp,
+    data,
+    label,
+    data_lengths=None,
+    label_lengths=None,
+    *,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+):
+    """-log of the probability of each label (n,), over all ways to spell it in t steps with blanks; data (t, n, c) are logits.
+
+    Labels (n, l) are padded with 0 where the blank is the first symbol, with -1 where it is the last, or have ``label_lengths``
+    (n,). ``data_lengths`` (n,) gives the steps that count. The loss and the gradient of a label that no path spells are 0.
+    """
+    lengths = _used(data_lengths, label_lengths, use_data_lengths, use_label_lengths)
+    _check(data, label, lengths)
+    problem = _problem(xp, data, label, *lengths, blank_label)
+    likelihood = _log_likelihood(xp, problem, _forward(xp, problem))
+    loss = xp.where(xp.greater(likelihood, LOW / 2), -likelihood, 0)
+    return xp.cast_like(xp.reshape(loss, shape=label.shape[:1]), data)
+
+
+@ctc_loss.infer
+def _(shapes, *, use_data_lengths, use_label_lengths, **_):
+    data, label = shapes[:2]
+    if label is not None and data is not None:
+        label = (data[1], *label[1:])
+    lengths = None if data is None else (data[1],)
+    return [data, label, *[lengths] * (use_data_lengths + use_label_lengths)]
+
+
+@ctc_loss.grad
+def _(xp, dout, data, label, data_lengths, label_lengths, *, use_data_lengths, use_label_lengths, blank_label):
+    lengths = _used(data_lengths, label_lengths, use_data_lengths, use_label_lengths)
+    problem = _problem(xp, data, label, *lengths, blank_label)
+    alphas, betas = _forward(xp, problem), _backward(xp, problem)
+    likelihood = _log_likelihood(xp, problem, alphas)
+    there = xp.exp(xp.stack(alphas, 1) + xp.stack(betas, 1) - xp.expand_dims(likelihood, 1))  # (n, t, s) posterior of each place
+    hot = xp.one_hot(problem.symbols, data.shape[2], dtype=xp.dtype_of(there))
+    posterior = xp.moveaxis(xp.matmul(there, hot), 0, 1)
+    over = xp.less_equal(xp.reshape(xp.iota(size=data.shape[0], dtype="int64"), shape=(-1, 1)), xp.reshape(problem.last, shape=(1, -1)))
+    counts = xp.logical_and(over, xp.reshape(xp.greater(likelihood, LOW / 2), shape=(1, -1)))
+    grad = (xp.exp(problem.log_probabilities) - posterior) * xp.expand_dims(counts, 2)
+    return grad * xp.reshape(dout, shape=(1, -1, 1)), None, None, None
+
+
+@ctc_loss.sample
+def _(draw):
+    return draw(draw.real((4, 2, 4)), draw.integer((2, 2), 1, 4))

@@ -1,0 +1,330 @@
+"""RNN: stacked, possibly bidirectional recurrent layers over whole sequences, with one flat vector of parameters.
+
+Forward multiplies the inputs of all steps by the weights at once and then walks through time; backward walks back and does the
+same with the gradients of all steps (Werbos, "Backpropagation through time", 1990). The graph is linear in the number of steps.
+"""
+
+import math
+from typing import Any, Literal, NamedTuple
+
+from ..errors import ParameterError, ShapeError
+from ..op.declare import op
+from ..op.params import Training
+from .random_floats import bernoulli, substream
+from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip
+
+Mode = Literal["gru", "lstm", "rnn_relu", "rnn_tanh"]
+GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+
+
+class Net(NamedTuple):
+    """Sizes and kinds: everything about an RNN but its arrays."""
+
+    mode: str
+    layers: int
+    directions: int
+    inputs: int
+    hidden: int
+    projection: int | None
+    clip: StateClip
+
+    @property
+    def out(self) -> int:
+        """The size of h."""
+        return self.projection or self.hidden
+
+    @property
+    def cell(self) -> Any:
+        """The step of a layer."""
+        if self.mode == "lstm":
+            return LSTMCell(self.clip)
+        return GRUCell() if self.mode == "gru" else PlainCell(self.mode.removeprefix("rnn_"))
+
+    def blocks(self) -> list[tuple[tuple[int, int, str], tuple[int, ...]]]:
+        """What the parameter vector holds, in order: ((layer, direction, name), shape). All weights come before all biases."""
+        rows = GATES[self.mode] * self.hidden
+        out: list[tuple[tuple[int, int, str], tuple[int, ...]]] = []
+        places = [(layer, d) for layer in range(self.layers) for d in range(self.directions)]
+        for layer, d in places:
+            out += [((layer, d, "input"), (rows, self.inputs if layer == 0 else self.out * self.directions))]
+            out += [((layer, d, "state"), (rows, self.out))]
+            out += [((layer, d, "projection"), (self.projection, self.hidden))] if self.projection else []
+        for layer, d in places:
+            out += [((layer, d, "input_bias"), (rows,)), ((layer, d, "state_bias"), (rows,))]
+        return out
+
+    def size(self) -> int:
+        """Length of the parameter vector."""
+        return sum(math.prod(shape) for _, shape in self.blocks())
+
+    def unpacked(self, xp: Any, vector: Any) -> dict[Any, Any]:
+        """The blocks of the parameter vector by their keys."""
+        out, start = {}, 0
+        for key, shape in self.blocks():
+            stop = start + math.prod(shape)
+            out[key] = xp.reshape(xp.take_slice(vector, start, stop, 0), shape=shape)
+            start = stop
+        return out
+
+
+# one direction of one layer
+
+
+class Pass(NamedTuple):
+    """What a walk through time leaves: by step, outputs and what backward needs; and the last states."""
+
+    outputs: list[Any]
+    before: list[Any]
+    saved: list[Any]
+    raw: list[Any]
+    h: Any
+    c: Any
+
+
+def _step_of(xp, sequence, t):
+    return xp.reshape(xp.take_slice(sequence, t, t + 1, 0), shape=sequence.shape[1:])
+
+
+def _order(steps, direction):
+    return range(steps) if direction == 0 else range(steps - 1, -1, -1)
+
+
+def _valid(xp, length, steps):
+    """For each step whether it lies within each sequence, (n, 1); None if all do."""
+    if length is None:
+        return [None] * steps
+    return [xp.greater(xp.reshape(length, shape=(-1, 1)), t) for t in range(steps)]
+
+
+def _forward(xp, net, x, w, h, c, direction, valid):
+    """Walk one direction through x (t, n, d) from the states h and c."""
+    cell, (steps, n, depth) = net.cell, x.shape
+    rows = xp.reshape(x, shape=(steps * n, depth))
+    bias = w["input_bias"] if net.mode == "gru" else w["input_bias"] + w["state_bias"]
+    shares = xp.reshape(xp.matmul(rows, xp.matrix_transpose(w["input"])) + bias, shape=(steps, n, -1))
+    walked = Pass([None] * steps, [None] * steps, [None] * steps, [None] * steps, None, None)
+    for t in _order(steps, direction):
+        walked.before[t] = h
+        hidden = xp.matmul(h, xp.matrix_transpose(w["state"]))
+        hidden = hidden + w["state_bias"] if net.mode == "gru" else hidden
+        new, cell_state, walked.saved[t] = cell.forward(xp, _step_of(xp, shares, t), hidden, h, c)
+        walked.raw[t] = new
+        new = new if net.projection is None else xp.matmul(new, xp.matrix_transpose(w["projection"]))
+        if valid[t] is None:
+            h, c, walked.outputs[t] = new, cell_state, new
+        else:
+            walked.outputs[t] = xp.where(valid[t], new, 0)
+            h, c = xp.where(valid[t], new, h), c if cell_state is None else xp.where(valid[t], cell_state, c)
+    return walked._replace(h=h, c=c)
+
+
+def _backward(xp, net, x, w, walked, douts, dh, dc, direction, valid):
+    """Gradients of x, of the direction's parameters, and of its first states."""
+    cell, (steps, n, depth) = net.cell, x.shape
+    dgates, dhidden, draw = [None] * steps, [None] * steps, [None] * steps
+    for t in reversed(_order(steps, direction)):
+        dnew, old_dh, old_dc = _joined(douts[t], dh), None, None
+        if valid[t] is not None:
+            dnew, old_dh = dnew * valid[t], None if dh is None else dh * xp.logical_not(valid[t])
+            dc, old_dc = (None, None) if dc is None else (dc * valid[t], dc * xp.logical_not(valid[t]))
+        draw[t] = dnew
+        dnew = dnew if net.projection is None else xp.matmul(dnew, w["projection"])
+        dgates[t], dhidden[t], direct, dc = cell.backward(xp, walked.saved[t], dnew, dc)
+        dh = _joined(_joined(xp.matmul(dhidden[t], w["state"]), direct), old_dh)
+        dc = _joined(dc, old_dc)
+    flat_gates, flat_hidden = xp.concat(*dgates, axis=0), xp.concat(*dhidden, axis=0)
+    grads = {
+        "input": xp.matmul(xp.matrix_transpose(flat_gates), xp.reshape(x, shape=(steps * n, depth))),
+        "state": xp.matmul(xp.matrix_transpose(flat_hidden), xp.concat(*walked.before, axis=0)),
+        "input_bias": xp.sum(flat_gates, axis=0),
+        "state_bias": xp.sum(flat_hidden, axis=0),
+    }
+    if net.projection is not None:
+        grads["projection"] = xp.matmul(xp.matrix_transpose(xp.concat(*draw, axis=0)), xp.concat(*walked.raw, axis=0))
+    dx = xp.reshape(xp.matmul(flat_gates, w["input"]), shape=x.shape)
+    return dx, grads, dh, dc
+
+
+def _joined(a, b):
+    """The sum of two gradients, either of which may be None."""
+    return a if b is None else b if a is None else a + b
+
+
+# the stack of layers
+
+
+class Stack:
+    """The whole net on its arrays; ``passes`` and ``layer_inputs`` hold what forward leaves for backward."""
+
+    def __init__(self, xp, net, parameters, state, state_cell, length, keep, rng):
+        self.xp, self.net, self.state, self.state_cell = xp, net, state, state_cell
+        self.blocks = net.unpacked(xp, parameters)
+        self.length, self.keep, self.rng = length, keep, rng
+        self.passes, self.layer_inputs, self.masks = {}, [], {}
+
+    def weights(self, layer, direction):
+        """The blocks of one direction by name."""
+        return {name: a for (at, d, name), a in self.blocks.items() if (at, d) == (layer, direction)}
+
+    def forward(self, x):
+        """The last layer's outputs (t, n, directions · h)."""
+        xp, net = self.xp, self.net
+        self.valid = _valid(xp, self.length, x.shape[0])
+        for layer in range(net.layers):
+            x = self._dropped(x, layer)
+            self.layer_inputs.append(x)
+            ways = []
+            for d in range(net.directions):
+                at = layer * net.directions + d
+                c = None if self.state_cell is None else _step_of(xp, self.state_cell, at)
+                walked = _forward(xp, net, x, self.weights(layer, d), _step_of(xp, self.state, at), c, d, self.valid)
+                self.passes[layer, d] = walked
+                ways.append(xp.stack(walked.outputs))
+            x = ways[0] if len(ways) == 1 else xp.concat(*ways, axis=2)
+        return x
+
+    def _dropped(self, x, layer):
+        """Dropout on the inputs of all layers but the first."""
+        if layer == 0 or self.keep == 1:
+            return x
+        self.masks[layer] = bernoulli(self.xp, substream(self.xp, self.rng, layer), x.shape, self.keep)
+        return x * self.masks[layer] * (1 / self.keep)
+
+    def last(self, name):
+        """The last states of all layers and directions, ``"h"`` or ``"c"``: (layers · directions, n, size)."""
+        return self.xp.stack([getattr(walked, name) for walked in self.passes.values()])
+
+    def backward(self, dout, dh, dc):
+        """Gradients of the data, the parameters and the first states, after `forward`."""
+        xp, net = self.xp, self.net
+        grads, first_h, first_c = {}, {}, {}
+        for layer in reversed(range(net.layers)):
+            x, dx = self.layer_inputs[layer], None
+            for d in range(net.directions):
+                at = layer * net.directions + d
+                ends = [None if a is None else _step_of(xp, a, at) for a in (dh, dc)]
+                part = xp.take_slice(dout, d * net.out, (d + 1) * net.out, 2)
+                douts = [_step_of(xp, part, t) for t in range(x.shape[0])]
+                args = (x, self.weights(layer, d), self.passes[layer, d], douts, *ends, d, self.valid)
+                more, own, first_h[at], first_c[at] = _backward(xp, net, *args)
+                grads |= {(layer, d, name): g for name, g in own.items()}
+                dx = _joined(dx, more)
+            dout = dx * self.masks[layer] * (1 / self.keep) if layer in self.masks else dx
+        vector = xp.concat(*[xp.reshape(grads[key], shape=(-1,)) for key, _ in net.blocks()], axis=0)
+        states = [xp.stack([first[at] for at in sorted(first)]) if self._has(first) else None for first in (first_h, first_c)]
+        return dout, vector, *states
+
+    @staticmethod
+    def _has(first):
+        return all(v is not None for v in first.values())
+
+
+def _net(data, *, state_size, num_layers, bidirectional, mode, projection_size, clip, **_):
+    if projection_size is not None and mode != "lstm":
+        raise ParameterError("RNN: only an LSTM has a projection", f"projection_size {projection_size}, mode {mode}", "leave it out")
+    return Net(mode, num_layers, 2 if bidirectional else 1, data[2], state_size, projection_size, clip)
+
+
+def _check(net, data, parameters, state, state_cell, length, use_sequence_length):
+    if parameters.shape != (net.size(),):
+        raise ShapeError("RNN: the parameter vector does not fit", parameters.shape, f"give one of shape {(net.size(),)}")
+    wanted = [(state, "state", net.out)] + ([(state_cell, "state_cell", net.hidden)] if net.mode == "lstm" else [])
+    for array, name, size in wanted:
+        shape = (net.layers * net.directions, data.shape[1], size)
+        if array is None or array.shape != shape:
+            raise ShapeError(f"RNN: {name} does not fit", None if array is None else array.shape, f"give one of shape {shape}")
+    if use_sequence_length and (length is None or length.shape != (data.shape[1],)):
+        raise ShapeError("RNN: needs one length for each sequence", length and length.shape, f"give an array of shape {(data.shape[1],)}")
+
+
+def _stack(xp, arrays, *, p, use_sequence_length, is_train, **params):
+    data, parameters, state, state_cell, length, rng = arrays
+    net = _net(data.shape, **params)
+    _check(net, data, parameters, state, state_cell, length, use_sequence_length)
+    cell_state = state_cell if net.mode == "lstm" else None
+    return Stack(xp, net, parameters, state, cell_state, length if use_sequence_length else None, 1 - p if is_train else 1, rng)
+
+
+def _outputs(mode, state_outputs, **_):
+    return 1 if not state_outputs else 3 if mode == "lstm" else 2
+
+
+@op("RNN", "_npx_rnn", outputs=_outputs, output_names=("output", "state", "state_cell"), random=True)
+def rnn(
+    xp,
+    data,
+    parameters,
+    state,
+    state_cell=None,
+    sequence_length=None,
+    rng=None,
+    *,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool = False,
+    mode: Mode,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    is_train: Training = False,
+):
+    """Recurrent layers over data (t, n, d), from states (layers · directions, n, state_size); the result is (t, n, directions · h).
+
+    ``parameters`` is one vector: for each layer and direction the weights of the input (g · h, d) and of the state (g · h, h)
+    [and of the projection], then for each the two biases (g · h,); gates in the order i, f, g, o (lstm) and r, z, n (gru). ``p`` is
+    the dropout between layers while training. With ``state_outputs`` the last states are further results. Steps from a
+    sequence's length on give 0 and leave its states; a backward direction starts at its last step.
+    """
+    stack = _stack(
+        xp,
+        (data, parameters, state, state_cell, sequence_length, rng),
+        state_size=state_size,
+        num_layers=num_layers,
+        bidirectional=bidirectional,
+        mode=mode,
+        p=p,
+        projection_size=projection_size,
+        clip=StateClip(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan),
+        use_sequence_length=use_sequence_length,
+        is_train=is_train,
+    )
+    out = stack.forward(data)
+    if not state_outputs:
+        return out
+    return (out, stack.last("h"), stack.last("c")) if mode == "lstm" else (out, stack.last("h"))
+
+
+@rnn.infer
+def _(shapes, *, mode, use_sequence_length, **params):
+    data = shapes[0]
+    if data is None or None in data:
+        return [data, *[None] * (2 + (mode == "lstm") + use_sequence_length)]
+    net = _net(data, mode=mode, clip=None, **params)
+    rows = net.layers * net.directions
+    out = [data, (net.size(),), (rows, data[1], net.out)]
+    return [*out, *([(rows, data[1], net.hidden)] if mode == "lstm" else []), *([(data[1],)] if use_sequence_length else [])]
+
+
+@rnn.grad
+def _(xp, dout, data, parameters, state, state_cell, sequence_length, rng, *, state_outputs, **params):
+    clip = StateClip(*[params.pop(f"lstm_state_clip_{name}") for name in ("min", "max", "nan")])
+    stack = _stack(xp, (data, parameters, state, state_cell, sequence_length, rng), clip=clip, **params)
+    out = stack.forward(data)
+    dout, dh, dc = (*dout, None)[:3] if state_outputs else (dout, None, None)
+    return stack.backward(xp.zeros_like(out) if dout is None else dout, dh, dc)
+
+
+@rnn.sample
+def _(draw):
+    data = draw.real((3, 2, 2))
+    samples = []
+    for mode, directions in (("rnn_tanh", 1), ("lstm", 2), ("gru", 1)):
+        size = Net(mode, 1, directions, 2, 3, None, StateClip(None, None, False)).size()
+        states = [draw.real((directions, 2, 3), low=-1, high=1)] * (2 if mode == "lstm" else 1)
+        vector = draw.real((size,), low=-0.5, high=0.5)
+        samples.append(draw(data, vector, *states, state_size=3, num_layers=1, mode=mode, bidirectional=directions == 2))
+    return samples

@@ -1,0 +1,112 @@
+"""One step of a recurrent cell, forward and backward: plain RNN, LSTM and GRU, on gate values that hold the inputs' share already.
+
+A cell's forward takes (xp, gates, hidden, state, w): ``gates`` (n, g · h), the input's share of the pre-activations; ``hidden`` the
+share of the state, a product (n, g · h). It returns the new h, the new cell state and what its backward needs.
+Its backward returns the gradients of both shares and of the old cell state.
+"""
+
+from typing import Any, NamedTuple
+
+
+class StateClip(NamedTuple):
+    """Bounds of an LSTM's cell state; None for no bound. ``nan`` replaces NaN by the lower bound."""
+
+    low: float | None
+    high: float | None
+    nan: bool
+
+
+def _sigmoid(xp, x):
+    return 1 / (1 + xp.exp(-x))
+
+
+def _columns(xp, x, count):
+    """The columns of (n, count · h) as ``count`` arrays (n, h)."""
+    size = x.shape[1] // count
+    return xp.split(x, [size * k for k in range(1, count)], 1)
+
+
+class PlainCell:
+    """h ← f(gates + hidden) with f = tanh or max(x, 0)."""
+
+    gates = 1
+
+    def __init__(self, activation: str) -> None:
+        self.activation = activation
+
+    def forward(self, xp: Any, gates: Any, hidden: Any, h: Any, c: Any) -> tuple[Any, Any, Any]:
+        """The step."""
+        total = gates + hidden
+        new = xp.tanh(total) if self.activation == "tanh" else xp.maximum(total, 0)
+        return new, None, new
+
+    def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
+        """Gradients of gates and hidden, of h where it enters directly (None), and of the cell state (None)."""
+        new = saved
+        d = dh * (1 - new * new) if self.activation == "tanh" else dh * xp.greater(new, 0)
+        return d, d, None, None
+
+
+class LSTMCell:
+    """c ← f · c + i · g, h ← o · tanh(c); gates in the order i, f, g, o.
+
+    Source: Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000.
+    """
+
+    gates = 4
+
+    def __init__(self, clip: StateClip) -> None:
+        self.clip = clip
+
+    def forward(self, xp: Any, gates: Any, hidden: Any, h: Any, c: Any) -> tuple[Any, Any, Any]:
+        """The step."""
+        i, f, g, o = _columns(xp, gates + hidden, 4)
+        i, f, g, o = _sigmoid(xp, i), _sigmoid(xp, f), xp.tanh(g), _sigmoid(xp, o)
+        free = f * c + i * g
+        new = self._clipped(xp, free)
+        squashed = xp.tanh(new)
+        return o * squashed, new, (i, f, g, o, c, free, squashed)
+
+    def _clipped(self, xp: Any, c: Any) -> Any:
+        if self.clip.nan and self.clip.low is not None:
+            c = xp.where(xp.isnan(c), self.clip.low, c)
+        if self.clip.low is not None:
+            c = xp.maximum(c, self.clip.low)
+        return c if self.clip.high is None else xp.minimum(c, self.clip.high)
+
+    def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
+        """Gradients of gates and hidden, of h where it enters directly (None), and of the cell state."""
+        i, f, g, o, c, free, squashed = saved
+        inner = dh * o * (1 - squashed * squashed)
+        dc = inner if dc is None else dc + inner
+        if self.clip.low is not None:
+            dc = dc * xp.greater_equal(free, self.clip.low)
+        if self.clip.high is not None:
+            dc = dc * xp.less_equal(free, self.clip.high)
+        parts = dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g * g), dh * squashed * o * (1 - o)
+        d = xp.concat(*parts, axis=1)
+        return d, d, None, dc * f
+
+
+class GRUCell:
+    """h ← (1 - z) · n + z · h with n = tanh(gates_n + r · hidden_n); gates in the order r, z, n.
+
+    Source: Cho et al. 2014, in the form whose reset gate acts on the product (hidden includes its bias).
+    """
+
+    gates = 3
+
+    def forward(self, xp: Any, gates: Any, hidden: Any, h: Any, c: Any) -> tuple[Any, Any, Any]:
+        """The step."""
+        (gr, gz, gn), (hr, hz, hn) = _columns(xp, gates, 3), _columns(xp, hidden, 3)
+        r, z = _sigmoid(xp, gr + hr), _sigmoid(xp, gz + hz)
+        n = xp.tanh(gn + r * hn)
+        return n + z * (h - n), None, (r, z, n, hn, h)
+
+    def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
+        """Gradients of gates and hidden, of h where it enters directly, and of the cell state (None)."""
+        r, z, n, hn, h = saved
+        dn = dh * (1 - z) * (1 - n * n)
+        dz = dh * (h - n) * z * (1 - z)
+        dr = dn * hn * r * (1 - r)
+        return xp.concat(dr, dz, dn, axis=1), xp.concat(dr, dz, dn * r, axis=1), dh * z, None

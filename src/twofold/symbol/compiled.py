@@ -1,0 +1,158 @@
+"""``mx.compile``: symbols as a function of arrays, compiled once for each combination of types."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..backend.loader import backend_for
+from ..device import CPU, Device
+from ..errors import MXNetError, ParameterError
+from ..graph.ir import Node, leaf
+from ..graph.memory_plan import MemoryPlan
+from ..graph.stabilise import stabilise
+from ..imperative.cell import PLAIN, Cell, Value, wrap
+from ..imperative.generator import STREAMS
+from ..imperative.invoke import content, data_of, device_of
+from ..imperative.record import tls
+from ..imperative.window import Window
+from ..ndarray.array import NDArray
+from ..program.compile import Program
+from .bound import inferred
+from .compose import group
+from .eager import evaluated, is_recorded
+from .gradient import differentiated
+from .node import Head, SymbolNode, topological, variables
+from .replay import Replay
+from .symbol import Symbol
+
+
+def compile(symbols: Symbol | Iterable[Symbol], donate: Sequence[str] = ()) -> "Compiled":
+    """A function of arrays by name that computes symbols.
+
+    Parameters
+    ----------
+    symbols
+        A symbol, or several whose outputs are computed together.
+    donate
+        Names of arguments whose memory results may take: their arrays cannot be read after the call.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    >>> f = mx.compile(a * b + 1)
+    >>> f(a=mx.nd.array([1, 2]), b=mx.nd.array([3, 4])).asnumpy().tolist()
+    [4.0, 9.0]
+    """
+    return Compiled(symbols if isinstance(symbols, Symbol) else group(symbols), donate)
+
+
+class Compiled:
+    """Symbols as a function; see `compile`.
+
+    Attributes
+    ----------
+    arguments, states
+        Names of the arrays it takes; states are written.
+    """
+
+    def __init__(self, symbol: Symbol, donate: Sequence[str] = ()) -> None:
+        self._heads = symbol.heads
+        self._order = topological(self._heads)
+        arguments, states = variables(self._order)
+        self.arguments, self.states = [v.name for v in arguments], [v.name for v in states]
+        self._variables = [*arguments, *states]
+        unknown = set(donate) - set(self.arguments)
+        if unknown:
+            raise ParameterError("compile: donate names no argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}")
+        self._donate = frozenset(donate)
+        self._programs: dict[Any, tuple[Program, list[Node], list[str]]] = {}
+        self._last: Program | None = None
+
+    def __call__(self, **arrays: NDArray) -> Any:
+        """The outputs for arrays by name: one array, or a list of several.
+
+        While gradients are recorded, operators run one by one, so that the results are part of the recorded graph.
+
+        Raises
+        ------
+        ParameterError
+            If an array is missing, or belongs to nothing.
+        ShapeError, DTypeError
+            If the arrays do not fit; the message names the node.
+        """
+        cells = self._cells(arrays)
+        if is_recorded(cells.values()):
+            results = evaluated(self._heads, cells, tls.training)
+        else:
+            results = self._run(cells)
+        return results[0] if len(results) == 1 else results
+
+    def _cells(self, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
+        names = [*self.arguments, *self.states]
+        wrong = [n for n in names if n not in arrays] or [n for n in arrays if n not in names]
+        if wrong:
+            raise ParameterError("compiled symbol: give each of its arrays by name", ", ".join(arrays), f"it takes {', '.join(names)}")
+        for name, array in arrays.items():
+            if not isinstance(array, NDArray):
+                raise ParameterError(f"compiled symbol: {name} must be an NDArray", type(array).__name__, "make one with mx.nd.array")
+        return {name: arrays[name] for name in names}
+
+    def _run(self, cells: dict[str, NDArray]) -> list[NDArray]:
+        device = next((c.context for c in cells.values()), CPU)
+        key = tuple([(c.shape, c._dtype) for c in cells.values()]), tls.training, device.device_type
+        found = self._programs.get(key)
+        if found is None:
+            found = self._programs[key] = self._compiled(cells, device, tls.training)
+        program, keys, written = found
+        self._last = program
+        data = [self._taken(c, leaf_) if n in self._donate else data_of(c._v) for (n, c), leaf_ in zip(cells.items(), program.leaves, strict=False)]
+        backend = backend_for(device)
+        results = program.run([*data, *(backend.from_host(STREAMS.of(device).next_key(), device) for _ in keys)])
+        for name, new in zip(written, results[len(self._heads) :], strict=True):
+            cells[name]._v = content(new, device)
+        return [wrap(NDArray, content(r, device)) for r in results[: len(self._heads)]]
+
+    @staticmethod
+    def _taken(cell: Cell, node: Node) -> Any:
+        """The array of a donated argument, whose cell cannot be read from now on; a copy if somebody else sees the memory."""
+        v = cell._v
+        device, data = device_of(v), data_of(v)
+        if v.__class__ is not PLAIN and not v.exclusive:
+            data = backend_for(device).copy(data, device)
+        cell._v = Value(None, None, (_spent(device), node), device)
+        return data
+
+    def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> tuple[Program, list[Node], list[str]]:
+        dtypes = {n: c._dtype for n, c in cells.items()}
+        inference = inferred(self._heads, {n: c.shape for n, c in cells.items()}, dtypes, "compile")
+        wanted = differentiated(self._order)
+        leaves = {v: leaf(("arg", v.name), cells[v.name].shape, dtypes[v.name], v in wanted) for v in self._variables}
+        values = {Head(v, 0): node for v, node in leaves.items()}
+        replay = Replay(inference, training, values).run(self._order)
+        written: dict[SymbolNode, Node] = replay.written
+        outputs = stabilise([values[h] for h in self._heads] + list(written.values()))
+        donated = [node for v, node in leaves.items() if v.name in self._donate]
+        program = Program(outputs, [*leaves.values(), *replay.keys], backend_for(device), donated=donated)
+        return program, replay.keys, [v.name for v in written]
+
+    def _program(self) -> Program:
+        if self._last is None:
+            raise MXNetError("compiled symbol: nothing is compiled yet", None, "call it once: the types of its arrays decide")
+        return self._last
+
+    def explain(self) -> str:
+        """What the last call ran: the steps in order, fused ones joined by ``+``."""
+        return self._program().explain()
+
+    def memory_plan(self) -> MemoryPlan:
+        """The memory of the last call's program."""
+        return self._program().plan
+
+
+def _spent(device: Device) -> Window:
+    """A finished window whose error says that an array was donated."""
+    window = Window(device)
+    window.closed = True
+    window.error = MXNetError("this array was donated to a compiled symbol", None, "copy it before the call if it is needed afterwards")
+    window.done.release()
+    return window

@@ -1,0 +1,204 @@
+"""``mx.viz``: a symbol as a table of its layers, and as a drawing of its graph (graphviz, or Mermaid text where that is not installed)."""
+
+import ast
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from .dtype import dtype_name
+from .errors import DTypeError, ParameterError
+from .symbol.inference import Inference, inside_shape
+from .symbol.known import Known, Unknown
+from .symbol.node import Head, SymbolNode, variables
+from .symbol.symbol import Symbol
+
+__all__ = ["Mermaid", "plot_network", "print_summary"]
+
+#: Endings of the names of variables that a drawing leaves out: weights and states.
+WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var", "_running_mean")
+#: ColorBrewer's palette Set3, by kind of node.
+DATA, LAYER, ACTIVATION, NORM, POOLING, SHAPE, OTHER = "#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#fccde5"
+SHAPES_ONLY = {"Concat", "Flatten", "Reshape"}
+
+
+def _inferred(symbol: Symbol, shape: Mapping[str, Sequence[int]] | None, dtype: Mapping[str, Any] | None = None) -> Inference:
+    """Everything that follows from the shapes given."""
+    unknown = set(shape or {}) - set(symbol.list_inputs())
+    if unknown:
+        raise ParameterError("visualization: shape names no argument", ", ".join(sorted(unknown)), f"it has {', '.join(symbol.list_inputs())}")
+    shapes = {name: inside_shape(s) for name, s in (shape or {}).items()}
+    return Inference(symbol.heads, shapes, {name: dtype_name(d) for name, d in (dtype or {}).items()}).run()
+
+
+def _per_sample(shape: Unknown) -> str:
+    """A shape without its first axis, as ``3x8x8``; empty where nothing is known."""
+    return "" if shape is None else "x".join("?" if n is None else str(n) for n in shape[1:])
+
+
+def _check(symbol: Any, what: str) -> None:
+    if not isinstance(symbol, Symbol):
+        raise DTypeError(f"{what}: symbol must be a Symbol", type(symbol).__name__, "give a symbol")
+
+
+def print_summary(
+    symbol: Symbol,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    line_length: int = 120,
+    positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
+) -> None:
+    """Print a table of a symbol's layers: name and operator, shape of the result per sample, number of parameters, what it reads.
+
+    Parameters
+    ----------
+    symbol
+        The symbol.
+    shape
+        Shapes of its data arguments by name; sizes and counts that do not follow from them stay empty.
+    line_length, positions
+        Width of the table, and where its columns end: as fractions of it, or in characters.
+    """
+    _check(symbol, "print_summary")
+    found = _inferred(symbol, shape)
+    ends = [int(line_length * p) if p <= 1 else int(p) for p in positions]
+    print("_" * line_length)
+    print(_row(("Layer (type)", "Output Shape", "Param #", "Previous Layer"), ends))
+    print("=" * line_length)
+    total, rows = 0, list(_layers(symbol, found, set(shape or {})))
+    for k, (name, size, count, before) in enumerate(rows):
+        total += count
+        print(_row((name, size, str(count), before[0] if before else ""), ends))
+        for other in before[1:]:
+            print(_row(("", "", "", other), ends))
+        print(("=" if k == len(rows) - 1 else "_") * line_length)
+    print(f"Total params: {total}")
+    print("_" * line_length)
+
+
+def _row(fields: Sequence[str], ends: Sequence[int]) -> str:
+    line = ""
+    for field, end in zip(fields, ends, strict=True):
+        line = (line + field)[:end].ljust(end)
+    return line
+
+
+def _layers(symbol: Symbol, found: Inference, data: set[str]) -> Iterator[tuple[str, str, int, list[str]]]:
+    """(name and operator, shape, parameters, layers before) of the first variable and of every operator."""
+    order = found.order
+    parameters = {v for v in variables(order)[0] if v.name not in data and not v.name.endswith("label")} - {order[0]}
+    for node in order:
+        if node.is_variable and node is not order[0]:
+            continue
+        own = [h.node for h in node.inputs if h.node in parameters]
+        parameters -= set(own)
+        count = sum(_size(found.known[v][0]) for v in own)
+        before = list(dict.fromkeys(h.node.name for h in node.inputs if not h.node.is_variable or h.node is order[0]))
+        yield f"{node.name}({node.op_name})", _per_sample(found.known[node][0].shape), count, before
+
+
+def _size(known: Known) -> int:
+    return prod(known.shape) if known.is_shaped else 0  # type: ignore[arg-type]
+
+
+class Mermaid(str):
+    """A drawing as Mermaid text, which Markdown viewers show."""
+
+    __slots__ = ()
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return str(self)
+
+    def render(self, filename: str = "plot") -> str:
+        """Write the text into ``<filename>.mmd``; returns that name."""
+        path = Path(f"{filename}.mmd")
+        path.write_text(self, encoding="utf-8")
+        return str(path)
+
+
+def plot_network(
+    symbol: Symbol,
+    title: str = "plot",
+    save_format: str = "pdf",
+    shape: Mapping[str, Sequence[int]] | None = None,
+    dtype: Mapping[str, Any] | None = None,
+    node_attrs: Mapping[str, str] | None = None,
+    hide_weights: bool = True,
+) -> Any:
+    """A drawing of a symbol's graph, from the outputs down to the data.
+
+    Parameters
+    ----------
+    symbol
+        The symbol.
+    title, save_format
+        Name of the drawing and the format in which graphviz renders it.
+    shape, dtype
+        Shapes and dtypes of arguments by name; edges are then labelled with shapes per sample.
+    node_attrs
+        Further graphviz attributes of all nodes.
+    hide_weights
+        Leave out variables whose names end as those of weights and states do.
+
+    Returns
+    -------
+    graphviz.Digraph or Mermaid
+        The drawing; Mermaid text where the package graphviz is not installed.
+    """
+    _check(symbol, "plot_network")
+    found = _inferred(symbol, shape, dtype)
+    shown = [n for n in found.order if not (n.is_variable and hide_weights and n.name.endswith(WEIGHTS))]
+    edges = [(n, h, _per_sample(found.of(h).shape) if shape else "") for n in shown for h in n.inputs if h.node in set(shown)]
+    try:
+        graphviz = importlib.import_module("graphviz")
+    except ImportError:
+        return _as_mermaid(shown, edges)
+    drawing = graphviz.Digraph(name=title, format=save_format)
+    for node in shown:
+        look = {"shape": "oval" if node.is_variable else "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
+        drawing.node(name=node.name, label=_label(node), fillcolor=_color(node), **look | dict(node_attrs or {}))
+    for node, head, label in edges:
+        drawing.edge(tail_name=node.name, head_name=head.node.name, label=label, dir="back", arrowtail="open")
+    return drawing
+
+
+def _as_mermaid(nodes: Sequence[SymbolNode], edges: Sequence[tuple[SymbolNode, Head, str]]) -> Mermaid:
+    number = {node: f"n{k}" for k, node in enumerate(nodes)}
+    lines = ["flowchart BT"]
+    for node in nodes:
+        text = _label(node).replace('"', "#quot;").replace("\n", "<br>")
+        lines.append(f'  {number[node]}(["{text}"])' if node.is_variable else f'  {number[node]}["{text}"]')
+        lines.append(f"  style {number[node]} fill:{_color(node)}")
+    lines += [f"  {number[h.node]} -->{f'|{label}|' if label else ''} {number[n]}" for n, h, label in edges]
+    return Mermaid("\n".join(lines) + "\n")
+
+
+def _sizes(node: SymbolNode, name: str, default: str) -> str:
+    """A parameter such as ``(3, 3)`` as ``3x3``."""
+    if name not in node.attrs:
+        return default
+    value = ast.literal_eval(node.attrs[name])
+    return "x".join(map(str, value if isinstance(value, (tuple, list)) else (value,)))
+
+
+_LABELS: dict[str, Callable[[SymbolNode], str]] = {
+    "Convolution": lambda n: f"{_sizes(n, 'kernel', '')}/{_sizes(n, 'stride', '1')}, {n.attrs.get('num_filter', '')}",
+    "Deconvolution": lambda n: f"{_sizes(n, 'kernel', '')}/{_sizes(n, 'stride', '1')}, {n.attrs.get('num_filter', '')}",
+    "FullyConnected": lambda n: n.attrs.get("num_hidden", ""),
+    "Activation": lambda n: n.attrs.get("act_type", ""),
+    "LeakyReLU": lambda n: n.attrs.get("act_type", "leaky"),
+    "Pooling": lambda n: f"{n.attrs.get('pool_type', 'max')}, {_sizes(n, 'kernel', 'global')}/{_sizes(n, 'stride', '1')}",
+}
+_COLORS = {"Convolution": LAYER, "Deconvolution": LAYER, "FullyConnected": LAYER, "BatchNorm": NORM, "Pooling": POOLING}
+_COLORS |= {"Activation": ACTIVATION, "LeakyReLU": ACTIVATION} | dict.fromkeys(SHAPES_ONLY, SHAPE)
+
+
+def _label(node: SymbolNode) -> str:
+    detail = _LABELS.get(node.op_name)
+    return node.name if detail is None else f"{node.op_name}\n{detail(node)}"
+
+
+def _color(node: SymbolNode) -> str:
+    return DATA if node.is_variable else _COLORS.get(node.op_name, OTHER)

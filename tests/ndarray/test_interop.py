@@ -1,0 +1,229 @@
+"""NumPy's functions, DLPack, pickles and copies with arrays of ours."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+from twofold.errors import DTypeError
+
+
+def x():
+    return nd.array([[1, 2], [3, 4]])
+
+
+def is_ours(value, expected, dtype="float32"):
+    assert isinstance(value, nd.NDArray)
+    assert value.asnumpy().dtype == dtype
+    np.testing.assert_allclose(value.asnumpy(), expected, rtol=1e-6)
+
+
+HOST = np.array([[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize("other", [np.ones((2, 2)), np.ones(2, "float32"), np.ones((2, 2), "int64"), np.float32(3), np.int64(3), np.float64(3)])
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%", "**", "//"])
+def test_numpy_operands_join_in_both_orders(operator, other):
+    names = {"x": x(), "o": other, "h": HOST}
+    is_ours(eval(f"x {operator} o", names), eval(f"h {operator} o", names))
+    is_ours(eval(f"o {operator} x", names), eval(f"o {operator} h", names))
+
+
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
+def test_numpy_operands_are_compared(operator):
+    names = {"x": x(), "o": np.array([2.0, 3.0]), "h": HOST}
+    is_ours(eval(f"x {operator} o", names), eval(f"h {operator} o", names))
+    is_ours(eval(f"o {operator} x", names), eval(f"o {operator} h", names))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "other", "expected"),
+    [
+        ("float32", "float64", "float32"),
+        ("float64", "float32", "float64"),
+        ("float16", "int64", "float16"),
+        ("int32", "int64", "int32"),
+        ("int32", "float64", "float64"),
+        ("uint8", "int64", "int64"),
+    ],
+)
+def test_a_numpy_operand_takes_the_arrays_dtype_if_it_is_of_its_kind(dtype, other, expected):
+    assert (nd.ones((2,), dtype=dtype) + np.ones(2, other)).asnumpy().dtype == expected
+
+
+def test_numpy_operands_are_recorded():
+    a = x()
+    a.attach_grad()
+    with autograd.record():
+        y = np.array([1.0, 10.0]) * a + np.sin(a)
+    y.backward()
+    np.testing.assert_allclose(a.grad.asnumpy(), [1, 10] + np.cos(HOST), rtol=1e-6)
+
+
+def test_in_place_operators_take_numpy_operands():
+    a = x()
+    same = a
+    a += np.ones((2, 2))
+    a *= np.float32(2)
+    is_ours(same, (HOST + 1) * 2)
+    with pytest.raises(DTypeError, match="dtype"):
+        a -= np.ones(2, complex)
+
+
+def test_numpy_is_written_in_place_with_our_operand():
+    host = HOST.copy()
+    host += x()
+    np.testing.assert_array_equal(host, HOST * 2)
+
+
+@pytest.mark.parametrize("other", [[1, 2], None, "a", {}])
+def test_other_operands_are_refused(other):
+    for expression in ("x + o", "o + x", "x < o", "x == o", "x != o"):
+        with pytest.raises(TypeError):
+            eval(expression, {"x": x(), "o": other})
+
+
+@pytest.mark.parametrize("name", ["sin", "exp", "sqrt", "square", "negative", "floor", "log1p", "arctan"])
+def test_ufuncs_of_numpy_run_as_operators(name):
+    is_ours(getattr(np, name)(x()), getattr(np, name)(HOST))
+
+
+def test_ufuncs_write_into_out():
+    out = nd.zeros((2, 2))
+    assert np.exp(x(), out=out) is out
+    is_ours(out, np.exp(HOST))
+    host = np.zeros((2, 2))
+    np.exp(x(), out=host)
+    np.testing.assert_allclose(host, np.exp(HOST), rtol=1e-6)
+
+
+def test_other_ways_of_ufuncs_are_numpys():
+    assert isinstance(np.add.reduce(x()), np.ndarray)
+    np.testing.assert_array_equal(np.multiply.outer(x()[0], x()[1]), np.multiply.outer(HOST[0], HOST[1]))
+    np.testing.assert_array_equal(np.logaddexp(x(), 1), np.logaddexp(HOST.astype("float32"), 1))
+
+
+@pytest.mark.parametrize("call", ["linalg.norm(a)", "percentile(a, 50)", "stack([a, a])", "where(a > 2, a, 0)", "cumsum(a)", "allclose(a, a)"])
+def test_functions_without_an_operator_are_numpys(call):
+    got = eval(f"np.{call}", {"np": np, "a": x()})
+    assert not isinstance(got, nd.NDArray)
+    np.testing.assert_allclose(got, eval(f"np.{call}", {"np": np, "a": HOST}), rtol=1e-6)
+
+
+@pytest.mark.parametrize("call", ["sum(a)", "sum(a, axis=1)", "mean(a, 0)", "max(a, axis=0, keepdims=True)", "clip(a, 1.5, 3)", "expand_dims(a, 1)"])
+@pytest.mark.parametrize("wanted", ["sum"])
+def test_functions_with_an_operator_run_as_it(call, wanted):
+    got = eval(f"np.{call}", {"np": np, "a": x()})
+    expected = eval(f"np.{call}", {"np": np, "a": HOST})
+    is_ours(got, np.reshape(expected, got.shape))
+
+
+def test_array_protocol_copies_unless_told():
+    a = x()
+    np.asarray(a)[0, 0] = 9
+    assert a[0, 0].asscalar() == 1
+    assert np.asarray(a, dtype="float64").dtype == np.float64
+    np.testing.assert_array_equal(np.array(a), HOST)
+
+
+# DLPack
+
+
+def test_numpy_sees_our_memory_through_dlpack():
+    for n in (3, 100_000):
+        a = nd.zeros((n,))
+        host = np.from_dlpack(a)
+        a[:] = 3
+        a += 1
+        a[1] = 9
+        assert host[:3].tolist() == [4, 9, 4]
+
+
+def test_a_view_is_exported_with_its_root():
+    a = nd.zeros((2, 3))
+    host = np.from_dlpack(a[1])
+    a[:] = 5
+    assert host.tolist() == [5, 5, 5]
+
+
+def test_exported_memory_stays_where_it_is_through_reads_and_records():
+    a = nd.ones((4,))
+    host = np.from_dlpack(a)
+    w = nd.ones((4,))
+    w.attach_grad()
+    with autograd.record():
+        y = (a * w + a[1:3].sum() * 0 if hasattr(a, "sum") else a * w)
+    y.backward()
+    a[0:2] = 7
+    a -= 1
+    assert host.tolist() == [6, 6, 0, 0]
+
+
+def test_we_see_other_memory_through_dlpack():
+    host = np.arange(3.0)
+    a = nd.from_dlpack(host)
+    assert a.dtype is np.float64
+    a[:] = 8
+    assert host.tolist() == [8, 8, 8]
+
+
+def test_dlpack_capsules_are_taken_once_and_written_through():
+    a = nd.zeros((3,))
+    capsule = a.to_dlpack_for_write()
+    b = nd.from_dlpack(capsule)
+    b[:] = 1
+    assert a.asnumpy().tolist() == [1, 1, 1]
+    with pytest.raises(DTypeError, match="DLPack"):
+        nd.from_dlpack(capsule)
+    assert nd.from_dlpack(nd.to_dlpack_for_read(a)).asnumpy().tolist() == [1, 1, 1]
+
+
+def test_strided_and_read_only_memory_is_copied():
+    host = np.arange(6.0).reshape(2, 3)
+    a = nd.from_dlpack(host.T)
+    a[:] = 0
+    assert host.sum() == 15
+    np.testing.assert_array_equal(nd.from_dlpack(host.T).reshape((-1,)).asnumpy(), host.T.ravel())
+
+
+@pytest.mark.parametrize("source", [3, "a", None])
+def test_what_is_no_dlpack_producer_is_refused(source):
+    with pytest.raises(DTypeError, match="DLPack"):
+        nd.from_dlpack(source)
+
+
+# pickles and copies
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "bool"])
+def test_pickles_keep_values_dtype_and_context(dtype):
+    a = nd.array([[0, 1], [1, 0]], dtype=dtype, ctx=mx.cpu(1))
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        b = pickle.loads(pickle.dumps(a, protocol))
+        assert (type(b), b._dtype, b.context) == (nd.NDArray, dtype, mx.cpu(1))
+        np.testing.assert_array_equal(b.asnumpy(), a.asnumpy())
+
+
+def test_a_view_is_pickled_as_an_array():
+    b = pickle.loads(pickle.dumps(nd.arange(6).reshape((2, 3))[1]))
+    assert type(b) is nd.NDArray
+    assert b.asnumpy().tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, nd.NDArray.copy])
+def test_copies_share_nothing(duplicate):
+    for source in (nd.ones((3,)), nd.ones((100_000,)), nd.ones((2, 3))[1]):
+        other = duplicate(source)
+        other[:] = 3
+        assert source[0].asscalar() == 1
+
+
+def test_a_pickle_is_read_in_another_process():
+    code = "import pickle, sys; print(pickle.loads(bytes.fromhex(sys.argv[1])).asnumpy().tolist())"
+    result = subprocess.run([sys.executable, "-c", code, pickle.dumps(x()).hex()], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[[1.0, 2.0], [3.0, 4.0]]"

@@ -1,0 +1,97 @@
+"""Operators give what the real MXNet 1.9.1 gave: results, gradients, states and refusals of every stored case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import twofold as mx
+import twofold.ndarray  # noqa: F401  (registers the operators)
+from tests.oracle_values.reader import Case, load_cases
+from twofold.op.registry import NAMES
+
+#: (relative, absolute) tolerance by dtype.
+TOLERANCE = {"float16": (2e-3, 1e-3), "float32": (2e-5, 1e-6), "float64": (1e-9, 1e-12)}
+
+
+def function_of(case: Case) -> Callable[..., Any]:
+    """The function under ``mx`` that a case calls.
+
+    Skips the test where the operator does not exist yet.
+    """
+    if case.op not in NAMES:
+        pytest.skip(f"no operator {case.op} yet")
+    found: Any = mx
+    for part in case.path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def forward(case: Case, tracked: bool) -> tuple[list[Any], list[Any]]:
+    """Inputs and outputs of a case, recorded in its mode if inputs are tracked."""
+    function = function_of(case)
+    inputs = [None if a is None else mx.nd.array(a, dtype=a.dtype) for a in case.positional()]
+    for position in case.gradients if tracked else ():
+        inputs[position].attach_grad()
+    scope = mx.autograd.record if tracked else mx.autograd.train_mode if case.train else mx.autograd.predict_mode
+    with scope(case.train) if tracked else scope():
+        outputs = function(*inputs, **case.attrs)
+    return inputs, list(outputs) if isinstance(outputs, list) else [outputs]
+
+
+def backward(case: Case) -> list[Any]:
+    """The inputs of a case after backward with its head gradients."""
+    inputs, outputs = forward(case, tracked=True)
+    mx.autograd.backward(outputs, [mx.nd.array(h, dtype=h.dtype) for h in case.heads.in_order()], train_mode=case.train)
+    return inputs
+
+
+def expect(got: np.ndarray, want: np.ndarray, what: str) -> None:
+    """Shape, dtype and values agree."""
+    assert (got.shape, got.dtype) == (want.shape, want.dtype), what
+    relative, absolute = TOLERANCE.get(str(want.dtype), (0, 0))
+    np.testing.assert_allclose(got, want, relative, absolute, err_msg=what)
+
+
+def cases(of: Callable[[Case], bool]) -> pytest.MarkDecorator:
+    """Parametrize a test over the cases of one kind."""
+    return pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in load_cases() if of(c)])
+
+
+@cases(lambda case: case.error is None)
+def test_results_are_those_of_mxnet(case: Case):
+    _, outputs = forward(case, tracked=False)
+    assert len(outputs) == len(case.outputs)
+    for k, (got, want) in enumerate(zip(outputs, case.outputs.in_order(), strict=True)):
+        expect(got.asnumpy(), want, f"{case}: output {k}")
+
+
+@cases(lambda case: bool(case.gradients))
+def test_gradients_are_those_of_mxnet(case: Case):
+    inputs = backward(case)
+    for position, want in case.gradients.items():
+        expect(inputs[position].grad.asnumpy(), want, f"{case}: gradient of input {position}")
+
+
+@cases(lambda case: bool(case.states_after_forward))
+def test_states_after_forward_are_those_of_mxnet(case: Case):
+    inputs, _ = forward(case, tracked=bool(case.gradients))
+    for position, want in case.states_after_forward.items():
+        expect(inputs[position].asnumpy(), want, f"{case}: input {position} after forward")
+
+
+@cases(lambda case: bool(case.states_after_backward))
+def test_states_after_backward_are_those_of_mxnet(case: Case):
+    inputs = backward(case)
+    for position, want in case.states_after_backward.items():
+        expect(inputs[position].asnumpy(), want, f"{case}: input {position} after backward")
+
+
+@cases(lambda case: case.error is not None)
+def test_what_mxnet_refuses_is_refused(case: Case):
+    function_of(case)
+    with pytest.raises((mx.MXNetError, ValueError, TypeError, IndexError)):
+        forward(case, tracked=False)[1][0].asnumpy()
