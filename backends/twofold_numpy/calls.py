@@ -57,6 +57,8 @@ def _reduce(ufunc: np.ufunc) -> Maker:
             size *= n
         if ufunc is np.add and (size > BLOCK or output.dtype in ("float16", "bfloat16")):
             return Call(f"f({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, into=True, or_fresh=True)
+        if inputs[0].contiguous:
+            return Call(f"f({{0}}, {axis}, None, {{out}}, {keep})", {"f": ufunc.reduce}, into=True, or_fresh=True)
         return Call(f"f(flat({{0}}), {axis}, None, {{out}}, {keep})", {"f": ufunc.reduce, "flat": _flat}, into=True, or_fresh=True)
 
     return make

@@ -27,7 +27,9 @@ def _inferred(symbol: Symbol, shape: Mapping[str, Sequence[int]] | None, dtype: 
     """Everything that follows from the shapes given."""
     unknown = set(shape or {}) - set(symbol.list_inputs())
     if unknown:
-        raise ParameterError("visualization: shape names no argument", ", ".join(sorted(unknown)), f"it has {', '.join(symbol.list_inputs())}")
+        raise ParameterError(
+            "visualization: shape names no argument", ", ".join(sorted(unknown)), f"it has {', '.join(symbol.list_inputs())}"
+        )
     shapes = {name: inside_shape(s) for name, s in (shape or {}).items()}
     return Inference(symbol.heads, shapes, {name: dtype_name(d) for name, d in (dtype or {}).items()}).run()
 

@@ -22,6 +22,22 @@ def difference_of(row):
     return found[0] if found else None
 
 
+#: Rows of what is not there yet: a piece of the row, and what it waits for.
+WAITING = {
+    "nd.contrib.boolean_mask": "an operator of another family",
+    "as_np_ndarray": "arrays of mx.np",
+}
+
+
+def as_parameter(row):
+    waits = [why for words, why in WAITING.items() if words in row.setup + row.expression]
+    return pytest.param(row, marks=[pytest.mark.xfail(reason=w, raises=AttributeError, strict=True) for w in waits], id=identity(row))
+
+
+def identity(row):
+    return f"{row.topic}: {row.expression}"
+
+
 def described(value):
     """What of a value is compared, in the words of the stored rows; scalars and classes of NumPy as its version 1 shows them."""
     if isinstance(value, (Array, np.ndarray)):
@@ -61,11 +77,7 @@ def evaluated(row):
     return eval(row.expression, names)
 
 
-def identity(row):
-    return f"{row.topic}: {row.expression}"
-
-
-@pytest.mark.parametrize("row", [r for r in ROWS if difference_of(r) is None], ids=identity)
+@pytest.mark.parametrize("row", [as_parameter(r) for r in ROWS if difference_of(r) is None])
 @pytest.mark.filterwarnings("ignore")
 def test_as_in_mxnet(row):
     if row.exception is not None:

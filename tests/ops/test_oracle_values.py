@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import twofold as mx
-import twofold.ndarray  # noqa: F401  (registers the operators)
-from tests.oracle_values.reader import Case, load_cases
+import twofold.ndarray
 from twofold.op.registry import NAMES
 
-#: (relative, absolute) tolerance by dtype.
+from tests.ops.differences import DIFFERENCES, SINGLE_PRECISION, Difference
+from tests.oracle_values.reader import Case, load_cases
+
+#: (relative, absolute) tolerance by dtype; of results that are exact in neither library only.
 TOLERANCE = {"float16": (2e-3, 1e-3), "float32": (2e-5, 1e-6), "float64": (1e-9, 1e-12)}
+CASES = {case.name: case for case in load_cases()}
 
 
 def function_of(case: Case) -> Callable[..., Any]:
@@ -36,8 +39,8 @@ def forward(case: Case, tracked: bool) -> tuple[list[Any], list[Any]]:
     inputs = [None if a is None else mx.nd.array(a, dtype=a.dtype) for a in case.positional()]
     for position in case.gradients if tracked else ():
         inputs[position].attach_grad()
-    scope = mx.autograd.record if tracked else mx.autograd.train_mode if case.train else mx.autograd.predict_mode
-    with scope(case.train) if tracked else scope():
+    scope = mx.autograd.record(case.train) if tracked else mx.autograd.train_mode() if case.train else mx.autograd.predict_mode()
+    with scope:
         outputs = function(*inputs, **case.attrs)
     return inputs, list(outputs) if isinstance(outputs, list) else [outputs]
 
@@ -49,49 +52,70 @@ def backward(case: Case) -> list[Any]:
     return inputs
 
 
-def expect(got: np.ndarray, want: np.ndarray, what: str) -> None:
+def expect(got: np.ndarray, want: np.ndarray, case: Case, what: str) -> None:
     """Shape, dtype and values agree."""
-    assert (got.shape, got.dtype) == (want.shape, want.dtype), what
-    relative, absolute = TOLERANCE.get(str(want.dtype), (0, 0))
-    np.testing.assert_allclose(got, want, relative, absolute, err_msg=what)
+    assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{case}: {what}"
+    accurate = "float32" if case.op in SINGLE_PRECISION and want.dtype == "float64" else str(want.dtype)
+    relative, absolute = TOLERANCE.get(accurate, (0, 0))
+    np.testing.assert_allclose(got, want, relative, absolute, err_msg=f"{case}: {what}")
 
 
-def cases(of: Callable[[Case], bool]) -> pytest.MarkDecorator:
-    """Parametrize a test over the cases of one kind."""
-    return pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in load_cases() if of(c)])
+def differs(case: Case, kind: str) -> bool:
+    """Whether a difference is listed."""
+    return any(d.case == case.name and d.kind.startswith(kind) for d in DIFFERENCES)
 
 
-@cases(lambda case: case.error is None)
+def cases(kind: str, of: Callable[[Case], bool]) -> pytest.MarkDecorator:
+    """Parametrize a test over the cases that it is about, without those that differ on purpose."""
+    return pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES.values() if of(c) and not differs(c, kind)])
+
+
+@cases("result", lambda case: case.error is None)
 def test_results_are_those_of_mxnet(case: Case):
     _, outputs = forward(case, tracked=False)
     assert len(outputs) == len(case.outputs)
     for k, (got, want) in enumerate(zip(outputs, case.outputs.in_order(), strict=True)):
-        expect(got.asnumpy(), want, f"{case}: output {k}")
+        expect(got.asnumpy(), want, case, f"output {k}")
 
 
-@cases(lambda case: bool(case.gradients))
+@cases("gradient", lambda case: bool(case.gradients))
 def test_gradients_are_those_of_mxnet(case: Case):
     inputs = backward(case)
     for position, want in case.gradients.items():
-        expect(inputs[position].grad.asnumpy(), want, f"{case}: gradient of input {position}")
+        expect(inputs[position].grad.asnumpy(), want, case, f"gradient of input {position}")
 
 
-@cases(lambda case: bool(case.states_after_forward))
+@cases("state", lambda case: bool(case.states_after_forward))
 def test_states_after_forward_are_those_of_mxnet(case: Case):
     inputs, _ = forward(case, tracked=bool(case.gradients))
     for position, want in case.states_after_forward.items():
-        expect(inputs[position].asnumpy(), want, f"{case}: input {position} after forward")
+        expect(inputs[position].asnumpy(), want, case, f"input {position} after forward")
 
 
-@cases(lambda case: bool(case.states_after_backward))
+@cases("state", lambda case: bool(case.states_after_backward))
 def test_states_after_backward_are_those_of_mxnet(case: Case):
     inputs = backward(case)
     for position, want in case.states_after_backward.items():
-        expect(inputs[position].asnumpy(), want, f"{case}: input {position} after backward")
+        expect(inputs[position].asnumpy(), want, case, f"input {position} after backward")
 
 
-@cases(lambda case: case.error is not None)
+@cases("accepted", lambda case: case.error is not None)
 def test_what_mxnet_refuses_is_refused(case: Case):
     function_of(case)
     with pytest.raises((mx.MXNetError, ValueError, TypeError, IndexError)):
         forward(case, tracked=False)[1][0].asnumpy()
+
+
+@pytest.mark.parametrize("difference", [pytest.param(d, id=f"{d.case} {d.kind}") for d in DIFFERENCES])
+def test_differences_from_mxnet_are_those_listed(difference: Difference):
+    case = CASES[difference.case]
+    names: dict[str, Any] = {"np": np, "x": case.positional(), "h": case.heads.in_order(), "out": next(iter(case.outputs.values()), None)}
+    kind, _, position = difference.kind.partition(" ")
+    if kind == "gradient":
+        inputs = backward(case)
+        for k, mxnets in case.gradients.items():
+            want = eval(difference.ours, names | {"want": mxnets}) if k == int(position) else mxnets
+            expect(inputs[k].grad.asnumpy(), want, case, f"gradient of input {k}")
+    else:
+        got = forward(case, tracked=False)[1][0].asnumpy()
+        expect(got, eval(difference.ours, names), case, difference.title)

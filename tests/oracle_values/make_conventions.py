@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import mxnet as mx
 import numpy as np
 from case_runner import first_line
-from convention_tables import all_rows
+from convention_tables.all_tables import all_rows
 
 if TYPE_CHECKING:
     from convention_tables.declare import RowSpec

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from case_runner import mx, run_case
-from case_tables import all_cases
+from case_tables.all_tables import all_cases
 
 if TYPE_CHECKING:
     from case_tables.declare import CaseSpec

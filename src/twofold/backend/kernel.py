@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 
 class ArrayType(NamedTuple):
-    """Shape and dtype name of an array."""
+    """Shape and dtype name of an array, and whether it is known to be C-contiguous."""
 
     shape: tuple[int, ...]
     dtype: str
+    contiguous: bool = False
 
 
 class Ref(NamedTuple):

@@ -188,11 +188,15 @@ class Executor:
             given = [given.get(name) for name in self._names]
         heads = [] if given is None else [given] if isinstance(given, NDArray) else list(given)
         if len(heads) > len(self._names):
-            raise ParameterError("backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "give one for each output")
+            raise ParameterError(
+                "backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "give one for each output"
+            )
         heads += [None] * (len(self._names) - len(heads))
         for head, name, out in zip(heads, self._names, self.outputs, strict=True):
             if head is not None and head.shape != out.shape:
-                raise ShapeError(f"backward: the head gradient of {name} has another shape", f"{head.shape} for {out.shape}", "give one of its shape")
+                raise ShapeError(
+                    f"backward: the head gradient of {name} has another shape", f"{head.shape} for {out.shape}", "give one of its shape"
+                )
         return heads
 
     def copy_params_from(
@@ -217,7 +221,9 @@ class Executor:
                 if name in own:
                     array.astype(own[name].dtype, copy=False).copyto(own[name])
                 elif not allow_extra_params:
-                    raise ParameterError(f'Find name "{name}" that is not in the {what}', None, "pass allow_extra_params=True to leave such out")
+                    raise ParameterError(
+                        f'Find name "{name}" that is not in the {what}', None, "pass allow_extra_params=True to leave such out"
+                    )
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> "Executor":
         """An executor of the same graph for other shapes; arrays whose shape stays are shared.

@@ -136,7 +136,7 @@ def cut(forward: Sequence[Node], backward: Iterable[Node]) -> list[Node]:
         if node in seen or node.sig is None:
             continue
         seen.add(node)
-        computed = node in inside or node.sig.op is item and node.inputs[0] in inside
+        computed = node in inside or (node.sig.op is item and node.inputs[0] in inside)
         if computed and node.inputs and not node.sig.op.view:
             found.append(node)
         else:

@@ -171,5 +171,3 @@ def _shared(data: Any, device: Device) -> Value:
     value = Value(data, device=device)
     value.share()
     return value
-
-

@@ -16,7 +16,7 @@ ADD = OPS["add"].sig()
 def content_on(cell: Cell, device: Device) -> Any:
     """A cell's content, copied if its memory is another device's."""
     here = device_of(cell._v)
-    return cell._v if here is device or here.is_host and device.is_host else on_device(cell, device)
+    return cell._v if here is device or (here.is_host and device.is_host) else on_device(cell, device)
 
 
 def data_on(cell: Cell, device: Device) -> Any:

@@ -161,14 +161,17 @@ def specialise(name: str, cls: type, view: type, operand: tuple[type, ...], *, l
     sig = op.sig(legacy)
     text = (_UNARY, _BINARY)[arity - 1]
     check = _check(name, arity) if legacy else "True"
-    call = "run(fn, {})" if legacy else "as_array(fn({}))"
+    # NumPy's own result of strided views is in their order, and of 0-d arrays a scalar: a cell's content is neither
+    call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else packed(out))"
     scalar = "to_scalar(other, name_of[a.dtype])"
     parts = {"name": name, "check": check, "one": call.format("a")}
+    parts["recorded"] = call.format("a.data, b.data" if arity == 2 else "a.data")
+    parts["scaled"] = call.format("to_scalar(other, ra.node.dtype), a.data" if reverse else "a.data, to_scalar(other, ra.node.dtype)")
     parts |= {"both": call.format("a, b"), "scalar": call.format(f"{scalar}, a" if reverse else f"a, {scalar}")}
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "typed": sig.typed,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "float_leaf": float_leaf, "to_scalar": HOST.scalar,
-        "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
+        "name_of": NAME_OF, "run": HOST.quick, "packed": HOST.packed, "fn": getattr(HOST.xp, name), "wrap": wrap,
         "recoverable": (RuntimeError, ValueError, TypeError),
     }  # fmt: skip
     exec(text.format(**parts), env)

@@ -120,8 +120,6 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         If arrays live on devices with different memory.
     """
     op = sig.op
-    if op.random:
-        args = _with_key(op, args, device)
     contents = [a._v if isinstance(a, Cell) else a for a in args]
     tape = tls.tape
     big = SETTINGS.defer_elements
@@ -147,6 +145,8 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
                 raise DTypeError(f"{op.title}: an operand is no array", type(v).__name__, "make one with nd.array")
     if where is None:
         where = device or current_device()
+    if op.random and len(args) < len(op.inputs) + len(op.scalars):
+        args, contents = _with_key(op, args, contents, where)
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
     # what the outside may write later (pinned) is read now
@@ -170,13 +170,11 @@ def _common(op: Op, a: Device, b: Device) -> Device:
     raise DeviceError(f"{op.title}: operands are on different devices", f"{a} and {b}", "copy one with as_in_context")
 
 
-def _with_key(op: Op, args: Sequence[Any], device: Device | None) -> Sequence[Any]:
-    """The operands with the key of a random draw, taken now, put where the operator wants it."""
+def _with_key(op: Op, args: Sequence[Any], contents: list[Any], device: Device) -> tuple[Sequence[Any], list[Any]]:
+    """The operands and their contents with the key of a random draw on a device, taken now, put where the operator wants it."""
     at = len(op.inputs) - 1
-    if len(args) >= len(op.inputs) + len(op.scalars):
-        return args
-    where = next((device_of(a._v) for a in args if isinstance(a, Cell)), device or current_device())
-    return [*args[:at], STREAMS.of(where).next_key(), *args[at:]]
+    key = Value(STREAMS.of(device).next_key(), device=device)
+    return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]
 
 
 def _legacy_scalars(sig: Sig, contents: list[Any]) -> list[Any]:

@@ -63,8 +63,16 @@ class KVStore(KVStoreBase):
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store can do something: it can run an optimizer."""
-        return capability.lower() == KVStoreBase.OPTIMIZER
+        """Whether the store can do something: it can run an optimizer.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such capability.
+        """
+        if capability.lower() != KVStoreBase.OPTIMIZER:
+            raise ParameterError("KVStore: Unknown capability", repr(capability), f"ask for {KVStoreBase.OPTIMIZER!r}")
+        return True
 
     def init(self, key: Any, value: Any) -> None:
         """Start keys from values.

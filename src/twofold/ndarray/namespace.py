@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from ..device import Device
+from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.cell import PINNED, Cell, Value, wrap
 from ..imperative.invoke import device_of, invoke, type_of
@@ -32,9 +33,7 @@ def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], out: Any = None)
     device = None if ctx is None or ctx == "" else _context(ctx)
     operands = operands_of(op, arrays, params)
     scalars = [_scalar(op, name, params) for name in op.scalars]
-    for flag in op.training:
-        params.setdefault(flag, tls.training)
-    sig = op.sig(True, **params)
+    sig = _sig_of(op, params)
     contents = invoke(sig, [*operands, *scalars], device)
     if op.mutates:
         for name, new in zip(op.mutates, contents[len(contents) - len(op.mutates) :], strict=True):
@@ -56,11 +55,14 @@ def _run(sig: Sig, operands: tuple[Any, ...]) -> Any:
 
 
 def _sig_of(op: Op, params: dict[str, Any]) -> Sig:
-    given = {k: v for k, v in params.items() if k in op.params}
-    return op.sig(True, **given | {flag: tls.training for flag in op.training if flag not in given})
+    given = {flag: tls.training for flag in op.training} | params
+    dtype = given.get("dtype")
+    if dtype is not None and dtype.__class__ is not str:  # NumPy's classes and dtypes denote one too
+        given["dtype"] = dtype_name(dtype)
+    return op.sig(True, **given)
 
 
-FAST = Fast(_run, _sig_of, lambda: tls.training)
+FAST = Fast(_run, lambda op, params: _sig_of(op, {k: v for k, v in params.items() if k in op.params}), lambda: tls.training)
 
 
 def _no_array(op: Op, given: Any) -> DTypeError:
@@ -122,7 +124,7 @@ def delivered(op: Op, contents: list[Any], out: Any) -> Any:
         return arrays[0] if len(arrays) == 1 else arrays
     targets = out if isinstance(out, (list, tuple)) else [out]
     for target, new in zip(targets, contents, strict=False):
-        shape, dtype = type_of(new)
+        shape, dtype = type_of(new)[:2]
         if target.shape != shape:
             raise ShapeError(f"{op.title}: out has another shape than the result", f"{target.shape} for {shape}", "give an array of that shape")
         if target._dtype != dtype:

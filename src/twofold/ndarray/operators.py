@@ -13,7 +13,8 @@ from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import update_in_place
 from ..op.conventions import legacy_scalar
-from ..op.registry import OPS
+from ..op.registry import NAMES, OPS
+from ..op.spec import Sig
 from .array import NDArray, NDArrayView
 from .interop import operands
 
@@ -27,11 +28,18 @@ ARITHMETIC = {
 COMPARISON = {"gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal"}
 UNARY = {"neg": "negative", "abs": "absolute", "invert": "invert"}
 FAST = {"add", "subtract", "multiply", "divide"}
+#: x % 0 is 0, and whole numbers have negative powers (0).
+MXNETS = {"remainder": "broadcast_mod", "power": "broadcast_power"}
 FAST_METHODS = ("exp", "log", "tanh", "sqrt", "square")
 
 
+def _sig(name: str) -> Sig:
+    """What a Python operator applies: the primitive, or MXNet's own operator where its arithmetic is another."""
+    return (NAMES[MXNETS[name]] if name in MXNETS else OPS[name]).sig(True)
+
+
 def _general(name: str, reverse: bool) -> Callable[..., Any]:
-    sig = OPS[name].sig(True)
+    sig = _sig(name)
 
     def method(self: NDArray, other: Any) -> Any:
         if isinstance(other, NUMPYS):
@@ -56,14 +64,14 @@ def _comparison(name: str) -> Callable[..., Any]:
 
 
 def _in_place(name: str) -> Callable[..., Any]:
-    sig = OPS[name].sig(True)
-    fn, run, scalar = getattr(HOST.xp, name), HOST.quick, HOST.scalar
+    sig = _sig(name)
+    fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, name not in MXNETS
     everywhere = name in ("add", "subtract", "multiply")  # NumPy's own is right on integers too
 
     def method(self: NDArray, other: Any) -> Any:
         whole = self.__class__ is NDArray  # what a view reads may be a copy: only its root can be written in place
         a = self._v if whole else None
-        if a.__class__ is PLAIN and a.dtype.kind == "f":
+        if own and a.__class__ is PLAIN and a.dtype.kind == "f":
             b = other._v if isinstance(other, NDArray) else scalar(other, NAME_OF[a.dtype]) if isinstance(other, NUMBERS) else None
             if b.__class__ is PLAIN and b.dtype is a.dtype:
                 try:
@@ -76,7 +84,7 @@ def _in_place(name: str) -> Callable[..., Any]:
         elif not isinstance(other, (Cell, *NUMBERS)):
             return NotImplemented
         root, chain = (self, ()) if whole else (self._base, self._chain)  # type: ignore[attr-defined]
-        fits = everywhere or is_float(self._dtype)
+        fits = own and (everywhere or is_float(self._dtype))
         if not (fits and update_in_place(root, chain, fn, _own_scalar(self, other))):
             self._rebind(_checked(self, invoke(sig, (self, other))[0], name))
         return self
@@ -100,7 +108,7 @@ def _cast(target: NDArray, other: Any, name: str) -> Any:
 
 
 def _checked(target: NDArray, new: Any, name: str) -> Any:
-    shape, dtype = type_of(new)
+    shape, dtype = type_of(new)[:2]
     if shape != target.shape:
         raise ShapeError(f"in-place {name}: the result has another shape", f"{shape} into {target.shape}", "write the result to a new array")
     if dtype != target._dtype:

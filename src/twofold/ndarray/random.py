@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..device import Device
+from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError
 from ..op.frontend import NULL
 from ..op.registry import find
@@ -38,7 +39,9 @@ def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, ctx: De
         If they are mixed, or something else.
     """
     values = list(parameters.values())
-    options = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL}
+    options = {} if shape is NULL else {"shape": shape}
+    if dtype is not NULL:
+        options["dtype"] = dtype_name(dtype)
     if all(isinstance(v, NDArray) for v in values):
         if ctx is not None and any(v.context is not Device(ctx) for v in values):
             raise ParameterError(f"random.{name}: ctx differs from that of the parameters", repr(ctx), "leave it out")
@@ -151,7 +154,7 @@ def multinomial(data: NDArray, shape: Any = NULL, get_prob: bool = False, out: N
     dtype
         Of the result.
     """
-    options = {"get_prob": get_prob, "dtype": dtype} | ({} if shape is NULL else {"shape": shape})
+    options = {"get_prob": get_prob, "dtype": dtype_name(dtype)} | ({} if shape is NULL else {"shape": shape})
     return call(find("_sample_multinomial"), (data,), options, out)
 
 

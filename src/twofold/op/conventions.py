@@ -36,7 +36,7 @@ def _finish(xp: Any, sig: Sig, out: Any, inputs: Sequence[Any]) -> Any:
 
 
 def working_dtype(sig: Sig, dtype: str) -> str:
-    """The dtype in which an element-wise operator takes scalars and answers: its operands', float64 for whole numbers and ``is_int=False``."""
+    """The dtype in which an element-wise operator takes scalars and answers: its operands', float64 for integers and ``is_int=False``."""
     return promote(dtype, "weakf") if sig.params.get("is_int") is False else dtype
 
 

@@ -149,5 +149,5 @@ def _slope_gradient(xp, product, gamma):
 @leaky_relu.sample
 def _(draw):
     data = draw.real((2, 3, 4), distinct=True)
-    kinds = [draw(data, act_type=name) for name in ("leaky", "elu", "selu", "gelu")]
+    kinds = [draw(data, None, act_type=name) for name in ("leaky", "elu", "selu", "gelu")]
     return [*kinds, draw(data, draw.real((3,)), act_type="prelu"), draw(draw.real((3,)), draw.real((1,)), act_type="prelu")]

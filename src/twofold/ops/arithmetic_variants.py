@@ -182,14 +182,14 @@ def pair_sample(draw: Draw, name: str, broadcasts: bool) -> Sample:
     """Operands away from the steps and poles of every formula."""
     low = 0.25 if name == "power" else -2
     shapes = ((2, 1, 3), (1, 4, 3)) if broadcasts else ((3, 4), (3, 4))
-    right = draw.real(shapes[1], 0.75, 2) if name in ("mod", "div") else draw.real(shapes[1], distinct=True)
+    right = draw.real(shapes[1], 0.75, 2) if name in ("mod", "div") else draw.real(shapes[1], -1.9, 2.1, distinct=True)
     return draw(draw.real(shapes[0], low, distinct=True), right, gradient=name not in RELATIONS and name != "mod")
 
 
 def scalar_sample(draw: Draw, name: str, reversed_: bool) -> Sample:
     """As `pair_sample`."""
     low = 0.25 if name == "power" or reversed_ else -2
-    return draw(draw.real((3, 4), low, distinct=True), scalar=1.5, gradient=name not in RELATIONS and name != "mod")
+    return draw(draw.real((3, 4), low, distinct=True), scalar=1.25, gradient=name not in RELATIONS and name != "mod")
 
 
 for _name in (*ARITHMETIC, *RELATIONS):

@@ -65,7 +65,7 @@ def batch_norm(
     mean, centred, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
     scale = _along(xp, rate if fix_gamma else rate * gamma, len(data.shape), axis)
     out = centred * scale + _along(xp, beta, len(data.shape), axis)
-    return xp.cast_like(out, data), mean, rate
+    return xp.cast_like(out, data), xp.stop_gradient(mean), xp.stop_gradient(rate)
 
 
 def _statistics(xp, data, moving_mean, moving_var, axis, eps, of_batch):

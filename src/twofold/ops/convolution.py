@@ -174,7 +174,7 @@ def _(shapes, *, kernel, num_filter, num_group, no_bias, layout, **_):
 def _(draw):
     image = draw.real((2, 4, 3, 4))
     return [
-        draw(image, draw.real((4, 3, 3, 3)), kernel=(3, 3), num_filter=3, stride=(2, 2), pad=(1, 1), adj=(1, 1)),
+        draw(image, draw.real((4, 3, 3, 3)), None, kernel=(3, 3), num_filter=3, stride=(2, 2), pad=(1, 1), adj=(1, 1)),
         draw(image, draw.real((4, 1, 2, 2)), draw.real((2,)), kernel=(2, 2), num_filter=2, num_group=2, no_bias=False),
-        draw(draw.real((2, 2, 3)), draw.real((2, 2, 3)), kernel=(3,), num_filter=2, stride=(2,), target_shape=(6,)),
+        draw(draw.real((2, 2, 3)), draw.real((2, 2, 3)), None, kernel=(3,), num_filter=2, stride=(2,), target_shape=(6,)),
     ]

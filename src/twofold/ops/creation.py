@@ -62,7 +62,9 @@ def arange(
 ):
     """``start, start + step, …`` below ``stop`` (``start`` alone is the end), each ``repeat`` times; computed in float64."""
     if infer_range:
-        raise ParameterError("_arange: the range cannot be inferred from a shape", "infer_range=True", "give stop, or use contrib.arange_like")
+        raise ParameterError(
+            "_arange: the range cannot be inferred from a shape", "infer_range=True", "give stop, or use contrib.arange_like"
+        )
     if step == 0:
         raise ParameterError("_arange: the step is 0", f"start {start}, stop {stop}", "give another step")
     first, end = (0.0, start) if stop is None else (start, stop)
@@ -92,7 +94,9 @@ def arange_like(xp, data, *, start: float = 0.0, step: float = 1.0, repeat: int 
     shape = data.shape if axis is None else (data.shape[normalized_axis(axis, len(data.shape))],)
     size = math.prod(shape)
     if size % repeat:
-        raise ParameterError("contrib.arange_like: repeat does not divide the size", f"repeat={repeat}, size {size}", "give a divisor of the size")
+        raise ParameterError(
+            "contrib.arange_like: repeat does not divide the size", f"repeat={repeat}, size {size}", "give a divisor of the size"
+        )
     return xp.reshape(_progression(xp, start, step, size // repeat, repeat, xp.dtype_of(data)), shape=shape)
 
 
@@ -117,7 +121,7 @@ def _(draw):
 
 
 @op("_eye", differentiable=False)
-def eye(xp, *, N: int, M: int = 0, k: int = 0, dtype: DType = "float32"):  # noqa: N803  (MXNet's parameter names)
+def eye(xp, *, N: int, M: int = 0, k: int = 0, dtype: DType = "float32"):
     """Ones on the diagonal ``k`` of an (N, M) matrix, square if ``M`` is not positive; zeros elsewhere."""
     rows = xp.expand_dims(xp.iota(size=N, dtype="int64"), 1)
     columns = xp.iota(size=M if M > 0 else N, dtype="int64")

@@ -174,4 +174,4 @@ def _(xp, dout, data, label, data_lengths, label_lengths, *, use_data_lengths, u
 
 @ctc_loss.sample
 def _(draw):
-    return draw(draw.real((4, 2, 4)), draw.integer((2, 2), 1, 4))
+    return draw(draw.real((4, 2, 4)), draw.integer((2, 2), 1, 4), None, None)

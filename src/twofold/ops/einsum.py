@@ -18,7 +18,9 @@ def explicit_terms(subscripts, ndims):
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
-        raise ParameterError("einsum: the operands differ in number from the terms", f"{subscripts!r} for {len(ndims)}", "give one term for each")
+        raise ParameterError(
+            "einsum: the operands differ in number from the terms", f"{subscripts!r} for {len(ndims)}", "give one term for each"
+        )
     unused = [c for c in string.ascii_letters if c not in subscripts]
     wide = max((n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t), default=0)
     ellipsis = "".join(unused[:wide])
@@ -28,7 +30,7 @@ def explicit_terms(subscripts, ndims):
     else:
         letters = "".join(spelled)
         right = ellipsis + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in ellipsis))
-    if len(set(right)) < len(right) or not set(right) <= set("".join(spelled)) or not right.isalpha() and right:
+    if len(set(right)) < len(right) or not set(right) <= set("".join(spelled)) or (right and not right.isalpha()):
         raise ParameterError("einsum: the result's indices are wrong", repr(subscripts), "name indices of the operands, each once")
     return spelled, right
 
@@ -37,8 +39,10 @@ def _spelled(term, ndim, ellipsis, subscripts):
     """A term with its ellipsis, aligned at the last of the letters that stand for it, spelled out."""
     named = term.replace("...", "", 1)
     own = ndim - len(named) if "..." in term else 0
-    if own < 0 or len(named) + own != ndim or not named.isalpha() and named:
-        raise ParameterError("einsum: a term does not fit its operand", f"{term!r} of {subscripts!r} for {ndim} dimensions", "name one index for each axis")
+    if own < 0 or len(named) + own != ndim or (named and not named.isalpha()):
+        raise ParameterError(
+            "einsum: a term does not fit its operand", f"{term!r} of {subscripts!r} for {ndim} dimensions", "name one index for each axis"
+        )
     return term.replace("...", ellipsis[len(ellipsis) - own :], 1)
 
 
@@ -68,4 +72,8 @@ def einstein_sum(xp, *data, subscripts: str = "", optimize: int = 0):
 @einstein_sum.sample
 def _(draw):
     a, b = draw.real((2, 3)), draw.real((3, 4))
-    return [draw(a, b, subscripts="ij,jk"), draw(draw.real((3, 2, 3)), subscripts="iji->j"), draw(draw.real((2, 2, 3)), b, subscripts="...j,jk->...k")]
+    return [
+        draw(a, b, subscripts="ij,jk"),
+        draw(draw.real((3, 2, 3)), subscripts="iji->j"),
+        draw(draw.real((2, 2, 3)), b, subscripts="...j,jk->...k"),
+    ]

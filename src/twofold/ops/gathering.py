@@ -49,7 +49,9 @@ def pick(xp, data, index, *, axis: int | None = -1, keepdims: bool = False, mode
     kept = (*data.shape[:at], 1, *data.shape[at + 1 :])
     flat = (*data.shape[:at], *data.shape[at + 1 :])
     if index.shape not in (kept, flat or (1,), flat):
-        raise ShapeError("pick: the index does not fit", f"index {index.shape}, data {data.shape}, axis {axis}", f"give one of shape {flat}")
+        raise ShapeError(
+            "pick: the index does not fit", f"index {index.shape}, data {data.shape}, axis {axis}", f"give one of shape {flat}"
+        )
     picked = xp.take_along_axis(data, xp.reshape(places(xp, index, data.shape[at], mode), shape=kept), axis=at)
     return picked if keepdims else xp.reshape(picked, shape=flat)
 
@@ -92,14 +94,19 @@ def one_hot(xp, indices, *, depth: int, on_value: float = 1.0, off_value: float 
 
 @one_hot.sample
 def _(draw):
-    return [draw(draw.integer((2, 2), 0, 4), depth=3, gradient=False), draw(draw.integer((2,), 0, 2), depth=2, on_value=5.0, off_value=-1.0, gradient=False)]
+    return [
+        draw(draw.integer((2, 2), 0, 4), depth=3, gradient=False),
+        draw(draw.integer((2,), 0, 2), depth=2, on_value=5.0, off_value=-1.0, gradient=False),
+    ]
 
 
 @op("_onehot_encode", differentiable=False)
 def onehot_encode(xp, lhs, rhs):
     """`one_hot` of the indices ``lhs`` (n,) in the shape and dtype of ``rhs`` (n, depth)."""
     if len(rhs.shape) != 2 or lhs.shape != rhs.shape[:1]:
-        raise ShapeError("_onehot_encode: the shapes do not fit", f"{lhs.shape} and {rhs.shape}", "give indices (n,) and an array (n, depth)")
+        raise ShapeError(
+            "_onehot_encode: the shapes do not fit", f"{lhs.shape} and {rhs.shape}", "give indices (n,) and an array (n, depth)"
+        )
     return one_hot(xp, lhs, depth=rhs.shape[1], dtype=xp.dtype_of(rhs))
 
 
@@ -115,7 +122,11 @@ def embedding(xp, data, weight, *, input_dim: int, output_dim: int, dtype: DType
     ``dtype`` is that of a weight which has none yet. ``sparse_grad`` has no effect: the gradient is dense.
     """
     if weight.shape != (input_dim, output_dim):
-        raise ShapeError("Embedding: the weight has another shape", f"{weight.shape}", f"make it {(input_dim, output_dim)}, as input_dim and output_dim say")
+        raise ShapeError(
+            "Embedding: the weight has another shape",
+            f"{weight.shape}",
+            f"make it {(input_dim, output_dim)}, as input_dim and output_dim say",
+        )
     return take_places(xp, weight, data)
 
 
@@ -133,7 +144,9 @@ def index_arrays(xp, indices, shape, name):
     """One array of places per row of ``indices`` (m, s…) for the first m axes of an array, and the key of the index primitives."""
     count = indices.shape[0]
     if count > len(shape):
-        raise ShapeError(f"{name}: more indices than dimensions", f"indices {indices.shape}, array {tuple(shape)}", "give one row per leading axis")
+        raise ShapeError(
+            f"{name}: more indices than dimensions", f"indices {indices.shape}, array {tuple(shape)}", "give one row per leading axis"
+        )
     rest = indices.shape[1:]
     rows = [xp.reshape(xp.take_slice(indices, k, k + 1, 0), shape=rest) for k in range(count)]
     arrays = [xp.checked_index(xp.cast(row, "int64"), size=shape[k], negative=True) for k, row in enumerate(rows)]
@@ -183,7 +196,11 @@ def where_rows(xp, condition, x, y):
     """``x`` where the condition is not 0, else ``y``; a condition (n,) chooses whole rows of x and y (n, …)."""
     fits = condition.shape == x.shape or condition.shape == x.shape[:1]
     if x.shape != y.shape or not fits:
-        raise ShapeError("where: the shapes do not fit", f"{condition.shape}, {x.shape}, {y.shape}", "give x and y of one shape, and a condition of it or (n,)")
+        raise ShapeError(
+            "where: the shapes do not fit",
+            f"{condition.shape}, {x.shape}, {y.shape}",
+            "give x and y of one shape, and a condition of it or (n,)",
+        )
     return xp.where(xp.reshape(condition, shape=condition.shape + (1,) * (len(x.shape) - len(condition.shape))), x, y)
 
 
@@ -196,4 +213,7 @@ def _(shapes):
 
 @where_rows.sample
 def _(draw):
-    return [draw(draw.integer((3,), 0, 2), draw.real((3, 2)), draw.real((3, 2))), draw(draw.integer((3, 2), 0, 2), draw.real((3, 2)), draw.real((3, 2)))]
+    return [
+        draw(draw.integer((3,), 0, 2), draw.real((3, 2)), draw.real((3, 2))),
+        draw(draw.integer((3, 2), 0, 2), draw.real((3, 2)), draw.real((3, 2))),
+    ]

@@ -1,5 +1,7 @@
 """Arrays put together and taken apart along an axis: Concat, stack, SliceChannel (split), _split_v2."""
 
+from itertools import pairwise
+
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Shape
@@ -39,8 +41,7 @@ def unified_off_axis(shapes, axis):
     ndim = len(known[0])
     at = normalized_axis(axis, ndim, "Concat: dim")
     common = [next((s[k] for s in known if s[k] is not None), None) for k in range(ndim)]
-    filled = [tuple(common[k] if n is None and k != at else n for k, n in enumerate(s or (None,) * ndim)) for s in shapes]
-    return filled
+    return [tuple(common[k] if n is None and k != at else n for k, n in enumerate(s or (None,) * ndim)) for s in shapes]
 
 
 @concat_arrays.sample
@@ -80,11 +81,13 @@ def _(draw):
 
 def pieces(xp, data, edges, axis, squeeze, name):
     """``data`` cut at places along an axis, which goes if ``squeeze`` and every piece has size 1 there."""
-    parts = [xp.take_slice(data, a, b, axis) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [xp.take_slice(data, a, b, axis) for a, b in pairwise(edges)]
     if not squeeze:
         return tuple(parts)
     if any(p.shape[axis] != 1 for p in parts):
-        raise ShapeError(f"{name}: squeeze_axis needs pieces of size 1", f"sizes {[p.shape[axis] for p in parts]}", "leave squeeze_axis out")
+        raise ShapeError(
+            f"{name}: squeeze_axis needs pieces of size 1", f"sizes {[p.shape[axis] for p in parts]}", "leave squeeze_axis out"
+        )
     return tuple(xp.squeeze(p, axis) for p in parts)
 
 
@@ -132,7 +135,9 @@ def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = Fa
         return slice_channel(xp, data, num_outputs=sections, axis=axis, squeeze_axis=squeeze_axis)
     edges = [*[k + size if k < 0 else k for k in indices], size]
     if edges[0] != 0 or edges != sorted(edges):
-        raise ParameterError("_split_v2: the pieces do not follow one another", f"indices={indices} of size {size}", "begin with 0 and ascend")
+        raise ParameterError(
+            "_split_v2: the pieces do not follow one another", f"indices={indices} of size {size}", "begin with 0 and ascend"
+        )
     parts = pieces(xp, data, edges, at, squeeze_axis, "_split_v2")
     return parts if len(indices) > 1 else parts[0]
 

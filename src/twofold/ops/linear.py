@@ -78,7 +78,10 @@ def _(shapes, *, transpose_a, transpose_b, **_):
 @dot.sample
 def _(draw):
     a, b = draw.real((2, 3)), draw.real((3, 4))
-    turned = [draw(draw.real((3, 2)), draw.real((4, 3)), transpose_a=True, transpose_b=True), draw(draw.real((2, 2, 3)), draw.real((3, 2, 2)))]
+    turned = [
+        draw(draw.real((3, 2)), draw.real((4, 3)), transpose_a=True, transpose_b=True),
+        draw(draw.real((2, 2, 3)), draw.real((3, 2, 2))),
+    ]
     return [draw(a, b), *turned, draw(draw.real((3,)), draw.real((3,)))]
 
 
@@ -110,7 +113,7 @@ def _(draw):
 
 
 @op("_linalg_gemm2", "linalg_gemm2")
-def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2):  # noqa: N803
+def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2):
     """``alpha`` · op(A) · op(B) over the last axis (columns) and ``axis`` (rows) of arrays whose other axes agree."""
     ndim = len(A.shape)
     if ndim < 2 or len(B.shape) != ndim:
@@ -120,7 +123,9 @@ def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alp
     a, b = (xp.matrix_transpose(a) if transpose_a else a), (xp.matrix_transpose(b) if transpose_b else b)
     if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
         given = f"A {A.shape}, B {B.shape}, transpose_a={transpose_a}, transpose_b={transpose_b}, axis={axis}"
-        raise ShapeError("linalg.gemm2: A and B do not match", given, "make the columns of op(A) equal the rows of op(B), and the other axes equal")
+        raise ShapeError(
+            "linalg.gemm2: A and B do not match", given, "make the columns of op(A) equal the rows of op(B), and the other axes equal"
+        )
     product = xp.matmul(a, b)
     return xp.moveaxis(product if alpha == 1 else product * alpha, -2, rows)
 
@@ -131,9 +136,7 @@ def _(draw):
 
 
 @op("_linalg_gemm", "linalg_gemm")
-def gemm(
-    xp, A, B, C, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2  # noqa: N803
-):
+def gemm(xp, A, B, C, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2):
     """``alpha`` · op(A) · op(B) + ``beta`` · C; see `gemm2`."""
     product = gemm2(xp, A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
     if C.shape != product.shape:

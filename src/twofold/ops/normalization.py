@@ -21,6 +21,11 @@ def _through_normalization(xp, dnormal, normal, deviation, axes):
     return (dnormal - xp.mean(dnormal, axis=axes, keepdims=True) - normal * along) / deviation
 
 
+def _shown(xp, data, *statistics):
+    """Statistics as results: constants for the gradient, in the data's dtype."""
+    return (xp.cast_like(xp.stop_gradient(v), data) for v in statistics)
+
+
 def _wide(xp, x):
     """16-bit floats in float32, in which their statistics are computed."""
     return xp.cast(x, "float32") if xp.dtype_of(x) in ("float16", "bfloat16") else x
@@ -58,7 +63,7 @@ def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, outp
     column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
     normal, mean, deviation = _normalized(xp, _wide(xp, data), (axis,), eps)
     out = normal * xp.reshape(gamma, shape=column) + xp.reshape(beta, shape=column)
-    return xp.cast_like(out, data), xp.cast_like(mean, data), xp.cast_like(deviation, data)
+    return xp.cast_like(out, data), *_shown(xp, data, mean, deviation)
 
 
 @layer_norm.infer
@@ -154,8 +159,7 @@ def group_norm(xp, data, gamma, beta, *, num_groups: int = 1, eps: float = 1e-5,
     normal, mean, deviation = _normalized(xp, x, (2, 3), eps)
     scale, shift = (_group_column(xp, v, num_groups, data.shape[1]) for v in (gamma, beta))
     out = xp.reshape(normal * scale + shift, shape=data.shape)
-    statistics = (xp.cast_like(xp.reshape(v, shape=x.shape[:2]), data) for v in (mean, deviation))
-    return xp.cast_like(out, data), *statistics
+    return xp.cast_like(out, data), *(xp.reshape(v, shape=x.shape[:2]) for v in _shown(xp, data, mean, deviation))
 
 
 @group_norm.infer

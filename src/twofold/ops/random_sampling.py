@@ -250,7 +250,7 @@ def _multinomial_outputs(get_prob, **_):
     return 2 if get_prob else 1
 
 
-@op("_sample_multinomial", "sample_multinomial", outputs=_multinomial_outputs, output_names=("output", "log_prob"), random=True)
+@op("_sample_multinomial", "sample_multinomial", outputs=_multinomial_outputs, output_names=("output0", "output1"), random=True)
 def sample_multinomial(
     xp,
     data,

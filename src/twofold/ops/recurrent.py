@@ -249,7 +249,7 @@ def _outputs(mode, state_outputs, **_):
     return 1 if not state_outputs else 3 if mode == "lstm" else 2
 
 
-@op("RNN", "_npx_rnn", outputs=_outputs, output_names=("output", "state", "state_cell"), random=True)
+@op("RNN", "_npx_rnn", outputs=_outputs, output_names=("output", "state_output", "statecell_output"), random=True)
 def rnn(
     xp,
     data,
@@ -324,7 +324,8 @@ def _(draw):
     samples = []
     for mode, directions in (("rnn_tanh", 1), ("lstm", 2), ("gru", 1)):
         size = Net(mode, 1, directions, 2, 3, None, StateClip(None, None, False)).size()
-        states = [draw.real((directions, 2, 3), low=-1, high=1)] * (2 if mode == "lstm" else 1)
+        state = draw.real((directions, 2, 3), low=-1, high=1)
+        states = (state, state if mode == "lstm" else None, None)
         vector = draw.real((size,), low=-0.5, high=0.5)
         samples.append(draw(data, vector, *states, state_size=3, num_layers=1, mode=mode, bidirectional=directions == 2))
     return samples

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ..dtype import FLOATS
+from ..dtype import FLOATS, promote
 from ..errors import ParameterError
 from ..op.declare import op
 from ..op.params import Axis, DType
@@ -78,18 +78,16 @@ for _op in (sum_axis, mean_axis, prod_axis, nansum, nanprod, max_axis, min_axis)
 def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None = None, keepdims: bool = False):
     """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over axes, of a matrix too.
 
-    16-bit floats are squared in float32. ``out_dtype`` is the dtype of the result, the operand's if None.
+    ``out_dtype`` is the dtype of the result, the operand's if None; 16-bit floats are added up in float32.
     """
     if ord not in (1, 2):
         raise ParameterError("norm: no such order", f"ord={ord}", "use 1 or 2")
     axes = chosen_axes(data, axis, False)
-    dtype = xp.dtype_of(data)
-    x = xp.cast(data, "float32") if dtype in ("float16", "bfloat16") else data
-    if ord == 1:
-        size = xp.sum(xp.absolute(x), axis=axes, keepdims=keepdims)
-    else:
-        size = xp.sqrt(xp.sum(xp.square(x), axis=axes, keepdims=keepdims))
-    return xp.cast(size, out_dtype or dtype)
+    dtype = out_dtype or xp.dtype_of(data)
+    wide = promote(dtype, xp.dtype_of(data))
+    x = xp.cast(data, "float32" if wide in ("float16", "bfloat16") else wide)
+    total = xp.sum(xp.absolute(x) if ord == 1 else xp.square(x), axis=axes, keepdims=keepdims)
+    return xp.cast(total if ord == 1 else xp.sqrt(total), dtype)
 
 
 @norm.grad
@@ -130,7 +128,8 @@ def _place(which: Literal["argmax", "argmin"]):
         return xp.cast_like(getattr(xp, which)(data, axis=axis, keepdims=keepdims), data)
 
     rule.__name__ = f"{which}_axis"
-    rule.__doc__ = f"Index of the first {'largest' if which == 'argmax' else 'smallest'} element along an axis (flattened if None), in the dtype of data."
+    size = "largest" if which == "argmax" else "smallest"
+    rule.__doc__ = f"Index of the first {size} element along an axis (flattened if None), in the dtype of ``data``."
     return rule
 
 

@@ -204,7 +204,9 @@ def broadcast_like(xp, lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Sha
     if lhs_axes is None and rhs_axes is None:
         return xp.broadcast_to(lhs, shape=rhs.shape)
     if lhs_axes is None or rhs_axes is None or len(lhs_axes) != len(rhs_axes):
-        raise ParameterError("broadcast_like: the axes differ in number", f"lhs_axes={lhs_axes}, rhs_axes={rhs_axes}", "give as many of each")
+        raise ParameterError(
+            "broadcast_like: the axes differ in number", f"lhs_axes={lhs_axes}, rhs_axes={rhs_axes}", "give as many of each"
+        )
     size = tuple(rhs.shape[normalized_axis(a, len(rhs.shape), "broadcast_like: rhs_axes")] for a in rhs_axes)
     at = tuple(normalized_axis(a, len(lhs.shape), "broadcast_like: lhs_axes") for a in lhs_axes)
     sizes = dict(zip(at, size, strict=True))
@@ -222,7 +224,9 @@ def depth_to_space(xp, data, *, block_size: int):
     n, depth, h, w = _images(data, "depth_to_space")
     b = block_size
     if b < 1 or depth % (b * b):
-        raise ShapeError("depth_to_space: the channels do not fill blocks", f"{depth} channels, block_size={b}", "make them a multiple of block_size²")
+        raise ShapeError(
+            "depth_to_space: the channels do not fill blocks", f"{depth} channels, block_size={b}", "make them a multiple of block_size²"
+        )
     blocks = xp.reshape(data, shape=(n, b, b, depth // (b * b), h, w))
     return xp.reshape(xp.permute_dims(blocks, axes=(0, 3, 4, 1, 5, 2)), shape=(n, depth // (b * b), h * b, w * b))
 
@@ -233,7 +237,9 @@ def space_to_depth(xp, data, *, block_size: int):
     n, depth, h, w = _images(data, "space_to_depth")
     b = block_size
     if b < 1 or h % b or w % b:
-        raise ShapeError("space_to_depth: blocks do not fill the image", f"{h} by {w}, block_size={b}", "make both sides multiples of block_size")
+        raise ShapeError(
+            "space_to_depth: blocks do not fill the image", f"{h} by {w}, block_size={b}", "make both sides multiples of block_size"
+        )
     blocks = xp.reshape(data, shape=(n, depth, h // b, b, w // b, b))
     return xp.reshape(xp.permute_dims(blocks, axes=(0, 3, 5, 1, 2, 4)), shape=(n, depth * b * b, h // b, w // b))
 

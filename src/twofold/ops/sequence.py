@@ -96,5 +96,5 @@ for _op in (sequence_mask, sequence_last, sequence_reverse):
     _op.sample(lambda draw: [
         draw(draw.real((3, 2, 2)), draw.integer((2,), 1, 4), use_sequence_length=True),
         draw(draw.real((2, 3)), draw.integer((2,), 1, 4), use_sequence_length=True, axis=1),
-        draw(draw.real((3, 2))),
+        draw(draw.real((3, 2)), None),
     ])

@@ -18,9 +18,11 @@ def key_of(name, shape, begin, end, step):
     ParameterError
         If the lengths do not fit the array or a step is 0.
     """
-    if not len(begin) == len(end) <= len(shape) or step and len(step) != len(begin):
+    if not len(begin) == len(end) <= len(shape) or len(step) not in (0, len(begin)):
         raise ParameterError(
-            f"{name}: begin, end and step do not fit the array", f"{begin}, {end}, {step} for shape {shape}", "give one of each per leading axis"
+            f"{name}: begin, end and step do not fit the array",
+            f"{begin}, {end}, {step} for shape {shape}",
+            "give one of each per leading axis",
         )
     if 0 in step:
         raise ParameterError(f"{name}: a step is 0", f"step={step}", "give another step")
@@ -46,7 +48,9 @@ def slice_axis(xp, data, *, axis: int, begin: int, end: int | None):
     size = data.shape[at]
     first, last = (begin + size if begin < 0 else begin), (size if end is None else end + size if end < 0 else end)
     if not 0 <= first <= last <= size:
-        raise ParameterError("slice_axis: the places are out of range", f"begin={begin}, end={end} of size {size}", "give places on the axis")
+        raise ParameterError(
+            "slice_axis: the places are out of range", f"begin={begin}, end={end} of size {size}", "give places on the axis"
+        )
     return xp.take_slice(data, first, last, at)
 
 
@@ -83,7 +87,9 @@ def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_cr
     room = [n - m for n, m in zip(image.shape[2:], size, strict=True)]
     first = [r // 2 for r in room] if center_crop else list(offset)
     if min(room) < 0 or min(first) < 0 or any(f > r for f, r in zip(first, room, strict=True)):
-        raise ShapeError("Crop: the window is not inside", f"{size} at {tuple(first)} of {image.shape[2:]}", "give a smaller window or offset")
+        raise ShapeError(
+            "Crop: the window is not inside", f"{size} at {tuple(first)} of {image.shape[2:]}", "give a smaller window or offset"
+        )
     return xp.slice(image, key=(FULL, FULL, *[(f, f + m, None) for f, m in zip(first, size, strict=True)]))
 
 

@@ -90,8 +90,8 @@ def _(xp, dout, out, *, axis, temperature, **_):
 def _(draw):
     logits = draw.real((3, 4), low=-9, high=9)
     return [
-        draw(logits),
-        draw(logits, axis=0, temperature=2.0),
+        draw(logits, None),
+        draw(logits, None, axis=0, temperature=2.0),
         draw(logits, draw.integer((3,), 1, 5, dtype="int32"), use_length=True),
     ]
 

@@ -92,8 +92,8 @@ class Program:
 
 
 def type_of(node: Node) -> ArrayType:
-    """A node's type for the backend."""
-    return ArrayType(node.shape, node.dtype)
+    """A node's type for the backend; what a leaf holds may be strided, what a program makes is not, but for views."""
+    return ArrayType(node.shape, node.dtype, _is_packed(node))
 
 
 def call_of(node: Node, backend: Backend) -> Call:
@@ -195,13 +195,14 @@ class Printer:
     def _results(self) -> list[str]:
         """One text per output; views, leaves, constants and repeated outputs are copied: nobody may see them change."""
         texts, taken = [], set()
-        copy = self.bind(self.backend.xp.contiguous, "copy")
+        copy, pack = self.bind(self.backend.xp.contiguous, "copy"), self.bind(self.backend.packed, "pack")
         for o in self.program.outputs:
             place = self.plan.place.get(o, Place("constant"))
             own = not is_leaf(o) and o.sig is not None and not o.sig.op.view and place.kind in ("output", "leaf", "fresh") and o not in taken
             taken.add(o)
             text = self._operand(o, o.dtype if o.dtype not in WEAK else promote(o.dtype))
-            texts.append(text if own else f"{copy}({text})")
+            packed = own and (place.kind != "fresh" or len(o.parts) > 1 or o.sig.op.name == "item")  # type: ignore[union-attr]
+            texts.append(text if packed else f"{pack if own else copy}({text})")
         return [f"return [{', '.join(texts)}]"]
 
     def _operand(self, n: Node, dtype: str) -> str:
@@ -325,6 +326,19 @@ def _is_strided(n: Node | None) -> bool:
     while n is not None and n.sig is not None and n.sig.op.name == "reshape":
         n = n.inputs[0]
     return n is not None and n.sig is not None and n.sig.op.view
+
+
+def _comes_packed(n: Node) -> bool:
+    """Whether a result that the backend allocates is in row-major order: an element-wise one takes its operands' order."""
+    assert n.sig is not None
+    return not n.sig.op.elementwise or all(i is None or i.shape == () or _is_packed(i) for i in n.inputs)
+
+
+def _is_packed(n: Node | None) -> bool:
+    """Whether a value is known to be C-contiguous: an element-wise or reduced one that the program made, however reshaped."""
+    while n is not None and n.sig is not None and n.sig.op.name == "reshape":
+        n = n.inputs[0]
+    return n is not None and n.sig is not None and (n.sig.op.elementwise or n.sig.op.name in ("sum", "max", "min", "matmul", "contiguous"))
 
 
 def _rename(text: str, key: str, full: str) -> str:

@@ -1,21 +1,20 @@
 """``mx.sym``: symbols, programs composed before they have shapes, values or a device."""
 
+from typing import Any
+
 from .. import ops  # noqa: F401  (registers the operators)
-from . import operators, random  # noqa: F401  (attach Python's operators)
+from . import random
 from .compiled import compile
 from .compose import group as Group
 from .compose import variable as Variable
+from .compose import variable as var
 from .functions import arange, eye, full, histogram, linspace, load, load_json, ones, split_v2, zeros
-from .namespace import populate
-from .operators import FUNCTIONS, function
+from .namespace import attribute_names, find_attribute
+from .operators import hypot, maximum, minimum, power
+from .operators import power as pow
 from .symbol import Symbol
 
-var = Variable
-globals().update({name: function(name) for name in FUNCTIONS})
-power = globals()["pow"]
-globals().update(populate(globals(), __name__))
-
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "Group",
     "Symbol",
     "Variable",
@@ -24,12 +23,25 @@ __all__ = [  # noqa: PLE0604
     "eye",
     "full",
     "histogram",
+    "hypot",
     "linspace",
     "load",
     "load_json",
+    "maximum",
+    "minimum",
     "ones",
+    "pow",
+    "power",
     "random",
     "split_v2",
     "var",
     "zeros",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return find_attribute(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *attribute_names()})

@@ -40,10 +40,14 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
             raise ParameterError(f"Length of {what} does not match the number of arguments", f"{len(given)}", f"give {', '.join(names)}")
         found = {n: a for n, a in zip(names, given, strict=True) if a is not None or not optional}
     else:
-        raise _NotArrays("Only accept list of NDArrays or dict of str to NDArray", f"{what}: {type(given).__name__}", "give a list or a dictionary")
+        raise _NotArrays(
+            "Only accept list of NDArrays or dict of str to NDArray", f"{what}: {type(given).__name__}", "give a list or a dictionary"
+        )
     for name, array in found.items():
         if not isinstance(array, NDArray):
-            raise _NotArrays("Only accept list of NDArrays or dict of str to NDArray", f"{name}: {type(array).__name__}", "make arrays of them")
+            raise _NotArrays(
+                "Only accept list of NDArrays or dict of str to NDArray", f"{name}: {type(array).__name__}", "make arrays of them"
+            )
     return found
 
 
@@ -61,7 +65,9 @@ def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
         found = {n: grad_req.get(n, "null") for n in names}
     else:
         if len(grad_req) != len(names):
-            raise ParameterError("bind: grad_req has another length than the arguments", f"{len(grad_req)}", f"give one for {', '.join(names)}")
+            raise ParameterError(
+                "bind: grad_req has another length than the arguments", f"{len(grad_req)}", f"give one for {', '.join(names)}"
+            )
         found = dict(zip(names, grad_req, strict=True))
     for name, request in found.items():
         if request not in REQUESTS:
@@ -232,4 +238,3 @@ def eval_(self: Any, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArr
     """
     states = {n: kwargs[n] for n in self.list_auxiliary_states() if n in kwargs}
     return self.bind(ctx or current_device(), kwargs, aux_states=states).forward()
-

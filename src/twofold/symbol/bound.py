@@ -73,7 +73,9 @@ class Bound:
             if place == len(self._stretches) - 1:  # outputs that are variables are made by the last part
                 self._pass_through(part, values)
             own = set(nodes)
-            part.makes += [(self.output_key(h), values[h]) for h in dict.fromkeys(values) if h.node in own and self._is_read_outside(h, own, read)]
+            part.makes += [
+                (self.output_key(h), values[h]) for h in dict.fromkeys(values) if h.node in own and self._is_read_outside(h, own, read)
+            ]
             seen |= values
             out.append(_stable(part))
         return out
@@ -84,7 +86,9 @@ class Bound:
             return True
         return head in read and len(self._stretches) > 1 and any(head in n.inputs for n in self.order if n not in own)
 
-    def _part(self, device: Device, nodes: Sequence[SymbolNode], training: bool, seen: Mapping[Head, Node]) -> tuple[Part, dict[Head, Node]]:
+    def _part(
+        self, device: Device, nodes: Sequence[SymbolNode], training: bool, seen: Mapping[Head, Node]
+    ) -> tuple[Part, dict[Head, Node]]:
         own = set(nodes)
         outside = dict.fromkeys(h for n in nodes for h in n.inputs if h.node not in own)
         values: dict[Head, Node] = {}
@@ -156,7 +160,9 @@ def inferred(heads: Sequence[Head], shapes: Mapping[str, Any], dtypes: Mapping[s
     if not found.is_complete():
         unknown = [n for n in found.order if not all(k.is_shaped for k in found.known[n])]
         names = ", ".join(f"{n.name} {shown(found.known[n][0].shape)}" for n in unknown)
-        raise ShapeError(f"{what} error: shapes do not follow from those given", f"{dict(shapes)}; unknown: {names}", "give the shapes of more arguments")
+        raise ShapeError(
+            f"{what} error: shapes do not follow from those given", f"{dict(shapes)}; unknown: {names}", "give the shapes of more arguments"
+        )
     return found
 
 
@@ -175,9 +181,13 @@ def reshaped(bound: Bound, executor: Executor, shapes: Mapping[str, Any], partia
             return old
         name = variable.name
         if name not in shapes and not partial_shaping:
-            raise ShapeError(f"reshape: the shape of {name}, which was not named, changes", f"{old.shape} to {shape}", "set partial_shaping=True")
+            raise ShapeError(
+                f"reshape: the shape of {name}, which was not named, changes", f"{old.shape} to {shape}", "set partial_shaping=True"
+            )
         if math.prod(shape) > old.size and not allow_up_sizing:
-            raise ShapeError(f"reshape: the new shape of {name} is larger than the old", f"{old.shape} to {shape}", "set allow_up_sizing=True")
+            raise ShapeError(
+                f"reshape: the new shape of {name} is larger than the old", f"{old.shape} to {shape}", "set allow_up_sizing=True"
+            )
         return zeros(shape, old._dtype, old.context)  # type: ignore[arg-type]
 
     arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}

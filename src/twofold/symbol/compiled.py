@@ -63,7 +63,9 @@ class Compiled:
         self._variables = [*arguments, *states]
         unknown = set(donate) - set(self.arguments)
         if unknown:
-            raise ParameterError("compile: donate names no argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}")
+            raise ParameterError(
+                "compile: donate names no argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
+            )
         self._donate = frozenset(donate)
         self._programs: dict[Any, tuple[Program, list[Node], list[str]]] = {}
         self._last: Program | None = None
@@ -81,10 +83,8 @@ class Compiled:
             If the arrays do not fit; the message names the node.
         """
         cells = self._cells(arrays)
-        if is_recorded(cells.values()):
-            results = evaluated(self._heads, cells, tls.training)
-        else:
-            results = self._run(cells)
+        recorded = is_recorded(cells.values())
+        results = evaluated(self._heads, cells, tls.training) if recorded else self._run(cells)
         return results[0] if len(results) == 1 else results
 
     def _cells(self, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
@@ -105,7 +105,10 @@ class Compiled:
             found = self._programs[key] = self._compiled(cells, device, tls.training)
         program, keys, written = found
         self._last = program
-        data = [self._taken(c, leaf_) if n in self._donate else data_of(c._v) for (n, c), leaf_ in zip(cells.items(), program.leaves, strict=False)]
+        data = [
+            self._taken(c, leaf_) if n in self._donate else data_of(c._v)
+            for (n, c), leaf_ in zip(cells.items(), program.leaves, strict=False)
+        ]
         backend = backend_for(device)
         results = program.run([*data, *(backend.from_host(STREAMS.of(device).next_key(), device) for _ in keys)])
         for name, new in zip(written, results[len(self._heads) :], strict=True):

@@ -163,7 +163,7 @@ def apply_op(
         attrs.setdefault(op.count_param, str(len(inputs)))
     heads = [_made(op, name, argument, symbol, attrs) for argument, symbol in inputs]
     node = SymbolNode(op.title, name, attrs, heads, subgraphs)
-    node.sig(), node.scalars  # noqa: B018  (raise now if a parameter is missing)
+    node.sig(), node.scalars
     return Symbol([Head(node, k) for k in range(node.visible)])
 
 
@@ -173,9 +173,11 @@ def _attributes(op: Op, given: Mapping[str, Any], attr: Mapping[str, str]) -> di
     attrs = hidden({**AttrScope.current.get(attr), **spelt})
     params = [p for p in op.params if p not in op.training]
     for key in attrs:
-        own = key in params or key == op.count_param or key.startswith("__") and key.endswith("__")
+        own = key in params or key == op.count_param or (key.startswith("__") and key.endswith("__"))
         if not own and (params or key in spelt):
-            raise ParameterError(f"{op.title}: Cannot find argument '{key}'", repr(attrs[key]), f"Possible Arguments: {', '.join(params) or 'none'}")
+            raise ParameterError(
+                f"{op.title}: Cannot find argument '{key}'", repr(attrs[key]), f"Possible Arguments: {', '.join(params) or 'none'}"
+            )
     for key in attrs:
         if key in params:
             op.params[key].value(attrs[key], op.title)
@@ -188,7 +190,9 @@ def _single(op: Op, argument: str, symbol: Any) -> Any:
     if not isinstance(symbol, Symbol):
         raise NotASymbol(f"Argument {argument} must be Symbol instances", f"but got {symbol!r}", f"see the arguments of {op.title}")
     if len(symbol.heads) != 1:
-        raise ParameterError(f"{op.title}: Argument {argument} is a tuple, single value is required", symbol.list_outputs(), "pick one output")
+        raise ParameterError(
+            f"{op.title}: Argument {argument} is a tuple, single value is required", symbol.list_outputs(), "pick one output"
+        )
     return symbol
 
 
@@ -200,7 +204,9 @@ def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tupl
         if place.name in expected:
             out.append((place.name, symbol))
         elif symbol is not None:
-            raise ParameterError(f"{op.title}: with these parameters there is no input {place.name}", symbol.name, "leave it out, or set what uses it")
+            raise ParameterError(
+                f"{op.title}: with these parameters there is no input {place.name}", symbol.name, "leave it out, or set what uses it"
+            )
     return out
 
 

@@ -35,7 +35,9 @@ def evaluated(heads: Sequence[Head], arrays: Mapping[str, NDArray], training: bo
             values[Head(node, 0)] = arrays[node.name]
             continue
         if node.op is None:
-            raise AutogradError(f"node {node.name} ({node.op_name}) cannot be evaluated while gradients are recorded", None, "leave the record() scope")
+            raise AutogradError(
+                f"node {node.name} ({node.op_name}) cannot be evaluated while gradients are recorded", None, "leave the record() scope"
+            )
         operands = [values[h] for h in node.inputs]
         sig = node.sig(training, **({"shape": inference.known[node][0].shape} if is_open(node) else {}))
         contents = invoke(sig, [*node.operands(operands), *node.scalars])

@@ -38,7 +38,13 @@ def _filled(op: str, shape: Shape, dtype: Any, options: dict[str, Any]) -> Symbo
 
 
 def arange(
-    start: float, stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False, name: str | None = None, dtype: Any = None
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: Any = None,
 ) -> Symbol:
     """Evenly spaced values from ``start`` (0 if only one number is given) to below ``stop``, each ``repeat`` times.
 
@@ -93,7 +99,9 @@ def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 
     elif isinstance(indices_or_sections, (list, tuple)):
         where = {"indices": [0, *indices_or_sections], "sections": 0}
     else:
-        raise ParameterError("split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of them")
+        raise ParameterError(
+            "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of them"
+        )
     return apply_op(find("_split_v2"), "_split_v2", (ary,), {**where, "axis": axis, "squeeze_axis": squeeze_axis})
 
 

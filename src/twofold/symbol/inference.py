@@ -99,7 +99,9 @@ def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[Known]) -> MXN
         for name, k, head in zip(names, inputs, node.inputs, strict=True)
     )
     given = f"{error.given} (it reads {read})" if error.given else f"it reads {read}"
-    return kind(f"node {node.name} ({node.op_name}): {error.what or error}", given, error.todo or "see infer_shape_partial() for what is known")
+    return kind(
+        f"node {node.name} ({node.op_name}): {error.what or error}", given, error.todo or "see infer_shape_partial() for what is known"
+    )
 
 
 def declared_shape(node: SymbolNode) -> Unknown:
@@ -134,7 +136,9 @@ def _given(symbol: Any, args: Sequence[Any], kwargs: Mapping[str, Any], what: st
     given = dict(zip(names, args, strict=False)) if args else dict(kwargs)
     unknown = set(given) - set(symbol.list_inputs())
     if unknown:
-        raise ParameterError(f"infer_{what}: Keyword argument name {', '.join(sorted(unknown))} not found", None, f"it has {', '.join(names)}")
+        raise ParameterError(
+            f"infer_{what}: Keyword argument name {', '.join(sorted(unknown))} not found", None, f"it has {', '.join(names)}"
+        )
     return {k: v for k, v in given.items() if v is not None or not args}
 
 
@@ -145,7 +149,9 @@ class _NotAShape(ShapeError, TypeError):
 def _shapes(given: Mapping[str, Any]) -> dict[str, Unknown]:
     for name, shape in given.items():
         if not isinstance(shape, (tuple, list)):
-            raise _NotAShape("Arguments need to be shapes (tuple)", f"'{name}' is {type(shape)}", "give a tuple of sizes, 0 for an unknown one")
+            raise _NotAShape(
+                "Arguments need to be shapes (tuple)", f"'{name}' is {type(shape)}", "give a tuple of sizes, 0 for an unknown one"
+            )
     return {name: inside_shape(shape) for name, shape in given.items()}
 
 
@@ -238,4 +244,3 @@ def infer_type_partial(self: Any, *args: Any, **kwargs: Any) -> Types:
 
 def _scalar_class(known: Known) -> Any:
     return None if known.dtype is None else NUMPY[known.dtype].type
-

@@ -9,7 +9,6 @@ from .node import SymbolNode
 from .typed import applied, draws
 
 
-
 def infer_node(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known], probing: bool) -> bool:
     """Learn what a node says of the values around it.
 
@@ -49,7 +48,7 @@ def infer_node(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Know
 # dtypes
 
 #: Inputs that have a dtype of their own, whatever the others have: indices, lengths, conditions.
-_FREE = {"indices", "index", "condition", "sequence_length", "length", "data_lengths", "label_lengths"}
+_FREE = {"indices", "index", "condition", "length", "data_lengths", "label_lengths"}
 #: Operators whose statistics and scales stay float32 beside 16-bit data.
 _WIDE = {"BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"}
 

@@ -1,69 +1,116 @@
-"""The functions of ``mx.sym`` that are operators: one per registered name, generated; and `Symbol`'s methods of the same names."""
+"""The functions of ``mx.sym`` that are operators, made when first used; and `Symbol`'s methods of the same names."""
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from ..op.frontend import PREFIXES, function_of, place_of, submodules
+from ..errors import OperatorError
+from ..op.frontend import PREFIXES, function_of
 from ..op.registry import NAMES
 from ..op.spec import Op
 from .compose import apply_op
+from .functions import split_v2
 from .symbol import Symbol
 
-SUBMODULES = ("linalg", "contrib", "image", "sparse", "_internal", "op")
+PACKAGE = "twofold.symbol"
 
 #: MXNet's methods of symbols that are operators under the same name; each takes what the function of that name takes.
-METHODS = (
-    "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes broadcast_like broadcast_to cbrt "
-    "ceil clip cos cosh degrees depth_to_space diag exp expand_dims expm1 fix flatten flip floor log log10 log1p log2 log_softmax max mean "
-    "min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape reshape_like rint round rsqrt "
-    "shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort space_to_depth split sqrt square squeeze "
-    "sum swapaxes take tan tanh tile topk transpose trunc zeros_like"
-).split()
+METHODS = """
+    abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes broadcast_like broadcast_to
+    cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims expm1 fix flatten flip floor log log10 log1p log2 log_softmax
+    max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape reshape_like rint
+    round rsqrt shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort space_to_depth split
+    sqrt square squeeze sum swapaxes take tan tanh tile topk transpose trunc zeros_like
+"""
 
 
-def caller(hint: str) -> Callable[..., Symbol]:
-    """What generated functions of one name call: automatic names of their nodes start with ``hint``."""
+def made(registered: str, name: str, place: str = PACKAGE) -> Callable[..., Symbol]:
+    """The function of an operator.
 
-    def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], name: str | None) -> Symbol:
-        return apply_op(op, hint, arrays, params, name, params.pop("attr", None))
-
-    return call
-
-
-def populate(namespace: dict[str, Any], package: str) -> dict[str, ModuleType]:
-    """Fill a module's names with the functions of all registered operators; what stands there already stays.
-
-    Returns
-    -------
-    dict
-        The sub-namespaces: ``op`` with all public operators, ``_internal`` with all others, and one per prefix.
+    Parameters
+    ----------
+    registered
+        Name or alias of the operator.
+    name
+        Name of the function; automatic names of nodes start with it in lower case.
+    place
+        The module that it says it is from.
     """
-    modules = submodules(package, SUBMODULES)
-    random = namespace["random"]
-    for registered, op in NAMES.items():
-        where, name = place_of(registered)
-        function = function_of(op, name, caller(name.lower()), f"{package}.{where}" if where else package, passes="name")
-        if registered.startswith("_"):
-            setattr(modules["_internal"], registered, function_of(op, registered, caller(registered.lower()), package, passes="name"))
-        else:
-            setattr(modules["op"], name, function)
-            namespace.setdefault(name, function)
-        if where == "random":
-            if name.endswith("_like"):
-                setattr(random, name, function)
-        elif where in PREFIXES.values():
-            setattr(modules[where], name, function)
-    return modules
+
+    def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], label: str | None) -> Symbol:
+        return apply_op(op, name.lower(), arrays, params, label, params.pop("attr", None))
+
+    return function_of(NAMES[registered], name, call, place, passes="name")
+
+
+class Operators(ModuleType):
+    """A namespace of operators, whose functions are made when first used.
+
+    Parameters
+    ----------
+    name, doc
+        Of the module.
+    prefixes
+        What the operators' registered names start with where the namespace's names do not.
+    """
+
+    def __init__(self, name: str, doc: str, prefixes: Sequence[str]) -> None:
+        super().__init__(name, doc)
+        self.__dict__["_prefixes"] = tuple(prefixes)
+
+    def __getattr__(self, name: str) -> Any:
+        for prefix in self._prefixes:
+            if prefix + name in NAMES and (prefix or not name.startswith("__")):
+                function = made(prefix + name, name, self.__name__)
+                setattr(self, name, function)
+                return function
+        raise OperatorError(f"module {self.__name__!r} has no attribute {name!r}", None, "see dir() of it")
+
+    def __dir__(self) -> list[str]:
+        found = [n.removeprefix(p) for n in NAMES for p in self._prefixes if n.startswith(p)]
+        return sorted({*super().__dir__(), *found})
+
+
+def _namespaces() -> dict[str, Operators]:
+    prefixes: dict[str, list[str]] = {"op": [""], "_internal": [""]}
+    for prefix, where in PREFIXES.items():
+        prefixes.setdefault(where, []).append(prefix)
+    del prefixes["random"]  # written by hand
+    return {name: Operators(f"{PACKAGE}.{name}", f"Operators of mx.sym.{name}.", found) for name, found in prefixes.items()}
+
+
+NAMESPACES = _namespaces()
+
+
+def find_attribute(name: str) -> Any:
+    """What the package has under a name beside what is written by hand: a sub-namespace, or a public operator's function.
+
+    Raises
+    ------
+    AttributeError
+        If there is nothing of that name.
+    """
+    if name in NAMESPACES:
+        return NAMESPACES[name]
+    if name.startswith("_") or name not in NAMES:
+        raise OperatorError(f"module {PACKAGE!r} has no attribute {name!r}", None, "see dir() of it")
+    return getattr(NAMESPACES["op"], name)
+
+
+def attribute_names() -> list[str]:
+    """Names that `find_attribute` finds."""
+    return sorted([*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))])
 
 
 def attach() -> None:
     """Attach to `Symbol` the methods that operators give."""
-    for name in METHODS:
+    for name in METHODS.split():
         if name in NAMES:
-            method = function_of(NAMES[name], name, caller(name), "twofold.symbol", passes="name")
+            method = made(name, name)
             method.__qualname__ = f"Symbol.{name}"
             setattr(Symbol, name, method)
+    Symbol.astype = made("Cast", "cast")  # type: ignore[attr-defined]
+    Symbol.split_v2 = split_v2  # type: ignore[attr-defined]
 
 
 attach()

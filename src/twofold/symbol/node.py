@@ -208,4 +208,3 @@ def variables(order: Iterable[SymbolNode]) -> tuple[list[SymbolNode], list[Symbo
     states = {n.inputs[k].node for n in order for k in n.written}
     found = [n for n in order if n.is_variable]
     return [n for n in found if n not in states], [n for n in found if n in states]
-

@@ -1,4 +1,4 @@
-"""Python's operators on symbols, and ``maximum``, ``minimum``, ``hypot``, ``pow``: tables of the operators (and automatic names) they stand for."""
+"""Python's operators on symbols, and ``maximum``, ``minimum``, ``hypot``, ``power``: tables of what they stand for."""
 
 import math
 from collections.abc import Callable
@@ -48,9 +48,9 @@ FUNCTIONS = {
     "maximum": _row("_maximum", "_maximum", "_maximum_scalar"),
     "minimum": _row("_minimum", "_minimum", "_minimum_scalar"),
     "hypot": _row("_hypot", "_hypot", "_hypot_scalar"),
-    "pow": _row("_power", "_power", "_power_scalar", "_rpower_scalar"),
+    "power": _row("_power", "_power", "_power_scalar", "_rpower_scalar"),
 }
-ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min, "hypot": math.hypot, "pow": pow}
+ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min, "hypot": math.hypot, "power": pow}
 
 
 def _applied(target: Target, *arrays: Symbol, **params: Any) -> Symbol:
@@ -80,7 +80,7 @@ def combined(row: Binary, left: Any, right: Any) -> Symbol:
     return _applied(row.reverse, right, scalar=_scalar(left))
 
 
-def function(name: str) -> Callable[[Any, Any], Any]:
+def _function(name: str) -> Callable[[Any, Any], Any]:
     """The function of that name in ``FUNCTIONS``, for symbols and numbers in any order."""
     row = FUNCTIONS[name]
 
@@ -98,6 +98,9 @@ def _method(row: Binary, reverse: bool = False) -> Callable[[Symbol, Any], Symbo
     if reverse:
         return lambda self, other: combined(row, other, self)
     return lambda self, other: combined(row, self, other)
+
+
+maximum, minimum, hypot, power = (_function(name) for name in FUNCTIONS)
 
 
 def attach() -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import OperatorError, ParameterError
 from ..op.frontend import NULL
-from ..op.registry import find
+from ..op.registry import NAMES, find
 from .compose import apply_op
+from .namespace import made
 from .symbol import Symbol
 
 __all__ = [
@@ -48,7 +49,9 @@ def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, options
     if all(isinstance(v, NUMBERS) for v in values):
         return apply_op(find(f"_random_{name}"), f"_random_{name}", (), parameters | given, label, attr)
     types = ", ".join(type(v).__name__ for v in values)
-    raise _MixedParameters(f"random.{name}: Distribution parameters must all have the same type", types, "give only symbols or only numbers")
+    raise _MixedParameters(
+        f"random.{name}: Distribution parameters must all have the same type", types, "give only symbols or only numbers"
+    )
 
 
 def uniform(low: Parameter = 0, high: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
@@ -106,3 +109,11 @@ def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
 def randint(low: int, high: int, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
     """Draws of integers in [low, high)."""
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    """Draws in the shape of another array: ``uniform_like`` and its relatives."""
+    registered = f"_random_{name}"
+    if not name.endswith("_like") or registered not in NAMES:
+        raise OperatorError(f"module {__name__!r} has no attribute {name!r}", None, f"it has {', '.join(__all__)}")
+    return made(registered, name, __name__)

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
 from ..formats.files import write_file
 from . import binding, inference, serialization
-from .node import HIDDEN, Head, SymbolNode, topological, variables
+from .node import HIDDEN, Head, topological, variables
 from .rebuild import with_variables
 
 
@@ -149,7 +149,9 @@ class Symbol:
             if not isinstance(symbol, Symbol):
                 raise _ComposeError("Compose expect `Symbol` as arguments", f"{key}={symbol!r}", "make a Variable")
             if len(symbol.heads) != 1:
-                raise ParameterError(f"Keyword Argument {key} is a tuple, single value is required", symbol.list_outputs(), "pick an output")
+                raise ParameterError(
+                    f"Keyword Argument {key} is a tuple, single value is required", symbol.list_outputs(), "pick an output"
+                )
         unknown = set(given) - set(self.list_inputs())
         if unknown or len(args) > len(given):
             names = ", ".join(sorted(unknown)) or f"{len(args)} arguments"

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from ..dtype import WEAK
 from ..graph.build import apply
 from ..graph.ir import Node, const
-from ..dtype import WEAK
 from ..op.conventions import legacy_scalar, working_dtype
 from ..op.spec import Sig
 from .node import SymbolNode

@@ -1,0 +1,51 @@
+"""Fixtures of the core's tests: modes of execution, graphs verified, nothing left over from another test."""
+
+import pytest
+
+from twofold.config import SETTINGS
+from twofold.graph.ir import drop_generation
+from twofold.imperative.counters import COUNTERS
+from twofold.imperative.record import tls
+
+from .operators import SIZE
+
+#: Settings of each mode: in "deferred" every array of SIZE elements joins the window, and its element-wise operations fuse.
+MODES = {
+    "naive": {"engine": "naive", "defer_elements": SIZE},
+    "inline": {"engine": "window", "defer_elements": 1 << 40},
+    "deferred": {"engine": "window", "defer_elements": SIZE},
+}
+
+
+def set_mode(monkeypatch, name):
+    for setting, value in MODES[name].items():
+        monkeypatch.setattr(SETTINGS, setting, value)
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "verify", True)
+    drop_generation()  # what another test compiled, it compiled under its own settings
+    COUNTERS.reset()
+    yield
+    assert tls.tape is None
+    tls.windows.clear()
+
+
+@pytest.fixture(params=MODES)
+def mode(request, monkeypatch):
+    """Every mode of execution, one after another."""
+    set_mode(monkeypatch, request.param)
+    return request.param
+
+
+@pytest.fixture
+def deferred(monkeypatch):
+    """Operations on arrays of SIZE elements are deferred."""
+    set_mode(monkeypatch, "deferred")
+
+
+@pytest.fixture
+def inline(monkeypatch):
+    """No operation is deferred."""
+    set_mode(monkeypatch, "inline")

@@ -1,0 +1,363 @@
+"""The window: what is deferred, what is never made, whose memory a result may take, when it runs."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from twofold import autograd, nd
+from twofold.config import SETTINGS
+from twofold.device import CPU
+from twofold.imperative import window
+from twofold.imperative.cell import Value
+from twofold.imperative.counters import COUNTERS
+from twofold.imperative.record import tls
+from twofold.op.registry import OPS
+from twofold.program import compile as programs
+
+from .operators import SIZE, address, held_windows, in_thread, op, ramp
+
+pytestmark = pytest.mark.usefixtures("deferred")
+
+
+def same(x, want):
+    np.testing.assert_array_equal(x.asnumpy(), np.asarray(want, np.float32))
+
+
+def count_of_programs(monkeypatch):
+    """A list that grows with every program that is compiled."""
+    made, init = [], programs.Program.__init__
+
+    def counting(self, *args, **options):
+        made.append(self)
+        init(self, *args, **options)
+
+    monkeypatch.setattr(programs.Program, "__init__", counting)
+    return made
+
+
+# what runs
+
+
+def test_operations_wait_until_something_is_read():
+    x = nd.array(ramp())
+    y = (x * 2.0 + 1.0).exp()
+    assert y._v.data is None
+    assert COUNTERS.windows == 0
+    y.wait_to_read()
+    assert COUNTERS.windows == COUNTERS.kernels == 1
+    assert COUNTERS.fused == 3
+
+
+def test_shape_and_dtype_are_known_before_anything_runs():
+    y = nd.array(ramp()).reshape((4, 4)) * 2.0
+    assert (y.shape, y.dtype, y.size, y._v.data) == ((4, 4), np.float32, SIZE, None)
+
+
+def test_a_result_that_nobody_can_see_is_never_made():
+    x = nd.array(ramp())
+    y = x * 2.0
+    z = y + 1.0
+    del y
+    z.wait_to_read()
+    (program, _, _), = window._programs.values()
+    assert len(program.outputs) == 1
+    assert [s.is_kernel for s in program.steps] == [True]
+    assert program.plan.buffers == []
+
+
+def test_a_window_of_dead_results_does_not_run(monkeypatch):
+    made = count_of_programs(monkeypatch)
+    x = nd.array(ramp())
+    y = x * 2.0
+    w = tls.windows[CPU]
+    del y
+    window.flush(w)
+    assert w.is_done
+    assert not made
+
+
+def test_a_structure_seen_again_finds_its_program(monkeypatch):
+    made = count_of_programs(monkeypatch)
+    for k in range(4):
+        x = nd.array(ramp(k))
+        same(x * 2.5 + float(k + 3), ramp(k) * 2.5 + (k + 3))
+    assert len(made) == 1
+
+
+def test_a_program_is_found_whatever_else_the_window_held():
+    x, other = nd.array(ramp()), nd.array(ramp(1.0))
+    same(x * 2.0, ramp() * 2)
+    y = x * 2.0
+    unwanted = other * 3.0  # its leaves are in the window too
+    del unwanted
+    same(y, ramp() * 2)
+    unwanted = other * 4.0
+    y = x * 2.0
+    del unwanted
+    same(y, ramp() * 2)
+
+
+@pytest.mark.parametrize("setting", [("window_operations", 4), ("window_bytes", 4 * SIZE * 4 - 1)])
+def test_a_window_is_bounded(monkeypatch, setting):
+    monkeypatch.setattr(SETTINGS, *setting)
+    x = nd.array(ramp())
+    results = [x + float(k) for k in range(9)]
+    assert COUNTERS.windows == 2
+    for k, y in enumerate(results):
+        same(y, ramp() + k)
+
+
+def test_an_operation_reads_results_of_a_window_that_has_run(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "window_operations", 2)
+    x = nd.array(ramp())
+    for k in range(1, 9):
+        x = x + 1.0
+        y = x * 2.0
+        same(y, (ramp() + k) * 2) if k % 3 == 0 else None
+    same(x, ramp() + 8)
+
+
+def test_a_window_that_has_run_holds_nothing():
+    x = nd.array(ramp())
+    y = x * 2.0
+    w = y._v.at[0]
+    held = weakref.ref(x._v)
+    del x
+    y.wait_to_read()
+    assert (w.data, w.outs, w.held) == ((), (), ())
+    assert held() is None
+    assert y._v.at is None
+
+
+def test_a_strided_result_is_materialised_however_operators_are_grouped(monkeypatch):
+    x, w = nd.array(ramp(0.0, 64).reshape(8, 8) / 7), nd.array(ramp(3.0, 64).reshape(8, 8) / 11)
+    turned = op("permute_dims", x, axes=(1, 0))
+    together = op("matmul", turned, w).asnumpy()
+    turned = op("permute_dims", x, axes=(1, 0))
+    turned.wait_to_read()
+    np.testing.assert_array_equal(op("matmul", turned, w).asnumpy(), together)
+
+
+# whose memory
+
+
+def test_a_dead_leaf_is_donated():
+    x = nd.array(ramp())
+    place = address(x)
+    y = x * 2.0
+    del x
+    same(y, ramp() * 2)
+    assert COUNTERS.donated == 1
+    assert address(y) == place
+
+
+def test_a_living_leaf_is_not_donated():
+    x = nd.array(ramp())
+    y = x * 2.0
+    same(y, ramp() * 2)
+    same(x, ramp())
+    assert COUNTERS.donated == 0
+
+
+def test_a_program_that_takes_a_dead_leaf_is_not_that_of_a_living_one():
+    x = nd.array(ramp())
+    y = x * 2.0
+    del x
+    same(y, ramp() * 2)
+    x = nd.array(ramp())
+    same(x * 2.0, ramp() * 2)
+    same(x, ramp())
+
+
+def test_a_donated_leaf_is_read_first():
+    a = nd.array(ramp())
+    b = a * 2.0
+    c = b + a
+    del a
+    same(c, ramp() * 3)
+    same(b, ramp() * 2)
+    assert COUNTERS.donated == 1
+
+
+def test_a_dead_leaf_that_a_tape_saved_is_not_donated():
+    x = nd.array(ramp() * 0)
+    x.attach_grad()
+    with autograd.record():
+        y = (x * 1.0).exp()
+        loss = y.sum()
+    y.wait_to_read()
+    loss.wait_to_read()
+    z = y * 5.0
+    del y
+    same(z, np.full(SIZE, 5.0))
+    loss.backward()
+    same(x.grad, np.ones(SIZE))
+
+
+def test_a_dead_leaf_whose_buffer_another_array_owns_is_not_donated():
+    x = nd.array(ramp())
+    a, b = x * x, x * x
+    a.wait_to_read()
+    z = a + 1.0
+    del a
+    same(z, ramp() ** 2 + 1)
+    same(b, ramp() ** 2)
+
+
+def test_the_window_holds_what_an_alias_looks_into():
+    x = nd.array(ramp())
+    y = x * 2.0  # the window notes x as a leaf that may die
+    z = x.detach() * 1.0  # and a look into it
+    x += 100.0  # x goes on to a new value: the old one is held by the look alone
+    same(z, ramp())
+    same(x, ramp(100.0))
+    same(y, ramp() * 2)
+
+
+def test_a_slice_of_what_has_died_is_not_overwritten():
+    x = nd.array(ramp(0.0, 2 * SIZE))
+    y = x * 2.0
+    z = x[SIZE : 2 * SIZE] + x[0:SIZE]
+    x += 100.0
+    del y
+    same(z * 1.0, 2 * ramp() + SIZE)
+    same(x, ramp(100.0, 2 * SIZE))
+
+
+def test_what_a_marked_array_looks_into_is_not_donated():
+    w, x = nd.array(ramp(1.0)), nd.array(ramp())
+    w.attach_grad()
+    with autograd.record():
+        loss = w * x
+    loss.backward()  # a tape saved x, and is gone
+    y = x * 2.0
+    x.attach_grad()  # x looks into the value that the window notes as its leaf
+    x[0:SIZE].wait_to_read()
+    same(y, ramp() * 2)
+    same(x, ramp())
+
+
+def test_a_detached_look_at_a_recorded_array_is_not_donated():
+    x = nd.array(ramp())
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2.0
+        y.wait_to_read()
+        z = y.detach() * 3.0
+    same(z, ramp() * 6)
+    same(y, ramp() * 2)
+
+
+def test_a_leaf_of_two_windows_is_not_donated_by_the_first():
+    x = nd.array(ramp())
+    mine = x * 2.0
+    theirs = in_thread(lambda: x * 3.0).result()
+    x = None
+    gc.collect()
+    same(mine, ramp() * 2)
+    same(theirs, ramp() * 3)
+
+
+# threads
+
+
+def test_a_pending_value_is_read_by_another_thread():
+    x = nd.array(ramp())
+    y = x * 2.0 + 1.0
+    assert in_thread(y.asnumpy).result().tolist() == (ramp() * 2 + 1).tolist()
+    same(y + 1.0, ramp() * 2 + 2)
+
+
+def test_a_pending_value_of_another_thread_is_an_operand():
+    x = nd.array(ramp())
+    y = in_thread(lambda: x * 2.0).result()
+    assert y._v.data is None
+    same(y * x, ramp() ** 2 * 2)
+
+
+def test_closed_is_not_done(monkeypatch):
+    x = nd.array(ramp())
+    y = x * 2.0
+    w = y._v.at[0]
+    with held_windows(monkeypatch) as begun:
+        reader = in_thread(y.asnumpy)
+        assert begun.wait(20)
+        assert w.closed
+        assert not w.is_done
+        assert not x._v.exclusive
+        x[:] = 100.0
+    assert reader.result().tolist() == (ramp() * 2).tolist()
+    assert w.is_done
+
+
+def test_a_reader_waits_for_the_thread_that_runs_the_window(monkeypatch):
+    x = nd.array(ramp())
+    y = x * 2.0
+    with held_windows(monkeypatch) as begun:
+        first = in_thread(y.asnumpy)
+        assert begun.wait(20)
+        second = in_thread(y.asnumpy)
+        second.join(0.05)
+        assert second.is_alive()
+    assert first.result().tolist() == second.result().tolist() == (ramp() * 2).tolist()
+
+
+def test_a_window_that_another_thread_has_closed_takes_no_more(monkeypatch):
+    x = nd.array(ramp())
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2.0
+        with held_windows(monkeypatch) as begun:
+            reader = in_thread(y.asnumpy)
+            assert begun.wait(20)
+            assert window.twin_of(y._v) is None
+            later = x + 1.0
+    same(later, ramp() + 1)
+    assert reader.result().tolist() == (ramp() * 2).tolist()
+
+
+class Watched(Value):
+    """A value that notes in which order its attributes are set."""
+
+    __slots__ = ("order",)
+
+    def __setattr__(self, name, value):
+        if name == "order":
+            super().__setattr__(name, value)
+        else:
+            self.order.append(name)
+            super().__setattr__(name, value)
+
+    def __init__(self, *args, **options):
+        self.order = []
+        super().__init__(*args, **options)
+
+
+def test_a_flush_writes_the_data_before_it_clears_the_window(monkeypatch):
+    monkeypatch.setattr(window, "Value", Watched)
+    (out,), _ = window.defer(OPS["negative"].sig(), [Watched(ramp())], CPU, [None], [False])
+    out.order.clear()
+    np.testing.assert_array_equal(window.force(out), -ramp())
+    assert out.order == ["data", "at"]
+
+
+def test_threads_that_share_arrays_and_windows_agree():
+    shared = [nd.array(ramp(k)) for k in range(4)]
+
+    def work(number):
+        mine = nd.array(ramp(number))
+        for k in range(60):
+            a, b = shared[k % 4], shared[(k + number) % 4]
+            mine = (mine + a * 0.5 - b * 0.25) * 0.5
+            handed[number] = mine * 1.0
+            other = handed[(number + 1) % 3]
+            other.asnumpy() if other is not None and k % 5 == 0 else None
+            mine += 1.0
+        return mine.asnumpy()
+
+    handed = [None] * 3
+    together = [t.result() for t in [in_thread(lambda n=n: work(n)) for n in range(3)]]
+    alone = [work(n) for n in range(3)]
+    np.testing.assert_array_equal(together, alone)

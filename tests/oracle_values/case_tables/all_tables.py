@@ -1,0 +1,57 @@
+"""Joins the tables of cases in a fixed order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import (
+    binary,
+    convolution,
+    creation,
+    gathering,
+    image,
+    joining,
+    linear,
+    losses,
+    normalization,
+    optimizer,
+    ordering,
+    pooling,
+    recurrent,
+    reduction,
+    reshaping,
+    scalar,
+    slicing,
+    softmax,
+    unary,
+)
+
+if TYPE_CHECKING:
+    from .declare import CaseSpec
+
+TABLES = (
+    unary,
+    binary,
+    scalar,
+    creation,
+    reduction,
+    reshaping,
+    joining,
+    slicing,
+    gathering,
+    ordering,
+    linear,
+    convolution,
+    pooling,
+    normalization,
+    softmax,
+    losses,
+    recurrent,
+    optimizer,
+    image,
+)
+
+
+def all_cases() -> list[CaseSpec]:
+    """Every case of every table."""
+    return [item for table in TABLES for item in table.CASES]

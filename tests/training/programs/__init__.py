@@ -1,0 +1,23 @@
+"""Small training programs that run on the real MXNet and on Twofold alike; `make_values.py` stores what MXNet computes.
+
+A program is a public function of the package (``mx``) that returns something that `outcome.plain` can write as JSON.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable
+
+from . import callbacks, initializers, iterators, metrics, optimizers, schedules, stores
+
+Program = Callable[[Any], Any]
+
+
+def all_programs() -> dict[str, Program]:
+    """The programs by module and name."""
+    return {
+        f"{module.__name__.rpartition('.')[2]}.{name}": function
+        for module in (callbacks, initializers, iterators, metrics, optimizers, schedules, stores)
+        for name, function in vars(module).items()
+        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
+    }
