@@ -119,6 +119,11 @@ class FakeBackend(NumpyBackend):
         """A copy by the current queue."""
         return self._copy(array)
 
+    def as_array(self, value: Any) -> np.ndarray:
+        """In row-major order; where that takes a copy, it is issued."""
+        array = np.asarray(value)
+        return array if array.flags.c_contiguous else self._copy(array)
+
     def _copy(self, array: np.ndarray) -> np.ndarray:
         kind = self.type_of(array)
         out = self.empty(kind.shape, kind.dtype)
@@ -164,7 +169,7 @@ class FakeBackend(NumpyBackend):
             )
 
         def fresh(*arrays: np.ndarray) -> np.ndarray:
-            out = self.empty(*output)
+            out = self.empty(output.shape, output.dtype)
             self.issue(lambda: np.copyto(out, run(*arrays, None), "unsafe"))
             return out
 

@@ -56,10 +56,6 @@ class NumpyBackend(Backend):
         """NumPy scalars become 0-d arrays; gathers and functions of strided operands may give other orders than row-major."""
         return np.asarray(value, order="C")
 
-    def packed(self, array: Any) -> np.ndarray:
-        """A ufunc of transposed operands, or a gather, gives an array in their order."""
-        return np.asarray(array, order="C")
-
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call in a context of its own, where NumPy's error state is "ignore"."""
         try:

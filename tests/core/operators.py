@@ -75,7 +75,8 @@ norm.op.on_backward(_norm_moved)
 
 
 def _between(xp, rng=None, *, shape: Shape, low: Scalar = 0.0, high: Scalar = 1.0):
-    return uniform(xp, rng, shape, "float32") * (high - low) + low
+    between_0_and_1 = uniform(xp, rng, shape, "float32")
+    return between_0_and_1 * high + (1 - between_0_and_1) * low
 
 
 #: Uniform numbers between two run-time scalars.

@@ -5,11 +5,11 @@ import threading
 
 import numpy as np
 import pytest
-from twofold_numpy import blocked
 
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
+from twofold_numpy import blocked
 
 from .random_programs import SIZE, reference, run
 

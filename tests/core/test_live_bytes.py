@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from twofold_numpy.accounting import AccountingBackend
 
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.program.compile import Program
+from twofold_numpy.accounting import AccountingBackend
 
 A, B = leaf("a", (10,), "float64"), leaf("b", (10,), "float64")
 C = G.multiply(B, A)

@@ -1,6 +1,7 @@
 """Who may write where: a write in place is seen by nobody else, and one that nobody else would see is in place."""
 
 import numpy as np
+
 from twofold import autograd, nd
 from twofold.graph.ir import TABLES
 from twofold.imperative.cell import ALWAYS, Value, alias

@@ -61,7 +61,7 @@ def test_a_result_that_nobody_can_see_is_never_made():
     z = y + 1.0
     del y
     z.wait_to_read()
-    (program, _, _), = window._programs.values()
+    ((program, _, _),) = window._programs.values()
     assert len(program.outputs) == 1
     assert [s.is_kernel for s in program.steps] == [True]
     assert program.plan.buffers == []

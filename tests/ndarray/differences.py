@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-
 class Difference(NamedTuple):
     """One row: which expression of which topic, after a setup that holds these words, and the value here.
 
@@ -78,7 +77,9 @@ DIFFERENCES = [
     Difference("Writes while recording", "writes while recording", "x.grad", floats("[0, 2, 2]"), "y = x * 2; y[0] = 1"),
     Difference("Writes while recording", "writes while recording", "x.grad", floats("[0, 2, 0]"), "y[1] = x[1] * 2"),
     Difference("Writes while recording", "writes while recording", "x.grad", floats("[1, 1, 1]"), "c[:] = 7"),
-    Difference("Writes while recording", "writes while recording", "x.grad", "0.5 / np.sqrt(np.array([1, 2, 3], 'float32'))", "nd.sqrt(x, out=y)"),
+    Difference(
+        "Writes while recording", "writes while recording", "x.grad", "0.5 / np.sqrt(np.array([1, 2, 3], 'float32'))", "nd.sqrt(x, out=y)"
+    ),
     Difference("Gradients of gradients", "second derivatives", "x.grad", floats("[6, 12, 18]"), "x * x * x"),
     Difference("Gradients of gradients", "second derivatives", "g", floats("[3, 12, 27]"), "x * x * x"),
 ]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from tests.oracle_values.reader import load_conventions
 from twofold.errors import MXNetError
 from twofold.imperative.array import Array
 
 from .differences import DIFFERENCES
+from tests.oracle_values.reader import load_conventions
 
 SYMBOLIC = re.compile(r"\bsym\b|get_symbol")
 ROWS = [r for r in load_conventions() if not SYMBOLIC.search(r.setup + r.expression)]

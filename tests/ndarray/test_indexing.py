@@ -49,7 +49,13 @@ def array_items(draw, shape):
             items.append(np.array(places).reshape(extent))
         else:
             kind = draw(st.sampled_from(["int", "slice", "full"]))
-            items.append(draw(st.integers(-n, n - 1)) if kind == "int" else slice(None) if kind == "full" else slice(draw(st.integers(0, n - 1)), None))
+            items.append(
+                draw(st.integers(-n, n - 1))
+                if kind == "int"
+                else slice(None)
+                if kind == "full"
+                else slice(draw(st.integers(0, n - 1)), None)
+            )
     if draw(st.booleans()):
         items.insert(draw(st.integers(0, len(items))), None)
     return tuple(items)

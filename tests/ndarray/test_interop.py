@@ -26,7 +26,9 @@ def is_ours(value, expected, dtype="float32"):
 HOST = np.array([[1.0, 2.0], [3.0, 4.0]])
 
 
-@pytest.mark.parametrize("other", [np.ones((2, 2)), np.ones(2, "float32"), np.ones((2, 2), "int64"), np.float32(3), np.int64(3), np.float64(3)])
+@pytest.mark.parametrize(
+    "other", [np.ones((2, 2)), np.ones(2, "float32"), np.ones((2, 2), "int64"), np.float32(3), np.int64(3), np.float64(3)]
+)
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%", "**", "//"])
 def test_numpy_operands_join_in_both_orders(operator, other):
     names = {"x": x(), "o": other, "h": HOST}
@@ -62,7 +64,7 @@ def test_numpy_operands_are_recorded():
     with autograd.record():
         y = np.array([1.0, 10.0]) * a + np.sin(a)
     y.backward()
-    np.testing.assert_allclose(a.grad.asnumpy(), [1, 10] + np.cos(HOST), rtol=1e-6)
+    np.testing.assert_allclose(a.grad.asnumpy(), np.array([1, 10]) + np.cos(HOST), rtol=1e-6)
 
 
 def test_in_place_operators_take_numpy_operands():
@@ -108,16 +110,19 @@ def test_other_ways_of_ufuncs_are_numpys():
     np.testing.assert_array_equal(np.logaddexp(x(), 1), np.logaddexp(HOST.astype("float32"), 1))
 
 
-@pytest.mark.parametrize("call", ["linalg.norm(a)", "percentile(a, 50)", "stack([a, a])", "where(a > 2, a, 0)", "cumsum(a)", "allclose(a, a)"])
+@pytest.mark.parametrize(
+    "call", ["linalg.norm(a)", "percentile(a, 50)", "stack([a, a])", "where(a > 2, a, 0)", "cumsum(a)", "allclose(a, a)"]
+)
 def test_functions_without_an_operator_are_numpys(call):
     got = eval(f"np.{call}", {"np": np, "a": x()})
     assert not isinstance(got, nd.NDArray)
     np.testing.assert_allclose(got, eval(f"np.{call}", {"np": np, "a": HOST}), rtol=1e-6)
 
 
-@pytest.mark.parametrize("call", ["sum(a)", "sum(a, axis=1)", "mean(a, 0)", "max(a, axis=0, keepdims=True)", "clip(a, 1.5, 3)", "expand_dims(a, 1)"])
-@pytest.mark.parametrize("wanted", ["sum"])
-def test_functions_with_an_operator_run_as_it(call, wanted):
+@pytest.mark.parametrize(
+    "call", ["sum(a)", "sum(a, axis=1)", "mean(a, 0)", "max(a, axis=0, keepdims=True)", "clip(a, 1.5, 3)", "expand_dims(a, 1)"]
+)
+def test_functions_with_an_operator_run_as_it(call):
     got = eval(f"np.{call}", {"np": np, "a": x()})
     expected = eval(f"np.{call}", {"np": np, "a": HOST})
     is_ours(got, np.reshape(expected, got.shape))
@@ -157,7 +162,7 @@ def test_exported_memory_stays_where_it_is_through_reads_and_records():
     w = nd.ones((4,))
     w.attach_grad()
     with autograd.record():
-        y = (a * w + a[1:3].sum() * 0 if hasattr(a, "sum") else a * w)
+        y = a * w + a[1:3].sum() * 0
     y.backward()
     a[0:2] = 7
     a -= 1

@@ -1,0 +1,1 @@
+"""Tests of operators: against MXNet, and what their table promises."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tests.ops import neural_differences
+
 
 class Difference(NamedTuple):
     """One case.
@@ -71,7 +73,8 @@ DIFFERENCES = [
     Difference("Padding", "Pad.8", "accepted", "np.pad(x[0], ((0, 0), (1, 1), (0, 0), (0, 0)))"),
     Difference("Padding", "Pad.9", "accepted", "np.pad(x[0], 1)"),
     Difference("Dtype by code", "_zeros_without_dtype.0", "accepted", "np.zeros((2, 2), 'float32')"),
+    *[Difference(*row) for row in neural_differences.ROWS],
 ]
 
 #: Operators whose float64 values and gradients MXNet computes with float32 constants or approximations.
-SINGLE_PRECISION = {"degrees", "radians", "hard_sigmoid", "erf", "erfinv", "gamma", "gammaln"}
+SINGLE_PRECISION = {"degrees", "radians", "hard_sigmoid", "erf", "erfinv", "gamma", "gammaln", *neural_differences.SINGLE_PRECISION}

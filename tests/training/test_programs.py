@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import twofold as mx
-from tests.training.programs import Program, all_programs
+
+from tests.training.programs import all_programs
 from tests.training.programs.outcome import plain
 
 EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
-TOLERANCES = {"optimizers.weights_of_16_bits": 2e-3}
+#: MXNet takes 1 - beta of single precision, which is 1e-5 off.
+TOLERANCES = {"optimizers.weights_of_16_bits": 2e-3, "optimizers.adam": 1e-4, "optimizers.states_survive_a_file": 1e-4}
 
 
 def difference(found: Any, expected: Any, tolerance: float, place: str = "") -> str | None:
@@ -32,7 +35,7 @@ def difference(found: Any, expected: Any, tolerance: float, place: str = "") -> 
 
 @pytest.mark.filterwarnings("ignore:.*can lead to poor accuracy", "ignore:.*takes the name", "ignore:.*has been overwritten")
 @pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
-def test_program_gives_what_mxnet_gives(name: str, program: Program) -> None:
+def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
     assert difference(plain(program(mx)), EXPECTED[name], TOLERANCES.get(name, 2e-5)) is None
 
 

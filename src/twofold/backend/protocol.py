@@ -58,10 +58,6 @@ class Backend(ABC):
         """A result of the namespace as an array in row-major order: some libraries give scalars for 0-d results, and other orders."""
         return value
 
-    def packed(self, array: Any) -> Any:
-        """A result of the library as an array in row-major order: itself if it is one (0-d results may come as scalars)."""
-        return self.as_array(array)
-
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function with the library's floating-point warnings off; the caller's settings are not changed."""
         return function(*args)

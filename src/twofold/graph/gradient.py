@@ -81,7 +81,8 @@ def _through_body(node: Node, douts: Sequence[Node | None]) -> list[Node | None]
     pairs = [(b, d) for b, d in zip(node.body, douts, strict=True) if d is not None and b.tracked]
     ends = [i for i in dict.fromkeys(node.inputs) if i is not None]
     found = accumulate([b for b, _ in pairs], [d for _, d in pairs], stop=ends)
-    return [None if i is None or not i.tracked else found.get(i) for i in node.inputs]
+    # a node that is an input twice has one gradient, of both uses: it goes to the first
+    return [found.pop(i, None) if i is not None and i.tracked else None for i in node.inputs]
 
 
 def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[Node] = ()) -> Gradients:

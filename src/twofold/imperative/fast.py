@@ -13,6 +13,7 @@ from ..config import SETTINGS
 from ..dtype import NAME_OF
 from ..graph.ir import TABLES, leaf
 from ..op.registry import OPS
+from ..op.spec import Sig
 from .cell import HOST, PLAIN, Value, wrap
 from .invoke import invoke
 from .record import Rec, tls
@@ -55,7 +56,7 @@ def {name}(self, other):
                         if node.cache.saves:
                             keep(rec, node.cache.saves, v, a, b, tape)
                         return r
-    elif kind is float:
+    elif {number}:
         if a.__class__ is plain and a.dtype.kind == "f":
             r = new(cls)
             try:
@@ -81,7 +82,7 @@ def {name}(self, other):
                     r = new(cls)
                     r._v = v = Value(out, rec)
                     if node.cache.saves:
-                        keep(rec, node.cache.saves, v, a, other, tape)
+                        keep(rec, node.cache.saves, v, a, float(other), tape)
                     return r
     elif not isinstance(other, operand):
         return NotImplemented
@@ -141,7 +142,9 @@ def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
     rec.saved = saved
 
 
-def specialise(name: str, cls: type, view: type, operand: tuple[type, ...], *, legacy: bool, arity: int, reverse: bool = False) -> Callable[..., Any]:
+def specialise(
+    name: str, cls: type, view: type, operand: tuple[type, ...], *, legacy: bool, arity: int, reverse: bool = False, general: Sig | None = None
+) -> Callable[..., Any]:
     """The callable of a primitive for one array class.
 
     Parameters
@@ -156,22 +159,24 @@ def specialise(name: str, cls: type, view: type, operand: tuple[type, ...], *, l
         The calling convention.
     arity, reverse
         1 or 2; with ``reverse`` the operands of a binary one are exchanged.
+    general
+        What is applied where the plain case does not hold, if it is not the primitive itself.
     """
-    op = OPS[name]
-    sig = op.sig(legacy)
+    sig = general or OPS[name].sig(legacy)
     text = (_UNARY, _BINARY)[arity - 1]
     check = _check(name, arity) if legacy else "True"
     # NumPy's own result of strided views is in their order, and of 0-d arrays a scalar: a cell's content is neither
-    call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else packed(out))"
+    call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else as_array(out))"
     scalar = "to_scalar(other, name_of[a.dtype])"
-    parts = {"name": name, "check": check, "one": call.format("a")}
+    number = "kind is float or kind is int" if legacy else "kind is float"  # MXNet's arrays of floats take whole numbers as floats
+    parts = {"name": name, "check": check, "number": number, "one": call.format("a")}
     parts["recorded"] = call.format("a.data, b.data" if arity == 2 else "a.data")
     parts["scaled"] = call.format("to_scalar(other, ra.node.dtype), a.data" if reverse else "a.data, to_scalar(other, ra.node.dtype)")
     parts |= {"both": call.format("a, b"), "scalar": call.format(f"{scalar}, a" if reverse else f"a, {scalar}")}
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "typed": sig.typed,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "float_leaf": float_leaf, "to_scalar": HOST.scalar,
-        "name_of": NAME_OF, "run": HOST.quick, "packed": HOST.packed, "fn": getattr(HOST.xp, name), "wrap": wrap,
+        "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
         "recoverable": (RuntimeError, ValueError, TypeError),
     }  # fmt: skip
     exec(text.format(**parts), env)

@@ -19,7 +19,7 @@ def on_device(cell: Cell, device: Device) -> Any:
     """The content of a copy of an array on a device, recorded if the array is."""
     v = cell._v
     source = device_of(v)
-    if source is device or source.is_host and device.is_host:
+    if source is device or (source.is_host and device.is_host):
         return named(invoke(OPS["contiguous"].sig(), (cell,))[0], device)
     copied = Value(moved(data_of(v), source, device), device=device)
     tape = tls.tape

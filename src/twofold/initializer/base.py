@@ -106,24 +106,16 @@ class Initializer:
         if not isinstance(desc, str):
             raise DTypeError("Initializer: name must be string", type(desc).__name__, "give a name or an InitDesc")
         if not isinstance(desc, InitDesc):
-            self._method_of(desc, _BY_BEGINNING)(desc, arr)
+            getattr(self, _method_for(desc, _BY_BEGINNING))(desc, arr)
             return
         if desc.global_init is None:
             desc.global_init = self
         own = desc.attrs.get("__init__", "")
         if own:
             create(own)._init_weight(desc, arr)
-            self._log(desc, own, arr)
-            return
-        method = self._method_of(desc)
-        method(desc, arr)
-        self._log(desc, method.__name__.removeprefix("_init_"), arr)
-
-    def _method_of(self, name: str, first: tuple[tuple[str, str, str], ...] = ()) -> Callable[[str, NDArray], None]:
-        for beginning, ending, method in first:
-            if name.startswith(beginning) and name.endswith(ending):
-                return getattr(self, method)
-        return getattr(self, next((method for ending, method in _BY_ENDING if name.endswith(ending)), "_init_default"))
+        else:
+            getattr(self, _method_for(desc))(desc, arr)
+        self._log(desc, own or _method_for(desc).removeprefix("_init_"), arr)
 
     def _log(self, desc: str, how: str, arr: NDArray) -> None:
         if self._verbose:
@@ -173,6 +165,15 @@ _BY_BEGINNING = (
     ("stn_loc", "weight", "_init_zero"),
     ("stn_loc", "bias", "_init_loc_bias"),
 )
+
+
+def _method_for(name: str, first: tuple[tuple[str, str, str], ...] = ()) -> str:
+    """The method that fills an array of this name."""
+    for beginning, ending, method in first:
+        if name.startswith(beginning) and name.endswith(ending):
+            return method
+    return next((method for ending, method in _BY_ENDING if name.endswith(ending)), "_init_default")
+
 
 register = registry.get_register_func(Initializer, "initializer")
 alias = registry.get_alias_func(Initializer, "initializer")

@@ -34,7 +34,7 @@ class Uniform(Initializer):
         super().__init__(scale=scale)
         self.scale = scale
 
-    def _init_weight(self, _: str, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         _draw_uniform(arr, self.scale)
 
 
@@ -52,7 +52,7 @@ class Normal(Initializer):
         super().__init__(sigma=sigma)
         self.sigma = sigma
 
-    def _init_weight(self, _: str, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         _draw_normal(arr, self.sigma)
 
 
@@ -158,7 +158,7 @@ class Orthogonal(Initializer):
         self.scale = scale
         self.rand_type = rand_type
 
-    def _init_weight(self, _: str, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         shape = arr.shape[0], prod(arr.shape[1:])
         if self.rand_type == "uniform":
             drawn = random.uniform(-1.0, 1.0, shape=shape)

@@ -70,11 +70,12 @@ class NDArrayIter(DataIter):
             lengths = {name: x.shape[0] for name, x in (*self.data, *self.label)}
             raise ShapeError("NDArrayIter: arrays differ in length", str(lengths), "give as many rows of each")
         self.idx = np.arange(self.num_data)
+        self._order = self.idx.copy()
         self.shuffle = shuffle
         self.last_batch_handle = last_batch_handle
         self.layout = layout
         self.cursor = -batch_size
-        self._left_over = self.idx[:0]
+        self._left_over = self._order[:0]
         self.reset()
 
     @property
@@ -94,18 +95,20 @@ class NDArrayIter(DataIter):
         """Start a new epoch at the first row, without what rolled over."""
         self._shuffle()
         self.cursor = -self.batch_size
-        self._left_over = self.idx[:0]
+        self._left_over = self._order[:0]
 
     def reset(self) -> None:
         """Start a new epoch."""
         rolls_over = self.last_batch_handle == "roll_over" and self.num_data - self.batch_size < self.cursor < self.num_data
-        self._left_over = self.idx[max(self.cursor, 0) :].copy() if rolls_over else self.idx[:0]
+        self._left_over = self._order[max(self.cursor, 0) :] if rolls_over else self._order[:0]
         self._shuffle()
         self.cursor = -self.batch_size - len(self._left_over)
 
     def _shuffle(self) -> None:
+        """A new order of the rows: of those of the epoch before, as MXNet does, so that equal seeds of numpy.random give equal orders."""
         if self.shuffle:
-            np.random.shuffle(self.idx)  # noqa: NPY002  (programs seed the order with numpy.random.seed)
+            np.random.shuffle(self.idx)  # noqa: NPY002
+            self._order = self._order[self.idx]
 
     def iter_next(self) -> bool:
         """Move to the next batch; whether there is one."""
@@ -144,8 +147,8 @@ class NDArrayIter(DataIter):
         start, stop = self.cursor, self.cursor + self.batch_size
         if not self.shuffle and start >= 0 and stop <= self.num_data:
             return [x[start:stop] for _, x in sources]
-        left_over = self._left_over if start < 0 else self.idx[:0]
-        rows = np.concatenate([left_over, self.idx[np.arange(max(start, 0), stop) % self.num_data]])
+        left_over = self._left_over if start < 0 else self._order[:0]
+        rows = np.concatenate([left_over, self._order[np.arange(max(start, 0), stop) % self.num_data]])
         return [x[rows] for _, x in sources]
 
 

@@ -1,7 +1,8 @@
 """``mx.metric``: figures that are gathered over batches, such as accuracy."""
 
-from .base import CompositeEvalMetric, CustomMetric, EvalMetric, alias, check_label_shapes, create, np, register
+from .base import EvalMetric, alias, check_label_shapes, register
 from .classification import Accuracy, TopKAccuracy
+from .composed import CompositeEvalMetric, CustomMetric, create, np
 from .confusion import F1, MCC, PCC
 from .likelihood import CrossEntropy, NegativeLogLikelihood, Perplexity
 from .regression import MAE, MSE, RMSE, Caffe, Loss, PearsonCorrelation, Torch

@@ -21,10 +21,9 @@ class _Distance(EvalMetric):
     def update(self, labels: Any, preds: Any) -> None:
         """Take in labels and predictions of one shape; (n,) counts as (n, 1)."""
         for label, pred in host_pairs(labels, preds):
-            columns = [x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred)]
-            if len(label) != len(pred):
-                check_label_shapes(*columns, shape=True)
-            self._add(self._distance(columns[0] - columns[1]), 1)
+            left, right = (x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred))
+            check_label_shapes(left, right)
+            self._add(self._distance(left - right), 1)
 
     def _distance(self, difference: np.ndarray) -> float:
         """The distance of a batch."""
@@ -179,7 +178,7 @@ class Loss(EvalMetric):
     def __init__(self, name: str = "loss", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, _: Any, preds: Any) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """Take in outputs of any shape."""
         for pred in on_host(preds):
             self._add(float(pred.sum()), pred.size)

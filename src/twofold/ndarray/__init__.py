@@ -4,7 +4,17 @@ from .. import ops  # noqa: F401  (registers the operators)
 from . import methods, operators, random  # noqa: F401  (attach methods and Python's operators)
 from .array import NDArray
 from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
-from .functions import binary_functions, concatenate, histogram, moveaxis, onehot_encode, split_v2, to_dlpack_for_read, to_dlpack_for_write, waitall
+from .functions import (
+    binary_functions,
+    concatenate,
+    histogram,
+    moveaxis,
+    onehot_encode,
+    split_v2,
+    to_dlpack_for_read,
+    to_dlpack_for_write,
+    waitall,
+)
 from .interop import OURS
 from .namespace import populate
 from .saving import load, load_frombuffer, save
@@ -13,7 +23,7 @@ globals().update(binary_functions())
 globals().update(populate(globals(), __name__))
 OURS.update({name: value for name, value in globals().items() if callable(value)})
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "NDArray",
     "arange",
     "array",

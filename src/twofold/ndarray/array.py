@@ -150,7 +150,9 @@ class NDArray(Array):
         """A new axis of size 1 before ``axis``; with ``inplace`` a view of the same memory."""
         ndim = self.ndim + 1
         if not -ndim <= axis < ndim:
-            raise ShapeError("expand_dims: the axis is out of range", f"{axis} for {self.ndim} dimensions", f"give one from {-ndim} to {ndim - 1}")
+            raise ShapeError(
+                "expand_dims: the axis is out of range", f"{axis} for {self.ndim} dimensions", f"give one from {-ndim} to {ndim - 1}"
+            )
         shape = list(self.shape)
         shape.insert(axis % ndim, 1)
         return self._reshaped(tuple(shape), inplace)
@@ -187,7 +189,9 @@ class NDArray(Array):
         self[_key(begin, end, step)] = rhs
         return self
 
-    def slice_assign_scalar(self, value: float, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None]) -> "NDArray":
+    def slice_assign_scalar(
+        self, value: float, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None]
+    ) -> "NDArray":
         """Write a number into ``self[begin:end:step, …]`` and return this array."""
         self[_key(begin, end, step)] = value
         return self
@@ -214,7 +218,9 @@ class NDArray(Array):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ParameterError("The truth value of an NDArray with multiple elements is ambiguous", f"shape {self.shape}", "compare, then reduce")
+            raise ParameterError(
+                "The truth value of an NDArray with multiple elements is ambiguous", f"shape {self.shape}", "compare, then reduce"
+            )
         return bool(self.asscalar())
 
     def __float__(self) -> float:

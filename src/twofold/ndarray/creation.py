@@ -45,9 +45,11 @@ def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> ND
             with np.errstate(all="ignore"):
                 host = host.astype(target, order="C")
     except (TypeError, ValueError) as error:
-        raise DTypeError("array: source_array must be array like object", str(error), "give numbers, nested lists of them or an array") from None
+        raise DTypeError(
+            "array: source_array must be array like object", str(error), "give numbers, nested lists of them or an array"
+        ) from None
     device = current_device() if ctx is None else Device(ctx)
-    fresh = fresh or host is not source_array and isinstance(source_array, (list, tuple))
+    fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
 
 
@@ -141,7 +143,7 @@ def from_dlpack(dlpack: Any) -> NDArray:
             "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "give an array or a capsule that was not used yet"
         ) from None
     if isinstance(data, np.ndarray):
-        if not data.flags.c_contiguous or source is dlpack and not data.flags.writeable:
+        if not data.flags.c_contiguous or (source is dlpack and not data.flags.writeable):
             return from_host(NDArray, data, device)
         data = data if data.flags.writeable else np.asarray(Memory(data))
     return _pinned(NDArray, data, device)
@@ -296,4 +298,3 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: Any = 
     """
     name = "float32" if dtype is None else dtype_name(dtype)
     return adopted(NDArray, np.eye(N, M or None, k).astype(NUMPY[name]), current_device() if ctx is None else Device(ctx))
-

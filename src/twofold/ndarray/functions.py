@@ -129,7 +129,9 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     sources, destinations = _axes(source, ndim, "source"), _axes(destination, ndim, "destination")
     if len(sources) != len(destinations):
         raise ParameterError(
-            "moveaxis: source and destination differ in number", f"{len(sources)} and {len(destinations)}", "give as many of one as of the other"
+            "moveaxis: source and destination differ in number",
+            f"{len(sources)} and {len(destinations)}",
+            "give as many of one as of the other",
         )
     order = [k for k in range(ndim) if k not in sources]
     for to, axis in sorted(zip(destinations, sources, strict=True)):
@@ -172,14 +174,18 @@ def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int =
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1 or size % indices_or_sections:
             raise ParameterError(
-                "split_v2: array split does not result in an equal division", f"size {size} into {indices_or_sections}", "give a divisor or places"
+                "split_v2: array split does not result in an equal division",
+                f"size {size} into {indices_or_sections}",
+                "give a divisor or places",
             )
         part = size // indices_or_sections
         places = tuple(range(part, size, part)) if part else (0,) * (indices_or_sections - 1)
     elif isinstance(indices_or_sections, (tuple, list)):
         places = tuple(indices_or_sections)
     else:
-        raise ParameterError("split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of these")
+        raise ParameterError(
+            "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of these"
+        )
     return call(find("_split_v2"), (ary,), {"indices": (0, *places), "axis": axis, "squeeze_axis": squeeze_axis})
 
 

@@ -151,7 +151,7 @@ def _is_contiguous(shape: Sequence[int], key: Sequence[Triple], target: Sequence
     """Whether a slice is one piece of memory: one element of leading axes, a range of the next, all of those behind."""
     inside = False
     for size, (_, _, step), n in zip(shape, key, target, strict=True):
-        if n > 1 and step not in (None, 1) or inside and n != size:
+        if (n > 1 and step not in (None, 1)) or (inside and n != size):
             return False
         inside = inside or n != 1
     return True
@@ -210,13 +210,15 @@ def _index_arrays(item: Any, shape: tuple[int, ...], axis: int) -> list[np.ndarr
         If an index is out of range.
     """
     if not isinstance(item, (Array, np.ndarray, list, tuple, range, int, np.integer, np.bool_)):
-        raise ParameterError(f"NDArray does not support slicing with key {item} of type {type(item)}", None, "use integers, slices, None, ... or arrays")
+        raise ParameterError(
+            f"NDArray does not support slicing with key {item} of type {type(item)}", None, "use integers, slices, None, ... or arrays"
+        )
     host = item.asnumpy() if isinstance(item, Array) else np.asarray(item)
     if isinstance(item, Array) and host.dtype == bool:
         if host.shape != shape[axis : axis + host.ndim]:
             raise IndexingError("the mask's shape is not that of the axes it indexes", f"{host.shape} for {shape[axis : axis + host.ndim]}")
         return list(np.nonzero(host))
-    if host.dtype.kind not in "biuf" or host.dtype.kind == "f" and not isinstance(item, Array) and host.size:
+    if host.dtype.kind not in "biuf" or (host.dtype.kind == "f" and not isinstance(item, Array) and host.size):
         raise ParameterError("NDArray does not support slicing with arrays of this kind", str(host.dtype), "use integers")
     places, size = host.astype(np.int64), shape[axis]
     if places.size and (places.min() < -size or places.max() >= size):
@@ -287,10 +289,15 @@ def _plain_value(value: Any, x: Any) -> Any:
     if isinstance(value, (bool, int, float)):
         return legacy_scalar(value, x._dtype)
     try:
+        host, dtype = np.asarray(value), NUMPY[x._dtype]
+        if host.dtype == dtype:
+            return host
         with np.errstate(all="ignore"):
-            return np.asarray(value).astype(NUMPY[x._dtype])
+            return host.astype(dtype)
     except (TypeError, ValueError) as error:
-        raise DTypeError("item assignment: the value is not array-like", str(error), "give an array, a number or nested lists of them") from None
+        raise DTypeError(
+            "item assignment: the value is not array-like", str(error), "give an array, a number or nested lists of them"
+        ) from None
 
 
 def _fitting(value: Any, basic: Basic) -> Any:
@@ -309,7 +316,9 @@ def _fitting(value: Any, basic: Basic) -> Any:
         given = given[1:]
     wide = (1,) * (len(shape) - len(given)) + given
     if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, shape, strict=True)):
-        raise ShapeError("item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}", "give a value that fits")
+        raise ShapeError(
+            "item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}", "give a value that fits"
+        )
     sizes = dict(zip(basic.kept, wide, strict=True))
     fitting = tuple(sizes.get(k, 1) for k in range(len(basic.target)))
     if value.shape in (fitting, basic.target):

@@ -1,13 +1,13 @@
 """The functions of ``mx.nd`` that are operators: one per registered name, generated, and what runs them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.cell import PINNED, Cell, Value, wrap
+from ..imperative.cell import Cell, Value, wrap
 from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
 from ..op.frontend import PREFIXES, Fast, function_of, place_of, submodules
@@ -15,6 +15,7 @@ from ..op.registry import NAMES
 from ..op.spec import Op, Sig
 from . import control_flow
 from .array import NDArray, NDArrayView
+from .operators import shortened
 
 SUBMODULES = ("linalg", "contrib", "image", "sparse", "_internal", "op")
 
@@ -55,7 +56,7 @@ def _run(sig: Sig, operands: tuple[Any, ...]) -> Any:
 
 
 def _sig_of(op: Op, params: dict[str, Any]) -> Sig:
-    given = {flag: tls.training for flag in op.training} | params
+    given = dict.fromkeys(op.training, tls.training) | params
     dtype = given.get("dtype")
     if dtype is not None and dtype.__class__ is not str:  # NumPy's classes and dtypes denote one too
         given["dtype"] = dtype_name(dtype)
@@ -126,9 +127,13 @@ def delivered(op: Op, contents: list[Any], out: Any) -> Any:
     for target, new in zip(targets, contents, strict=False):
         shape, dtype = type_of(new)[:2]
         if target.shape != shape:
-            raise ShapeError(f"{op.title}: out has another shape than the result", f"{target.shape} for {shape}", "give an array of that shape")
+            raise ShapeError(
+                f"{op.title}: out has another shape than the result", f"{target.shape} for {shape}", "give an array of that shape"
+            )
         if target._dtype != dtype:
-            raise DTypeError(f"{op.title}: out has another dtype than the result", f"{target._dtype} for {dtype}", "give an array of that dtype")
+            raise DTypeError(
+                f"{op.title}: out has another dtype than the result", f"{target._dtype} for {dtype}", "give an array of that dtype"
+            )
         _deliver(target, new)
     return out
 
@@ -136,10 +141,15 @@ def delivered(op: Op, contents: list[Any], out: Any) -> Any:
 def _deliver(target: Any, new: Any) -> None:
     """Put a result where an array is: its content is bound anew, unless others see its memory."""
     v = target._v
-    if target.__class__ is NDArrayView or v.__class__ is Value and v.borrow is PINNED or device_of(v) is not device_of(new):
+    if target.__class__ is NDArrayView or (v.__class__ is Value and v.pinned) or device_of(v) is not device_of(new):
         target[:] = wrap(NDArray, new)
     else:
         target._rebind(new)
+
+
+def generated(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Callable[..., Any]:
+    """The function of an operator on `NDArray`."""
+    return shortened(op, function_of(op, name, call, module, extra=extra, fast=FAST))
 
 
 def populate(namespace: dict[str, Any], package: str) -> dict[str, ModuleType]:
@@ -156,7 +166,7 @@ def populate(namespace: dict[str, Any], package: str) -> dict[str, ModuleType]:
     for registered, op in NAMES.items():
         where, name = place_of(registered)
         extra = () if [i for i in op.inputs if not i.injected] else ("ctx",)
-        function = function_of(op, name, call, f"{package}.{where}" if where else package, extra=extra, fast=FAST)
+        function = generated(op, name, f"{package}.{where}" if where else package, extra)
         if registered.startswith("_"):
             setattr(modules["_internal"], registered, function)
         else:

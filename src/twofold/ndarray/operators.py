@@ -1,6 +1,7 @@
 """Python's operators on `NDArray`, as a table of primitives; the commonest are generated fast paths."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -8,18 +9,19 @@ import numpy as np
 from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import DTypeError, ShapeError
 from ..imperative.array import adopted
-from ..imperative.cell import HOST, PLAIN, Cell, Value, wrap
+from ..imperative.cell import HOST, PLAIN, Cell, wrap
 from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import update_in_place
 from ..op.conventions import legacy_scalar
 from ..op.registry import NAMES, OPS
-from ..op.spec import Sig
+from ..op.spec import Op, Sig
 from .array import NDArray, NDArrayView
 from .interop import operands
 
 NUMBERS = (bool, int, float)
 NUMPYS = (np.ndarray, np.generic)
+OPERAND = (Cell, *NUMBERS)
 ARITHMETIC = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "power", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift",
@@ -27,10 +29,9 @@ ARITHMETIC = {
 }  # fmt: skip
 COMPARISON = {"gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal"}
 UNARY = {"neg": "negative", "abs": "absolute", "invert": "invert"}
-FAST = {"add", "subtract", "multiply", "divide"}
+FAST = {"add", "subtract", "multiply", "divide", "power"}
 #: x % 0 is 0, and whole numbers have negative powers (0).
 MXNETS = {"remainder": "broadcast_mod", "power": "broadcast_power"}
-FAST_METHODS = ("exp", "log", "tanh", "sqrt", "square")
 
 
 def _sig(name: str) -> Sig:
@@ -44,7 +45,7 @@ def _general(name: str, reverse: bool) -> Callable[..., Any]:
     def method(self: NDArray, other: Any) -> Any:
         if isinstance(other, NUMPYS):
             self, other = operands(NDArray, (self, other))
-        elif not isinstance(other, (Cell, *NUMBERS)):
+        elif not isinstance(other, OPERAND):
             return NotImplemented
         return wrap(NDArray, invoke(sig, (other, self) if reverse else (self, other))[0])
 
@@ -53,8 +54,22 @@ def _general(name: str, reverse: bool) -> Callable[..., Any]:
 
 def _comparison(name: str) -> Callable[..., Any]:
     compare = _general(name, False)
+    fn, scalar, new = getattr(HOST.xp, name), HOST.scalar, object.__new__
 
     def method(self: NDArray, other: Any) -> Any:
+        a = self._v
+        if a.__class__ is PLAIN and a.dtype.kind == "f":
+            kind = other.__class__
+            b = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if isinstance(other, NDArray) else None
+            if b.__class__ is PLAIN and a.dtype is b.dtype:
+                try:
+                    v = fn(a, b)
+                    if v.__class__ is PLAIN:  # else it has no axes
+                        result = new(NDArray)
+                        result._v = v.astype(a.dtype)
+                        return result
+                except ValueError:
+                    pass
         result = compare(self, other)
         if result is NotImplemented:  # Python would compare identities, and a mistake would pass for False
             raise DTypeError(f"{name}: type {type(other)} not supported", repr(other)[:60], "compare with an array or a number")
@@ -81,7 +96,7 @@ def _in_place(name: str) -> Callable[..., Any]:
                     pass
         if isinstance(other, NUMPYS):
             other = _cast(self, other, name)
-        elif not isinstance(other, (Cell, *NUMBERS)):
+        elif not isinstance(other, OPERAND):
             return NotImplemented
         root, chain = (self, ()) if whole else (self._base, self._chain)  # type: ignore[attr-defined]
         fits = own and (everywhere or is_float(self._dtype))
@@ -110,9 +125,13 @@ def _cast(target: NDArray, other: Any, name: str) -> Any:
 def _checked(target: NDArray, new: Any, name: str) -> Any:
     shape, dtype = type_of(new)[:2]
     if shape != target.shape:
-        raise ShapeError(f"in-place {name}: the result has another shape", f"{shape} into {target.shape}", "write the result to a new array")
+        raise ShapeError(
+            f"in-place {name}: the result has another shape", f"{shape} into {target.shape}", "write the result to a new array"
+        )
     if dtype != target._dtype:
-        raise DTypeError(f"in-place {name}: the result has another dtype", f"{dtype} into {target._dtype}", "write the result to a new array")
+        raise DTypeError(
+            f"in-place {name}: the result has another dtype", f"{dtype} into {target._dtype}", "write the result to a new array"
+        )
     return new
 
 
@@ -120,12 +139,34 @@ def _divmod(self: NDArray, other: Any) -> tuple[Any, Any]:
     return self // other, self % other
 
 
+@cache
+def _unary(name: str) -> Callable[[Any], Any]:
+    return specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=1)
+
+
+def shortened(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of an operator with a shorter way where it is a plain function of one array of floats."""
+    if not (op.primitive and op.ufunc is not None and op.result == "ufunc" and len(op.inputs) == 1 and not op.params):
+        return general
+    quick = _unary(op.name)
+
+    def function(data: Any = None, out: Any = None, name: Any = None, **other: Any) -> Any:
+        if out is None and not other and isinstance(data, NDArray):
+            return quick(data)
+        return general(data, out, name, **other)
+
+    function.__name__, function.__qualname__ = general.__name__, general.__qualname__
+    function.__doc__, function.__module__ = general.__doc__, general.__module__
+    return function
+
+
 def attach() -> None:
     """Attach the operators to `NDArray`."""
-    operand = (Cell, *NUMBERS)
     for dunder, name in ARITHMETIC.items():
         fast = name in FAST
-        forward = specialise(name, NDArray, NDArrayView, operand, legacy=True, arity=2) if fast else _general(name, False)
+        forward = (
+            specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, general=_sig(name)) if fast else _general(name, False)
+        )
         setattr(NDArray, f"__{dunder}__", _renamed(forward, f"__{dunder}__"))
         setattr(NDArray, f"__r{dunder}__", _renamed(_general(name, True), f"__r{dunder}__"))
         if name not in ("matmul", "power"):  # as in MXNet, a **= b gives a new array
@@ -133,9 +174,7 @@ def attach() -> None:
     for dunder, name in COMPARISON.items():
         setattr(NDArray, f"__{dunder}__", _renamed(_comparison(name), f"__{dunder}__"))
     for dunder, name in UNARY.items():
-        setattr(NDArray, f"__{dunder}__", _renamed(specialise(name, NDArray, NDArrayView, operand, legacy=True, arity=1), f"__{dunder}__"))
-    for name in FAST_METHODS:
-        setattr(NDArray, name, specialise(name, NDArray, NDArrayView, operand, legacy=True, arity=1))
+        setattr(NDArray, f"__{dunder}__", _renamed(specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=1), f"__{dunder}__"))
     NDArray.__divmod__ = _renamed(_divmod, "__divmod__")  # type: ignore[attr-defined]
     NDArray.__pos__ = _renamed(NDArray.copy, "copy")  # type: ignore[attr-defined]
 

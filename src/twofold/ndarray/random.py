@@ -103,10 +103,14 @@ def poisson(lam: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Devic
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
-def exponential(scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None) -> NDArray:
+def exponential(
+    scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
+) -> NDArray:
     """Draws from the exponential distribution of mean ``scale``; other parameters as `uniform`."""
     if not isinstance(scale, (NDArray, *NUMBERS)):
-        raise ParameterError("random.exponential: Distribution parameters must be NDArrays or numbers", type(scale).__name__, "give one of these")
+        raise ParameterError(
+            "random.exponential: Distribution parameters must be NDArrays or numbers", type(scale).__name__, "give one of these"
+        )
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 

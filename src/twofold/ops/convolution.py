@@ -20,7 +20,7 @@ def _check(name, data, weight, bias, wanted, num_filter, no_bias):
     if weight.shape != wanted:
         given = f"weight {weight.shape} for data {data.shape}"
         raise ShapeError(f"{name}: the weight does not fit", given, f"give a weight of shape {wanted}")
-    if (bias is None) != no_bias or bias is not None and bias.shape != (num_filter,):
+    if (bias is None) != no_bias or (bias is not None and bias.shape != (num_filter,)):
         given = "no bias" if bias is None else f"bias {bias.shape}, no_bias={no_bias}"
         raise ShapeError(f"{name}: the bias does not fit", given, f"give one of shape {(num_filter,)}, or none with no_bias=True")
 

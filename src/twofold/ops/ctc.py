@@ -114,16 +114,20 @@ def _check(data, label, lengths):
     if len(data.shape) != 3 or len(label.shape) != 2 or label.shape[0] != data.shape[1]:
         raise ShapeError("CTCLoss: label and data do not fit", f"label {label.shape}, data {data.shape}", "give (n, l) and (t, n, c)")
     if label.shape[1] > data.shape[0]:
-        raise ShapeError("CTCLoss: labels are longer than the data", f"label {label.shape}, data {data.shape}", "give at least as many steps")
+        raise ShapeError(
+            "CTCLoss: labels are longer than the data", f"label {label.shape}, data {data.shape}", "give at least as many steps"
+        )
     if any(a is not None and a.shape != label.shape[:1] for a in lengths):
-        raise ShapeError("CTCLoss: needs one length for each sequence", str([a.shape for a in lengths if a is not None]), "give arrays (n,)")
+        raise ShapeError(
+            "CTCLoss: needs one length for each sequence", str([a.shape for a in lengths if a is not None]), "give arrays (n,)"
+        )
 
 
 def _used(data_lengths, label_lengths, use_data_lengths, use_label_lengths):
     return data_lengths if use_data_lengths else None, label_lengths if use_label_lengths else None
 
 
-@op("CTCLoss", "ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss")
+@op("CTCLoss", "ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss", output_names=("output0",))
 def ctc_loss(
     xp,
     data,
@@ -154,7 +158,7 @@ def _(shapes, *, use_data_lengths, use_label_lengths, **_):
     if label is not None and data is not None:
         label = (data[1], *label[1:])
     lengths = None if data is None else (data[1],)
-    return [data, label, *[lengths] * (use_data_lengths + use_label_lengths)]
+    return [data, label, lengths if use_data_lengths else None, lengths if use_label_lengths else None]
 
 
 @ctc_loss.grad

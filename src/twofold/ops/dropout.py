@@ -9,7 +9,7 @@ from ..op.shapes import normalized_axes
 from .random_floats import bernoulli
 
 
-@op("Dropout", "_npx_dropout", random=True)
+@op("Dropout", "_npx_dropout")
 def dropout(
     xp,
     data,
@@ -28,7 +28,7 @@ def dropout(
     """
     if not 0 <= p <= 1:
         raise ParameterError("Dropout: p is no probability", p, "give 0 <= p <= 1")
-    if p == 0 or mode == "training" and not is_train:
+    if p == 0 or (mode == "training" and not is_train):
         return data
     if p == 1:
         return xp.zeros_like(data)

@@ -25,14 +25,18 @@ def explicit_terms(subscripts, ndims):
     wide = max((n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t), default=0)
     ellipsis = "".join(unused[:wide])
     spelled = [_spelled(t, n, ellipsis, subscripts) for t, n in zip(terms, ndims, strict=True)]
-    if arrow:
-        right = right.replace("...", ellipsis)
-    else:
-        letters = "".join(spelled)
-        right = ellipsis + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in ellipsis))
-    if len(set(right)) < len(right) or not set(right) <= set("".join(spelled)) or (right and not right.isalpha()):
-        raise ParameterError("einsum: the result's indices are wrong", repr(subscripts), "name indices of the operands, each once")
-    return spelled, right
+    result = right.replace("...", ellipsis) if arrow else _implicit(spelled, ellipsis)
+    lost = arrow and ellipsis and "..." not in right
+    if lost or len(set(result)) < len(result) or not set(result) <= set("".join(spelled)):
+        todo = "name indices of the operands, each once, and ... if an operand has it"
+        raise ParameterError("einsum: the result's indices are wrong", repr(subscripts), todo)
+    return spelled, result
+
+
+def _implicit(terms, ellipsis):
+    """The result's indices where none are given: those of the ellipses, then those that occur once, sorted."""
+    letters = "".join(terms)
+    return ellipsis + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in ellipsis))
 
 
 def _spelled(term, ndim, ellipsis, subscripts):

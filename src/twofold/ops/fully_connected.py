@@ -16,7 +16,7 @@ def _check(rows, weight, bias, num_hidden, no_bias):
     if weight.shape != (num_hidden, rows.shape[1]):
         given = f"weight {weight.shape} for rows of {rows.shape[1]} values"
         raise ShapeError("FullyConnected: the weight does not fit", given, f"give a weight of shape {(num_hidden, rows.shape[1])}")
-    if (bias is None) != no_bias or bias is not None and bias.shape != (num_hidden,):
+    if (bias is None) != no_bias or (bias is not None and bias.shape != (num_hidden,)):
         given = "no bias" if bias is None else f"bias {bias.shape}, no_bias={no_bias}"
         raise ShapeError("FullyConnected: the bias does not fit", given, f"give one of shape {(num_hidden,)}, or none with no_bias=True")
 

@@ -45,7 +45,7 @@ def sgd_mom_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ):
-    """mom ← momentum · mom - lr · (grad + wd · weight); weight + mom."""
+    """Momentum: mom ← momentum · mom - lr · (grad + wd · weight); weight + mom."""
     mom = momentum * mom - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
     return weight + mom, {"mom": mom}
 
@@ -130,8 +130,11 @@ def mp_nag_mom_update(
 
 @op("signsgd_update", differentiable=False)
 def signsgd_update(xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0):
-    """``weight - lr · (sign(grad) + wd · weight)`` (Bernstein et al., "signSGD", ICML 2018)."""
-    return weight - lr * (xp.sign(prepared(xp, grad, rescale_grad, clip_gradient)) + wd * weight)
+    """``weight - lr · (sign(grad) + wd · weight)``; clipping keeps signs: ``clip_gradient`` has no effect.
+
+    Source: Bernstein et al., "signSGD", ICML 2018.
+    """
+    return weight - lr * (xp.sign(grad * rescale_grad) + wd * weight)
 
 
 @op("signum_update", mutates=("mom",), differentiable=False)
@@ -148,7 +151,7 @@ def signum_update(
     clip_gradient: float = -1.0,
     wd_lh: Scalar = 0.0,
 ):
-    """mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
+    """Signs of momentum: mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
     gradient = _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
     mom = momentum * mom - like(xp, 1 - momentum, mom) * gradient
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
@@ -195,7 +198,7 @@ for _op in (mp_sgd_mom_update, mp_nag_mom_update):
 
 
 def _mixed(draw, states):
-    return [draw.real((2, 3), dtype="float16")] * 2 + [draw.real((2, 3), dtype="float32")] * states
+    return [draw.integer((2, 3), -4, 5, dtype="float16")] * 2 + [draw.integer((2, 3), -4, 5, dtype="float32")] * states
 
 
 @mp_sgd_update.sample

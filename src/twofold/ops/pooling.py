@@ -57,7 +57,9 @@ def _windows(shape, kernel, stride, pad, global_pool, convention):
     if global_pool:
         return [Window(n, n, 1, 0, 0, 1, 0) for n in shape[2:]]
     if len(kernel) != len(shape) - 2:
-        raise ShapeError("Pooling: kernel needs one size for each spatial axis", f"kernel {kernel} for data {shape}", f"give {len(shape) - 2}")
+        raise ShapeError(
+            "Pooling: kernel needs one size for each spatial axis", f"kernel {kernel} for data {shape}", f"give {len(shape) - 2}"
+        )
     if convention == "same" and any(pad):
         raise ParameterError('Pooling: the convention "same" chooses the padding', f"pad {pad}", "leave pad out")
     stride, pad = per_axis("Pooling", len(shape), {"stride": 1, "pad": 0}, stride=stride, pad=pad)

@@ -14,7 +14,7 @@ from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma, poisson, poisson_of
 
 FloatName = Literal["float16", "float32", "float64"] | None
-FACTS = {"differentiable": False, "random": True}
+FACTS = {"differentiable": False}
 
 
 def _parameters(xp, dtype, *values):
@@ -117,9 +117,7 @@ def random_generalized_negative_binomial(
 
 
 @op("_random_randint", "random_randint", "_npi_random_randint", **FACTS)
-def random_randint(
-    xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = None, dtype: Literal["int32", "int64"] | None = None
-):
+def random_randint(xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = None, dtype: Literal["int32", "int64"] | None = None):
     """Integers in [low, high): a word modulo high - low, whose bias is below (high - low) / 2⁶⁴."""
     first, last = xp.astype(low, dtype="int64"), xp.astype(high, dtype="int64")
     offset = xp.remainder(xp.random_bits(rng, shape=shape or ()), xp.astype(last - first, dtype="uint64"))
@@ -250,7 +248,7 @@ def _multinomial_outputs(get_prob, **_):
     return 2 if get_prob else 1
 
 
-@op("_sample_multinomial", "sample_multinomial", outputs=_multinomial_outputs, output_names=("output0", "output1"), random=True)
+@op("_sample_multinomial", "sample_multinomial", outputs=_multinomial_outputs, output_names=("output0", "output1"))
 def sample_multinomial(
     xp,
     data,

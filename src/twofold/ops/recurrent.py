@@ -249,7 +249,7 @@ def _outputs(mode, state_outputs, **_):
     return 1 if not state_outputs else 3 if mode == "lstm" else 2
 
 
-@op("RNN", "_npx_rnn", outputs=_outputs, output_names=("output", "state_output", "statecell_output"), random=True)
+@op("RNN", "_npx_rnn", outputs=_outputs, output_names=("output", "state_output", "statecell_output"))
 def rnn(
     xp,
     data,
@@ -302,11 +302,11 @@ def rnn(
 def _(shapes, *, mode, use_sequence_length, **params):
     data = shapes[0]
     if data is None or None in data:
-        return [data, *[None] * (2 + (mode == "lstm") + use_sequence_length)]
+        return [data]
     net = _net(data, mode=mode, clip=None, **params)
     rows = net.layers * net.directions
-    out = [data, (net.size(),), (rows, data[1], net.out)]
-    return [*out, *([(rows, data[1], net.hidden)] if mode == "lstm" else []), *([(data[1],)] if use_sequence_length else [])]
+    cell = (rows, data[1], net.hidden) if mode == "lstm" else None
+    return [data, (net.size(),), (rows, data[1], net.out), cell, (data[1],) if use_sequence_length else None]
 
 
 @rnn.grad

@@ -93,8 +93,10 @@ def _(xp, dout, sequence_length, **params):
 
 for _op in (sequence_mask, sequence_last, sequence_reverse):
     _op.infer(_lengths_shape)
-    _op.sample(lambda draw: [
-        draw(draw.real((3, 2, 2)), draw.integer((2,), 1, 4), use_sequence_length=True),
-        draw(draw.real((2, 3)), draw.integer((2,), 1, 4), use_sequence_length=True, axis=1),
-        draw(draw.real((3, 2)), None),
-    ])
+    _op.sample(
+        lambda draw: [
+            draw(draw.real((3, 2, 2)), draw.integer((2,), 1, 4), use_sequence_length=True),
+            draw(draw.real((2, 3)), draw.integer((2,), 1, 4), use_sequence_length=True, axis=1),
+            draw(draw.real((3, 2)), None),
+        ]
+    )

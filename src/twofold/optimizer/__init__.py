@@ -1,9 +1,11 @@
 """``mx.optimizer``, ``mx.opt``: how weights follow their gradients."""
 
-from .adaptive import FTML, AdaDelta, AdaGrad, Adam, Adamax, Ftrl, GroupAdaGrad, Nadam, RMSProp
+from .adam import Adam, Adamax, Nadam
 from .base import Optimizer, create, register
+from .follow_leader import FTML, Ftrl
 from .layerwise import LAMB, LARS, LBSGD
 from .sgd import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
+from .squared_gradients import AdaDelta, AdaGrad, GroupAdaGrad, RMSProp
 from .updater import Updater, get_updater
 
 __all__ = [

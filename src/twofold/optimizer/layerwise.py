@@ -6,7 +6,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from .base import Optimizer, each, register, zeros_like
-from .sgd import SGD, WithMaster
+from .sgd import WithMaster
 
 __all__ = ["LAMB", "LARS", "LBSGD"]
 
@@ -182,7 +182,7 @@ class LAMB(Optimizer):
 
 
 @register
-class LBSGD(SGD):
+class LBSGD(Optimizer):
     """`SGD` for batches that come in parts: gradients are averaged over ``batch_scale`` updates, and the learning rate is warmed up.
 
     Parameters
@@ -208,8 +208,6 @@ class LBSGD(SGD):
     Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017; for ``"lars"`` see `LARS`.
     """
 
-    aggregate_num = 0
-
     def __init__(
         self,
         momentum: float = 0.0,
@@ -222,7 +220,8 @@ class LBSGD(SGD):
         num_epochs: int = 60,
         **kwargs: Any,
     ) -> None:
-        super().__init__(momentum=momentum, multi_precision=multi_precision, **kwargs)
+        super().__init__(multi_precision=multi_precision, **kwargs)
+        self.momentum = momentum
         self.warmup_strategy = warmup_strategy
         self.warmup_epochs = warmup_epochs
         self.batch_scale = batch_scale
@@ -231,13 +230,9 @@ class LBSGD(SGD):
         self.num_epochs = num_epochs
         self.cumgrads: dict[Any, dict[str, Any]] = {}
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
-        """As that of `Optimizer`: the pair of a float32 copy and its state."""
-        return Optimizer.create_state_multi_precision(self, index, weight)
-
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight; if it is of 16 bits, its float32 copy."""
-        Optimizer.update_multi_precision(self, index, weight, grad, state)
+    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
+        """The momentum, or None."""
+        return zeros_like(weight) if self.momentum else None
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Take in a gradient, and update the weight if the batch is whole."""

@@ -195,14 +195,14 @@ class Printer:
     def _results(self) -> list[str]:
         """One text per output; views, leaves, constants and repeated outputs are copied: nobody may see them change."""
         texts, taken = [], set()
-        copy, pack = self.bind(self.backend.xp.contiguous, "copy"), self.bind(self.backend.packed, "pack")
+        copy = self.bind(self.backend.xp.contiguous, "copy")
         for o in self.program.outputs:
             place = self.plan.place.get(o, Place("constant"))
-            own = not is_leaf(o) and o.sig is not None and not o.sig.op.view and place.kind in ("output", "leaf", "fresh") and o not in taken
+            made = not is_leaf(o) and o.sig is not None and not o.sig.op.view and o.sig.op.name != "iota"
+            own = made and place.kind in ("output", "leaf", "fresh") and o not in taken
             taken.add(o)
             text = self._operand(o, o.dtype if o.dtype not in WEAK else promote(o.dtype))
-            packed = own and (place.kind != "fresh" or len(o.parts) > 1 or o.sig.op.name == "item")  # type: ignore[union-attr]
-            texts.append(text if packed else f"{pack if own else copy}({text})")
+            texts.append(text if own else f"{copy}({text})")
         return [f"return [{', '.join(texts)}]"]
 
     def _operand(self, n: Node, dtype: str) -> str:

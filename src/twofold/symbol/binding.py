@@ -75,8 +75,8 @@ def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:
-    """Names of arguments and states.
+def distinct_names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:
+    """Names of arguments, and of states.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:
     every = [*arguments, *states]
     if len(set(every)) < len(every):
         twice = ", ".join(sorted({n for n in every if every.count(n) > 1}))
-        raise ParameterError("bind: variables of one name", twice, "use the same Variable, or give them different names")
+        raise ParameterError("symbol: variables of one name", twice, "use the same Variable, or give them different names")
     return arguments, states
 
 
@@ -127,7 +127,7 @@ def bind(
     ShapeError, DTypeError
         If the arrays do not fit the symbol; the message names the node.
     """
-    names, state_names = _names(self.heads)
+    names, state_names = distinct_names(self.heads)
     arguments = _by_name(args, names, "args")
     states = _by_name([] if aux_states is None else aux_states, state_names, "aux_states")
     gradients = {} if args_grad is None else _by_name(args_grad, names, "args_grad", optional=True)
@@ -176,7 +176,7 @@ def simple_bind(
     ShapeError, DTypeError
         If the shapes do not fit together, or do not follow; the message names nodes and variables.
     """
-    names, state_names = _names(self.heads)
+    names, state_names = distinct_names(self.heads)
     for name, stype in (stype_dict or {}).items():
         if stype != "default":
             raise ParameterError("simple_bind: arrays of this storage are not made", f"{name}: {stype}", "bind arrays of your own")

@@ -9,6 +9,7 @@ from ..errors import MXNetError, ParameterError
 from ..graph.ir import Node, leaf
 from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
+from ..imperative.array import ViewMixin
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import content, data_of, device_of
@@ -16,6 +17,7 @@ from ..imperative.record import tls
 from ..imperative.window import Window
 from ..ndarray.array import NDArray
 from ..program.compile import Program
+from .binding import distinct_names
 from .bound import inferred
 from .compose import group
 from .eager import evaluated, is_recorded
@@ -58,9 +60,8 @@ class Compiled:
     def __init__(self, symbol: Symbol, donate: Sequence[str] = ()) -> None:
         self._heads = symbol.heads
         self._order = topological(self._heads)
-        arguments, states = variables(self._order)
-        self.arguments, self.states = [v.name for v in arguments], [v.name for v in states]
-        self._variables = [*arguments, *states]
+        self.arguments, self.states = distinct_names(self._heads)
+        self._variables = [v for vs in variables(self._order) for v in vs]
         unknown = set(donate) - set(self.arguments)
         if unknown:
             raise ParameterError(
@@ -117,9 +118,14 @@ class Compiled:
 
     @staticmethod
     def _taken(cell: Cell, node: Node) -> Any:
-        """The array of a donated argument, whose cell cannot be read from now on; a copy if somebody else sees the memory."""
+        """The array of a donated argument, whose cell cannot be read from now on; a copy if somebody else sees the memory.
+
+        A view stays as it is: its array owns the memory.
+        """
         v = cell._v
         device, data = device_of(v), data_of(v)
+        if isinstance(cell, ViewMixin):
+            return backend_for(device).copy(data, device)
         if v.__class__ is not PLAIN and not v.exclusive:
             data = backend_for(device).copy(data, device)
         cell._v = Value(None, None, (_spent(device), node), device)

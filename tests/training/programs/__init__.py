@@ -6,14 +6,13 @@ A program is a public function of the package (``mx``) that returns something th
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from . import callbacks, initializers, iterators, metrics, optimizers, schedules, stores
 
-Program = Callable[[Any], Any]
 
-
-def all_programs() -> dict[str, Program]:
+def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
     return {
         f"{module.__name__.rpartition('.')[2]}.{name}": function

@@ -8,11 +8,40 @@ import numpy as np
 
 from .outcome import fails
 
-NAMES = (
-    "fc_weight fc_bias bn_gamma bn_beta bn_moving_mean bn_moving_var bn_moving_inv_var bn_moving_avg weight bias a_min a_max min max "
-    "weight_min upsamplingx_weight upsampling_x stn_loc_weight stn_loc_bias x_loc_bias"
-).split()
-NAMES_OF_DESCRIPTIONS = "fc_weight fc_bias bn_gamma bn_beta a_min a_max weight bias stn_loc_weight q_bias_quantize".split()
+NAMES = [
+    "fc_weight",
+    "fc_bias",
+    "bn_gamma",
+    "bn_beta",
+    "bn_moving_mean",
+    "bn_moving_var",
+    "bn_moving_inv_var",
+    "bn_moving_avg",
+    "weight",
+    "bias",
+    "a_min",
+    "a_max",
+    "min",
+    "max",
+    "weight_min",
+    "upsamplingx_weight",
+    "upsampling_x",
+    "stn_loc_weight",
+    "stn_loc_bias",
+    "x_loc_bias",
+]
+NAMES_OF_DESCRIPTIONS = [
+    "fc_weight",
+    "fc_bias",
+    "bn_gamma",
+    "bn_beta",
+    "a_min",
+    "a_max",
+    "weight",
+    "bias",
+    "stn_loc_weight",
+    "q_bias_quantize",
+]
 
 
 def _filled(mx: Any, init: Any, name: Any, shape: tuple[int, ...]) -> Any:
@@ -30,9 +59,7 @@ def names_say_what_an_array_is(mx: Any) -> Any:
 
 
 def descriptions_say_what_an_array_is(mx: Any) -> Any:
-    return {
-        name: _filled(mx, mx.init.Constant(7), mx.init.InitDesc(name), _shape_for(name)) for name in NAMES_OF_DESCRIPTIONS
-    }
+    return {name: _filled(mx, mx.init.Constant(7), mx.init.InitDesc(name), _shape_for(name)) for name in NAMES_OF_DESCRIPTIONS}
 
 
 def names_that_say_nothing_raise(mx: Any) -> Any:
@@ -47,14 +74,13 @@ def an_attribute_goes_before_the_name(mx: Any) -> Any:
 
 def constants_fill_weights(mx: Any) -> Any:
     init = mx.init
-    arrays = [
+    return [
         _filled(mx, init.Zero(), "a_weight", (2,)),
         _filled(mx, init.One(), "a_weight", (2,)),
         _filled(mx, init.Constant(3), "a_weight", (2,)),
         _filled(mx, init.Constant(mx.nd.array([[1, 2], [3, 4]])), "a_weight", (2, 2)),
         _filled(mx, init.Constant(np.array([1, 2])), "a_weight", (2,)),
     ]
-    return arrays
 
 
 def bilinear_interpolates(mx: Any) -> Any:
@@ -133,13 +159,13 @@ def xavier_refuses_what_it_cannot_scale(mx: Any) -> Any:
 def load_fills_from_arrays(mx: Any) -> Any:
     load = mx.init.Load({"arg:a": mx.nd.ones((2,)), "aux:b": mx.nd.ones((2,)) * 2, "c": mx.nd.ones((2,)) * 3}, mx.init.One())
     arrays = [_filled(mx, load, name, (2,)) for name in ("a", "b", "c", "d_gamma")]
-    return arrays + [fails(lambda: _filled(mx, load, "a", (3,))), fails(lambda: _filled(mx, mx.init.Load({}), "a", (3,)))]
+    return [*arrays, fails(lambda: _filled(mx, load, "a", (3,))), fails(lambda: _filled(mx, mx.init.Load({}), "a", (3,)))]
 
 
 def mixed_takes_the_first_pattern(mx: Any) -> Any:
     mixed = mx.init.Mixed([".*bias", "a", ".*"], [mx.init.One(), mx.init.Constant(2), mx.init.Constant(3)])
     arrays = [_filled(mx, mixed, name, (2,)) for name in ("a_bias", "a_weight", "b_weight")]
-    return arrays + [fails(lambda: mx.init.Mixed(["a"], [])), fails(lambda: _filled(mx, mx.init.Mixed(["x"], [mx.init.One()]), "a", (2,)))]
+    return [*arrays, fails(lambda: mx.init.Mixed(["a"], [])), fails(lambda: _filled(mx, mx.init.Mixed(["x"], [mx.init.One()]), "a", (2,)))]
 
 
 def a_registered_class_is_found_by_name(mx: Any) -> Any:

@@ -137,7 +137,10 @@ def losses(mx: Any) -> Any:
 
 
 def lists_of_arrays(mx: Any) -> Any:
-    labels, preds = [mx.nd.array(CLASSES), mx.nd.array(CLASSES[:3], ctx=mx.cpu(1))], [mx.nd.array(SCORES), mx.nd.array(SCORES[:3], ctx=mx.cpu(1))]
+    labels, preds = (
+        [mx.nd.array(CLASSES), mx.nd.array(CLASSES[:3], ctx=mx.cpu(1))],
+        [mx.nd.array(SCORES), mx.nd.array(SCORES[:3], ctx=mx.cpu(1))],
+    )
     names = ["acc", "ce", "mse", "loss"]
     found = []
     for metric in [mx.metric.create(name) for name in names]:

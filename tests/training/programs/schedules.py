@@ -23,9 +23,7 @@ def factor_stops_at_the_lowest_rate(mx: Any) -> Any:
 
 def factor_warms_up(mx: Any) -> Any:
     make = mx.lr_scheduler.FactorScheduler
-    return [
-        _rates(make(3, 0.5, base_lr=1.0, warmup_steps=4, warmup_begin_lr=0.2, warmup_mode=mode)) for mode in ("linear", "constant")
-    ]
+    return [_rates(make(3, 0.5, base_lr=1.0, warmup_steps=4, warmup_begin_lr=0.2, warmup_mode=mode)) for mode in ("linear", "constant")]
 
 
 def factor_can_be_asked_for_a_late_update_first(mx: Any) -> Any:

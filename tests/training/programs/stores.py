@@ -24,7 +24,10 @@ def _store(mx: Any, kind: str, key: Any = 3) -> Any:
 def kinds(mx: Any) -> Any:
     names = ["local", "device", "local_allreduce_cpu", "local_allreduce_device", "local_update_cpu", "Local"]
     stores = [mx.kv.create(name) for name in names]
-    return [[s.type, s.rank, s.num_workers, s.is_capable("optimizer")] for s in stores] + [fails(lambda: mx.kv.create(3)), fails(lambda: stores[0].is_capable("x"))]
+    return [[s.type, s.rank, s.num_workers, s.is_capable("optimizer")] for s in stores] + [
+        fails(lambda: mx.kv.create(3)),
+        fails(lambda: stores[0].is_capable("x")),
+    ]
 
 
 def pushes_replace_and_sum(mx: Any) -> Any:

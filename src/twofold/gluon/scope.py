@@ -1,0 +1,72 @@
+"""Names of blocks and prefixes of their parameters: scopes in which children get names below their parent's."""
+
+import threading
+from types import TracebackType
+from typing import Any
+
+from ..symbol.naming import NameManager, Prefix
+from .parameter_dict import ParameterDict
+
+__all__ = ["BlockScope"]
+
+
+class _Open(threading.local):
+    scopes: "tuple[BlockScope, ...]" = ()
+
+
+_OPEN = _Open()
+
+
+class BlockScope:
+    """The context of a block's ``name_scope()``: blocks made inside are named as its children, and so are symbols.
+
+    Parameters
+    ----------
+    block
+        The block.
+    """
+
+    def __init__(self, block: Any) -> None:
+        self._block = block
+        self._counter: dict[str, int] = {}
+        self._names: list[Prefix | None] = []
+
+    @staticmethod
+    def create(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
+        """Prefix and parameters of a new block.
+
+        Parameters
+        ----------
+        prefix
+            The prefix that it was given, if any.
+        params
+            The parameters that it is to share, if any.
+        hint
+            What its automatic name begins with.
+        """
+        current = _OPEN.scopes[-1] if _OPEN.scopes else None
+        if current is None:
+            prefix = NameManager.current.get(None, hint) + "_" if prefix is None else prefix
+            return prefix, ParameterDict(prefix) if params is None else ParameterDict(params.prefix, params)
+        if prefix is None:
+            count = current._counter.get(hint, 0)
+            current._counter[hint] = count + 1
+            prefix = f"{hint}{count}_"
+        parent = current._block
+        own = ParameterDict(parent.params.prefix + prefix, parent.params._shared) if params is None else ParameterDict(params.prefix, params)
+        return parent.prefix + prefix, own
+
+    def __enter__(self) -> "BlockScope":
+        names = None
+        if self._block.prefix:
+            _OPEN.scopes = (*_OPEN.scopes, self)
+            names = Prefix(self._block.prefix)
+            names.__enter__()
+        self._names.append(names)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        names = self._names.pop()
+        if names is not None:
+            names.__exit__(kind, error, trace)
+            _OPEN.scopes = _OPEN.scopes[:-1]

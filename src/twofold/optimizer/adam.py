@@ -1,0 +1,166 @@
+"""Adam and what was made of it: steps along the mean of gradients over what measures their size."""
+
+from math import sqrt
+from typing import Any
+
+from .. import ndarray as nd
+from ..ndarray.array import NDArray
+from .base import Optimizer, register, zeros_like
+
+__all__ = ["Adam", "Adamax", "Nadam"]
+
+
+@register
+class Adam(Optimizer):
+    """Steps along the mean of gradients over the root of the mean of their squares.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate.
+    beta1, beta2
+        How much of the two means stays at each update.
+    epsilon
+        Added to the root.
+    lazy_update
+        Leave rows of the weight alone for which a row-sparse gradient has none; dense gradients have all rows.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Kingma and Ba, Adam: a method for stochastic optimization, 2014.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        lazy_update: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lazy_update = lazy_update
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+        """(mean of the gradients, mean of their squares)."""
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, t = self._begin(index)
+        mean, var = state
+        nd.adam_update(
+            weight,
+            grad,
+            mean,
+            var,
+            out=weight,
+            lr=lr * sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t),
+            wd=wd,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            lazy_update=self.lazy_update,
+            **self._scaling(),
+        )
+
+
+@register
+class Adamax(Optimizer):
+    """`Adam` with the largest gradient so far, slowly forgotten, in place of the root of the mean of squares.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate.
+    beta1, beta2
+        How much of the mean and of the maximum stays at each update.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Kingma and Ba, Adam: a method for stochastic optimization, 2014, section 7.1.
+    """
+
+    def __init__(self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+        """(mean of the gradients, maximum of their absolute values)."""
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, t = self._begin(index)
+        mean, largest = state
+        g = self._clipped(grad * self.rescale_grad + wd * weight)
+        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
+        largest[:] = nd.maximum(self.beta2 * largest, nd.abs(g))
+        weight[:] = weight - (lr / (1.0 - self.beta1**t)) * mean / largest
+
+
+@register
+class Nadam(Optimizer):
+    """`Adam` with Nesterov's momentum.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate.
+    beta1, beta2
+        How much of the two means stays at each update.
+    epsilon
+        Added to the root.
+    schedule_decay
+        How fast the momentum rises to ``beta1``.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Dozat, Incorporating Nesterov momentum into Adam, 2016. The product of the momenta so far is one for all weights, as in MXNet.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        schedule_decay: float = 0.004,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.schedule_decay = schedule_decay
+        self.m_schedule = 1.0
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+        """(mean of the gradients, mean of their squares)."""
+        return zeros_like(weight), zeros_like(weight)
+
+    def _momentum(self, t: int) -> float:
+        return self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay))
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, t = self._begin(index)
+        mean, var = state
+        g = self._clipped(grad * self.rescale_grad + wd * weight)
+        now, following = self._momentum(t), self._momentum(t + 1)
+        self.m_schedule *= now
+        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
+        var[:] = self.beta2 * var + (1.0 - self.beta2) * g * g
+        ahead = ((1.0 - now) / (1.0 - self.m_schedule)) * g + (following / (1.0 - self.m_schedule * following)) * mean
+        weight[:] = weight - lr * ahead / (nd.sqrt(var / (1.0 - self.beta2**t)) + self.epsilon)

@@ -1,0 +1,83 @@
+"""Optimizers that follow a leader: the weight is the best answer to all gradients so far."""
+
+from typing import Any
+
+from .. import ndarray as nd
+from ..ndarray.array import NDArray
+from .base import Optimizer, register, zeros_like
+
+__all__ = ["FTML", "Ftrl"]
+
+
+@register
+class Ftrl(Optimizer):
+    """Follow the regularized leader: keeps weights at exactly 0 whose gradients stay small.
+
+    Parameters
+    ----------
+    lamda1
+        Strength of the pull to 0.
+    learning_rate, beta
+        The learning rate and what its root is started from.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    McMahan et al., Ad click prediction: a view from the trenches, 2013.
+    """
+
+    def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.lamda1 = lamda1
+        self.beta = beta
+        self.lr = learning_rate
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+        """(z, n) of the paper."""
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, _ = self._begin(index)
+        nd.ftrl_update(weight, grad, *state, out=weight, lr=lr, wd=wd, lamda1=self.lamda1, beta=self.beta, **self._scaling())
+
+
+@register
+class FTML(Optimizer):
+    """Follow the moving leader.
+
+    Parameters
+    ----------
+    beta1, beta2
+        How much of the means stays at each update.
+    epsilon
+        Added to the root of the mean square.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Zheng and Kwok, Follow the moving leader in deep learning, 2017, algorithm 1.
+    """
+
+    def __init__(self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """(d, v, z) of the paper."""
+        return zeros_like(weight), zeros_like(weight), zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, t = self._begin(index)
+        d, v, z = state
+        g = self._clipped(grad * self.rescale_grad + wd * weight)
+        v[:] = self.beta2 * v + (1.0 - self.beta2) * g * g
+        new_d = ((1.0 - self.beta1**t) / lr) * (nd.sqrt(v / (1.0 - self.beta2**t)) + self.epsilon)
+        z[:] = self.beta1 * z + (1.0 - self.beta1) * g - (new_d - self.beta1 * d) * weight
+        d[:] = new_d
+        weight[:] = -z / new_d

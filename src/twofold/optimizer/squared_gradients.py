@@ -1,0 +1,176 @@
+"""Optimizers whose steps are over the root of the sum, or of the mean, of squared gradients."""
+
+from typing import Any
+
+from .. import ndarray as nd
+from ..errors import ParameterError, ShapeError
+from ..ndarray.array import NDArray
+from .base import Optimizer, register, zeros_like
+
+__all__ = ["AdaDelta", "AdaGrad", "GroupAdaGrad", "RMSProp"]
+
+
+@register
+class AdaGrad(Optimizer):
+    """Steps over the root of the sum of squared gradients; the weight decay is not part of the gradient.
+
+    Parameters
+    ----------
+    eps
+        Added to the sum.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Duchi, Hazan and Singer, Adaptive subgradient methods for online learning and stochastic optimization, 2011.
+    """
+
+    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index: Any, weight: NDArray) -> NDArray:
+        """The sum of squared gradients."""
+        return zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, _ = self._begin(index)
+        g = self._scaled(grad)
+        state[:] = state + g * g
+        weight[:] = weight - lr * (g / nd.sqrt(state + self.float_stable_eps) + wd * weight)
+
+
+@register
+class GroupAdaGrad(Optimizer):
+    """`AdaGrad` with one sum for each row of a weight (rows, columns).
+
+    Parameters
+    ----------
+    eps
+        Added to the sum.
+    kwargs
+        See `Optimizer`; weight decay must be 0.
+
+    Raises
+    ------
+    ParameterError
+        When a weight would decay.
+    """
+
+    def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index: Any, weight: NDArray) -> NDArray:
+        """The sums (rows, 1) of the rows' mean squared gradients."""
+        if weight.ndim != 2:
+            raise ShapeError("GroupAdaGrad: only weights of two axes have rows", f"shape {weight.shape}", "use AdaGrad for it")
+        return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight._dtype)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, _ = self._begin(index)
+        if wd:
+            raise ParameterError("GroupAdaGrad: Weight decay is not supported", f"wd {wd} of {index!r}", "set wd to 0")
+        g = self._scaled(grad)
+        state[:] = state + nd.mean(g * g, axis=1, keepdims=True)
+        weight[:] = weight - lr * nd.broadcast_div(g, nd.sqrt(state + self.float_stable_eps))
+
+
+@register
+class RMSProp(Optimizer):
+    """Steps over the root of the mean of squared gradients.
+
+    Parameters
+    ----------
+    learning_rate
+        The learning rate.
+    gamma1
+        How much of the mean stays at each update.
+    gamma2
+        The momentum, if ``centered``.
+    epsilon
+        Added below the root.
+    centered
+        Take the gradients' variance in place of their mean square.
+    clip_weights
+        Bound of the absolute value of weights; None for no bound.
+    kwargs
+        See `Optimizer`.
+
+    Notes
+    -----
+    Tieleman and Hinton, Lecture 6.5, 2012; centered: Graves, Generating sequences with recurrent neural networks, 2013, eq. 38–45.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        gamma1: float = 0.9,
+        gamma2: float = 0.9,
+        epsilon: float = 1e-8,
+        centered: bool = False,
+        clip_weights: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.gamma1 = gamma1
+        self.gamma2 = gamma2
+        self.centered = centered
+        self.epsilon = epsilon
+        self.clip_weights = clip_weights
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, ...]:
+        """(mean square,), or if centered (mean square, mean, momentum)."""
+        return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        lr, wd, _ = self._begin(index)
+        common = {"lr": lr, "wd": wd, "gamma1": self.gamma1, "epsilon": self.epsilon, **self._scaling()}
+        if self.clip_weights:
+            common["clip_weights"] = self.clip_weights
+        if self.centered:
+            nd.rmspropalex_update(weight, grad, *state, out=weight, gamma2=self.gamma2, **common)
+        else:
+            nd.rmsprop_update(weight, grad, *state, out=weight, **common)
+
+
+@register
+class AdaDelta(Optimizer):
+    """Steps of the size that steps have had, over that which gradients have had; no learning rate.
+
+    Parameters
+    ----------
+    rho
+        How much of the two mean squares stays at each update.
+    epsilon
+        Added to both.
+    kwargs
+        See `Optimizer`; the learning rate has no effect.
+
+    Notes
+    -----
+    Zeiler, ADADELTA: an adaptive learning rate method, 2012.
+    """
+
+    def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rho = rho
+        self.epsilon = epsilon
+
+    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+        """(mean square of the gradients, mean square of the steps)."""
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update a weight."""
+        _, wd, _ = self._begin(index)
+        of_gradients, of_steps = state
+        g = self._scaled(grad)
+        of_gradients[:] = self.rho * of_gradients + (1.0 - self.rho) * g * g
+        step = nd.sqrt(of_steps + self.epsilon) / nd.sqrt(of_gradients + self.epsilon) * g
+        of_steps[:] = self.rho * of_steps + (1.0 - self.rho) * step * step
+        weight[:] = weight - step - wd * weight

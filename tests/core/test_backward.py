@@ -1,0 +1,426 @@
+"""Backward: where gradients go, what they are gradients of, how often a graph may be used, and derivatives of any order."""
+
+import numpy as np
+import pytest
+
+from twofold import autograd, nd
+from twofold.errors import AutogradError, DTypeError, ShapeError
+from twofold.graph.ir import drop_generation
+from twofold.imperative.record import tls
+
+from .operators import SIZE, op, operator, pair, ramp, soft
+
+X = np.linspace(0.5, 1.5, SIZE)
+
+
+def variable(values=X, grad_req="write"):
+    x = nd.array(values)
+    x.attach_grad(grad_req)
+    return x
+
+
+def near(x, want, rtol=2e-5, atol=1e-6):
+    np.testing.assert_allclose(x.asnumpy(), np.broadcast_to(want, x.shape), rtol=rtol, atol=atol)
+
+
+# where gradients go
+
+
+def test_write_replaces_and_add_adds_and_null_leaves(mode):
+    written, added, left = variable(), variable(grad_req="add"), variable(grad_req="null")
+    for k in range(1, 4):
+        with autograd.record():
+            y = (written + added + left) * 2.0
+        y.backward()
+        near(written.grad, 2.0)
+        near(added.grad, 2.0 * k)
+        near(left.grad, 0.0)
+
+
+def test_the_gradient_array_stays_the_same_object(mode):
+    x = variable()
+    grad = x.grad
+    for k in (1.0, 2.0):
+        with autograd.record():
+            y = x * k
+        y.backward()
+        assert x.grad is grad
+        near(grad, k)
+
+
+def test_marked_gradients_go_where_they_are_told(mode):
+    x, g = nd.array(X), nd.array(np.full(SIZE, 10.0))
+    autograd.mark_variables([x], [g], "add")
+    with autograd.record():
+        y = x * 3.0
+    y.backward()
+    near(g, 13.0)
+
+
+def test_a_variable_used_several_times_gets_the_sum(mode):
+    x = variable()
+    with autograd.record():
+        y = x * x + x * 2.0 + (x + x)
+    y.backward()
+    near(x.grad, 2 * X + 4)
+
+
+def test_a_variable_on_several_tapes_gets_the_sum(mode):
+    x = variable()
+    with autograd.record():
+        y = x * x
+    with autograd.record():
+        z = y * 2.0 + x * 3.0
+    z.backward()
+    near(x.grad, 4 * X + 3)
+
+
+def test_broadcasting_is_undone(mode):
+    a, b = variable(np.ones((SIZE, 3))), variable(np.arange(3.0))
+    with autograd.record():
+        y = op("multiply", a, b)
+    y.backward()
+    near(b.grad, SIZE)
+    near(a.grad, np.arange(3.0))
+
+
+def test_a_head_gradient_scales(mode):
+    x, h = variable(), nd.array(ramp())
+    for _ in range(3):
+        with autograd.record():
+            y = x * x
+        y.backward(h)
+        near(x.grad, 2 * X * ramp())
+
+
+def test_heads_given_twice_count_twice(mode):
+    x = variable()
+    with autograd.record():
+        y = x * x
+    autograd.backward([y, y], [None, nd.array(np.full(SIZE, 2.0))])
+    near(x.grad, 6 * X)
+
+
+def test_a_variable_may_be_a_head(mode):
+    x, h = variable(), nd.array(ramp())
+    with autograd.record():
+        x * 2.0
+    x.backward(h)
+    h += 1.0
+    near(x.grad, ramp())
+
+
+# what they are gradients of
+
+
+def test_after_a_write_the_gradient_is_that_at_first_use(mode):
+    x = variable()
+    with autograd.record():
+        y = x * x
+        x[:] = x * 3.0  # recorded: x is now an operation's result
+        z = y + x * 2.0
+    z.backward()
+    near(x.grad, 2 * X + 6)
+    near(x, 3 * X)
+
+
+def test_a_later_write_does_not_change_what_was_computed(mode):
+    x = variable()
+    with autograd.record():
+        y = x * x
+    x[:] = 100.0
+    y.backward()
+    near(x.grad, 2 * X)
+
+
+def test_writes_through_views_are_recorded(mode):
+    for _ in range(3):
+        x = variable()
+        with autograd.record():
+            y = x * 1.0
+            part = y[0:4]
+            part *= 3.0
+            y.reshape((4, 4))[1] = x[0:4] * 5.0
+            y[8:12] = 7.0
+            z = y * y
+        z.backward()
+        want = np.zeros(SIZE)
+        want[0:4] = 2 * 9 * X[0:4] + 2 * 25 * X[0:4]
+        want[12:] = 2 * X[12:]
+        near(x.grad, want)
+
+
+def test_writes_at_integer_places_are_recorded(mode):
+    places = nd.array([1, 3, 5], dtype="int64")
+    for _ in range(3):
+        x = variable()
+        with autograd.record():
+            y = x * 1.0
+            y[places] = x[0:3] * 2.0
+            z = y * y
+        z.backward()
+        want = 2 * X
+        want[[1, 3, 5]] = 0
+        want[0:3] += 8 * X[0:3]
+        near(x.grad, want)
+
+
+def test_an_unrecorded_array_becomes_recorded_by_a_write_of_a_recorded_one(mode):
+    x, y = variable(), nd.array(np.ones(SIZE))
+    with autograd.record():
+        y[0:4] = x[0:4] * 2.0
+        z = y * 3.0
+    z.backward()
+    near(x.grad, [6.0] * 4 + [0.0] * (SIZE - 4))
+
+
+def test_a_recorded_array_written_outside_is_no_longer_recorded(mode):
+    x = variable()
+    with autograd.record():
+        y = x + 1.0
+    y[:] = 2.0
+    with pytest.raises(AutogradError):
+        y.backward()
+
+
+def test_detached_arrays_pass_no_gradient(mode):
+    x = variable()
+    with autograd.record():
+        y = x * x
+        z = y.detach() * x
+    z.backward()
+    near(x.grad, X * X)
+
+
+# how often
+
+
+def test_a_graph_may_be_used_again_if_it_was_retained(mode):
+    x = variable(grad_req="add")
+    with autograd.record():
+        y = (x * x).exp() * 0.5
+    y.backward(retain_graph=True)
+    y.backward(retain_graph=True)
+    y.backward()
+    near(x.grad, 3 * X * np.exp(X * X))
+
+
+@pytest.mark.parametrize("work", [lambda x: x * x, lambda x: x + 1.0, lambda x: soft(x.reshape((4, 4))), lambda x: pair(x)[1]])
+@pytest.mark.parametrize("head", [False, True])
+def test_a_used_graph_is_refused_and_leaves_things_usable(mode, work, head):
+    for _ in range(3):
+        x = variable()
+        with autograd.record():
+            y = work(x)
+        head_grad = nd.array(np.ones(y.shape)) if head else None
+        y.backward(head_grad)
+        first = x.grad.asnumpy()
+        with pytest.raises(AutogradError, match="already used"):
+            y.backward(head_grad)
+        assert tls.tape is None
+        np.testing.assert_array_equal(x.grad.asnumpy(), first)
+        with autograd.record():
+            z = x * 2.0
+        z.backward()
+        near(x.grad, 2.0)
+
+
+def test_two_losses_of_one_graph_may_be_used_one_after_the_other_if_retained(mode):
+    x = variable(grad_req="add")
+    with autograd.record():
+        h = x * x
+        a, b = h * 2.0, h * h
+    a.backward(retain_graph=True)
+    b.backward()
+    near(x.grad, 4 * X + 4 * X**3)
+
+
+def test_two_losses_of_one_tape_are_independent(mode):
+    x, c = variable(grad_req="add"), nd.array(X)
+    with autograd.record():
+        a, b = x * c, c * x * x
+    a.backward()
+    c[:] = 0.0  # b still needs it
+    b.backward()
+    near(x.grad, X + 2 * X * X)
+
+
+def test_backward_within_the_scope_leaves_recording_on(mode):
+    x = variable()
+    with autograd.record():
+        for k in range(1, 4):
+            y = x * x * float(k)
+            y.backward()
+            near(x.grad, 2 * k * X)
+            assert autograd.is_recording()
+
+
+def test_what_was_not_recorded_has_no_gradient(mode):
+    x = variable()
+    y = x * 2.0
+    with pytest.raises(AutogradError, match="not part of a recorded graph"):
+        y.backward()
+
+
+def test_head_gradients_must_fit(mode):
+    x = variable()
+    with autograd.record():
+        y = x * x
+    with pytest.raises(ShapeError, match="head gradient"):
+        y.backward(nd.array([1.0, 2.0]))
+    with pytest.raises(DTypeError, match="not an array"):
+        y.backward(np.ones(SIZE))
+    y.backward()
+    near(x.grad, 2 * X)
+
+
+# derivatives of any order
+
+FUNCTIONS = {
+    "x⁴": (lambda x: x * x * x * x, lambda x: (4 * x**3, 12 * x**2, 24 * x)),
+    "x eˣ": (lambda x: x.exp() * x, lambda x: (np.exp(x) * (x + 1), np.exp(x) * (x + 2), np.exp(x) * (x + 3))),
+    "1/x": (lambda x: 1.0 / x, lambda x: (-1 / x**2, 2 / x**3, -6 / x**4)),
+    "tanh x": (
+        lambda x: x.tanh(),
+        lambda x: (1 - np.tanh(x) ** 2, 2 * np.tanh(x) ** 3 - 2 * np.tanh(x), -2 + 8 * np.tanh(x) ** 2 - 6 * np.tanh(x) ** 4),
+    ),
+    "eˣ tanh x of two outputs": (
+        lambda x: op("multiply", *pair(x)),
+        lambda x: (
+            np.exp(x) * (np.tanh(x) + 1 - np.tanh(x) ** 2),
+            np.exp(x) * (np.tanh(x) + (2 - 2 * np.tanh(x)) * (1 - np.tanh(x) ** 2)),
+            np.exp(x) * (np.tanh(x) + (1 - np.tanh(x) ** 2) * (1 - 6 * np.tanh(x) + 6 * np.tanh(x) ** 2)),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("dropping", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_up_to_the_third(mode, name, dropping):
+    function, derivatives = FUNCTIONS[name]
+    for _ in range(3):
+        x = variable()
+        with autograd.record():
+            d = [function(x)]
+            for _ in range(3):
+                drop_generation() if dropping else None
+                d += autograd.grad([d[-1]], [x], create_graph=True)
+        for got, want in zip(d[1:], derivatives(X), strict=True):
+            near(got, want, 2e-4, 2e-5)
+        near(d[0], function(nd.array(X)).asnumpy())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_gradient_that_was_recorded_goes_on_by_backward(mode, name):
+    function, derivatives = FUNCTIONS[name]
+    x = variable()
+    with autograd.record():
+        y = function(x)
+        (first,) = autograd.grad([y], [x], create_graph=True)
+        z = first * first
+    z.backward()
+    near(x.grad, 2 * derivatives(X)[0] * derivatives(X)[1], 2e-4, 2e-5)
+
+
+def soft_of(x):
+    raised = np.exp(x - x.max(-1, keepdims=True))
+    return raised / raised.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("dropping", [False, True])
+def test_second_derivatives_of_a_definition_with_residuals(mode, dropping):
+    weights, x0 = np.linspace(-1, 2, SIZE).reshape(4, 4), X.reshape(4, 4)
+
+    def slope(values):
+        s = soft_of(values)
+        return s * (weights - (s * weights).sum(-1, keepdims=True))
+
+    for _ in range(3):
+        x, w = variable(x0), nd.array(weights)
+        with autograd.record():
+            y = soft(x) * w
+            drop_generation() if dropping else None
+            (first,) = autograd.grad([y], [x], create_graph=True)
+            drop_generation() if dropping else None
+            total = first * first
+        near(first, slope(x0), 1e-4)
+        total.backward()
+        want, step = np.zeros((4, 4)), 1e-6
+        for place in np.ndindex(4, 4):
+            d = np.zeros((4, 4))
+            d[place] = step
+            want[place] = ((slope(x0 + d) ** 2).sum() - (slope(x0 - d) ** 2).sum()) / (2 * step)
+        near(x.grad, want, 1e-3, 1e-5)
+
+
+def test_recording_a_gradient_does_not_touch_what_it_reads(mode):
+    for _ in range(3):
+        x, h = variable(), nd.array(np.full(SIZE, 2.0))
+        with autograd.record():
+            y = x.exp()
+        y.wait_to_read()
+        (g,) = autograd.grad([y], [x], [h], create_graph=True)
+        g.wait_to_read()
+        near(y, np.exp(X))
+        near(g, 2 * np.exp(X))
+        near(h, 2.0)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_of_several_variables_are_different_arrays(mode, create_graph):
+    for _ in range(3):
+        a, b, h = variable(), variable(), nd.array(ramp())
+        with autograd.record():
+            y = a + b
+        grads = autograd.grad([y], [a, b, a], [h], create_graph=create_graph)
+        for g in grads:
+            g[:] = 0.0
+            near(h, ramp())
+        grads[0] += 1.0
+        near(grads[1], 0.0)
+        near(grads[2], 0.0)
+
+
+# operators that write states when backward runs
+
+
+def _kept(xp, data, state):
+    return data * state
+
+
+state_doubled = operator(_kept, aux=("state",))
+state_doubled.op.on_backward(lambda xp, out, data, state: {"state": state * 2})
+
+
+def test_states_move_when_backward_runs_and_not_before(mode):
+    x, state = variable(), nd.array(np.ones(SIZE))
+    for k in range(3):
+        with autograd.record():
+            y = state_doubled(x, state)
+        near(state, 2.0**k)
+        y.backward()
+        near(state, 2.0 ** (k + 1))
+        near(x.grad, 2.0**k)
+
+
+def test_states_are_no_part_of_the_graph(mode):
+    x, s = variable(), nd.array(np.ones(SIZE))
+    with autograd.record():
+        state = s * 1.0
+        for k in range(3):
+            y = state_doubled(x * x, state)
+            y.backward()
+            content = state._v
+            assert content.__class__ is np.ndarray or content.rec is None
+            near(state, 2.0 ** (k + 1))
+
+
+def test_a_state_may_be_read_while_it_moves(mode):
+    x, state = variable(), nd.array(np.ones(SIZE))
+    with autograd.record():
+        y = state_doubled(x, state)
+    early = state * 1.0
+    y.backward()
+    near(early, 1.0)
+    near(state, 2.0)

@@ -1,0 +1,176 @@
+"""Intern tables are bounded: dropping a generation at any moment changes no result, and really empties the caches."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from twofold import autograd, nd
+from twofold.graph import ir
+from twofold.graph.build import apply
+from twofold.imperative import backward, fast, residuals, window
+from twofold.op.registry import OPS
+
+from .operators import SIZE, in_thread, pair, ramp, soft
+from .random_programs import run
+
+
+def results_of(x, keep):
+    """A recorded piece of work in several steps; ``keep()`` is called between them."""
+    with autograd.record():
+        h = soft((x * 0.5 + 1.0).reshape((4, 4)))
+        keep()
+        a, b = pair(h * 2.0)
+        keep()
+        y = a * b + h
+    keep()
+    y.backward(retain_graph=True)
+    first = x.grad.asnumpy()
+    keep()
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), first)
+    return [h.asnumpy(), y.asnumpy(), first]
+
+
+def test_dropping_between_any_two_steps_changes_nothing(mode):
+    x = nd.array(ramp() * 0.1)
+    x.attach_grad()
+    wanted = results_of(x, lambda: None)
+    for _ in range(2):
+        for a, b in zip(results_of(x, ir.drop_generation), wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("limit", [0, 5, 40])
+def test_a_small_limit_changes_no_result(mode, monkeypatch, limit):
+    wanted = [run(seed, record) for seed in range(6) for record in (False, True)]
+    monkeypatch.setattr(ir, "INTERN_LIMIT", limit)
+    before = ir.TABLES.generation
+    for want, (seed, record) in zip(wanted, [(s, r) for s in range(6) for r in (False, True)], strict=True):
+        for a, b in zip(run(seed, record), want, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert ir.TABLES.generation > before
+
+
+def test_the_tables_are_bounded_by_scopes_that_record(inline, monkeypatch):
+    monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
+    x = nd.array(ramp())
+    x.attach_grad()
+    for k in range(1, 40):
+        with autograd.record():
+            y = x[0:1] * 1.0
+            for _ in range(k):
+                y = y * y
+        assert ir.TABLES.count < 250
+
+
+def test_the_tables_are_bounded_by_a_scope_in_which_backward_runs(inline, monkeypatch):
+    monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
+    x = nd.array(ramp())
+    x.attach_grad()
+    with autograd.record():
+        for k in range(1, 30):
+            y = x * 1.0
+            for _ in range(k):
+                y = y * 0.5
+            y.backward()
+            assert ir.TABLES.count < 500
+
+
+def test_the_tables_are_bounded_by_windows(deferred, monkeypatch):
+    monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
+    for n in range(SIZE, SIZE + 60):
+        x = nd.array(ramp(0.0, n))
+        (x * 2.0 + 1.0).wait_to_read()
+        assert ir.TABLES.count < 150
+
+
+def test_dropping_empties_every_cache(deferred):
+    x = nd.array(ramp())
+    x.attach_grad()
+    for _ in range(2):
+        with autograd.record():
+            y = soft((x * 2.0).reshape((4, 4)))
+        y.backward()
+    small = nd.array([1.0, 2.0])
+    small.attach_grad()
+    for _ in range(2):
+        with autograd.record():
+            (small * 2.5).backward()
+        nd.array([1.0]) + nd.array([[2.0]])
+        ir.const(2.0)
+    caches = [window._programs, backward._compiled, residuals._programs, fast._float_leaves, ir.TABLES.leaves, ir.TABLES.constants]
+    assert [bool(c) for c in caches] == [True] * 6
+    sigs = list(ir.TABLES.sigs)
+    ir.drop_generation()
+    assert not any(caches)
+    assert not ir.TABLES.sigs
+    assert not any(sig.typed or sig.inline for sig in sigs)
+    assert ir.TABLES.count == 0
+
+
+def test_a_dropped_structure_is_freed():
+    ir.leaf("gone", (3,), "float32")
+    ir.drop_generation()
+    gc.collect()
+    assert not [o for o in gc.get_objects() if isinstance(o, ir.Node) and o.value == ("leaf", "gone")]
+
+
+def test_a_structure_met_again_is_the_same_until_it_is_dropped():
+    sig, a = OPS["exp"].sig(), ir.leaf("a", (3,), "float32")
+    node = apply(sig, (a,))
+    assert apply(sig, (a,)) is node
+    ir.drop_generation()
+    again = apply(sig, (ir.leaf("a", (3,), "float32"),))
+    assert again is not node
+    assert (again.shape, again.dtype) == (node.shape, node.dtype)
+
+
+def test_a_tape_of_an_older_generation_goes_on(mode):
+    x = nd.array(ramp(1.0))
+    x.attach_grad()
+    with autograd.record():
+        y = x * x
+        ir.drop_generation()
+        z = y * x + x * x  # x · x twice, of two generations
+    ir.drop_generation()
+    z.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), 3 * ramp(1.0) ** 2 + 2 * ramp(1.0), rtol=1e-6)
+
+
+def test_a_bridge_over_generations(mode):
+    x = nd.array(ramp(1.0) * 0.1)
+    x.attach_grad()
+    with autograd.record():
+        y = soft(x.reshape((4, 4)))
+    ir.drop_generation()
+    with autograd.record():
+        z = y * y
+    ir.drop_generation()
+    z.backward()
+    got = x.grad.asnumpy()
+    with autograd.record():
+        s = soft(x.reshape((4, 4)))
+        w = s * s
+    w.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), got)
+
+
+def test_other_threads_may_drop_while_one_records(mode):
+    x = nd.array(ramp() * 0.1)
+    x.attach_grad()
+    wanted = results_of(x, lambda: None)
+    stop = []
+
+    def drop():
+        while not stop:
+            ir.drop_generation()
+
+    task = in_thread(drop)
+    try:
+        for _ in range(10):
+            for a, b in zip(results_of(x, lambda: None), wanted, strict=True):
+                np.testing.assert_array_equal(a, b)
+    finally:
+        stop.append(True)
+    task.result()

@@ -1,0 +1,175 @@
+"""Fused kernels on NumPy: blocks, scratch, threads, forks; the bits of one operation after another."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from twofold import nd
+from twofold.backend.loader import backend_for
+from twofold.device import CPU
+from twofold.graph.build import G
+from twofold.graph.ir import leaf
+from twofold.imperative.counters import COUNTERS
+from twofold.program.compile import Program
+from twofold_numpy import blocked
+
+from .operators import in_thread
+
+HOST = backend_for(CPU)
+
+
+def data(shape, first=0.0):
+    return (np.arange(np.prod(shape)) * 0.01 + first).reshape(shape).astype(np.float32)
+
+
+def chain(x, y):
+    """Operations whose inner values have several dtypes and lifetimes."""
+    a = G.exp(x * 0.5)
+    b = G.greater(a, y)
+    c = G.where(b, a, y * 2)
+    d = G.astype(c, dtype="float64") + 1
+    return [G.tanh(a - c), G.astype(d * d, dtype="float32") + a, G.where(b, c, d)]
+
+
+def compare(outputs, leaves, arrays):
+    """The fused program gives the bits of the unfused one; returns it."""
+    fused = Program(outputs, leaves, HOST, big=1)
+    plain = Program(outputs, leaves, HOST, big=1 << 40)
+    assert fused.kernels
+    assert not plain.kernels
+    for _ in range(2):
+        for a, b in zip(fused.run(arrays), plain.run(arrays), strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.dtype == b.dtype
+    return fused
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 65_536])
+@pytest.mark.parametrize("shapes", [((50,), (50,)), ((5, 10), (10,)), ((5, 10), (5, 1)), ((2, 5, 5), (5, 1)), ((4, 3, 5), (4, 1, 5)), ((5, 10), ())])
+def test_a_kernel_has_the_bits_of_single_operations(monkeypatch, block, shapes):
+    monkeypatch.setattr(blocked, "BLOCK", block)
+    x, y = (leaf(k, s, "float32") for k, s in enumerate(shapes))
+    compare(chain(x, y), [x, y], [data(s, k / 3) for k, s in enumerate(shapes)])
+
+
+@pytest.mark.parametrize("size", [21, 40, 41, 63])
+def test_a_kernel_over_two_threads_has_the_bits_of_one(monkeypatch, size):
+    monkeypatch.setattr(blocked, "BLOCK", 4)
+    monkeypatch.setattr(blocked, "THREADED", 20)
+    x, y = leaf(0, (size,), "float32"), leaf(1, (size,), "float32")
+    compare(chain(x, y), [x, y], [data((size,)), data((size,), 0.3)])
+    x, y = leaf(0, (size, 3), "float32"), leaf(1, (size, 1), "float32")
+    compare(chain(x, y), [x, y], [data((size, 3)), data((size, 1), 0.3)])
+
+
+def test_threads_have_scratch_of_their_own(monkeypatch):
+    monkeypatch.setattr(blocked, "BLOCK", 40_000)
+    x, y = leaf(0, (80_000,), "float32"), leaf(1, (80_000,), "float32")
+    program = compare(chain(x, y), [x, y], [data((80_000,)) % 1, data((80_000,), 0.3) % 1])
+    cases = [[data((80_000,), k) % 2, data((80_000,), k / 3) % 2] for k in range(3)]
+    wanted = [program.run(c) for c in cases]
+    for c, want in [(t.result(), w) for t, w in [(in_thread(lambda c=c: [program.run(c) for _ in range(6)]), w) for c, w in zip(cases, wanted, strict=True)]]:
+        for results in c:
+            for a, b in zip(results, want, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_a_choice_between_inner_values_is_not_made_over_one_of_them():
+    x = leaf(0, (20,), "float32")
+    a, b, c = x * 2 - 5, x + 0.5, x - 10
+    compare([G.where(c, a, b) + 1], [x], [data((20,)) * 100])
+    compare([G.where(a, b, c) + 1], [x], [data((20,)) * 100])
+    compare([G.where(a * 0 + 1, b, a) + 1], [x], [data((20,)) * 100])
+
+
+def test_scratch_of_a_dead_inner_value_is_used_again():
+    x = leaf(0, (20,), "float32")
+    t = x
+    for k in range(10):
+        t = G.tanh(t + x) if k % 2 else G.exp(t * 0.1) - x
+    printer = blocked._Printer(compare([t], [x], [data((20,))]).kernels[0])
+    printer.source()
+    assert len(printer.scratch) <= 2
+
+
+def test_an_inner_value_lives_until_its_last_reader():
+    x = leaf(0, (20,), "float32")
+    a = G.exp(x)
+    b = a * 2
+    c = b + a
+    d = c * b - a
+    compare([d, G.negative(c)], [x], [data((20,))])
+
+
+def test_what_reads_a_member_runs_after_the_kernel():
+    x = leaf(0, (4, 5), "float32")
+    a = G.exp(x * 0.1)
+    s = G.sum(a, axis=1, keepdims=True)
+    compare([(a / s) * 2 + s, G.tanh(a) + 1], [x], [data((4, 5))])
+
+
+def test_what_reads_no_member_may_run_before_the_kernel():
+    x, y = leaf(0, (4, 5), "float32"), leaf(1, (4, 5), "float32")
+    s = G.sum(y, axis=1, keepdims=True)
+    fused = compare([G.exp(x * 0.1) + s, G.tanh(x - s)], [x, y], [data((4, 5)), data((4, 5), 1.0)])
+    assert [step.is_kernel for step in fused.steps] == [False, True]
+
+
+def test_groups_have_one_shape():
+    x, y = leaf(0, (4, 5), "float32"), leaf(1, (5,), "float32")
+    compare([G.exp(x * 0.1) + (y * 2 + 1), G.tanh(y - 1)], [x, y], [data((4, 5)), data((5,))])
+
+
+def test_functions_that_are_no_ufuncs_are_members_too():
+    x = leaf(0, (20,), "float32")
+    compare([G.erf(x * 0.5) + 1, G.clip(x - 1, -0.5, 0.5) * 2, G.polygamma(x + 1, order=1) * 2], [x], [data((20,), 0.5)])
+
+
+def test_python_scalars_are_operands_of_kernels():
+    x, s = leaf(0, (20,), "float16"), leaf(1, (), "weakf")
+    for scale in (2.5, 0.0, -0.0, float("inf")):
+        compare([x * s + 1, G.maximum(x, s) * 2], [x, s], [data((20,)).astype(np.float16), scale])
+
+
+def test_no_floating_point_warning_escapes_from_a_kernel_or_its_threads(monkeypatch):
+    monkeypatch.setattr(blocked, "BLOCK", 4)
+    monkeypatch.setattr(blocked, "THREADED", 20)
+    x = leaf(0, (40,), "float32")
+    (got,) = Program([G.log(x) / x * 0], [x], HOST, big=1).run([np.zeros(40, np.float32)])
+    assert np.isnan(got).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a multi-threaded process forks: that is the point
+def test_a_forked_child_makes_its_own_threads(monkeypatch):
+    monkeypatch.setattr(blocked, "BLOCK", 4)
+    monkeypatch.setattr(blocked, "THREADED", 20)
+    x = leaf(0, (40,), "float32")
+    program, values = Program([G.exp(x) * 2 + 1], [x], HOST, big=1), data((40,))
+    want = program.run([values])[0].tobytes()
+    assert blocked._pool
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            assert not blocked._pool
+            os.write(write, program.run([values])[0].tobytes())
+            status = 0
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        got = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
+    assert got == want
+    assert program.run([values])[0].tobytes() == want
+
+
+def test_fused_kernels_are_counted_where_they_run(deferred):
+    x = nd.array(data((16,)))
+    ((x + 1.0) * 2.0).wait_to_read()
+    assert (COUNTERS.kernels, COUNTERS.fused, COUNTERS.windows) == (1, 2, 1)

@@ -1,0 +1,403 @@
+"""What a tape records: structure as leaves and nodes, values only where a gradient reads them, older tapes by bridges."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from twofold import autograd, nd
+from twofold.graph.ir import const, leaf
+from twofold.imperative.cell import HOST
+from twofold.imperative.counters import COUNTERS
+from twofold.imperative.invoke import scalar_rec
+from twofold.imperative.record import Rec, Tape, tls
+
+from .operators import SIZE, in_thread, ramp, soft
+
+
+def variable(first=0.0, size=SIZE):
+    x = nd.array(ramp(first, size))
+    x.attach_grad()
+    return x
+
+
+def near(x, want, rtol=1e-5):
+    np.testing.assert_allclose(x.asnumpy(), np.asarray(want), rtol=rtol, atol=1e-6)
+
+
+# leaves
+
+
+@pytest.mark.parametrize("write", ["assignment", "update", "slice"])
+def test_a_constant_written_in_place_is_a_new_leaf(mode, write):
+    for _ in range(3):
+        w, c = variable(1.0, SIZE), nd.array(ramp(0.5) * 0.125)
+        w[:] = w * 0.0625
+        with autograd.record():
+            a = (w + c).exp()  # add keeps nothing: c may be written in place, as a new leaf of the tape
+            a.wait_to_read()
+            if write == "update":
+                c += 1.0
+            else:
+                c[0 : SIZE if write == "slice" else None] = 1.0
+            b = (w + c).exp()
+            s = a * b
+        s.backward()
+        first = ramp(0.5) * 0.125
+        second = first + 1 if write == "update" else np.ones(SIZE)
+        near(w.grad, 2 * np.exp(2 * ramp(1.0) * 0.0625 + first + second))
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_a_variable_written_in_place_is_a_new_leaf_and_wants_its_gradient(mode, update):
+    w = variable(1.0)
+    with autograd.record():
+        kept = w + 1.0  # keeps no value of w
+    if update:
+        w *= 3.0
+    else:
+        w[:] = w * 3.0
+    with autograd.record():
+        z = kept * w
+    z.backward()
+    near(w.grad, 3 * ramp(1.0) + ramp(2.0))
+
+
+def test_a_variable_of_grad_req_null_stays_untracked_when_it_is_written(mode):
+    w = nd.array(ramp(1.0))
+    w.attach_grad("null")
+    w[:] = 2.0
+    x = variable(1.0)
+    with autograd.record():
+        w * 2.0
+        z = x * w
+    assert COUNTERS.recorded == 1
+    z.backward()
+    near(x.grad, np.full(SIZE, 2.0))
+    near(w.grad, np.zeros(SIZE))
+
+
+def test_leaves_are_numbered_in_the_order_of_use(mode):
+    a, b = variable(1.0), variable(2.0)
+    for first, second in ((a, b), (a, b), (b, a), (a, b), (b, a)):
+        with autograd.record():
+            z = first * 2.0 + second * second * 3.0
+        z.backward()
+        near(first.grad, np.full(SIZE, 2.0))
+        near(second.grad, 6 * second.asnumpy())
+
+
+def test_python_floats_of_one_structure_are_different_leaves(mode):
+    for _ in range(3):
+        x = variable(1.0)
+        with autograd.record():
+            z = (x * 2.5).exp() * 0.0 + x * 2.5 + x * 3.5
+        z.backward()
+        near(z, ramp(1.0) * 6)
+        near(x.grad, np.full(SIZE, 6.0))
+
+
+def test_a_float_is_no_part_of_the_structure_but_a_literal_is():
+    tape = Tape()
+    nodes = [scalar_rec(k, tape).node for k in (2, 2.5, 3.5, 7, True)]
+    assert [n.value for n in nodes] == [("const", 2), ("leaf", 0), ("leaf", 1), ("leaf", 2), ("const", True)]
+    assert [n.dtype for n in nodes] == ["weaki", "weakf", "weakf", "weaki", "bool"]
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, -0.0), (1, True), (1, 1.0), (0, 0.0)])
+def test_constants_of_other_bits_or_types_are_other_nodes(a, b):
+    assert const(a) is const(a)
+    assert const(a) is not const(b)
+
+
+def test_negative_zero_stays_negative(mode):
+    x = nd.array(ramp(1.0))
+    for _ in range(3):
+        assert not np.signbit((x * 0.0).asnumpy()).any()
+        assert np.signbit((x * -0.0).asnumpy()).all()
+
+
+def test_recording_again_takes_the_short_path(inline):
+    x = variable(1.0)
+    for k in range(4):
+        with autograd.record():
+            z = x * 2.5 + x
+            z = -z
+        recorded = COUNTERS.recorded
+        z.backward()
+        COUNTERS.reset()
+        assert recorded == (3 if k == 0 else 1)  # the first operation of a scope enters x
+
+
+def test_the_short_path_gives_way_where_it_cannot_run(inline):
+    x, y = variable(1.0), variable(2.0)
+    for _ in range(3):
+        with autograd.record():
+            z = x * 1.0 + y * 1.0
+            # NumPy's quiet context is in use, as when another thread computes, or this is a finalizer
+            squared, negated, scaled = HOST.quick(lambda z=z: [z * z, -z, z * 2.5])
+            total = squared + negated + scaled
+        near(total, (2 * ramp() + 3) ** 2 + 1.5 * (2 * ramp() + 3))
+        total.backward()
+        near(x.grad, 2 * (2 * ramp() + 3) + 1.5)
+
+
+# what is kept
+
+
+def test_nothing_is_saved_that_no_gradient_reads(inline):
+    x = variable(1.0)
+    for _ in range(3):
+        with autograd.record():
+            h = x + 1.0
+            rec, seen = h._v.rec, weakref.ref(h._v)
+            del h
+        assert seen() is None
+        assert rec.saved in ((), [])
+
+
+def test_only_the_factor_of_a_tracked_operand_is_saved(inline):
+    x, c = variable(1.0), nd.array(ramp(2.0))
+    for _ in range(3):
+        with autograd.record():
+            y = x * c
+        assert [v is c._v for v in y._v.rec.saved] == [True]
+
+
+def test_an_operation_that_reads_its_result_saves_only_that(mode):
+    x = variable(1.0)
+    for _ in range(3):
+        with autograd.record():
+            h = x * 0.1
+            y = h.exp()
+            seen = weakref.ref(h._v)
+            y.wait_to_read()
+            del h
+        assert seen() is None
+        y.backward()
+        near(x.grad, 0.1 * np.exp(0.1 * ramp(1.0)))
+
+
+@pytest.mark.parametrize("work", [lambda x: (x * 0.5).exp(), lambda x: x.tanh() * x, lambda x: soft(x.reshape((4, 4)) * 1.5)])
+def test_a_recorded_graph_is_freed_without_the_collector(mode, work):
+    gc.disable()
+    try:
+        for _ in range(3):
+            x = variable(0.0)
+            with autograd.record():
+                y = work(x)
+            y.wait_to_read()
+            tape, seen = y._v.rec.tape.ref, weakref.ref(y._v)
+            del y, x
+            assert seen() is None
+            assert tape() is None
+    finally:
+        gc.enable()
+
+
+def test_backward_frees_what_was_saved(mode):
+    for _ in range(3):
+        x = variable(1.0)
+        with autograd.record():
+            h = x * 0.25
+            z = h * h
+        saved = weakref.ref(h._v)
+        rec = z._v.rec
+        del h
+        assert saved() is not None
+        z.backward()
+        assert saved() is None
+        assert rec.saved == ()
+        assert rec.tape is None
+
+
+def test_backward_with_a_head_gradient_frees_what_was_saved(mode):
+    for _ in range(3):
+        x = variable(1.0)
+        with autograd.record():
+            h = x * 0.25
+            z = h * h
+        saved = weakref.ref(h._v)
+        del h
+        z.backward(nd.array(ramp()))
+        assert saved() is None
+
+
+def test_a_tape_lives_as_long_as_something_recorded_on_it(mode):
+    x, c = variable(1.0), nd.array(ramp())
+    for _ in range(3):
+        with autograd.record():
+            y = x * c
+            tape = tls.tape.ref
+        gc.collect()
+        assert tape() is not None
+        del y
+        gc.collect()
+        assert tape() is None  # although x and c were entered on it
+
+
+def test_nothing_is_recorded_of_what_depends_on_no_variable(mode):
+    c = nd.array(ramp())
+    with autograd.record():
+        y = c * 2.0
+    assert COUNTERS.recorded == 0
+    assert getattr(y._v, "rec", None) is None
+
+
+def test_nothing_is_kept_where_recording_is_off(mode):
+    x = variable(1.0)
+    with autograd.record(), autograd.pause():
+        y = x * x
+    assert COUNTERS.recorded == 0
+    assert getattr(y._v, "rec", None) is None
+
+
+# bridges
+
+
+def test_gradients_flow_from_one_tape_to_an_older_one(mode):
+    x = variable(1.0)
+    with autograd.record():
+        y = x * x
+    with autograd.record():
+        z = y * y * x
+    assert COUNTERS.bridged == 1
+    z.backward()
+    near(x.grad, 5 * ramp(1.0).astype(np.float64) ** 4)
+
+
+def test_gradients_flow_over_several_tapes(mode):
+    x = variable(1.0)
+    y = x
+    for _ in range(4):
+        with autograd.record():
+            y = y * 0.5 + x
+    assert COUNTERS.bridged == 3
+    y.backward()
+    near(x.grad, np.full(SIZE, 1 + 0.5 + 0.25 + 0.125 + 0.0625))
+
+
+def test_a_value_bridged_twice_gets_both_gradients(mode):
+    x = variable(1.0)
+    with autograd.record():
+        y = x * x
+    with autograd.record():
+        a = y * 2.0
+    with autograd.record():
+        b = y * 3.0 + a
+    b.backward()
+    near(x.grad, 10 * ramp(1.0))
+
+
+def test_a_value_bridged_by_the_same_leaf_again_gets_both_gradients(mode):
+    x = variable(1.0)
+    with autograd.record():
+        y = x * x
+    for _ in range(3):
+        with autograd.record():
+            a = y * 2.0
+        with autograd.record():
+            b = y * 3.0
+        with autograd.record():
+            c = a + b
+        c.backward(retain_graph=True)
+        near(x.grad, 10 * ramp(1.0))
+
+
+def test_heads_of_several_tapes_are_done_newest_first(mode):
+    x = variable(1.0)
+    with autograd.record():
+        y = x * x
+    with autograd.record():
+        z = y * y
+    autograd.backward([y, z])
+    near(x.grad, 2 * ramp(1.0) + 4 * ramp(1.0) ** 3)
+
+
+def test_a_bridge_may_itself_be_a_head(mode):
+    x = variable(1.0)
+    with autograd.record():
+        y = x * x
+        q = y * 3.0
+    with autograd.record():
+        z = y * y
+    autograd.backward([y, q, z])  # y is a leaf of the second tape now
+    near(x.grad, 2 * ramp(1.0) + 6 * ramp(1.0) + 4 * ramp(1.0) ** 3)
+
+
+def test_what_backward_has_used_is_a_constant_of_later_tapes(mode):
+    x = variable(1.0)
+    with autograd.record():
+        y = x * x
+        y.backward()
+        z = y * x
+    z.backward()
+    near(x.grad, ramp(1.0) ** 2)  # as MXNet gives it
+
+
+def test_a_bridge_to_what_backward_has_used_since_is_a_constant(mode):
+    x = variable(1.0)
+    with autograd.record():
+        y = x * x
+    with autograd.record():
+        z = y * 3.0
+    z.backward(retain_graph=True)
+    with autograd.record():
+        z = y * 3.0
+    z.backward()
+    near(x.grad, 6 * ramp(1.0))
+    with autograd.record():
+        z = y * x
+    z.backward()
+    near(x.grad, ramp(1.0) ** 2)
+
+
+def test_recording_within_a_pause_is_another_tape(mode):
+    x = variable(1.0)
+    with autograd.record():
+        y = x * x
+        with autograd.pause(), autograd.record():
+            q = y * y
+        w = y * q
+    w.backward()
+    near(x.grad, 6 * ramp(1.0).astype(np.float64) ** 5)
+
+
+def test_threads_that_share_variables_get_their_own_gradients():
+    w, b = variable(1.0), variable(2.0)
+    start_w, start_b = w.asnumpy(), b.asnumpy()
+
+    def work(number):
+        found = []
+        for _ in range(60):
+            with autograd.record():
+                x = nd.array(np.full(SIZE, float(number)))
+                y = (w * x + b) * w
+            found.append([g.asnumpy() for g in autograd.grad([y], [w, b])])
+        return found
+
+    for number, task in [(n, in_thread(lambda n=n: work(n))) for n in range(3)]:
+        for dw, db in task.result():
+            np.testing.assert_allclose(dw, 2 * start_w * number + start_b, rtol=1e-6)
+            np.testing.assert_array_equal(db, start_w)
+
+
+def test_threads_that_record_large_operations_do_not_disturb_one_another():
+    def work():
+        x = nd.array(np.full(40_000, 2.0))
+        x.attach_grad()
+        for _ in range(40):
+            with autograd.record():
+                y = x
+                for _ in range(4):
+                    y = -(y * x) * 0.5
+            y.backward()
+        return x.grad.asnumpy()[:3].tolist()
+
+    tasks = [in_thread(work) for _ in range(3)]
+    assert [t.result() for t in tasks] == [[5.0] * 3] * 3
+
+
+def test_a_record_that_is_no_operation_is_never_used():
+    assert not Rec(leaf("x", (2,), "float32"), (), (), None).is_used

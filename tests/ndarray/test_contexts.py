@@ -1,0 +1,185 @@
+"""Arrays on several devices: made there, copied between them, refused together, and differentiated through copies."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+from twofold.backend import loader
+from twofold.errors import DeviceError
+
+
+@pytest.fixture(autouse=True)
+def _fake_gpus(monkeypatch):
+    monkeypatch.setenv("TWOFOLD_FAKE_GPUS", "4")
+    loader._backend_of_kind.cache_clear()
+    yield
+    loader._backend_of_kind.cache_clear()
+
+
+DEVICES = [mx.cpu(0), mx.cpu(1), mx.gpu(0), mx.gpu(3)]
+PAIRS = [(a, b) for a in DEVICES for b in DEVICES]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_arrays_are_made_and_computed_on_a_device(device):
+    x = nd.array([[1, 2], [3, 4]], ctx=device)
+    for y in (x, x + 1, 2 * x, x * x, x[0], x.reshape((-1,)), x.T, x.sum(), x[[1, 0]], x.astype("int32"), x.copy(), nd.dot(x, x)):
+        assert y.context is device
+    for y in (nd.zeros((2,), device), nd.full((2,), 3, device), nd.arange(3, ctx=device), nd.eye(2, ctx=device), nd.empty((2,), device)):
+        assert y.context is device
+    np.testing.assert_array_equal((x * x + 1).asnumpy(), [[2, 5], [10, 17]])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_is_the_default_of_its_block(device):
+    with device:
+        made = [nd.zeros((2,)), nd.arange(3), nd.array([1]), nd.random.uniform(shape=(2,)), nd.random.normal(shape=(2,)), nd.eye(2)]
+    assert [x.context for x in made] == [device] * len(made)
+    assert nd.zeros((2,)).context is mx.cpu(0)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_writes_and_views_work_on_a_device(device):
+    x, host = nd.arange(12, ctx=device).reshape((3, 4)), np.arange(12.0).reshape(3, 4)
+    x[0] = 7
+    host[0] = 7
+    x[1, 1:3] = nd.array([8, 9], ctx=device)
+    host[1, 1:3] = [8, 9]
+    x[1:][1] += 1
+    host[2] += 1
+    x.reshape(-1)[5] = -1
+    host.ravel()[5] = -1
+    x[[0, 2], [1, 3]] = np.array([20, 30])
+    host[[0, 2], [1, 3]] = [20, 30]
+    x *= 2
+    np.testing.assert_array_equal(x.asnumpy(), host * 2)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_copies_go_from_any_device_to_any(source, target):
+    x = nd.array([1, 2], ctx=source)
+    y = x.as_in_context(target)
+    assert (y is x) == (source is target)
+    assert y.context is target
+    z = nd.zeros((2,), ctx=target, dtype="int32")
+    assert x.copyto(z) is z
+    assert x.copyto(target).context is target
+    z[:] = x + 1
+    x[:] = 0
+    assert z.asnumpy().tolist() == [2, 3]
+    if y is not x:
+        assert y.asnumpy().tolist() == [1, 2]
+
+
+def test_operands_on_different_devices_are_refused():
+    for a, b in PAIRS:
+        x, y = nd.ones((2,), a), nd.ones((2,), b)
+        if a is b or "gpu" not in (a.device_type, b.device_type):
+            assert (x + y).context is a
+        else:
+            with pytest.raises(DeviceError, match=f"{a} and {b}".replace("(", r"\(").replace(")", r"\)")):
+                x + y
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(DeviceError, match="no such device"):
+        nd.ones((2,), ctx=mx.gpu(4))
+    with pytest.raises(DeviceError, match="no such device"):
+        nd.ones((2,), ctx="tpu")
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_gradients_flow_through_copies(source, target):
+    x, y = nd.array([1.0, 2.0], ctx=source), nd.array([3.0, 4.0], ctx=target)
+    x.attach_grad()
+    y.attach_grad()
+    with autograd.record():
+        z = (x * x).as_in_context(target) * y
+        back = z.copyto(source) * 10
+    back.backward()
+    assert (x.grad.context, y.grad.context) == (source, target)
+    np.testing.assert_array_equal(x.grad.asnumpy(), [60, 160])
+    np.testing.assert_array_equal(y.grad.asnumpy(), [10, 40])
+
+
+def test_heads_on_several_devices_are_differentiated_together():
+    arrays = [nd.array([1.0, 2.0], ctx=d) for d in DEVICES]
+    shared = nd.array([5.0, 6.0])
+    for x in [*arrays, shared]:
+        x.attach_grad()
+    with autograd.record():
+        heads = [(x * shared.as_in_context(x.context)).sum() * (k + 1) for k, x in enumerate(arrays)]
+    autograd.backward(heads)
+    for k, x in enumerate(arrays):
+        np.testing.assert_array_equal(x.grad.asnumpy(), [5 * (k + 1), 6 * (k + 1)])
+    np.testing.assert_array_equal(shared.grad.asnumpy(), [10, 20])
+
+
+def test_a_record_that_two_devices_continue_is_differentiated_once_for_all():
+    x = nd.array([1.0, 2.0], ctx=mx.gpu(0))
+    x.attach_grad()
+    with autograd.record():
+        y = x * x
+        z = (y * 3).sum().as_in_context(mx.cpu()) + (y.as_in_context(mx.gpu(1)) * 5).sum().as_in_context(mx.cpu())
+    z.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [16, 32])
+
+
+def test_gradients_of_gradients_flow_through_copies():
+    x = nd.array([1.0, 2.0], ctx=mx.gpu(0))
+    x.attach_grad()
+    with autograd.record():
+        y = (x * x).as_in_context(mx.gpu(1)) * x.as_in_context(mx.gpu(1))
+        (g,) = autograd.grad(y, x, create_graph=True)
+        z = g.as_in_context(mx.cpu()) * 2
+    z.backward()
+    np.testing.assert_array_equal(g.asnumpy(), [3, 12])
+    np.testing.assert_array_equal(x.grad.asnumpy(), [12, 24])
+
+
+def test_copies_are_recorded_again_on_a_later_tape():
+    x = nd.array([3.0], ctx=mx.gpu(0))
+    x.attach_grad()
+    with autograd.record():
+        y = (x * x).as_in_context(mx.cpu())
+    with autograd.record():
+        z = y * 2
+    z.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [12])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_results_are_written_into_out(device):
+    out = nd.zeros((2,), ctx=device)
+    nd.exp(nd.array([0, 1], ctx=device), out=out)
+    np.testing.assert_allclose(out.asnumpy(), np.exp([0, 1]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_pickles_and_files_remember_gpus(device, tmp_path):
+    x = nd.array([1, 2], ctx=device)
+    assert pickle.loads(pickle.dumps(x)).context is device
+    nd.save(str(tmp_path / "a"), x)
+    (y,) = nd.load(str(tmp_path / "a"))
+    assert y.context is (device if device.device_type == "gpu" else mx.cpu(0))
+    assert y.asnumpy().tolist() == [1, 2]
+
+
+def test_an_array_of_a_gpu_that_is_not_there_is_loaded_on_the_cpu(tmp_path, monkeypatch):
+    nd.save(str(tmp_path / "a"), nd.ones((2,), ctx=mx.gpu(3)))
+    monkeypatch.setenv("TWOFOLD_FAKE_GPUS", "2")
+    loader._backend_of_kind.cache_clear()
+    assert nd.load(str(tmp_path / "a"))[0].context is mx.cpu(0)
+
+
+def test_the_number_of_gpus_is_asked():
+    assert mx.num_gpus() == mx.context.num_gpus() == 4
+
+
+def test_waitall_runs_what_is_pending_everywhere():
+    pending = [nd.ones((3,), ctx=d) * 2 for d in DEVICES]
+    nd.waitall()
+    assert all(x.asnumpy().tolist() == [2, 2, 2] for x in pending)

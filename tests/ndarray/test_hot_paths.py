@@ -1,0 +1,85 @@
+"""What one operation on small arrays costs, in counts: Python frames, and paths taken."""
+
+import sys
+
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+from twofold.imperative.counters import COUNTERS
+
+
+def frames(function):
+    """Names of the Python functions that a call enters, itself not counted."""
+    entered = []
+
+    def profile(frame, event, argument):
+        if event == "call":
+            entered.append(frame.f_code.co_name)
+
+    sys.setprofile(profile)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return entered[1:]
+
+
+@pytest.mark.parametrize("expression", ["x + x", "x - x", "x * x", "x / x", "x ** x", "-x", "abs(x)", "x > x", "x == x"])
+def test_an_operator_on_plain_arrays_is_one_frame(expression):
+    function = eval(f"lambda: {expression}", {"x": nd.array([1, 2, 3, 4])})
+    function()
+    assert len(frames(function)) == 1, frames(function)
+
+
+@pytest.mark.parametrize("expression", ["x + 1", "x * 2.0", "x / 3", "x ** 2", "x > 0.5", "x == 1"])
+def test_an_operator_on_a_plain_array_and_a_number_is_two_frames(expression):
+    function = eval(f"lambda: {expression}", {"x": nd.array([1, 2, 3, 4])})
+    function()
+    assert len(frames(function)) == 2, frames(function)
+
+
+def test_an_in_place_operator_on_plain_arrays_is_one_frame():
+    x = nd.array([1, 2, 3, 4])
+
+    def step():
+        nonlocal x
+        x += x
+
+    assert len(frames(step)) == 1
+
+
+def test_a_function_of_floats_is_two_frames():
+    x = nd.array([1, 2, 3, 4])
+    assert len(frames(lambda: nd.sqrt(x))) == len(frames(lambda: x.exp())) == 2
+
+
+def test_a_recorded_operator_seen_before_is_few_frames():
+    x = nd.array([1, 2, 3, 4])
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            x + x
+            entered = frames(lambda: x + x)
+    assert len(entered) <= 6, entered
+
+
+def test_a_basic_index_seen_before_takes_no_parsing():
+    x = nd.ones((3, 4))
+    x[1], x[0:2]
+    assert len(frames(lambda: x[1])) <= 6
+    assert len(frames(lambda: x[0:2])) <= 6
+
+
+def test_small_operations_run_inline_and_write_in_place():
+    x, y = nd.ones((3,)), nd.ones((3,))
+    COUNTERS.reset()
+    x += y
+    x[:] = 3
+    x[0] = y[1]
+    nd.exp(x, out=y)
+    assert COUNTERS.copied == COUNTERS.deferred == COUNTERS.windows == 0
+
+
+def test_contexts_are_compared_by_identity():
+    assert mx.cpu(0) is mx.cpu() is nd.ones((1,)).context

@@ -1,0 +1,56 @@
+"""Einstein sums as NumPy spells them: implicit results, ellipses, repeated indices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import twofold as mx
+import twofold.ndarray
+
+GOOD = [
+    ("ij,jk", (2, 3), (3, 4)),
+    (" i j , j k -> k i ", (2, 3), (3, 4)),
+    ("ba", (2, 3)),
+    ("i,j", (2,), (3,)),
+    ("ij->", (2, 3)),
+    ("ii", (3, 3)),
+    ("ii->i", (3, 3)),
+    ("iii->i", (3, 3, 3)),
+    ("iji->j", (3, 2, 3)),
+    ("iij,jkk->ik", (2, 2, 3), (3, 4, 4)),
+    ("...", (2, 3)),
+    ("...i->...", (2, 3, 4)),
+    ("...ij,...jk", (5, 2, 3), (5, 3, 4)),
+    ("...ij,jk->...k", (5, 2, 3), (3, 4)),
+    ("i...,i...", (3, 2), (3, 2)),
+    ("...i,...j->...ij", (3,), (2, 4)),
+    ("...a,...b->...ab", (1, 2, 3), (4, 1, 5)),
+]
+BAD = [
+    ("i,i", (3,)),
+    ("ij", (3,)),
+    ("i->j", (3,)),
+    ("i->ii", (3,)),
+    ("ij,jk", (2, 3), (4, 5)),
+    ("b...i,b...j->bij", (2, 3, 4), (2, 3, 5)),
+]
+
+
+def operands(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
+    draw = np.random.default_rng(0)
+    return [draw.uniform(-1, 1, shape) for shape in shapes]
+
+
+@pytest.mark.parametrize(("subscripts", "shapes"), [(s, shapes) for s, *shapes in GOOD])
+def test_a_sum_is_numpys(subscripts: str, shapes: list[tuple[int, ...]]):
+    arrays = operands(tuple(shapes))
+    got = mx.nd._internal._npi_einsum(*[mx.nd.array(a, dtype="float64") for a in arrays], subscripts=subscripts)
+    want = np.einsum(subscripts, *arrays)
+    np.testing.assert_allclose(got.asnumpy(), want.reshape(want.shape or (1,)), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(("subscripts", "shapes"), [(s, shapes) for s, *shapes in BAD])
+def test_subscripts_that_do_not_fit_are_refused(subscripts: str, shapes: list[tuple[int, ...]]):
+    with pytest.raises(mx.MXNetError, match="einsum"):
+        mx.nd._internal._npi_einsum(*[mx.nd.ones(shape) for shape in shapes], subscripts=subscripts)

@@ -1,0 +1,176 @@
+"""The samplers draw from their distributions; equal seeds give equal draws, in one piece and on any schedule."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+from twofold.config import SETTINGS
+
+COUNT = 100_000
+
+
+def drawn(name: str, *arrays, seed: int = 7, **params) -> np.ndarray:
+    """One draw of an operator after a seed."""
+    mx.random.seed(seed)
+    return getattr(nd, name)(*[nd.array(a, dtype="float64") for a in arrays], **params).asnumpy().astype("float64")
+
+
+def expect_moments(x: np.ndarray, mean: float, variance: float, excess: float = 0.0) -> None:
+    """Mean and variance of independent draws lie within four standard errors; ``excess`` is the distribution's excess kurtosis."""
+    n = x.size
+    assert abs(x.mean() - mean) < 4 * math.sqrt(variance / n)
+    assert abs(x.var() / variance - 1) < 4 * math.sqrt((2 + excess) / n)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_uniform_numbers_fill_their_interval(dtype):
+    x = drawn("random_uniform", low=-1, high=3, shape=(COUNT,), dtype=dtype)
+    expect_moments(x, 1, 16 / 12, -1.2)
+    assert x.min() >= -1
+    assert x.max() < 3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_normal_numbers_have_their_quantiles(dtype):
+    x = drawn("random_normal", loc=1, scale=2, shape=(COUNT,), dtype=dtype)
+    expect_moments(x, 1, 4)
+    for k in (1, 2, 3):
+        share = math.erfc(k / math.sqrt(2)) / 2
+        assert abs((x > 1 + 2 * k).mean() - share) < 4 * math.sqrt(share / COUNT)
+
+
+def test_exponential_numbers_have_their_tail():
+    x = drawn("random_exponential", lam=2, shape=(COUNT,))
+    expect_moments(x, 0.5, 0.25, 6)
+    assert abs((x > 2).mean() - math.exp(-4)) < 4 * math.sqrt(math.exp(-4) / COUNT)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.3, 1), (1, 2), (2.5, 0.5), (50, 1)])
+def test_gamma_numbers_have_their_moments(alpha, beta):
+    expect_moments(drawn("random_gamma", alpha=alpha, beta=beta, shape=(COUNT,)), alpha * beta, alpha * beta**2, 6 / alpha)
+
+
+@pytest.mark.parametrize("lam", [0.2, 3, 9.9, 10, 25, 1000])
+def test_poisson_numbers_have_their_probabilities(lam):
+    x = drawn("random_poisson", lam=lam, shape=(COUNT,), dtype="float64")
+    expect_moments(x, lam, lam, 1 / lam)
+    for k in {0, int(lam), int(lam) + 2}:
+        p = math.exp(k * math.log(lam) - lam - math.lgamma(k + 1))
+        assert abs((x == k).mean() - p) < 4 * math.sqrt(p / COUNT) + 1e-12
+
+
+def test_poisson_numbers_of_arrays_use_both_methods():
+    x = drawn("sample_poisson", [0.5, 20.0], shape=COUNT)
+    expect_moments(x[0], 0.5, 0.5, 2)
+    expect_moments(x[1], 20, 20, 0.05)
+
+
+def test_negative_binomial_numbers_have_their_moments():
+    mean, variance = 3 * 0.6 / 0.4, 3 * 0.6 / 0.4**2
+    expect_moments(drawn("random_negative_binomial", k=3, p=0.4, shape=(COUNT,)), mean, variance, 6 / 3 + 1 / variance)
+    x = drawn("sample_generalized_negative_binomial", [2.0, 2.0], [0.5, 0.0], shape=COUNT)
+    expect_moments(x[0], 2, 2 + 0.5 * 4, 6 * 0.5 + 1 / 4)
+    expect_moments(x[1], 2, 2, 0.5)
+
+
+def test_integers_are_uniform_and_exclude_the_end():
+    x = drawn("random_randint", low=-2, high=3, shape=(COUNT,))
+    shares = [(x == k).mean() for k in range(-2, 3)]
+    assert sum(shares) == 1
+    assert max(abs(s - 0.2) for s in shares) < 4 * math.sqrt(0.16 / COUNT)
+
+
+def test_parameters_of_arrays_give_a_row_each():
+    x = drawn("sample_normal", [0.0, 10.0], [1.0, 3.0], shape=(COUNT,))
+    assert x.shape == (2, COUNT)
+    expect_moments(x[0], 0, 1)
+    expect_moments(x[1], 10, 9)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 5, 37])
+def test_class_numbers_have_their_probabilities(classes):
+    p = np.random.default_rng(0).uniform(0, 1, (2, classes))
+    p[:, classes // 2] += 0.1
+    x = drawn("sample_multinomial", p, shape=COUNT)
+    want = p / p.sum(1, keepdims=True)
+    got = np.array([np.bincount(row.astype(int), minlength=classes) / COUNT for row in x])
+    assert (abs(got - want) <= 4.5 * np.sqrt(want / COUNT)).all()
+
+
+def test_classes_of_probability_0_are_never_drawn():
+    assert set(drawn("sample_multinomial", [0, 0.5, 0, 0.5, 0], shape=COUNT)) == {1, 3}
+
+
+def test_the_log_probability_of_a_class_has_a_gradient():
+    p = nd.array([[0.25, 0.75]])
+    p.attach_grad()
+    with autograd.record():
+        number, log_p = nd.sample_multinomial(p, shape=4, get_prob=True)
+    log_p.backward()
+    counts = np.bincount(number.asnumpy()[0], minlength=2)
+    np.testing.assert_allclose(p.grad.asnumpy(), [counts / [0.25, 0.75]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["random_uniform", "random_normal", "random_gamma", "random_poisson", "random_negative_binomial"])
+def test_equal_seeds_give_equal_draws_deferred_or_not(name, monkeypatch):
+    params = {"k": 2, "p": 0.5} if name.endswith("binomial") else {}
+    first = drawn(name, shape=(300,), **params)
+    np.testing.assert_array_equal(drawn(name, shape=(300,), **params), first)
+    monkeypatch.setattr(SETTINGS, "defer_elements", 1)
+    np.testing.assert_array_equal(drawn(name, shape=(300,), **params), first)
+    assert (drawn(name, shape=(300,), seed=8, **params) != first).any()
+
+
+def test_draws_one_after_another_differ():
+    mx.random.seed(7)
+    assert (nd.random_uniform(shape=(100,)).asnumpy() != nd.random_uniform(shape=(100,)).asnumpy()).all()
+
+
+def test_a_schedule_of_parameters_compiles_nothing_anew():
+    op = mx.nd.random_normal
+    op(loc=0.5, scale=1.5, shape=(7,)).asnumpy()
+    from twofold.op.registry import NAMES
+
+    before = len(NAMES["_random_normal"].sigs)
+    for k in range(5):
+        op(loc=0.25 * k, scale=1.5 + k, shape=(7,)).asnumpy()
+    assert len(NAMES["_random_normal"].sigs) == before
+
+
+# Dropout
+
+
+def dropped(x: nd.NDArray, **params) -> tuple[np.ndarray, np.ndarray]:
+    """The result and the gradient of its sum, while training."""
+    mx.random.seed(3)
+    x.attach_grad()
+    with autograd.record():
+        y = nd.Dropout(x, **params)
+    y.backward()
+    return y.asnumpy(), x.grad.asnumpy()
+
+
+def test_dropout_keeps_the_expectation_and_gives_the_gradient_the_same_mask():
+    y, gradient = dropped(nd.ones((COUNT,)), p=0.3)
+    assert abs((y == 0).mean() - 0.3) < 4 * math.sqrt(0.21 / COUNT)
+    np.testing.assert_allclose(np.unique(y), [0, 1 / 0.7], rtol=1e-6)
+    np.testing.assert_array_equal(gradient, y)
+
+
+def test_dropout_shares_its_decision_along_axes():
+    y, _ = dropped(nd.ones((50, 4, 6)), p=0.5, axes=(1, -1))
+    assert (y == y[:, :1, :1]).all()
+    assert {0.0, 2.0} == set(np.unique(y))
+
+
+def test_dropout_acts_while_training_or_always():
+    x = nd.ones((1000,))
+    assert (nd.Dropout(x, p=0.5).asnumpy() == 1).all()
+    assert (nd.Dropout(x, p=0.5, mode="always").asnumpy() == 0).any()
+    assert (dropped(x, p=0.0)[0] == 1).all()
+    assert (dropped(x, p=1.0)[0] == 0).all()

@@ -1,0 +1,76 @@
+"""`mx.sym` and executors behave as MXNet 1.9.1 does, row by row, but for the differences that are listed with their reasons."""
+
+import ast
+import re
+
+import numpy as np
+import pytest
+
+import twofold as mx
+
+from .differences import DIFFERENCES
+from tests.oracle_values.reader import load_conventions
+
+ROWS = [r for r in load_conventions() if re.search(r"\bsym\b", r.setup + r.expression)]
+OURS = {d.expression: d for d in DIFFERENCES}
+MESSAGES = "ignore:Cannot decide"  # infer_shape warns of what it does not find
+
+
+def evaluated(row):
+    names = {"mx": mx, "nd": mx.nd, "sym": mx.sym, "autograd": mx.autograd, "np": np}
+    with mx.name.NameManager():
+        exec(row.setup, names)
+        return eval(row.expression, names)
+
+
+def described(value):
+    """What of a value is compared, in the words of the stored rows."""
+    if isinstance(value, mx.nd.NDArray):
+        host = value.asnumpy()
+        return [list(host.shape), str(host.dtype), host.tolist()]
+    if isinstance(value, (list, tuple)):
+        return [described(v) for v in value]
+    return value if isinstance(value, dict) and all(isinstance(v, (str, dict)) for v in value.values()) else repr(value)
+
+
+def expected_of(result):
+    """A stored result, reduced to what `described` gives; dictionaries of strings without their order."""
+    if "items" in result:
+        return [expected_of(i) for i in result["items"]]
+    if "values" in result:
+        return [result["shape"], result["dtype"], result["values"]]
+    if result["type"] == "dict":
+        try:
+            return ast.literal_eval(result["repr"])
+        except (SyntaxError, ValueError):  # of arrays
+            pass
+    return result["repr"]
+
+
+def identity(row):
+    return f"{row.topic}: {row.expression}"
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.expression not in OURS], ids=identity)
+@pytest.mark.filterwarnings(MESSAGES)
+def test_as_in_mxnet(row):
+    if row.exception is not None:
+        with pytest.raises(Exception) as caught:  # noqa: PT011
+            evaluated(row)
+        assert row.exception in [c.__name__ for c in type(caught.value).__mro__], repr(caught.value)
+        return
+    got, expected = described(evaluated(row)), expected_of(row.result)
+    if isinstance(expected, dict) and not isinstance(got, dict):
+        got = ast.literal_eval(got)
+    assert got == expected
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.expression in OURS], ids=identity)
+@pytest.mark.filterwarnings(MESSAGES)
+def test_differs_as_documented(row):
+    assert evaluated(row) == ast.literal_eval(OURS[row.expression].ours)
+
+
+def test_every_difference_is_documented(request):
+    text = (request.config.rootpath / "docs/reference/compatibility.md").read_text()
+    assert {d.title for d in DIFFERENCES} - set(re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)) == set()

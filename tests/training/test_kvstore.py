@@ -1,0 +1,96 @@
+"""Key-value stores on several devices, users' stores and mistakes. What they hold is in the programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import MXNetError, ParameterError
+
+
+@pytest.mark.parametrize(("kind", "home"), [("local", "cpu(0)"), ("device", "gpu(1)"), ("nccl", "gpu(1)")])
+def test_sums_are_made_on_the_cpu_or_on_the_first_device(kind, home, gpus):
+    store, seen = mx.kv.create(kind), []
+    store.init("w", mx.nd.zeros((2,)))
+    store.set_updater(lambda key, merged, stored: seen.append((str(merged.context), str(stored.context), merged.asnumpy().tolist())))
+    store.push("w", [mx.nd.array([1.0, 2], ctx=gpus[1]), mx.nd.array([10.0, 20], ctx=gpus[0])])
+    assert seen == [(home, home, [11, 22])]
+
+
+@pytest.mark.parametrize("kind", ["local", "device"])
+def test_devices_train_together_as_one_would(kind, gpus):
+    store = mx.kv.create(kind)
+    store.init(0, mx.nd.array([1.0, 2]))
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
+    weights = [mx.nd.zeros((2,), ctx=g) for g in gpus]
+    for _ in range(3):
+        store.pushpull(0, [mx.nd.array([1.0, 0], ctx=gpus[0]), mx.nd.array([0.0, 1], ctx=gpus[1])], out=weights)
+    alone, updater = mx.nd.array([1.0, 2]), mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
+    for _ in range(3):
+        updater(0, mx.nd.ones((2,)), alone)
+    for weight, g in zip(weights, gpus, strict=True):
+        assert weight.context is g
+        np.testing.assert_array_equal(weight.asnumpy(), alone.asnumpy())
+
+
+def test_pushed_arrays_are_not_kept():
+    store, value = mx.kv.create(), mx.nd.array([1.0])
+    store.init(0, value)
+    store.push(0, value)
+    value[:] = 5
+    out = mx.nd.zeros((1,))
+    store.pull(0, out=out)
+    assert out.asscalar() == 1
+
+
+def test_each_device_keeps_what_it_has_not_sent():
+    store, out = mx.kv.create("device"), mx.nd.zeros((1,))
+    store.set_gradient_compression({"type": "2bit", "threshold": 1.0})
+    store.init(0, out)
+    sums = []
+    for _ in range(4):
+        store.push(0, [mx.nd.array([0.5]), mx.nd.array([-0.3])])
+        store.pull(0, out=out)
+        sums.append(float(out.asscalar()))
+    assert sums == [0, 1, 0, 0]  # 0.5, then 1.0 is sent; -0.3 -0.6 -0.9 -1.2: sent at last, together with the second 1.0
+
+
+def test_compression_can_be_taken_back():
+    store, out = mx.kv.create("device"), mx.nd.zeros((1,))
+    store.set_gradient_compression({"type": "2bit", "threshold": 1.0})
+    store.set_gradient_compression({"type": "none"})
+    store.init(0, out)
+    store.push(0, mx.nd.array([0.25]))
+    store.pull(0, out=out)
+    assert out.asscalar() == 0.25
+
+
+@pytest.mark.parametrize("name", ["dist_sync", "dist_async", "dist_device_sync", "p3", "horovod", "byteps", "Dist"])
+def test_stores_over_machines_say_that_there_are_none(name):
+    with pytest.raises(ParameterError, match="no store over several machines"):
+        mx.kv.create(name)
+
+
+def test_an_unknown_kind_names_those_that_are_known():
+    with pytest.raises(ParameterError, match=r"unknown kind.*local_allreduce_device"):
+        mx.kv.create("lokal")
+
+
+def test_states_need_an_optimizer_not_just_an_updater(tmp_path):
+    store = mx.kv.create()
+    store.set_updater(lambda key, merged, stored: None)
+    with pytest.raises(MXNetError, match="no optimizer states to save"):
+        store.save_optimizer_states(tmp_path / "states")
+
+
+def test_rows_of_sparse_arrays_are_not_there():
+    with pytest.raises(MXNetError, match="dense"):
+        mx.kv.create().row_sparse_pull("w", out=mx.nd.ones((1,)), row_ids=mx.nd.ones((1,)))
+
+
+@pytest.mark.parametrize("method", ["broadcast", "pushpull", "set_optimizer", "save_optimizer_states", "load_optimizer_states"])
+def test_a_users_store_says_what_it_lacks(method):
+    arguments = {"broadcast": (0, 0, 0), "pushpull": (0, 0)}.get(method, (0,))
+    with pytest.raises(MXNetError, match=f"does not define {method}"):
+        getattr(mx.kv.KVStoreBase(), method)(*arguments)

@@ -1,0 +1,134 @@
+"""What the programs cannot say of optimizers: compiled programs, devices, noise, mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import MXNetError, ParameterError, ShapeError
+from twofold.imperative import residuals
+
+NAMES = sorted(name for name in mx.optimizer.Optimizer.opt_registry if name not in ("sgld", "mine"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schedule_compiles_nothing(name, monkeypatch):
+    schedule = mx.lr_scheduler.CosineScheduler(100, base_lr=0.1)
+    updater = mx.optimizer.get_updater(
+        mx.optimizer.create(name, learning_rate=0.1, lr_scheduler=schedule, wd=0.0 if "group" in name else 0.1)
+    )
+    weight = mx.nd.ones((3, 4))
+    for _ in range(3):
+        updater(0, mx.nd.ones((3, 4)), weight)
+    made = []
+    original = residuals.Program
+    monkeypatch.setattr(residuals, "Program", lambda *args, **kwargs: made.append(args) or original(*args, **kwargs))
+    for _ in range(5):
+        updater(0, mx.nd.ones((3, 4)), weight)
+    assert made == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_on_a_gpu_are_updated_as_on_the_cpu(name, gpus):
+    results = []
+    for device in (mx.cpu(), gpus[1]):
+        updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1))
+        weight = mx.nd.array(np.linspace(-1, 1, 12).reshape(3, 4), ctx=device)
+        for k in range(3):
+            updater(0, mx.nd.array(np.linspace(1, k, 12).reshape(3, 4), ctx=device), weight)
+        assert weight.context is device
+        results.append(weight.asnumpy())
+    np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+def test_weights_that_want_gradients_stay_variables():
+    weight = mx.nd.array([1.0, 2.0])
+    weight.attach_grad()
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9))
+    for _ in range(3):
+        with mx.autograd.record():
+            loss = (weight * weight).sum()
+        loss.backward()
+        updater(0, weight.grad, weight)
+    # by hand: mom = 0.9 mom - 0.2 w; w = w + mom
+    expected, mom = np.array([1.0, 2.0]), 0.0
+    for _ in range(3):
+        mom = 0.9 * mom - 0.2 * expected
+        expected = expected + mom
+    np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-6)
+
+
+def test_langevin_steps_have_half_the_gradient_and_noise_of_the_rate():
+    mx.random.seed(5)
+    weight = mx.nd.zeros((200, 200))
+    mx.optimizer.get_updater(mx.optimizer.SGLD(learning_rate=0.04))(0, mx.nd.ones((200, 200)), weight)
+    steps = weight.asnumpy()
+    assert steps.mean() == pytest.approx(-0.02, abs=0.004)
+    assert steps.std() == pytest.approx(0.2, rel=0.02)
+
+
+def test_delayed_descent_has_momentum():
+    updater = mx.optimizer.get_updater(mx.optimizer.DCASGD(learning_rate=0.1, momentum=0.5, lamda=2.0))
+    weight, gradient = mx.nd.array([1.0]), mx.nd.array([1.0])
+    updater(0, gradient, weight)  # step -0.1
+    updater(0, gradient, weight)  # mom = 0.5 · -0.1 - 0.1 · (1 + 2 · (0.9 - 1)) = -0.13
+    assert weight.asscalar() == pytest.approx(0.77)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_of_16_bits_warn_without_a_copy(dtype):
+    with pytest.warns(UserWarning, match="multi_precision=True"):
+        mx.optimizer.SGD().create_state_multi_precision(0, mx.nd.ones((1,), dtype=dtype))
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "lars"])
+def test_steps_too_small_for_16_bits_add_up_in_the_copy(name):
+    updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=1e-4, multi_precision=True))
+    weight = mx.nd.ones((2, 2), dtype="bfloat16")
+    for _ in range(100):
+        updater(0, mx.nd.ones((2, 2), dtype="bfloat16"), weight)
+    assert weight.asnumpy().astype("float32")[0, 0] < 1 or name == "lars"  # its steps are eta times smaller still
+    assert weight.dtype == mx.nd.ones((1,), dtype="bfloat16").dtype
+
+
+def test_a_learning_rate_takes_the_place_of_the_schedules():
+    schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.7)
+    with pytest.warns(UserWarning, match="overwritten by learning_rate 0.1"):
+        mx.optimizer.SGD(learning_rate=0.1, lr_scheduler=schedule)
+    assert schedule.base_lr == 0.1
+
+
+def test_groups_of_weights_are_of_one_dtype_and_not_too_large():
+    groups = []
+
+    class Watcher(mx.optimizer.Optimizer):
+        aggregate_num = 2
+
+        def update(self, index, weight, grad, state):
+            groups.append(index)
+
+    weights = [mx.nd.ones((1,), dtype=dtype) for dtype in ("float32", "float64", "float32", "float32")]
+    mx.optimizer.get_updater(Watcher())(["a", "b", "c", "d"], weights, weights)
+    assert groups == [["a", "c"], ["d"], ["b"]]
+
+
+def test_no_weights_are_no_update():
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD())
+    updater([], [], [])
+    assert updater.states == {}
+
+
+def test_rows_are_needed_for_sums_of_rows():
+    with pytest.raises(ShapeError, match="two axes"):
+        mx.optimizer.GroupAdaGrad().create_state(0, mx.nd.ones((2,)))
+
+
+def test_the_old_name_of_multipliers_says_the_new_one():
+    with pytest.raises(MXNetError, match="use set_lr_mult"):
+        mx.optimizer.SGD().set_lr_scale({})
+
+
+def test_an_unknown_optimizer_names_those_that_are_known():
+    with pytest.raises(ParameterError, match=r"Cannot find optimizer nope: given .*adam"):
+        mx.optimizer.create("nope")

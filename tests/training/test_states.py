@@ -1,0 +1,183 @@
+"""Optimizer states in files: exchanged with the real MXNet, never run, classes of users among them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import FormatError
+
+NAMES = [
+    "sgd",
+    "nag",
+    "adam",
+    "rmsprop",
+    "adagrad",
+    "adadelta",
+    "ftrl",
+    "signum",
+    "lamb",
+    "adamax",
+    "ftml",
+    "dcasgd",
+    "lars",
+    "lbsgd",
+    "nadam",
+]
+GRADIENT = np.linspace(1, -2, 6, dtype=np.float32)
+START = np.linspace(-1, 1, 6, dtype=np.float32)
+
+
+def parameters(name):
+    return {"learning_rate": 0.1, "wd": 0.01, **({"momentum": 0.9} if name in ("sgd", "nag", "lars", "lbsgd") else {})}
+
+
+def trained(name, steps):
+    updater = mx.optimizer.get_updater(mx.optimizer.create(name, **parameters(name)))
+    weight = mx.nd.array(START)
+    for _ in range(steps):
+        updater(0, mx.nd.array(GRADIENT), weight)
+    return updater, weight
+
+
+SCRIPT = """
+import base64, json, sys
+import mxnet as mx, numpy as np
+results = {}
+for name, (data, weight, gradient) in json.load(open(sys.argv[1])).items():
+    updater = mx.optimizer.get_updater(mx.optimizer.create(name))
+    updater.set_states(base64.b64decode(data))
+    w = mx.nd.array(weight)
+    updater(0, mx.nd.array(gradient), w)
+    results[name] = [w.asnumpy().tolist(), updater.optimizer.num_update, type(updater.optimizer).__name__,
+                     base64.b64encode(updater.get_states(True)).decode()]
+print(json.dumps(results))
+"""
+
+
+@pytest.fixture(scope="module")
+def exchanged(oracle, tmp_path_factory):
+    """For each optimizer: what MXNet makes of our states, with the optimizer, after two steps, and a third step of its own."""
+    files = {}
+    for name in NAMES:
+        updater, weight = trained(name, 2)
+        files[name] = [base64.b64encode(updater.get_states(True)).decode(), weight.asnumpy().tolist(), GRADIENT.tolist()]
+    path = tmp_path_factory.mktemp("states") / "files.json"
+    path.write_text(json.dumps(files))
+    return json.loads(oracle(SCRIPT, path))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", NAMES)
+def test_mxnet_goes_on_from_our_states(name, exchanged):
+    weight, count, kind, _ = exchanged[name]
+    _, expected = trained(name, 3)
+    assert (count, kind.lower()) == (3, name)
+    np.testing.assert_allclose(weight, expected.asnumpy(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", NAMES)
+def test_we_go_on_from_mxnets_states(name, exchanged):
+    weight, _, _, data = exchanged[name]
+    updater = mx.optimizer.get_updater(mx.optimizer.create("test"))
+    updater.set_states(base64.b64decode(data))
+    found = mx.nd.array(weight)
+    updater(0, mx.nd.array(GRADIENT), found)
+    np.testing.assert_allclose(found.asnumpy(), trained(name, 4)[1].asnumpy(), rtol=1e-4, atol=1e-6)
+    assert type(updater.optimizer).__name__.lower() == name
+
+
+def test_states_and_optimizer_come_back_as_they_were():
+    schedule = mx.lr_scheduler.MultiFactorScheduler([2, 5], 0.5, base_lr=0.3)
+    updater = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.3, lr_scheduler=schedule, param_idx2name={0: "a_weight"}, wd=0.1))
+    weight = mx.nd.array(START)
+    for _ in range(3):
+        updater(0, mx.nd.array(GRADIENT), weight)
+    other = mx.optimizer.get_updater(mx.optimizer.SGD())
+    other.set_states(updater.get_states(True))
+    optimizer = other.optimizer
+    assert (optimizer.lr_scheduler.base_lr, optimizer.lr_scheduler.cur_step_ind) == (0.15, 1)
+    assert (optimizer.num_update, optimizer._index_update_count, optimizer.idx2name) == (3, {0: 3}, {0: "a_weight"})
+    assert optimizer._index_update_count is optimizer._all_index_update_counts[0]
+    assert not other.aggregate_updates
+    assert [x.asnumpy().tolist() for x in other.states[0]] == [x.asnumpy().tolist() for x in updater.states[0]]
+
+
+def test_states_move_to_the_weights_device(gpus):
+    updater, weight = trained("sgd", 1)
+    other = mx.optimizer.get_updater(mx.optimizer.create("sgd", **parameters("sgd")))
+    other.set_states(updater.get_states())
+    on_gpu = weight.as_in_context(gpus[0])
+    other(0, mx.nd.array(GRADIENT, ctx=gpus[0]), on_gpu)
+    updater(0, mx.nd.array(GRADIENT), weight)
+    assert other.states[0].context is gpus[0]
+    np.testing.assert_allclose(on_gpu.asnumpy(), weight.asnumpy(), rtol=1e-6)
+
+
+class Halves(mx.lr_scheduler.LRScheduler):
+    def __call__(self, num_update):
+        return self.base_lr / 2
+
+
+@pytest.fixture
+def users_optimizer():
+    class Users(mx.optimizer.Optimizer):
+        def __init__(self, scale=1.0, **kwargs):
+            super().__init__(**kwargs)
+            self.scale = scale
+
+        def update(self, index, weight, grad, state):
+            self._update_count(index)
+            weight[:] = weight - self._get_lr(index) * self.scale * grad
+
+    Users.__module__, Users.__qualname__ = __name__, "Users"
+    return Users
+
+
+def test_classes_of_users_come_back_if_they_are_defined(users_optimizer):
+    updater = mx.optimizer.get_updater(users_optimizer(scale=3.0, lr_scheduler=Halves(0.4)))
+    weight = mx.nd.zeros((1,))
+    updater("w", mx.nd.ones((1,)), weight)
+    other = mx.optimizer.get_updater(mx.optimizer.SGD())
+    other.set_states(updater.get_states(True))
+    other("w", mx.nd.ones((1,)), weight)
+    assert type(other.optimizer) is users_optimizer
+    assert weight.asscalar() == pytest.approx(-2 * 0.2 * 3)
+
+
+class Planted:
+    ran = False
+
+    def __reduce__(self):
+        return _run, ()
+
+
+def _run():
+    Planted.ran = True
+    return {}
+
+
+@pytest.mark.parametrize("value", [Planted(), {0: Planted()}, ({}, Planted())])
+def test_nothing_in_a_file_is_run(value):
+    with pytest.raises(FormatError):
+        mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(pickle.dumps(value))
+    assert not Planted.ran
+
+
+def test_an_optimizer_that_is_not_defined_here_is_refused():
+    data = pickle.dumps(({}, 0)).replace(b"K\x00", b"cmxnet.optimizer.optimizer\nUnheard\n)\x81}b")
+    with pytest.raises(FormatError, match=r"mxnet\.optimizer\.optimizer\.Unheard"):
+        mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(data)
+
+
+def test_an_optimizer_with_what_is_no_data_cannot_be_written():
+    optimizer = mx.optimizer.SGD()
+    optimizer.hook = print
+    with pytest.raises(FormatError, match="cannot be written"):
+        mx.optimizer.get_updater(optimizer).get_states(True)
