@@ -128,7 +128,7 @@ def test_reshape_takes_codes(codes):
     ("arguments", "options"), [((5, 5), {}), ((-1, 4), {}), ((-1, -1), {}), ((2, 2), {}), ((), {}), (("6",), {}), ((6,), {"foo": 1})]
 )
 def test_reshape_refuses_what_does_not_fit(arguments, options):
-    with pytest.raises((ShapeError, ParameterError, DTypeError), match="(?i)reshape"):
+    with pytest.raises((ShapeError, ParameterError, DTypeError), match=r"[Rr]eshape"):
         x().reshape(*arguments, **options)
 
 

@@ -34,6 +34,15 @@ def test_devices_train_together_as_one_would(kind, gpus):
         np.testing.assert_array_equal(weight.asnumpy(), alone.asnumpy())
 
 
+@pytest.mark.parametrize("key", [3, "w"])
+def test_an_updater_is_given_the_key_as_it_is(key):
+    store, keys = mx.kv.create(), []
+    store.init(key, mx.nd.ones((1,)))
+    store.set_updater(lambda *arguments: keys.append(arguments[0]))
+    store.push(key, mx.nd.ones((1,)))
+    assert keys == [key]
+
+
 def test_pushed_arrays_are_not_kept():
     store, value = mx.kv.create(), mx.nd.array([1.0])
     store.init(0, value)

@@ -76,6 +76,15 @@ def test_delayed_descent_has_momentum():
     assert weight.asscalar() == pytest.approx(0.77)
 
 
+def test_lars_corrects_the_momentum_of_all_weights_of_a_step():
+    schedule = mx.lr_scheduler.FactorScheduler(1, 0.5, base_lr=1.0)
+    updater = mx.optimizer.get_updater(mx.optimizer.LARS(learning_rate=1.0, lr_scheduler=schedule, eta=0.01, momentum=0.9))
+    weights = [mx.nd.array([1.0, 2.0]) for _ in range(3)]
+    for _ in range(3):
+        updater([0, 1, 2], [mx.nd.ones((2,))] * 3, weights)
+    assert weights[0].asnumpy().tolist() == weights[1].asnumpy().tolist() == weights[2].asnumpy().tolist()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_weights_of_16_bits_warn_without_a_copy(dtype):
     with pytest.warns(UserWarning, match="multi_precision=True"):

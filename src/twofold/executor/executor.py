@@ -165,7 +165,10 @@ class Executor:
         ShapeError
             If a head gradient has another shape than its output.
         """
-        heads = [h._v if h is not None else self._ones(o) for h, o in zip(self._heads(out_grads), self.outputs, strict=True)]
+        heads = [
+            self._ones(o) if h is None else h.astype(o.dtype, copy=False)._v
+            for h, o in zip(self._heads(out_grads), self.outputs, strict=True)
+        ]
         if not self._has_backward:
             return
         grads = self._run.backward(bool(is_train), zip(self._keys, heads, strict=True))

@@ -107,7 +107,9 @@ def while_loop(
         flat, form = _flat([] if outputs is None else outputs)
         new = [new] if isinstance(new, NDArray) else list(new)
         if len(new) != len(variables):
-            raise ShapeError("while_loop: func must return as many loop variables as it gets", f"{len(new)} for {len(variables)}", "return them all")
+            raise ShapeError(
+                "while_loop: func must return as many loop variables as it gets", f"{len(new)} for {len(variables)}", "return them all"
+            )
         rows.append(flat)
         variables = new
     padded = [_padded(_stacked(column), max_iterations) for column in zip(*rows, strict=True)]

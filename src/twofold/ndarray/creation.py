@@ -270,9 +270,10 @@ def arange(
     if step == 0:
         raise ParameterError("arange: the step is zero", None, "give a distance other than 0")
     target = NUMPY[dtype_name(dtype)]
+    scalar: Any = target.type
     count = max(0, int(np.ceil((stop - start) / step)))
     with np.errstate(all="ignore"):
-        values = target.type(start) + np.arange(count).astype(target) * target.type(step)
+        values = scalar(start) + np.arange(count).astype(target) * scalar(step)
     return adopted(NDArray, np.repeat(values.astype(target, copy=False), repeat), current_device() if ctx is None else Device(ctx))
 
 

@@ -42,7 +42,7 @@ OURS: dict[str, Callable[..., Any]] = {}
 
 
 @cache
-def _operators() -> dict[np.ufunc, str]:
+def _operators() -> dict[Any, str]:
     """NumPy's ufuncs that are primitives here."""
     return {getattr(np, op.ufunc): name for name, op in OPS.items() if op.primitive and op.ufunc is not None} | {np.matmul: "matmul"}
 

@@ -57,7 +57,7 @@ def _comparison(name: str) -> Callable[..., Any]:
     fn, scalar, new = getattr(HOST.xp, name), HOST.scalar, object.__new__
 
     def method(self: NDArray, other: Any) -> Any:
-        a = self._v
+        a: Any = self._v
         if a.__class__ is PLAIN and a.dtype.kind == "f":
             kind = other.__class__
             b = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if isinstance(other, NDArray) else None
@@ -85,7 +85,7 @@ def _in_place(name: str) -> Callable[..., Any]:
 
     def method(self: NDArray, other: Any) -> Any:
         whole = self.__class__ is NDArray  # what a view reads may be a copy: only its root can be written in place
-        a = self._v if whole else None
+        a: Any = self._v if whole else None
         if own and a.__class__ is PLAIN and a.dtype.kind == "f":
             b = other._v if isinstance(other, NDArray) else scalar(other, NAME_OF[a.dtype]) if isinstance(other, NUMBERS) else None
             if b.__class__ is PLAIN and b.dtype is a.dtype:

@@ -104,7 +104,7 @@ def poisson(lam: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Devic
 
 
 def exponential(
-    scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
+    scale: Any = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
 ) -> NDArray:
     """Draws from the exponential distribution of mean ``scale``; other parameters as `uniform`."""
     if not isinstance(scale, (NDArray, *NUMBERS)):

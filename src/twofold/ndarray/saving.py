@@ -129,11 +129,9 @@ def _named(data: Any) -> tuple[Sequence[Array], tuple[str, ...]]:
 
 def record_of(array: Array) -> ArrayRecord:
     """An array as a file's record; the bytes are not copied where the device's memory is the host's."""
-    host = np.ascontiguousarray(host_of(array)).reshape(array.shape)
-    raw = host.reshape(-1).view(np.uint8)
-    little = raw if host.dtype.byteorder != ">" else host.byteswap().reshape(-1).view(np.uint8)
+    elements: Any = np.ascontiguousarray(host_of(array)).reshape(-1).view(np.uint8)
     device = array.context
-    return ArrayRecord(array._dtype, array.shape, memoryview(little), device=(device.device_typeid, device.device_id))
+    return ArrayRecord(array._dtype, array.shape, memoryview(elements), device=(device.device_typeid, device.device_id))
 
 
 def array_of(record: ArrayRecord, cls: type = NDArray) -> Any:

@@ -2,7 +2,7 @@
 
 import math
 
-from ..errors import ParameterError, ShapeError
+from ..errors import ShapeError
 from ..op.declare import op
 from ..op.params import Training
 from ..op.shapes import normalized_axis
@@ -71,6 +71,8 @@ def batch_norm(
 def _statistics(xp, data, moving_mean, moving_var, axis, eps, of_batch):
     """(mean, data less the mean, 1 / sqrt(var + eps)); the gradient asks for them again, so that it can be differentiated."""
     if of_batch:
+        if math.prod(data.shape) == 0:
+            raise ShapeError("BatchNorm: no data to take statistics of", data.shape, "give at least one sample")
         axes = tuple(k for k in range(len(data.shape)) if k != axis)
         mean = _batch_mean(xp, data, axes, xp.dtype_of(moving_mean))
         centred = _centred(xp, data, mean, axis)
@@ -86,8 +88,6 @@ def _check(data, vectors, axis):
         if v.shape != (data.shape[axis],):
             given = f"a parameter of shape {v.shape} for data {data.shape}, axis {axis}"
             raise ShapeError("BatchNorm: the parameters do not fit", given, f"give all of shape {(data.shape[axis],)}")
-    if math.prod(data.shape) == 0:
-        raise ParameterError("BatchNorm: the data is empty", data.shape, "give at least one sample")
 
 
 @batch_norm.infer

@@ -239,6 +239,8 @@ def _check(net, data, parameters, state, state_cell, length, use_sequence_length
 
 def _stack(xp, arrays, *, p, use_sequence_length, is_train, **params):
     data, parameters, state, state_cell, length, rng = arrays
+    if not 0 <= p < 1:
+        raise ParameterError("RNN: p is no probability below 1", p, "give 0 <= p < 1")
     net = _net(data.shape, **params)
     _check(net, data, parameters, state, state_cell, length, use_sequence_length)
     cell_state = state_cell if net.mode == "lstm" else None

@@ -80,10 +80,10 @@ def _(draw):
 @op("Crop", count_param="num_args")
 def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: bool = False):
     """A window of images (n, c, h, w): as large as the second array's, or ``h_w``, at ``offset`` or in the centre."""
-    image = data[0]
-    if len(image.shape) != 4 or len(data) > 2:
+    image, *like = data
+    if len(image.shape) != 4 or len(like) > 1:
         raise ShapeError("Crop: needs images and at most one array like them", f"{[a.shape for a in data]}", "give (n, c, h, w)")
-    size = h_w if len(data) == 1 else data[1].shape[2:]
+    size = like[0].shape[2:] if like else h_w
     room = [n - m for n, m in zip(image.shape[2:], size, strict=True)]
     first = [r // 2 for r in room] if center_crop else list(offset)
     if min(room) < 0 or min(first) < 0 or any(f > r for f, r in zip(first, room, strict=True)):

@@ -10,7 +10,7 @@ from ..errors import ParameterError, ShapeError
 from ..executor.executor import Executor
 from ..executor.part import Internal, Key, Part
 from ..executor.transport import zeros
-from ..graph.ir import Node, leaf
+from ..graph.ir import Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
 from ..ndarray.array import NDArray
 from .gradient import differentiated
@@ -65,6 +65,7 @@ class Bound:
 
     def parts(self, training: bool) -> list[Part]:
         """The typed graph, one part for each stretch of nodes on one device."""
+        bound_tables()
         read = {h for n in self.order for h in n.inputs} | set(self.heads)
         seen: dict[Head, Node] = {}
         out = []

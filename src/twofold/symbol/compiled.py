@@ -6,7 +6,7 @@ from typing import Any
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..errors import MXNetError, ParameterError
-from ..graph.ir import Node, leaf
+from ..graph.ir import Node, bound_tables, leaf
 from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
 from ..imperative.array import ViewMixin
@@ -132,6 +132,7 @@ class Compiled:
         return data
 
     def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> tuple[Program, list[Node], list[str]]:
+        bound_tables()
         dtypes = {n: c._dtype for n, c in cells.items()}
         inference = inferred(self._heads, {n: c.shape for n, c in cells.items()}, dtypes, "compile")
         wanted = differentiated(self._order)

@@ -53,6 +53,10 @@ _FREE = {"indices", "index", "condition", "length", "data_lengths", "label_lengt
 _WIDE = {"BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"}
 
 
+#: Operators that count: their results are int64 whatever they read.
+_INTEGER_RESULT = {"shape_array", "size_array"}
+
+
 def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
     """Unify dtypes at a node: all arrays that are not indices have one; the outputs too, unless a parameter names theirs.
 
@@ -62,7 +66,7 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Kn
         If operands of an element-wise operator differ.
     """
     op, names = node.operator, node.input_names
-    declared = node.sig().params.get("dtype")
+    declared = _declared(node)
     if op.title == "Embedding":
         inputs[1].dtype = inputs[1].dtype or declared
     if op.title in _WIDE:
@@ -79,6 +83,14 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Kn
         if follows:
             known.learn_dtype(common, f"output {k}")
         known.dtype = known.dtype or declared or ("float32" if op.result == "index" or not inputs else common)
+
+
+def _declared(node: SymbolNode) -> str | None:
+    """The dtype of the results where the operator fixes it or a parameter names it."""
+    if node.op_name in _INTEGER_RESULT:
+        return "int64"
+    params = node.sig().params
+    return None if params.get("ret_typ") in ("value", "mask", "both") else params.get("dtype")
 
 
 def _widen(inputs: Sequence[Known]) -> None:

@@ -1,0 +1,303 @@
+"""`CachedGraph`: a traced block as one operation, which is recorded, deferred, compiled and differentiated as a whole.
+
+For each training mode the graph becomes an unregistered operator whose rule replays the symbol's nodes: its gradient is that of
+the definition, its programs are cached by the types of its inputs.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..backend.loader import backend_for
+from ..device import Device
+from ..errors import DTypeError, ParameterError, ShapeError
+from ..graph.build import G
+from ..graph.gradient import accumulate
+from ..graph.ir import TABLES, Node, leaf, topological
+from ..graph.rewrite import substitute
+from ..graph.stabilise import stabilise
+from ..imperative.cell import Value, wrap
+from ..imperative.generator import STREAMS
+from ..imperative.invoke import invoke
+from ..imperative.record import tls
+from ..ndarray.array import NDArray
+from ..op.spec import Input, Op
+from ..symbol.bound import inferred
+from ..symbol.eager import evaluated
+from ..symbol.inference import Inference
+from ..symbol.inference_rules import is_open
+from ..symbol.node import Head, SymbolNode, topological as nodes_below
+from ..symbol.replay import Replay
+from .parameter import Parameter
+
+__all__ = ["CachedGraph"]
+
+#: What is called with the name, the operator and the value of what is inside a graph.
+Callback = Callable[[str, str, NDArray], Any]
+
+
+class CachedGraph:
+    """A graph of symbols over inputs and parameters, as a function of arrays.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    heads
+        The outputs.
+    inputs
+        Names of the variables that are inputs, in the order in which they are given.
+    params
+        The parameters that other variables stand for, by name.
+    mirror
+        Whether backward computes what is inside again, instead of keeping it from forward.
+
+    Raises
+    ------
+    ParameterError
+        If a variable is neither an input nor a parameter.
+    """
+
+    def __init__(self, name: str, heads: Sequence[Head], inputs: Sequence[str], params: Mapping[str, Parameter], mirror: bool = False) -> None:
+        self.name, self.heads, self.mirror = name, tuple(heads), mirror
+        self.order = nodes_below(self.heads)
+        self.variables = [n for n in self.order if n.is_variable]
+        place = {n: k for k, n in enumerate(inputs)}
+        strange = [n.name for n in self.variables if n.name not in place and n.name not in params]
+        if strange:
+            raise ParameterError(
+                f"{name}: the traced graph reads variables that are no inputs and no parameters", ", ".join(strange), "make them parameters with params.get"
+            )
+        self._given = [(k, place[n.name]) for k, n in enumerate(self.variables) if n.name in place]
+        self.params = [(k, params[n.name]) for k, n in enumerate(self.variables) if n.name not in place]
+        self._forms: dict[bool, _Form] = {}
+
+    def __call__(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
+        """The outputs for inputs.
+
+        Parameters
+        ----------
+        arrays
+            One per input.
+        device
+            Whose copies of the parameters are used.
+
+        Raises
+        ------
+        DeferredInitializationError
+            If a parameter waits for its shape.
+        ShapeError, DTypeError
+            If the arrays do not fit; the message names the node.
+        """
+        cells = self._cells(arrays, device)
+        form = self._forms.get(tls.training)
+        try:
+            if form is None:
+                form = self._forms[tls.training] = _Form(self, tls.training, cells)
+            contents = invoke(form.sig, [*cells, *_keys(form.draws, device)] if form.draws else cells)
+        except (ShapeError, DTypeError):
+            self._explain(cells)
+            raise
+        count = len(self.heads)
+        if form.written:
+            for k, new in zip(form.written, contents[count:], strict=False):
+                cells[k]._rebind(new)
+        return [wrap(NDArray, c) for c in contents[:count]]
+
+    def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[Any]:
+        cells: list[Any] = [None] * len(self.variables)
+        for k, place in self._given:
+            cells[k] = arrays[place]
+        for k, param in self.params:
+            cells[k] = param.data(device)
+        return cells
+
+    def _explain(self, cells: Sequence[NDArray]) -> None:
+        """Raise the error of inference, which names the node, if there is one."""
+        named = {n.name: c for n, c in zip(self.variables, cells, strict=True)}
+        inferred(self.heads, {n: c.shape for n, c in named.items()}, {n: c._dtype for n, c in named.items()}, self.name)
+
+    def watched(self, arrays: Sequence[NDArray], device: Device, callback: Callback, everything: bool) -> list[NDArray]:
+        """As a call, but operator by operator, with every value shown to a callback.
+
+        Parameters
+        ----------
+        arrays, device
+            See `__call__`.
+        callback
+            Called with the value's name, its operator's name and the value.
+        everything
+            Whether to show what operators read, too.
+        """
+        cells = self._cells(arrays, device)
+        inner = [n for n in self.order if not n.is_variable]
+        heads = [Head(n, k) for n in inner for k in range(n.visible)]
+        values = dict(zip([*self.heads, *heads], evaluated([*self.heads, *heads], self._named(cells), tls.training), strict=True))
+        values |= {Head(n, 0): c for n, c in zip(self.variables, cells, strict=True)}
+        for node in inner:
+            for name, head in zip(node.input_names, node.inputs, strict=True) if everything else ():
+                callback(f"{node.name}_{name}", node.op_name, values[head])
+            for k in range(node.visible):
+                callback(node.output_name(k), node.op_name, values[Head(node, k)])
+        return [values[h] for h in self.heads]
+
+    def _named(self, cells: Sequence[NDArray]) -> dict[str, NDArray]:
+        return {n.name: c for n, c in zip(self.variables, cells, strict=True)}
+
+
+class _Update(NamedTuple):
+    """A node that changes states when backward runs: what its rule reads, as inputs of the graph or as hidden outputs.
+
+    Attributes
+    ----------
+    node
+        The node.
+    count
+        How many results it has.
+    parts, operands
+        Result or operand of the node to place: a number from 0 is a hidden output, one below a variable's (-1 the first).
+    states
+        Operand's name to variable's number.
+    """
+
+    node: SymbolNode
+    count: int
+    parts: dict[int, int]
+    operands: dict[int, int]
+    states: dict[str, int]
+
+
+class _Form:
+    """A cached graph in one training mode, as an operator.
+
+    Attributes
+    ----------
+    sig
+        The operator: of the variables and the random keys; it gives the outputs, then the states written, then the hidden outputs.
+    draws
+        Number of random keys.
+    written
+        Numbers of the variables that forward writes.
+    """
+
+    def __init__(self, graph: CachedGraph, training: bool, cells: Sequence[NDArray]) -> None:
+        self.graph, self.training = graph, training
+        self._memo: tuple[Any, list[Node]] | None = None
+        self._open = any(not n.is_variable and n.op is not None and is_open(n) for n in graph.order)
+        number = {n: k for k, n in enumerate(graph.variables)}
+        replay = self._replay([leaf(("in", k), c.shape, c._dtype) for k, c in enumerate(cells)])
+        self.draws = len(replay.keys)
+        self.written = [number[n] for n in replay.written]
+        self._hidden: list[tuple[SymbolNode, int]] = []
+        self._updates = [self._update(replay, n, number) for n in graph.order if training and not n.is_variable and n.operator.backward_rule is not None]
+        self.sig = self._operator(number).sig()
+
+    def _operator(self, number: Mapping[SymbolNode, int]) -> Op:
+        graph = self.graph
+        moved = {k for u in self._updates for k in u.states.values()}
+        count = len(graph.heads)
+        total = count + len(self.written) + len(self._hidden)
+        inputs = [Input(f"x{k}", auxiliary=k in moved) for k in range(len(number))] + [Input(f"key{k}") for k in range(self.draws)]
+        op = Op(f"graph {graph.name}", self._rule, names=(), inputs=tuple(inputs), variadic=False, params={}, outputs=total, visible=count)
+        if moved:
+            op.backward_rule = self._moved
+        if graph.mirror:
+            op.grad_rule = _with_signature(self._recomputed, [i.name for i in inputs])
+        return op
+
+    # the graph as nodes
+
+    def _replay(self, inputs: Sequence[Node]) -> Replay:
+        graph = self.graph
+        named = {n.name: i for n, i in zip(graph.variables, inputs, strict=False)}
+        inference = Inference(graph.heads, {k: i.shape for k, i in named.items()}, {k: i.dtype for k, i in named.items()})
+        if self._open:
+            inference.run()
+        return Replay(inference, self.training, {Head(n, 0): i for n, i in zip(graph.variables, inputs, strict=False)}).run(graph.order)
+
+    def _outputs(self, inputs: Sequence[Node]) -> list[Node]:
+        """Outputs, states written and hidden outputs for typed inputs."""
+        replay = self._replay(inputs)
+        nodes = [replay.values[h] for h in self.graph.heads] + list(replay.written.values())
+        nodes += [_parts(replay, n)[k] for n, k in self._hidden]
+        if replay.keys:
+            nodes = substitute(nodes, dict(zip(replay.keys, inputs[len(self.graph.variables) :], strict=True)))
+        return stabilise(nodes)
+
+    def _rule(self, xp: Any, *inputs: Node) -> tuple[Node, ...]:
+        key = inputs, TABLES.generation
+        if self._memo is None or self._memo[0] != key:  # what a gradient refers to is asked for again and again
+            self._memo = key, self._outputs(inputs)
+        return tuple(self._memo[1])
+
+    def _recomputed(self, xp: Any, dout: Any, *inputs: Node) -> list[Node | None]:
+        """The gradient, through a second copy of the graph, of which forward keeps nothing."""
+        again = [G.contiguous(i) if i.tracked or i.shape else i for i in inputs]
+        outputs = self._outputs(again)
+        douts = dout if isinstance(dout, tuple) else (dout,)
+        pairs = [(o, d) for o, d in zip(outputs, douts, strict=True) if d is not None and o.tracked]
+        found = accumulate([o for o, _ in pairs], [d for _, d in pairs], stop=list(dict.fromkeys(again)))
+        return [found.get(a) if i.tracked else None for i, a in zip(inputs, again, strict=True)]
+
+    # states that change when backward runs
+
+    def _update(self, replay: Replay, node: SymbolNode, number: Mapping[SymbolNode, int]) -> _Update:
+        """Find what a node's rule reads; what is no variable becomes a hidden output."""
+        sig = node.sig(self.training)
+        parts, operands = _parts(replay, node), node.operands([replay.values[h] for h in node.inputs])
+        heads = node.operands(node.inputs)
+        new = sig.op.backward_rule(G, parts, *operands, **sig.params)  # type: ignore[misc]
+        ends = {*parts, *(o for o in operands if o is not None)}
+        seen = {i for n in topological(new.values(), until=ends) for i in n.inputs} | set(new.values())
+        read: dict[int, int] = {}
+        for k, operand in enumerate(operands):
+            if operand in seen and operand not in parts:
+                owner = heads[k].node
+                read[k] = -1 - number[owner] if owner in number else self._hide(owner, heads[k].index)
+        names = [i.name for i in sig.op.inputs if not i.injected]
+        states = {name: number[heads[names.index(name)].node] for name in new}
+        return _Update(node, len(parts), {k: self._hide(node, k) for k, p in enumerate(parts) if p in seen}, read, states)
+
+    def _hide(self, node: SymbolNode, part: int) -> int:
+        if (node, part) not in self._hidden:
+            self._hidden.append((node, part))
+        return self._hidden.index((node, part))
+
+    def _moved(self, xp: Any, out: Sequence[Any], *inputs: Any) -> dict[str, Any]:
+        """New values of the states, one node after the other."""
+        hidden = out[len(out) - len(self._hidden) :]
+        current = dict(enumerate(inputs))
+        for update in self._updates:
+            sig = update.node.sig(self.training)
+            count = len([i for i in sig.op.inputs if not i.injected])
+            parts = [hidden[update.parts[k]] if k in update.parts else None for k in range(update.count)]
+            operands: list[Any] = [None] * count
+            for k, place in update.operands.items():
+                operands[k] = hidden[place] if place >= 0 else current[-1 - place]
+            new = sig.op.backward_rule(xp, parts, *operands, **sig.params)  # type: ignore[misc]
+            current |= {update.states[name]: value for name, value in new.items()}
+        return {f"x{k}": current[k] for u in self._updates for k in u.states.values()}
+
+
+def _parts(replay: Replay, node: SymbolNode) -> tuple[Node, ...]:
+    """All results of a node, hidden ones included."""
+    first = replay.values[Head(node, 0)]
+    owner = first.inputs[0] if first.sig is not None and first.sig.op.name == "item" else first
+    return owner.parts  # type: ignore[union-attr]
+
+
+def _with_signature(rule: Callable[..., Any], names: Iterable[str]) -> Callable[..., Any]:
+    """A gradient rule that asks for all inputs by name."""
+
+    def named(xp: Any, dout: Any, *inputs: Any) -> Any:
+        return rule(xp, dout, *inputs)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in ("xp", "dout", *names)])  # type: ignore[attr-defined]
+    return named
+
+
+def _keys(count: int, device: Device) -> list[Any]:
+    """Keys of random draws, taken now, on the device."""
+    keys = [STREAMS.of(device).next_key() for _ in range(count)]
+    return keys if device.is_host else [Value(backend_for(device).from_host(k, device), device=device) for k in keys]

@@ -1,0 +1,436 @@
+"""`HybridBlock`: a block whose computation is written once for arrays and for symbols, and may run as a compiled graph."""
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from os import PathLike, fspath
+from typing import Any
+
+from .. import ndarray as nd
+from .. import symbol as sym
+from ..device import CPU, Device, current_device
+from ..errors import DeferredInitializationError, MXNetError, ParameterError
+from ..ndarray.array import NDArray
+from ..symbol.symbol import Symbol
+from .block import Block, Undefined
+from .cached_graph import CachedGraph, Callback
+from .parameter import Parameter
+from .structure import Format, flattened, restored
+
+__all__ = ["HybridBlock"]
+
+ARRAYS = (NDArray, Symbol)
+#: Libraries that MXNet hands graphs to and whose work, fusing operators, is always done here.
+BACKENDS = ("MKLDNN", "ONEDNN")
+
+
+class HybridBlock(Block):
+    """The base of layers and models that can be compiled: define `hybrid_forward`.
+
+    Called with arrays it computes them at once, or after `hybridize` as one compiled graph; called with symbols it composes.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> class Scale(mx.gluon.HybridBlock):
+    ...     def __init__(self, **kwargs):
+    ...         super().__init__(**kwargs)
+    ...         self.factor = self.params.get("factor", shape=(1,), init=mx.init.Constant(3))
+    ...
+    ...     def hybrid_forward(self, F, x, factor):
+    ...         return F.broadcast_mul(x, factor)
+    >>> scale = Scale()
+    >>> scale.initialize()
+    >>> scale.hybridize()
+    >>> scale(mx.nd.array([1, 2])).asnumpy().tolist()
+    [3.0, 6.0]
+    """
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        self._active = False
+        self._mirror = False
+        self._traced: _Traced | None = None
+        self._watch: tuple[Callback, bool] | None = None
+        super().__init__(prefix=prefix, params=params)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, HybridBlock):
+            self._clear_cached_graph()
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """As `Block.register_child`.
+
+        Raises
+        ------
+        ParameterError
+            If the child is not a HybridBlock.
+        """
+        if not isinstance(block, HybridBlock):
+            raise ParameterError(
+                "Children of HybridBlock must also be HybridBlock",
+                f"{block} of type {type(block).__name__}",
+                "if you are using Sequential, try HybridSequential instead",
+            )
+        super().register_child(block, name)
+        self._clear_cached_graph()
+
+    @property
+    def _is_hybridized(self) -> bool:
+        return self._active
+
+    def hybridize(
+        self,
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        mirror: bool = False,
+    ) -> None:
+        """Have the block run as a compiled graph, traced at the next call; or no longer.
+
+        Parameters
+        ----------
+        active
+            Whether to.
+        backend
+            See `optimize_for`.
+        clear
+            Trace again, even if the block was traced before.
+        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+            How MXNet allocates memory and groups operators. They have no effect: a compiled graph's memory is always planned, and
+            it always runs as a whole.
+        mirror
+            Keep only the block's inputs for backward, and compute what is inside again: less memory, more time. To keep some of
+            the values inside, hybridize parts of a model with it one by one.
+
+        Raises
+        ------
+        ParameterError
+            For an unknown backend.
+        """
+        check_backend(backend)
+        self._active, self._mirror = active, mirror
+        if clear or not active or mirror:
+            self._clear_cached_graph()
+        for child in self._children.values():
+            child.hybridize(active, mirror=mirror)
+
+    def _clear_cached_graph(self) -> None:
+        self._traced = None
+
+    def cast(self, dtype: Any) -> None:
+        """As `Block.cast`; the block is traced again."""
+        self._clear_cached_graph()
+        super().cast(dtype)
+
+    # what it computes
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """What the block computes; defined by subclasses.
+
+        Parameters
+        ----------
+        F
+            `twofold.nd` or `twofold.sym`: use its functions on the inputs.
+        x, *args
+            Inputs: arrays or symbols, or nested lists of them.
+        **kwargs
+            The block's own parameters by name, as arrays or symbols; a subclass names those that it reads.
+        """
+        raise Undefined(f"{type(self).__name__} does not say what it computes", None, "define hybrid_forward(self, F, x) in it")
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Compute outputs of arrays, or compose symbols; subclasses define `hybrid_forward`.
+
+        Raises
+        ------
+        ParameterError
+            If the inputs are neither arrays nor symbols, or both.
+        """
+        if isinstance(x, NDArray):
+            return self._run(x.context, x, *args)
+        found = list(_arrays_in((x, *args)))
+        kinds = {isinstance(a, Symbol) for a in found}
+        if len(kinds) != 1:
+            what = "there must be one NDArray or one Symbol in the input" if not kinds else "we do not support mixed NDArrays and Symbols"
+            raise ParameterError(f"In HybridBlock, {what}", ", ".join(type(a).__name__ for a in (x, *args)), "check the type of the arguments")
+        return self._compose(x, *args) if kinds == {True} else self._run(found[0].context, x, *args)
+
+    def _compose(self, *args: Any) -> Any:
+        params = {name: self._reg_params[name].var() for name in self._asked_for()}
+        with self.name_scope():
+            return self.hybrid_forward(sym, *args, **params)
+
+    def _asked_for(self) -> Sequence[str]:
+        """The names of its parameters that `hybrid_forward` takes."""
+        names, everything = taken_by(type(self).hybrid_forward)
+        return [n for n in self._reg_params if everything or n in names] if self._reg_params else ()
+
+    def _run(self, device: Device, *args: Any) -> Any:
+        """Outputs of arrays."""
+        if self._active:
+            return self._run_compiled(device, args)
+        try:
+            params = {name: self._reg_params[name].data(device) for name in self._asked_for()}
+        except DeferredInitializationError:
+            self._finish_deferred(args)
+            params = {name: self._reg_params[name].data(device) for name in self._asked_for()}
+        if device is current_device():
+            return self.hybrid_forward(nd, *args, **params)
+        with device:
+            return self.hybrid_forward(nd, *args, **params)
+
+    def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
+        arrays, form = flattened(args, (NDArray,), "input")
+        traced = self._traced
+        if traced is None or traced.params_changed(self):
+            traced = self._traced = self._trace(args)
+        if form != traced.inputs:
+            raise ParameterError(
+                "The argument structure of HybridBlock does not match the cached version.",
+                f"Stored format = {list(traced.inputs)}, input format = {list(form)}",
+                "call hybridize() again to trace it with other arguments",
+            )
+        for array in arrays:
+            if array.context is not device and not (array.context.is_host and device.is_host):
+                raise ParameterError(
+                    "Find multiple contexts in the input: after hybridized, the HybridBlock only supports one",
+                    ", ".join(str(a.context) for a in arrays),
+                    "copy the inputs with as_in_context",
+                )
+        try:
+            outputs = self._computed(traced.graph, arrays, device)
+        except DeferredInitializationError:
+            self._finish_deferred(args)
+            outputs = self._computed(traced.graph, arrays, device)
+        return restored(outputs, traced.outputs)
+
+    def _computed(self, graph: CachedGraph, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
+        return graph(arrays, device) if self._watch is None else graph.watched(arrays, device, *self._watch)
+
+    # tracing and inference
+
+    def _trace(self, args: Sequence[Any]) -> "_Traced":
+        """The graph for inputs nested like these."""
+        flat, form = flattened(args, ARRAYS, "input")
+        names = ["data"] if len(flat) == 1 else [f"data{k}" for k in range(len(flat))]
+        inputs = [sym.var(name) for name in names]
+        out = self._compose(*restored(inputs, form))
+        heads, outputs = flattened(out, (Symbol,), "output")
+        symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
+        params = dict(self.collect_params().items())
+        graph = CachedGraph(self.name, symbol.heads, names, params, self._mirror)
+        traced = _Traced(names, form, symbol, _grouped(heads, outputs), graph)
+        traced.warn_of_unused(params)
+        return traced
+
+    def _inferred(self, what: str, args: Sequence[Any]) -> list[tuple[Parameter, Any]]:
+        """Shapes or dtypes of all parameters for inputs."""
+        if self._traced is None:
+            self._traced = self._trace(args)
+        flat, _ = flattened(args, ARRAYS, "input")
+        known = {n: a.shape if what == "infer_shape" else a.dtype for n, a in zip(self._traced.names, flat, strict=True)}
+        symbol = self._traced.symbol
+        known = {n: v for n, v in known.items() if n in symbol.list_inputs()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is missing is named by the error
+            arguments, _, states = getattr(symbol, what)(**known)
+        if arguments is None:
+            arguments, _, states = getattr(symbol, f"{what}_partial")(**known)
+        found = dict(zip([*symbol.list_arguments(), *symbol.list_auxiliary_states()], [*arguments, *states], strict=True))
+        return [(param, found[name]) for name, param in self.collect_params().items() if name in found]
+
+    def infer_shape(self, *args: Any) -> None:
+        """Set the unknown shapes of parameters from those of inputs.
+
+        Parameters
+        ----------
+        *args
+            Inputs.
+        """
+        for param, shape in self._inferred("infer_shape", args):
+            if shape != ():
+                param.shape = shape
+
+    def infer_type(self, *args: Any) -> None:
+        """Set the dtypes of parameters from those of inputs.
+
+        Parameters
+        ----------
+        *args
+            Inputs.
+        """
+        for param, dtype in self._inferred("infer_type", args):
+            if dtype is not None:
+                param.dtype = dtype
+
+    def _finish_deferred(self, args: Sequence[Any]) -> None:
+        """Infer shapes, and make the parameters that waited for theirs."""
+        try:
+            self.infer_shape(*args)
+        except (MXNetError, TypeError, AttributeError) as error:
+            raise _NotInferred(
+                f"{self.name}: Deferred initialization failed because shape cannot be inferred", str(error), "give the layers' sizes (in_units, …)"
+            ) from error
+        for param in self.collect_params().values():
+            param._finish_deferred_init()
+
+    def register_op_hook(self, callback: Callback, monitor_all: bool = False) -> None:
+        """Look at the values inside while the block is hybridized; it then runs operator by operator.
+
+        Parameters
+        ----------
+        callback
+            Called with the name of a value, the name of its operator, and the value.
+        monitor_all
+            Whether to show what operators read, too.
+        """
+        self._watch = callback, monitor_all
+        super().register_op_hook(callback, monitor_all)
+
+    def optimize_for(
+        self,
+        x: Any,
+        *args: Any,
+        backend: str | None = None,
+        clear: bool = False,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+    ) -> None:
+        """Trace and compile the block for inputs like these; graphs are optimized the same way for all backends.
+
+        Parameters
+        ----------
+        x, *args
+            Inputs.
+        backend
+            ``"MKLDNN"`` or ``"ONEDNN"``.
+        clear, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+            See `hybridize`.
+
+        Raises
+        ------
+        ParameterError
+            Without a backend, or for another one.
+        """
+        if not backend:
+            raise ParameterError('Must specify "backend" to optimize_for', None, f"use one of {', '.join(BACKENDS)}, or call hybridize()")
+        self.hybridize(True, backend, clear, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size)
+        self(x, *args)
+
+    # files
+
+    def export(self, path: str | PathLike[str], epoch: int = 0, remove_amp_cast: bool = True) -> None:
+        """Write the traced graph and its parameters, for `SymbolBlock.imports`, `Module` or MXNet.
+
+        Parameters
+        ----------
+        path
+            How the files' names begin: ``path-symbol.json`` and ``path-0000.params``.
+        epoch
+            The number in the second file's name.
+        remove_amp_cast
+            Leave out the casts of mixed precision.
+
+        Raises
+        ------
+        MXNetError
+            If the block was not hybridized and run.
+        """
+        if self._traced is None or not self._active:
+            raise MXNetError("export: there is no traced graph", self.name, "first call block.hybridize() and then run forward with this block at least once")
+        symbol = self._traced.symbol
+        symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)
+        arguments, states = set(symbol.list_arguments()), set(symbol.list_auxiliary_states())
+        params = self.collect_params().items()
+        arrays = {f"arg:{name}": param._reduce() for name, param in params if name in arguments}
+        arrays |= {f"aux:{name}": param._reduce() for name, param in params if name in states}
+        nd.save(f"{fspath(path)}-{epoch:04d}.params", arrays)
+
+
+class _NotInferred(ParameterError):
+    """Shapes of parameters that do not follow from those of the inputs."""
+
+
+class _Traced:
+    """A traced block.
+
+    Attributes
+    ----------
+    names, inputs
+        Names of the variables that stand for inputs, and how the inputs are nested.
+    symbol
+        The outputs.
+    outputs
+        How they are nested.
+    graph
+        What computes them.
+    """
+
+    def __init__(self, names: Sequence[str], inputs: Format, symbol: Symbol, outputs: Format, graph: CachedGraph) -> None:
+        self.names, self.inputs, self.symbol, self.outputs, self.graph = names, inputs, symbol, outputs, graph
+
+    def warn_of_unused(self, params: dict[str, Parameter]) -> None:
+        """Warn of inputs and parameters that no output depends on."""
+        used = set(self.symbol.list_inputs())
+        for k, name in enumerate(self.names):
+            if name not in used:
+                warnings.warn(f"The {k}-th input to HybridBlock is not used by any computation. Is this intended?", UserWarning, stacklevel=8)
+        for name in params:
+            if name not in used:
+                warnings.warn(f"Parameter {name} is not used by any computation. Is this intended?", UserWarning, stacklevel=8)
+
+
+def check_backend(backend: str | None) -> None:
+    """Raise unless a backend is None or known.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    if backend is not None and backend.upper() not in BACKENDS:
+        raise ParameterError("no such backend to optimize for", repr(backend), f"use one of {', '.join(BACKENDS)}, or none")
+
+
+@cache
+def taken_by(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    """Names of a function's parameters, and whether it takes any keyword."""
+    params = inspect.signature(function).parameters.values()
+    return frozenset(p.name for p in params if p.kind is not p.VAR_POSITIONAL), any(p.kind is p.VAR_KEYWORD for p in params)
+
+
+def _arrays_in(values: Any) -> Any:
+    """The arrays and symbols inside nested lists."""
+    for value in values:
+        if isinstance(value, ARRAYS):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _arrays_in(value)
+
+
+def _grouped(heads: Sequence[Symbol], form: Format) -> Format:
+    """How outputs are nested, a symbol of several outputs counting as a list."""
+    counts = iter([len(h.heads) for h in heads])
+
+    def visit(part: Format) -> Format:
+        if part != 0 or isinstance(part, tuple):
+            return tuple(visit(p) for p in part) if isinstance(part, tuple) else part
+        count = next(counts)
+        return 0 if count == 1 else (0,) * count
+
+    return visit(form)

@@ -1,0 +1,54 @@
+"""Nested lists of inputs and outputs as flat lists, and back."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import ParameterError
+
+__all__ = ["ARRAY", "Format", "flattened", "restored"]
+
+#: What one argument is: `ARRAY`, `NOTHING`, or a tuple of these for a list.
+Format = Any
+ARRAY, NOTHING = 0, -1
+
+
+def flattened(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any], Format]:
+    """Nested lists of arrays (or symbols) as one list, None left out, and how they were nested.
+
+    Parameters
+    ----------
+    values
+        An array, None, or nested lists of these.
+    kinds
+        The classes that count as arrays.
+    what
+        ``"input"`` or ``"output"``, for the error.
+
+    Raises
+    ------
+    ParameterError
+        If there is something else in it.
+    """
+    if isinstance(values, kinds):
+        return [values], ARRAY
+    if values is None:
+        return [], NOTHING
+    if not isinstance(values, (list, tuple)):
+        raise ParameterError(
+            f"When hybridized, the {what} of HybridBlock must be (nested) list of Symbol or NDArray",
+            f"{values!r} of type {type(values).__name__}",
+            "make other values attributes of the block",
+        )
+    parts = [flattened(v, kinds, what) for v in values]
+    return [x for flat, _ in parts for x in flat], tuple(f for _, f in parts)
+
+
+def restored(flat: Sequence[Any], form: Format) -> Any:
+    """Values nested as they were; all sequences become lists."""
+    return _taken(iter(flat), form)
+
+
+def _taken(values: Iterator[Any], form: Format) -> Any:
+    if form == ARRAY:
+        return next(values)
+    return None if form == NOTHING else [_taken(values, f) for f in form]

@@ -1,0 +1,227 @@
+"""Errors: raised where the mistake is, naming the operator, in every mode; asynchronous ones by every read; all leave things usable."""
+
+import numpy as np
+import pytest
+
+from twofold import autograd, nd
+from twofold.config import SETTINGS
+from twofold.errors import AutogradError, DTypeError, IndexingError, MXNetError, ParameterError, ShapeError
+from twofold.imperative import window
+from twofold.imperative.record import tls
+
+from .operators import SIZE, in_thread, op, operator, ramp
+
+
+def _picky(xp, data):
+    if data.shape[0] != SIZE:
+        raise ShapeError("picky: it wants another shape", data.shape, f"give {SIZE} elements")
+    return xp.exp(data)
+
+
+picky = operator(_picky)
+
+
+def usable():
+    """Whether recording, deferral and backward still work."""
+    x = nd.array(ramp(1.0))
+    x.attach_grad()
+    with autograd.record():
+        y = (x * 2.0).exp() * x
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), np.exp(2 * ramp(1.0)) * (1 + 2 * ramp(1.0)), rtol=1e-5)
+    assert tls.tape is None
+    return True
+
+
+MISTAKES = {
+    "add": (lambda x, y: x + nd.array(np.ones(SIZE + 3)), ShapeError, "add"),
+    "matmul": (lambda x, y: op("matmul", x.reshape((4, 4)), y.reshape((2, 8))), ShapeError, "matmul"),
+    "concat": (lambda x, y: op("concat", x.reshape((4, 4)), y.reshape((2, 8)), axis=1), ShapeError, "concat"),
+    "broadcast_to": (lambda x, y: op("broadcast_to", x, shape=(3, 5)), ShapeError, "broadcast_to"),
+    "reshape": (lambda x, y: op("reshape", x, shape=(3, 5)), (ShapeError, ValueError), "reshape"),
+    "permute_dims": (lambda x, y: op("permute_dims", x.reshape((4, 4)), axes=(0, 0)), ShapeError, "transpose"),
+    "FullyConnected": (lambda x, y: nd.FullyConnected(x.reshape((4, 4)), y.reshape((2, 8)), num_hidden=2, no_bias=True), ShapeError, "FullyConnected"),
+    "a rule": (lambda x, y: picky(op("concat", x, y, axis=0)), ShapeError, "picky"),
+    "dtypes": (lambda x, y: x * nd.array(ramp(), dtype="float64"), DTypeError, "multiply"),
+    "an update": (lambda x, y: x.__iadd__(nd.array(np.ones((2, SIZE)))), ShapeError, "add"),
+    "a parameter": (lambda x, y: op("sum", x, axis="first"), (ParameterError, ValueError), "sum"),
+    "a parameter's name": (lambda x, y: op("sum", x, axes=1), ParameterError, "sum"),
+    "a write": (lambda x, y: x.__setitem__(slice(0, 3), nd.array([1.0, 2.0])), ShapeError, "assignment"),
+    "an index": (lambda x, y: x[SIZE], IndexingError, "out of bounds"),
+}
+
+
+@pytest.mark.parametrize("recording", [False, True])
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_raised_where_it_is_made(mode, name, recording):
+    mistake, kind, says = MISTAKES[name]
+    for _ in range(2):
+        x, y = nd.array(ramp()), nd.array(ramp(1.0))
+        x.attach_grad()
+        with autograd.record() if recording else autograd.pause():
+            before = x * 2.0
+            with pytest.raises(kind, match=says) as error:
+                mistake(before, y)
+            assert isinstance(error.value, MXNetError)
+            after = before + y
+        np.testing.assert_array_equal(after.asnumpy(), 2 * ramp() + ramp(1.0))
+        if recording:
+            after.backward()
+            np.testing.assert_array_equal(x.grad.asnumpy(), np.full(SIZE, 2.0))
+        assert usable()
+
+
+def test_an_error_leaves_the_scope(mode):
+    with pytest.raises(ZeroDivisionError), autograd.record():
+        raise ZeroDivisionError
+    assert not autograd.is_recording()
+    assert not autograd.is_training()
+    assert usable()
+
+
+def test_an_error_in_backward_leaves_recording_as_it_was(mode):
+    x = nd.array(ramp(1.0))
+    x.attach_grad()
+    with autograd.record():
+        y = x * x
+        y.backward()
+        with pytest.raises(AutogradError):
+            y.backward()
+        assert autograd.is_recording()
+        z = x * 3.0
+    z.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), np.full(SIZE, 3.0))
+
+
+# asynchronous errors
+
+
+def failing():
+    """A pending result whose window cannot run: a sub-program raises."""
+    x = nd.array(ramp())
+    y = x * 2.0
+    z = broken(y)
+    return x, y, z
+
+
+def _broken(xp, data):
+    return xp.take(data, xp.astype(data * 0 + 99, dtype="int64"), axis=0)
+
+
+broken = operator(_broken)
+
+
+@pytest.fixture
+def broken_take(monkeypatch):
+    """NumPy's take raises; the places that an operator of this package reads are otherwise checked."""
+
+    def run(*args):
+        raise ArithmeticError("on purpose")
+
+    return lambda: monkeypatch.setattr(window, "_run", run)
+
+
+def test_an_asynchronous_error_is_raised_by_every_read(deferred, broken_take):
+    x = nd.array(ramp())
+    y = x * 2.0
+    z = y + 1.0
+    broken_take()
+    for result in (z, y, z):
+        for read in (result.asnumpy, result.wait_to_read, lambda r=result: r.tolist(), lambda r=result: float(r[0:1])):
+            with pytest.raises(ArithmeticError, match="on purpose"):
+                read()
+    assert (z.shape, z.dtype) == ((SIZE,), np.float32)
+
+
+def test_an_asynchronous_error_does_not_disturb_other_work(deferred, broken_take, monkeypatch):
+    x = nd.array(ramp())
+    y = x * 2.0
+    broken_take()
+    with pytest.raises(ArithmeticError):
+        y.asnumpy()
+    monkeypatch.undo()
+    monkeypatch.setattr(SETTINGS, "defer_elements", SIZE)
+    np.testing.assert_array_equal((x * 2.0).asnumpy(), ramp() * 2)
+    with pytest.raises(ArithmeticError):
+        (y + 1.0).asnumpy()
+    with pytest.raises(ArithmeticError):
+        y += 1.0
+        y.asnumpy()
+    y[:] = 5.0
+    assert usable()
+
+
+def test_a_full_window_keeps_its_error_for_those_who_read_it(deferred, broken_take, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "window_operations", 2)
+    x = nd.array(ramp())
+    lost = [x * 2.0, x * 3.0]
+    run = window._run
+    broken_take()
+    fine = x * 4.0  # runs the window of the two before
+    monkeypatch.setattr(window, "_run", run)
+    np.testing.assert_array_equal(fine.asnumpy(), ramp() * 4)
+    for y in lost:
+        with pytest.raises(ArithmeticError):
+            y.asnumpy()
+
+
+def test_waiting_for_everything_raises_the_earliest_error_once(deferred, broken_take, monkeypatch):
+    x = nd.array(ramp())
+    y = x * 2.0
+    run = window._run
+    broken_take()
+    with pytest.raises(ArithmeticError, match="on purpose"):
+        nd.waitall()
+    monkeypatch.setattr(window, "_run", run)
+    nd.waitall()
+    with pytest.raises(ArithmeticError):
+        y.asnumpy()
+
+
+def test_waiting_for_everything_raises_what_nobody_has_read(deferred, broken_take, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "window_operations", 1)
+    x = nd.array(ramp())
+    run = window._run
+    y = x * 2.0
+    broken_take()
+    z = x * 3.0
+    monkeypatch.setattr(window, "_run", run)
+    with pytest.raises(ArithmeticError):
+        nd.waitall()
+    np.testing.assert_array_equal(z.asnumpy(), ramp() * 3)
+    del y
+
+
+def test_another_thread_sees_the_error_too(deferred, broken_take):
+    x = nd.array(ramp())
+    y = x * 2.0
+    broken_take()
+    for _ in range(2):
+        with pytest.raises(ArithmeticError, match="on purpose"):
+            in_thread(y.asnumpy).result()
+
+
+def test_an_interrupt_while_a_window_runs_is_not_lost(deferred, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    x = nd.array(ramp())
+    y = x * 2.0
+    with monkeypatch.context() as patch:
+        patch.setattr(window, "_run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            y.asnumpy()
+    with pytest.raises(KeyboardInterrupt):
+        y.asnumpy()
+    assert usable()
+
+
+def test_a_failed_gradient_leaves_the_graph_for_another_try(mode, monkeypatch):
+    x = nd.array(ramp(1.0))
+    x.attach_grad()
+    with autograd.record():
+        y = x * x
+    with pytest.raises(ShapeError):
+        y.backward(nd.array(np.ones(3)))
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), 2 * ramp(1.0))
