@@ -100,7 +100,7 @@ def _layers(symbol: Symbol, found: Inference, data: set[str]) -> Iterator[tuple[
 
 
 def _size(known: Known) -> int:
-    return prod(known.shape) if known.is_shaped else 0  # type: ignore[arg-type]
+    return prod(known.sizes) if known.is_shaped else 0
 
 
 class Mermaid(str):

@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import contextmanager
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +20,20 @@ SIZE = 16
 
 
 def op(name, *args, **params):
-    """A primitive, under NumPy's convention."""
+    """A primitive under the convention of ``nd``."""
     return apply_op(name, *args, cls=NDArray, **params)
+
+
+class Free(NDArray):
+    """An array under NumPy's convention: it may have no axes."""
+
+    __slots__ = ()
+    _legacy: ClassVar[bool] = False
+
+
+def free(name, *args, **params):
+    """A primitive under NumPy's convention."""
+    return apply_op(name, *args, cls=Free, **params)
 
 
 def ramp(first=0.0, size=SIZE):

@@ -40,7 +40,11 @@ MISTAKES = {
     "broadcast_to": (lambda x, y: op("broadcast_to", x, shape=(3, 5)), ShapeError, "broadcast_to"),
     "reshape": (lambda x, y: op("reshape", x, shape=(3, 5)), (ShapeError, ValueError), "reshape"),
     "permute_dims": (lambda x, y: op("permute_dims", x.reshape((4, 4)), axes=(0, 0)), ShapeError, "transpose"),
-    "FullyConnected": (lambda x, y: nd.FullyConnected(x.reshape((4, 4)), y.reshape((2, 8)), num_hidden=2, no_bias=True), ShapeError, "FullyConnected"),
+    "FullyConnected": (
+        lambda x, y: nd.FullyConnected(x.reshape((4, 4)), y.reshape((2, 8)), num_hidden=2, no_bias=True),
+        ShapeError,
+        "FullyConnected",
+    ),
     "a rule": (lambda x, y: picky(op("concat", x, y, axis=0)), ShapeError, "picky"),
     "dtypes": (lambda x, y: x * nd.array(ramp(), dtype="float64"), DTypeError, "multiply"),
     "an update": (lambda x, y: x.__iadd__(nd.array(np.ones((2, SIZE)))), ShapeError, "add"),
@@ -96,24 +100,9 @@ def test_an_error_in_backward_leaves_recording_as_it_was(mode):
 # asynchronous errors
 
 
-def failing():
-    """A pending result whose window cannot run: a sub-program raises."""
-    x = nd.array(ramp())
-    y = x * 2.0
-    z = broken(y)
-    return x, y, z
-
-
-def _broken(xp, data):
-    return xp.take(data, xp.astype(data * 0 + 99, dtype="int64"), axis=0)
-
-
-broken = operator(_broken)
-
-
 @pytest.fixture
-def broken_take(monkeypatch):
-    """NumPy's take raises; the places that an operator of this package reads are otherwise checked."""
+def break_windows(monkeypatch):
+    """Have every window fail from now on."""
 
     def run(*args):
         raise ArithmeticError("on purpose")
@@ -121,11 +110,11 @@ def broken_take(monkeypatch):
     return lambda: monkeypatch.setattr(window, "_run", run)
 
 
-def test_an_asynchronous_error_is_raised_by_every_read(deferred, broken_take):
+def test_an_asynchronous_error_is_raised_by_every_read(deferred, break_windows):
     x = nd.array(ramp())
     y = x * 2.0
     z = y + 1.0
-    broken_take()
+    break_windows()
     for result in (z, y, z):
         for read in (result.asnumpy, result.wait_to_read, lambda r=result: r.tolist(), lambda r=result: float(r[0:1])):
             with pytest.raises(ArithmeticError, match="on purpose"):
@@ -133,10 +122,10 @@ def test_an_asynchronous_error_is_raised_by_every_read(deferred, broken_take):
     assert (z.shape, z.dtype) == ((SIZE,), np.float32)
 
 
-def test_an_asynchronous_error_does_not_disturb_other_work(deferred, broken_take, monkeypatch):
+def test_an_asynchronous_error_does_not_disturb_other_work(deferred, break_windows, monkeypatch):
     x = nd.array(ramp())
     y = x * 2.0
-    broken_take()
+    break_windows()
     with pytest.raises(ArithmeticError):
         y.asnumpy()
     monkeypatch.undo()
@@ -146,17 +135,15 @@ def test_an_asynchronous_error_does_not_disturb_other_work(deferred, broken_take
         (y + 1.0).asnumpy()
     with pytest.raises(ArithmeticError):
         y += 1.0
-        y.asnumpy()
-    y[:] = 5.0
     assert usable()
 
 
-def test_a_full_window_keeps_its_error_for_those_who_read_it(deferred, broken_take, monkeypatch):
+def test_a_full_window_keeps_its_error_for_those_who_read_it(deferred, break_windows, monkeypatch):
     monkeypatch.setattr(SETTINGS, "window_operations", 2)
     x = nd.array(ramp())
     lost = [x * 2.0, x * 3.0]
     run = window._run
-    broken_take()
+    break_windows()
     fine = x * 4.0  # runs the window of the two before
     monkeypatch.setattr(window, "_run", run)
     np.testing.assert_array_equal(fine.asnumpy(), ramp() * 4)
@@ -165,11 +152,11 @@ def test_a_full_window_keeps_its_error_for_those_who_read_it(deferred, broken_ta
             y.asnumpy()
 
 
-def test_waiting_for_everything_raises_the_earliest_error_once(deferred, broken_take, monkeypatch):
+def test_waiting_for_everything_raises_the_earliest_error_once(deferred, break_windows, monkeypatch):
     x = nd.array(ramp())
     y = x * 2.0
     run = window._run
-    broken_take()
+    break_windows()
     with pytest.raises(ArithmeticError, match="on purpose"):
         nd.waitall()
     monkeypatch.setattr(window, "_run", run)
@@ -178,12 +165,12 @@ def test_waiting_for_everything_raises_the_earliest_error_once(deferred, broken_
         y.asnumpy()
 
 
-def test_waiting_for_everything_raises_what_nobody_has_read(deferred, broken_take, monkeypatch):
+def test_waiting_for_everything_raises_what_nobody_has_read(deferred, break_windows, monkeypatch):
     monkeypatch.setattr(SETTINGS, "window_operations", 1)
     x = nd.array(ramp())
     run = window._run
     y = x * 2.0
-    broken_take()
+    break_windows()
     z = x * 3.0
     monkeypatch.setattr(window, "_run", run)
     with pytest.raises(ArithmeticError):
@@ -192,10 +179,10 @@ def test_waiting_for_everything_raises_what_nobody_has_read(deferred, broken_tak
     del y
 
 
-def test_another_thread_sees_the_error_too(deferred, broken_take):
+def test_another_thread_sees_the_error_too(deferred, break_windows):
     x = nd.array(ramp())
     y = x * 2.0
-    broken_take()
+    break_windows()
     for _ in range(2):
         with pytest.raises(ArithmeticError, match="on purpose"):
             in_thread(y.asnumpy).result()

@@ -47,7 +47,9 @@ def compare(outputs, leaves, arrays):
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 65_536])
-@pytest.mark.parametrize("shapes", [((50,), (50,)), ((5, 10), (10,)), ((5, 10), (5, 1)), ((2, 5, 5), (5, 1)), ((4, 3, 5), (4, 1, 5)), ((5, 10), ())])
+@pytest.mark.parametrize(
+    "shapes", [((50,), (50,)), ((5, 10), (10,)), ((5, 10), (5, 1)), ((2, 5, 5), (5, 1)), ((4, 3, 5), (4, 1, 5)), ((5, 10), ())]
+)
 def test_a_kernel_has_the_bits_of_single_operations(monkeypatch, block, shapes):
     monkeypatch.setattr(blocked, "BLOCK", block)
     x, y = (leaf(k, s, "float32") for k, s in enumerate(shapes))
@@ -70,8 +72,9 @@ def test_threads_have_scratch_of_their_own(monkeypatch):
     program = compare(chain(x, y), [x, y], [data((80_000,)) % 1, data((80_000,), 0.3) % 1])
     cases = [[data((80_000,), k) % 2, data((80_000,), k / 3) % 2] for k in range(3)]
     wanted = [program.run(c) for c in cases]
-    for c, want in [(t.result(), w) for t, w in [(in_thread(lambda c=c: [program.run(c) for _ in range(6)]), w) for c, w in zip(cases, wanted, strict=True)]]:
-        for results in c:
+    tasks = [in_thread(lambda c=c: [program.run(c) for _ in range(6)]) for c in cases]
+    for task, want in zip(tasks, wanted, strict=True):
+        for results in task.result():
             for a, b in zip(results, want, strict=True):
                 np.testing.assert_array_equal(a, b)
 

@@ -166,7 +166,11 @@ def test_a_view_of_scratch_is_a_copy():
 def test_constants_are_results_of_their_own():
     (x,) = inputs((4,))
     ones = G.full(shape=(4,), value=1, dtype="float32")
-    check([ones, x * 2, G.iota(size=3, dtype="int64"), G.iota(size=3, dtype="int64")], [x], lambda x: [np.ones(4), x * 2, [0, 1, 2], [0, 1, 2]])
+    check(
+        [ones, x * 2, G.iota(size=3, dtype="int64"), G.iota(size=3, dtype="int64")],
+        [x],
+        lambda x: [np.ones(4), x * 2, [0, 1, 2], [0, 1, 2]],
+    )
 
 
 def test_a_reshape_that_has_to_copy_is_made_at_every_run():
@@ -179,7 +183,9 @@ def test_a_reshape_that_has_to_copy_is_made_at_every_run():
 def test_a_reshape_of_scratch_is_made_once_and_still_right():
     (x,) = inputs((4, 6))
     t = x * 2 + 1
-    check([G.sum(G.reshape(t, shape=(8, 3)), axis=0), G.sum(t, axis=0)], [x], lambda x: [(2 * x + 1).reshape(8, 3).sum(0), (2 * x + 1).sum(0)])
+    check(
+        [G.sum(G.reshape(t, shape=(8, 3)), axis=0), G.sum(t, axis=0)], [x], lambda x: [(2 * x + 1).reshape(8, 3).sum(0), (2 * x + 1).sum(0)]
+    )
 
 
 def test_results_without_axes_are_arrays():

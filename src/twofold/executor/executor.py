@@ -7,6 +7,7 @@ import numpy as np
 
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..graph.memory_plan import MemoryPlan
+from ..imperative.array import Array
 from ..imperative.cell import Cell, wrap
 from ..ndarray.array import NDArray
 from ..program.compile import Program
@@ -143,7 +144,7 @@ class Executor:
         if name not in self.arg_dict:
             raise DTypeError(f"Unknown argument {name}", None, f"the arguments are {', '.join(self.arg_dict)}")
         target = self.arg_dict[name]
-        if not isinstance(value, (NDArray, np.ndarray)):
+        if not isinstance(value, (Array, np.ndarray)):
             raise DTypeError("forward: only accepts NDArray and numpy.ndarray", f"{name}: {type(value).__name__}", "make an array of it")
         if tuple(value.shape) != target.shape:
             raise ShapeError(f"Shape not match! Argument {name}, need: {target.shape}", f"received: {value.shape}", "reshape the executor")
@@ -182,14 +183,14 @@ class Executor:
     def _ones(like: NDArray) -> Any:
         return filled(1, like.shape, like._dtype, like.context)
 
-    def _heads(self, given: Any) -> list[NDArray | None]:
+    def _heads(self, given: Any) -> list[Any]:
         """One head gradient or None for each output."""
         if isinstance(given, Mapping):
             unknown = ", ".join(sorted(set(given) - set(self._names)))
             if unknown:
                 raise ParameterError("backward: not an output", unknown, f"the outputs are {', '.join(self._names)}")
             given = [given.get(name) for name in self._names]
-        heads = [] if given is None else [given] if isinstance(given, NDArray) else list(given)
+        heads: list[Any] = [] if given is None else [given] if isinstance(given, Array) else list(given)
         if len(heads) > len(self._names):
             raise ParameterError(
                 "backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "give one for each output"

@@ -82,10 +82,10 @@ class Run:
             cells = [self._cell(key, made) for key, _ in part.reads]
             leaves = [data_on(cell, part.device) for cell in cells] + self._random_keys(number, part)
             results = (part.training.forward if keep else part.inference).run(leaves)
-            both = set(part.training.kept) if keep else ()
-            for k, (key, _) in enumerate(part.makes):
-                made[key] = wrap(NDArray, _shared(results[k], part.device) if k in both else content(results[k], part.device))
-            self._write_states(part, part.written, results[len(part.makes) :])
+            both = set(part.training.kept) if keep else set()
+            contents = [_shared(r, part.device) if k in both else content(r, part.device) for k, r in enumerate(results)]
+            made |= {key: wrap(NDArray, contents[k]) for k, (key, _) in enumerate(part.makes)}
+            self._write_states(part.written, contents[len(part.makes) :])
             if keep:
                 kept.append(_saved(part, cells, leaves, results, tape))
         self._kept = Kept(training, kept, tape) if keep else None
@@ -103,9 +103,9 @@ class Run:
         keys += [backend.from_host(STREAMS.of(part.device).next_key(), part.device) for _ in part.keys[len(keys) :]]
         return keys
 
-    def _write_states(self, part: Part, states: Sequence[tuple[str, Any]], new: Sequence[Any]) -> None:
-        for (name, _), data in zip(states, new, strict=False):
-            self._states[name]._v = content(data, part.device)
+    def _write_states(self, states: Sequence[tuple[str, Any]], contents: Sequence[Any]) -> None:
+        for (name, _), new in zip(states, contents, strict=False):
+            self._states[name]._v = new
 
     def backward(self, training: bool, heads: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
         """Run backward, and forward before it if the last one was not of this mode or was used already.
@@ -140,11 +140,10 @@ class Run:
             found = grads.pop(key, None)
             head = filled(0, node.shape, node.dtype, part.device) if found is None else found
             arrays.append(data_on(wrap(Cell, head), part.device))
-        results = steps.backward.run(arrays)
-        for key, data in zip(steps.wanted, results, strict=False):
-            new = content(data, part.device)
+        results = [content(data, part.device) for data in steps.backward.run(arrays)]
+        for key, new in zip(steps.wanted, results, strict=False):
             grads[key] = added(grads[key], new) if key in grads else new
-        self._write_states(part, part.updates, results[len(steps.wanted) :])
+        self._write_states(part.updates, results[len(steps.wanted) :])
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
         """(name, whether a node reads it, value) of every value inside, computed again with the last forward's random keys."""

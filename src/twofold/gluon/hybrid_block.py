@@ -2,14 +2,15 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from os import PathLike, fspath
 from typing import Any
 
 from .. import ndarray as nd
 from .. import symbol as sym
-from ..device import CPU, Device, current_device
+from ..device import Device, current_device
+from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, MXNetError, ParameterError
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
@@ -57,12 +58,15 @@ class HybridBlock(Block):
         self._mirror = False
         self._traced: _Traced | None = None
         self._watch: tuple[Callback, bool] | None = None
+        self._asked: tuple[str, ...] | None = None
         super().__init__(prefix=prefix, params=params)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if isinstance(value, HybridBlock):
             self._clear_cached_graph()
+        elif isinstance(value, Parameter):
+            self._asked = None
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """As `Block.register_child`.
@@ -172,10 +176,12 @@ class HybridBlock(Block):
         with self.name_scope():
             return self.hybrid_forward(sym, *args, **params)
 
-    def _asked_for(self) -> Sequence[str]:
+    def _asked_for(self) -> tuple[str, ...]:
         """The names of its parameters that `hybrid_forward` takes."""
-        names, everything = taken_by(type(self).hybrid_forward)
-        return [n for n in self._reg_params if everything or n in names] if self._reg_params else ()
+        if self._asked is None:
+            names, everything = taken_by(type(self).hybrid_forward)
+            self._asked = tuple(n for n in self._reg_params if everything or n in names)
+        return self._asked
 
     def _run(self, device: Device, *args: Any) -> Any:
         """Outputs of arrays."""
@@ -194,8 +200,9 @@ class HybridBlock(Block):
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
         arrays, form = flattened(args, (NDArray,), "input")
         traced = self._traced
-        if traced is None or traced.params_changed(self):
+        if traced is None:
             traced = self._traced = self._trace(args)
+            traced.warn_of_unused(self.collect_params())
         if form != traced.inputs:
             raise ParameterError(
                 "The argument structure of HybridBlock does not match the cached version.",
@@ -231,9 +238,7 @@ class HybridBlock(Block):
         symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
         params = dict(self.collect_params().items())
         graph = CachedGraph(self.name, symbol.heads, names, params, self._mirror)
-        traced = _Traced(names, form, symbol, _grouped(heads, outputs), graph)
-        traced.warn_of_unused(params)
-        return traced
+        return _Traced(names, form, symbol, _grouped(heads, outputs), graph)
 
     def _inferred(self, what: str, args: Sequence[Any]) -> list[tuple[Parameter, Any]]:
         """Shapes or dtypes of all parameters for inputs."""
@@ -272,7 +277,7 @@ class HybridBlock(Block):
             Inputs.
         """
         for param, dtype in self._inferred("infer_type", args):
-            if dtype is not None:
+            if dtype is not None and dtype_name(param.dtype) != dtype_name(dtype):
                 param.dtype = dtype
 
     def _finish_deferred(self, args: Sequence[Any]) -> None:
@@ -283,8 +288,10 @@ class HybridBlock(Block):
             raise _NotInferred(
                 f"{self.name}: Deferred initialization failed because shape cannot be inferred", str(error), "give the layers' sizes (in_units, …)"
             ) from error
-        for param in self.collect_params().values():
-            param._finish_deferred_init()
+        used = self._traced.symbol.list_inputs()  # type: ignore[union-attr]
+        for name, param in self.collect_params().items():
+            if param._is_shaped or name in used:
+                param._finish_deferred_init()
 
     def register_op_hook(self, callback: Callback, monitor_all: bool = False) -> None:
         """Look at the values inside while the block is hybridized; it then runs operator by operator.
@@ -351,7 +358,7 @@ class HybridBlock(Block):
         MXNetError
             If the block was not hybridized and run.
         """
-        if self._traced is None or not self._active:
+        if self._traced is None:
             raise MXNetError("export: there is no traced graph", self.name, "first call block.hybridize() and then run forward with this block at least once")
         symbol = self._traced.symbol
         symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)
@@ -384,7 +391,7 @@ class _Traced:
     def __init__(self, names: Sequence[str], inputs: Format, symbol: Symbol, outputs: Format, graph: CachedGraph) -> None:
         self.names, self.inputs, self.symbol, self.outputs, self.graph = names, inputs, symbol, outputs, graph
 
-    def warn_of_unused(self, params: dict[str, Parameter]) -> None:
+    def warn_of_unused(self, params: Iterable[str]) -> None:
         """Warn of inputs and parameters that no output depends on."""
         used = set(self.symbol.list_inputs())
         for k, name in enumerate(self.names):

@@ -8,13 +8,14 @@ from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
+from ..graph.ir import leaf
 from ..op.registry import OPS
 from .backward import assign, run_backward
-from .cell import PINNED, PLAIN, Cell, Value, wrap
+from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
-from .record import Rec, Variable
+from .record import Rec, Variable, tls
 from .window import flush, force
-from .write import Chain, look, mark, read, write
+from .write import Chain, look, mark, read, untracked, write
 
 
 class Array(Cell):
@@ -293,14 +294,30 @@ class ViewMixin:
 
     _base: Cell
     _chain: Chain
+    _g: Variable | None
 
     @property
     def _v(self) -> Any:
-        return read(self._base, self._chain)
+        return read(self._base, self._chain) if self._g is None else self._marked(self._g)
 
     @_v.setter
     def _v(self, new: Any) -> None:
         write(self._base, self._chain, None, wrap(Cell, new))
+
+    def _marked(self, variable: Variable) -> Value:
+        """What a view that wants a gradient of its own shows: a leaf, unless the root was written on this tape."""
+        root = self._base._capture()
+        tape = tls.tape
+        if tape is not None and root.rec is not None and root.rec.tape is tape and root.rec.node.sig is not None:
+            return read(self._base, self._chain)
+        data_of(root)
+        seen = read(wrap(Cell, untracked(root)), self._chain)
+        v = alias(data_of(seen), seen)
+        v.rec = Rec(leaf("variable", *v.type, variable.req != "null"), (), (), None, variable)
+        return v
+
+    def _attach(self, grad: Cell, grad_req: str) -> None:
+        self._g = Variable(grad, grad_req)
 
     def _promote(self, content: Any) -> Value:
         """What the view shows as a Value that looks into the root's."""
@@ -308,12 +325,20 @@ class ViewMixin:
         seen = read(self._base, self._chain)
         return seen if seen.__class__ is Value else Value(seen)
 
-    def _rebind(self, v: Any) -> None:
-        self._v = v
+    def _rebind(self, new: Any) -> None:
+        self._v = new
 
     def _pinned(self) -> Any:
         root = self._base._pinned()  # type: ignore[attr-defined]
         return look(backend_for(device_of(self._base._v)), root, self._chain)
+
+
+def view_of(cls: type, cell: Any, chain: Chain) -> Any:
+    """A view, of a view's class, of an array or of what that is a view of."""
+    out = object.__new__(cls)
+    out._base, out._chain = (cell, chain) if type(cell)._root is None else (cell._base, (*cell._chain, *chain))
+    out._g = None
+    return out
 
 
 def apply_op(name: str, *args: Any, cls: type, **params: Any) -> Any:

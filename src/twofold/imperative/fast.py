@@ -85,8 +85,8 @@ def {name}(self, other):
                         keep(rec, node.cache.saves, v, a, float(other), tape)
                     return r
     elif not isinstance(other, operand):
-        return NotImplemented
-    return wrap(cls, invoke(sig, (self, other))[0])
+        return {otherwise}
+    return {general}
 """
 
 _UNARY = """

@@ -1,7 +1,8 @@
 """Writing into cells: in place where nobody else can see it, else as a new value; through views, also while recording.
 
-A view is a root cell and a chain of view operations (sigs of ``slice``, ``reshape`` and, for what `detach` gives,
-``stop_gradient``); reading applies them in turn, writing goes back through them.
+A view is a root cell and a chain of view operations (sigs of ``slice``, ``reshape``, ``permute_dims``, ``broadcast_to`` and, for
+what `detach` gives, ``stop_gradient``); reading applies them in turn, writing goes back through them. What operations read is in
+row-major order, in every mode alike: a view that is not is copied when it is read.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..backend.loader import backend_for
+from ..errors import ParameterError
 from ..graph.ir import leaf
 from ..op.registry import OPS
 from ..op.spec import Sig
@@ -32,18 +34,18 @@ def look(backend: Any, data: Any, chain: Chain) -> Any:
 
 
 def read(root: Cell, chain: Chain) -> Any:
-    """The content that a view shows: recorded if the root is, else looking into the root's buffer."""
+    """The content that a view shows: recorded if the root is, else looking into the root's buffer where that is in row-major order."""
     v = root._v
     if v.__class__ is PLAIN:
-        return look(HOST, v, chain)
+        return HOST.as_array(look(HOST, v, chain))
     if is_tracked(v) or v.data is None or not v.device.is_host:
         for sig in chain:
             v = untracked(v) if sig.op.name == "stop_gradient" else invoke(sig, (wrap(Cell, v),))[0]
         return v
-    part = Value(look(backend_for(v.device), v.data, chain), device=v.device)
-    part.borrow = v
-    v.share()
-    return part
+    backend = backend_for(v.device)
+    seen = look(backend, v.data, chain)
+    data = backend.as_array(seen)
+    return alias(data, v) if data is seen else Value(data, device=v.device)
 
 
 def untracked(v: Any) -> Any:
@@ -112,10 +114,7 @@ def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
         return _written(root, chain[1:], key, value)
     if chain:
         inner = wrap(Cell, invoke(chain[0], (root,))[0])
-        new = wrap(Cell, _written(inner, chain[1:], key, value))
-        if chain[0].op.name == "reshape":
-            return invoke(OPS["reshape"].sig(shape=type_of(v)[0]), (new,))[0]
-        return invoke(OPS["slice_update"].sig(**chain[0].params), (root, new))[0]
+        return _put_back(root, chain[0], wrap(Cell, _written(inner, chain[1:], key, value)))
     if isinstance(value, np.ndarray):
         value = wrap(Cell, Value(backend_for(device_of(v)).from_host(value, device_of(v)), device=device_of(v)))
     if key is None:
@@ -124,6 +123,25 @@ def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
         sig, *arrays = key
         return invoke(OPS["index_update"].sig(key=sig.params["key"]), (root, value, *arrays))[0]
     return invoke(OPS["slice_update"].sig(key=key), (root, value))[0]
+
+
+def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
+    """The root's content where what a view operation shows of it has become ``new``.
+
+    Raises
+    ------
+    ParameterError
+        If it is shown repeatedly.
+    """
+    name = sig.op.name
+    if name == "reshape":
+        return invoke(OPS["reshape"].sig(shape=type_of(root._v)[0]), (new,))[0]
+    if name == "permute_dims":
+        axes = sig.params["axes"]
+        return invoke(OPS["permute_dims"].sig(axes=tuple(axes.index(k) for k in range(len(axes)))), (new,))[0]
+    if name == "slice":
+        return invoke(OPS["slice_update"].sig(**sig.params), (root, new))[0]
+    raise ParameterError("assignment destination is read-only", f"an array broadcast to {sig.params['shape']}", "write into a copy")
 
 
 def renew_leaf(v: Value) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
 from .iterator import DataBatch, DataDesc, DataIter
@@ -175,8 +176,8 @@ def _is_row(x: Any) -> bool:
     return isinstance(x, (int, float, np.generic))
 
 
-def _array_of(x: Any) -> NDArray:
-    if isinstance(x, NDArray):
+def _array_of(x: Any) -> Any:
+    if isinstance(x, Array):
         return x
     if isinstance(x, (str, bytes)) or x is None:
         raise DTypeError("NDArrayIter: not an array", type(x).__name__, "give NDArray, numpy.ndarray, a list of them or a dict of them")

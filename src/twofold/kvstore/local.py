@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from ..device import CPU, Device
 from ..errors import DTypeError, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater, get_updater
@@ -309,7 +310,7 @@ class KVStore(KVStoreBase):
 
 def _arrays(key: Key, value: Any) -> list[NDArray]:
     arrays = list(value) if isinstance(value, (list, tuple)) else [value]
-    if not arrays or not all(isinstance(x, NDArray) for x in arrays):
+    if not arrays or not all(isinstance(x, Array) for x in arrays):
         kinds = ", ".join(type(x).__name__ for x in arrays) or "an empty list"
         raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "give arrays")
     return arrays

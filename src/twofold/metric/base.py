@@ -8,6 +8,7 @@ import numpy
 from .. import registry
 from ..dtype import ITEMSIZE, dtype_name, is_float
 from ..errors import MXNetError, ParameterError, ShapeError
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 
 __all__ = [
@@ -175,7 +176,7 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
 def on_host(arrays: Any) -> list[numpy.ndarray]:
     """Arrays, or a single one, as NumPy arrays: one transfer each; floats of 16 bits are widened, so that sums are exact enough."""
     found = arrays if isinstance(arrays, (list, tuple)) else [arrays]
-    return [_widened(a.asnumpy() if isinstance(a, NDArray) else numpy.asarray(a)) for a in found]
+    return [_widened(a.asnumpy() if isinstance(a, Array) else numpy.asarray(a)) for a in found]
 
 
 def _widened(array: numpy.ndarray) -> numpy.ndarray:

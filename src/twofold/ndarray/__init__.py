@@ -1,50 +1,90 @@
-"""``mx.nd``: MXNet's imperative arrays."""
+"""``mx.nd``: MXNet's imperative arrays. Functions of operators are made when they are first used."""
+
+from typing import Any
 
 from .. import ops  # noqa: F401  (registers the operators)
-from . import methods, operators, random  # noqa: F401  (attach methods and Python's operators)
+from . import methods, random  # noqa: F401  (attaches methods)
 from .array import NDArray
 from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
 from .functions import (
-    binary_functions,
+    add,
     concatenate,
+    divide,
+    equal,
+    greater,
+    greater_equal,
     histogram,
+    lesser,
+    lesser_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
     moveaxis,
+    multiply,
+    not_equal,
     onehot_encode,
+    power,
     split_v2,
+    subtract,
     to_dlpack_for_read,
     to_dlpack_for_write,
+    true_divide,
     waitall,
 )
-from .interop import OURS
-from .namespace import populate
+from .namespace import attribute_names, find_attribute
 from .saving import load, load_frombuffer, save
-
-globals().update(binary_functions())
-globals().update(populate(globals(), __name__))
-OURS.update({name: value for name, value in globals().items() if callable(value)})
 
 __all__ = [
     "NDArray",
+    "add",
     "arange",
     "array",
     "concatenate",
+    "divide",
     "empty",
+    "equal",
     "eye",
     "from_dlpack",
     "from_numpy",
     "full",
+    "greater",
+    "greater_equal",
     "histogram",
+    "lesser",
+    "lesser_equal",
     "linspace",
     "load",
     "load_frombuffer",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "modulo",
     "moveaxis",
+    "multiply",
+    "not_equal",
     "onehot_encode",
     "ones",
+    "power",
     "random",
     "save",
     "split_v2",
+    "subtract",
     "to_dlpack_for_read",
     "to_dlpack_for_write",
+    "true_divide",
     "waitall",
     "zeros",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return find_attribute(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *attribute_names()})

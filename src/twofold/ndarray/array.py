@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import Array, ViewMixin
+from ..imperative.array import Array, ViewMixin, view_of
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..imperative.transfer import on_device
@@ -202,9 +202,7 @@ class NDArray(Array):
 
     def _view(self, *chain: Any) -> "NDArray":
         """A view of this array, or of the array that it is a view of."""
-        out = object.__new__(NDArrayView)
-        out._base, out._chain = self, chain
-        return out
+        return view_of(NDArrayView, self, chain)
 
     # Python's protocols
 
@@ -264,11 +262,6 @@ class NDArrayView(ViewMixin, NDArray):
 
     __slots__ = ("_base", "_chain")
     _root: ClassVar[Any] = NDArray
-
-    def _view(self, *chain: Any) -> NDArray:
-        out = object.__new__(NDArrayView)
-        out._base, out._chain = self._base, (*self._chain, *chain)
-        return out
 
 
 def _apply(name: str, array: NDArray, **params: Any) -> NDArray:

@@ -18,56 +18,28 @@ from .array import NDArray
 from .creation import array
 from .namespace import call
 
-__all__ = [
-    "concatenate",
-    "histogram",
-    "moveaxis",
-    "onehot_encode",
-    "split_v2",
-    "to_dlpack_for_read",
-    "to_dlpack_for_write",
-    "waitall",
-]
-
-#: Name → (primitive, what two numbers give, first line of the documentation).
-BINARY: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
-    "add": ("add", operator.add, "Sum of two arrays or numbers, broadcast."),
-    "subtract": ("subtract", operator.sub, "Difference of two arrays or numbers, broadcast."),
-    "multiply": ("multiply", operator.mul, "Product of two arrays or numbers, element by element, broadcast."),
-    "divide": ("divide", operator.truediv, "Quotient of two arrays or numbers, broadcast; of integers truncated."),
-    "true_divide": ("divide", operator.truediv, "Quotient of two arrays or numbers, broadcast; of integers truncated."),
-    "modulo": ("remainder", operator.mod, "Remainder with the divisor's sign of two arrays or numbers, broadcast."),
-    "power": ("power", operator.pow, "First array or number raised to the power of the second, broadcast."),
-    "maximum": ("maximum", max, "The larger of two arrays or numbers, element by element, broadcast."),
-    "minimum": ("minimum", min, "The smaller of two arrays or numbers, element by element, broadcast."),
-    "equal": ("equal", lambda a, b: int(a == b), "1 where two arrays or numbers are equal, else 0, broadcast."),
-    "not_equal": ("not_equal", lambda a, b: int(a != b), "1 where two arrays or numbers differ, else 0, broadcast."),
-    "greater": ("greater", lambda a, b: int(a > b), "1 where the first is larger, else 0, broadcast."),
-    "greater_equal": ("greater_equal", lambda a, b: int(a >= b), "1 where the first is larger or equal, else 0, broadcast."),
-    "lesser": ("less", lambda a, b: int(a < b), "1 where the first is smaller, else 0, broadcast."),
-    "lesser_equal": ("less_equal", lambda a, b: int(a <= b), "1 where the first is smaller or equal, else 0, broadcast."),
-    "logical_and": ("logical_and", lambda a, b: int(bool(a and b)), "1 where both are non-zero, else 0, broadcast."),
-    "logical_or": ("logical_or", lambda a, b: int(bool(a or b)), "1 where one or both are non-zero, else 0, broadcast."),
-    "logical_xor": ("logical_xor", lambda a, b: int(bool(a) != bool(b)), "1 where exactly one is non-zero, else 0, broadcast."),
+#: Primitives to the Python operators that arrays have faster ways for.
+PYTHON = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "remainder": operator.mod,
+    "power": operator.pow,
 }
-PYTHON = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "remainder": "mod", "power": "pow"}
 
 
-def binary_functions() -> dict[str, Callable[[Any, Any], Any]]:
-    """The functions of two arrays or numbers."""
-    return {name: _binary(name, *row) for name, row in BINARY.items()}
-
-
-def _binary(name: str, primitive: str, of_numbers: Callable[[Any, Any], Any], doc: str) -> Callable[[Any, Any], Any]:
+def _binary(name: str, primitive: str, doc: str, of_numbers: Callable[[Any, Any], Any] | None = None) -> Callable[[Any, Any], Any]:
+    """The function of two arrays or numbers that a primitive gives; ``of_numbers`` of two numbers, if not the Python operator."""
     sig = OPS[primitive].sig(True)
-    of_arrays = getattr(operator, PYTHON[primitive]) if primitive in PYTHON else None
+    of_arrays = PYTHON.get(primitive)
 
     def function(lhs: Any, rhs: Any) -> Any:
         for operand in (lhs, rhs):
             if not isinstance(operand, (NDArray, bool, int, float, np.generic)):
                 raise DTypeError(f"{name}: type {type(operand)} not supported", repr(operand)[:60], "give NDArrays or numbers")
         if not isinstance(lhs, NDArray) and not isinstance(rhs, NDArray):
-            return of_numbers(lhs, rhs)
+            return (of_numbers or of_arrays)(lhs, rhs)  # type: ignore[misc]
         if of_arrays is not None:
             return of_arrays(lhs, rhs)
         plain = [v.item() if isinstance(v, np.generic) else v for v in (lhs, rhs)]
@@ -75,8 +47,28 @@ def _binary(name: str, primitive: str, of_numbers: Callable[[Any, Any], Any], do
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "twofold.ndarray"
-    function.__doc__ = doc
+    function.__doc__ = f"{doc} of two arrays or numbers, element by element, broadcast."
     return function
+
+
+add = _binary("add", "add", "Sum")
+subtract = _binary("subtract", "subtract", "Difference")
+multiply = _binary("multiply", "multiply", "Product")
+divide = _binary("divide", "divide", "Quotient (of whole numbers truncated)")
+true_divide = _binary("true_divide", "divide", "Quotient (of whole numbers truncated)")
+modulo = _binary("modulo", "remainder", "Remainder with the divisor's sign")
+power = _binary("power", "power", "Power")
+maximum = _binary("maximum", "maximum", "The larger", max)
+minimum = _binary("minimum", "minimum", "The smaller", min)
+equal = _binary("equal", "equal", "1 where equal, else 0,", lambda a, b: int(a == b))
+not_equal = _binary("not_equal", "not_equal", "1 where different, else 0,", lambda a, b: int(a != b))
+greater = _binary("greater", "greater", "1 where the first is larger, else 0,", lambda a, b: int(a > b))
+greater_equal = _binary("greater_equal", "greater_equal", "1 where the first is larger or equal, else 0,", lambda a, b: int(a >= b))
+lesser = _binary("lesser", "less", "1 where the first is smaller, else 0,", lambda a, b: int(a < b))
+lesser_equal = _binary("lesser_equal", "less_equal", "1 where the first is smaller or equal, else 0,", lambda a, b: int(a <= b))
+logical_and = _binary("logical_and", "logical_and", "1 where both are non-zero, else 0,", lambda a, b: int(bool(a and b)))
+logical_or = _binary("logical_or", "logical_or", "1 where one or both are non-zero, else 0,", lambda a, b: int(bool(a or b)))
+logical_xor = _binary("logical_xor", "logical_xor", "1 where exactly one is non-zero, else 0,", lambda a, b: int(bool(a) != bool(b)))
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

@@ -37,8 +37,8 @@ FUNCTIONS: dict[Callable[..., Any], tuple[str, dict[str, str]]] = {
     np.transpose: ("transpose", {"axes": "axes"}),
     np.zeros_like: ("zeros_like", {}),
 }
-#: Our functions by name, filled by the namespace of the front end.
-OURS: dict[str, Callable[..., Any]] = {}
+#: For each array class what finds our functions by name, filled by the front ends' namespaces.
+FINDERS: dict[type, Callable[[str], Callable[..., Any]]] = {}
 
 
 @cache
@@ -90,12 +90,12 @@ def operands(cls: type, values: tuple[Any, ...]) -> list[Any]:
 def array_function(cls: type, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What a function of NumPy gives where an argument is an array of ours: by our function of that name, else by NumPy."""
     found = FUNCTIONS.get(function)
-    if found is not None and found[0] in OURS:
+    if found is not None and cls in FINDERS:
         name, keywords = found
         first, *rest = inspect.signature(function).bind(*args, **options).arguments.items()
         given = {k: v for k, v in rest if not _is_unset(v)}
         if isinstance(first[1], cls) and set(given) <= set(keywords) and not any(isinstance(v, np.ndarray) for v in given.values()):
-            return OURS[name](first[1], **{keywords[k]: v for k, v in given.items()})
+            return FINDERS[cls](name)(first[1], **{keywords[k]: v for k, v in given.items()})
     return _by_numpy(function, args, options)
 
 

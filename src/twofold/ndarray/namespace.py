@@ -1,23 +1,23 @@
 """The functions of ``mx.nd`` that are operators: one per registered name, generated, and what runs them."""
 
+import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 from ..device import Device
 from ..dtype import dtype_name
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, OperatorError, ParameterError, ShapeError
 from ..imperative.cell import Cell, Value, wrap
 from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
-from ..op.frontend import PREFIXES, Fast, function_of, place_of, submodules
+from ..op.frontend import PREFIXES, Fast, function_of
 from ..op.registry import NAMES
 from ..op.spec import Op, Sig
 from . import control_flow
 from .array import NDArray, NDArrayView
+from .interop import FINDERS
 from .operators import shortened
-
-SUBMODULES = ("linalg", "contrib", "image", "sparse", "_internal", "op")
 
 
 def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], out: Any = None) -> Any:
@@ -152,31 +152,72 @@ def generated(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Call
     return shortened(op, function_of(op, name, call, module, extra=extra, fast=FAST))
 
 
-def populate(namespace: dict[str, Any], package: str) -> dict[str, ModuleType]:
-    """Fill a module's names with the functions of all registered operators; what stands there already stays.
+# the functions by name, made when first asked for
 
-    Returns
-    -------
-    dict
-        The sub-namespaces: ``op`` with all public operators, ``_internal`` with all others, and one per prefix. Functions under
-        ``_random_`` and ``_sample_`` go where ``random`` is given, if that has no function of the name.
+PACKAGE = __name__.rpartition(".")[0]
+
+
+def find_attribute(name: str) -> Any:
+    """What the package has under a name beside what is written by hand: a sub-namespace, or a public operator's function.
+
+    Raises
+    ------
+    OperatorError
+        If there is nothing of that name (an `AttributeError`).
     """
-    modules = submodules(package, SUBMODULES)
-    random = namespace["random"]
-    for registered, op in NAMES.items():
-        where, name = place_of(registered)
-        extra = () if [i for i in op.inputs if not i.injected] else ("ctx",)
-        function = generated(op, name, f"{package}.{where}" if where else package, extra)
-        if registered.startswith("_"):
-            setattr(modules["_internal"], registered, function)
-        else:
-            setattr(modules["op"], name, function)
-            namespace.setdefault(name, function)
-        if where == "random":
-            if name.endswith("_like"):
-                setattr(random, name, function)
-        elif where in PREFIXES.values():
-            setattr(modules[where], name, function)
-    for name in control_flow.__all__:
-        setattr(modules["contrib"], name, getattr(control_flow, name))
-    return modules
+    found = NAMESPACES[name] if name in NAMESPACES else getattr(NAMESPACES["op"], name)
+    vars(sys.modules[PACKAGE])[name] = found
+    return found
+
+
+def attribute_names() -> list[str]:
+    """Names that `find_attribute` finds."""
+    return [*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))]
+
+
+def registered_name(namespace: str, name: str) -> str | None:
+    """The registered name of an operator by its name in a sub-namespace; None if there is no such operator."""
+    if namespace in ("op", "_internal"):
+        return name if name in NAMES and name.startswith("_") == (namespace == "_internal") else None
+    prefixes = [p for p, where in PREFIXES.items() if where == namespace]
+    return next((p + name for p in prefixes if p + name in NAMES), None)
+
+
+def function_in(namespace: str, name: str) -> Callable[..., Any]:
+    """The function of an operator in a sub-namespace.
+
+    Raises
+    ------
+    OperatorError
+        If there is no such operator.
+    """
+    registered = registered_name(namespace, name)
+    module = PACKAGE if namespace == "op" else f"{PACKAGE}.{namespace}"
+    if registered is None:
+        raise OperatorError(f"module {module!r} has no attribute {name!r}", None, "see dir() of it")
+    op = NAMES[registered]
+    extra = () if [i for i in op.inputs if not i.injected] else ("ctx",)
+    return generated(op, name, module, extra)
+
+
+def _namespace(name: str) -> ModuleType:
+    """A sub-namespace whose functions are made when they are first used."""
+    module = ModuleType(f"{PACKAGE}.{name}", f"Operators of {PACKAGE} under the name {name}.")
+
+    def find(attribute: str) -> Any:
+        function = function_in(name, attribute)
+        setattr(module, attribute, function)
+        return function
+
+    module.__getattr__ = find  # type: ignore[method-assign]
+    prefixes = [p for p, where in PREFIXES.items() if where == name]
+    names = [n.removeprefix(p) for p in prefixes or [""] for n in NAMES if n.startswith(p)]
+    module.__dir__ = lambda: sorted({*vars(module), *(n for n in names if registered_name(name, n))})  # type: ignore[method-assign]
+    return module
+
+
+#: ``op`` has the public operators, ``_internal`` all others, each of the rest those of a prefix.
+NAMESPACES = {name: _namespace(name) for name in ("op", "_internal", "linalg", "contrib", "image", "sparse")}
+for _name in control_flow.__all__:
+    setattr(NAMESPACES["contrib"], _name, getattr(control_flow, _name))
+FINDERS[NDArray] = find_attribute

@@ -60,7 +60,7 @@ def _comparison(name: str) -> Callable[..., Any]:
         a: Any = self._v
         if a.__class__ is PLAIN and a.dtype.kind == "f":
             kind = other.__class__
-            b = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if isinstance(other, NDArray) else None
+            b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if isinstance(other, NDArray) else None
             if b.__class__ is PLAIN and a.dtype is b.dtype:
                 try:
                     v = fn(a, b)
@@ -87,7 +87,7 @@ def _in_place(name: str) -> Callable[..., Any]:
         whole = self.__class__ is NDArray  # what a view reads may be a copy: only its root can be written in place
         a: Any = self._v if whole else None
         if own and a.__class__ is PLAIN and a.dtype.kind == "f":
-            b = other._v if isinstance(other, NDArray) else scalar(other, NAME_OF[a.dtype]) if isinstance(other, NUMBERS) else None
+            b: Any = other._v if isinstance(other, NDArray) else scalar(other, NAME_OF[a.dtype]) if isinstance(other, NUMBERS) else None
             if b.__class__ is PLAIN and b.dtype is a.dtype:
                 try:
                     run(fn, a, b, a)

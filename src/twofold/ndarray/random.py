@@ -10,7 +10,7 @@ from ..errors import DTypeError, ParameterError
 from ..op.frontend import NULL
 from ..op.registry import find
 from .array import NDArray
-from .namespace import call
+from .namespace import call, function_in
 
 __all__ = [
     "exponential",
@@ -103,15 +103,14 @@ def poisson(lam: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Devic
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
-def exponential(
-    scale: Any = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
-) -> NDArray:
+def exponential(scale: Any = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None) -> NDArray:
     """Draws from the exponential distribution of mean ``scale``; other parameters as `uniform`."""
     if not isinstance(scale, (NDArray, *NUMBERS)):
         raise ParameterError(
             "random.exponential: Distribution parameters must be NDArrays or numbers", type(scale).__name__, "give one of these"
         )
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
+    rate: Any = 1.0 / scale  # type: ignore[operator]
+    return _draw("exponential", {"lam": rate}, shape, dtype, ctx, out)
 
 
 def gamma(
@@ -165,3 +164,8 @@ def multinomial(data: NDArray, shape: Any = NULL, get_prob: bool = False, out: N
 def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     """The array with its rows (elements of the first axis) in random order."""
     return call(find("_shuffle"), (data,), {}, out)
+
+
+def __getattr__(name: str) -> Any:
+    """``uniform_like`` and the like: draws in the shape of an array, which are plain operators."""
+    return function_in("random", name)

@@ -125,6 +125,7 @@ def _(shapes, *, act_type, **_):
 def _(xp, dout, out, data, gamma, *, act_type, slope, **_):
     if act_type == "gelu":
         return _gelu_gradient(xp, dout, data), None
+    slopes = slope
     if act_type == "rrelu":
         dout, slopes = dout[0], out[1]
     positive = xp.greater(data, 0)
@@ -133,9 +134,7 @@ def _(xp, dout, out, data, gamma, *, act_type, slope, **_):
         return SELU_SCALE * above + (xp.minimum(out, 0) + SELU_SCALE * SELU_ALPHA) * below, None
     if act_type == "elu":
         return above + (xp.minimum(out, 0) + slope) * below, None
-    if act_type == "leaky":
-        return above + slope * below, None
-    if act_type == "rrelu":
+    if act_type in ("leaky", "rrelu"):
         return above + slopes * below, None
     return above + _per_channel(xp, gamma, data) * below, _slope_gradient(xp, below * data, gamma)
 

@@ -19,7 +19,7 @@ LOWEST = {"float16": -65504.0, "bfloat16": -3.3895313892515355e38, "float32": -3
 
 
 class Window(NamedTuple):
-    """The windows along one axis of ``size`` elements: ``count`` of them, each ``kernel`` long, the first at ``-before``.
+    """The windows along one axis of ``size`` elements: ``number`` of them, each ``kernel`` long, the first at ``-before``.
 
     ``after`` elements are needed behind the axis; those up to ``counted`` are padding that a mean counts.
     """
@@ -29,7 +29,7 @@ class Window(NamedTuple):
     stride: int
     before: int
     after: int
-    count: int
+    number: int
     counted: int
 
     @property
@@ -71,7 +71,7 @@ def _windows(shape, kernel, stride, pad, global_pool, convention):
 
 def _parts(xp, x, axis, window):
     """The elements 0, 1, … of all windows along an axis, each a slice."""
-    last = (window.count - 1) * window.stride + 1
+    last = (window.number - 1) * window.stride + 1
     return [xp.take_slice(x, k, k + last, axis, window.stride) for k in range(window.kernel)]
 
 
@@ -81,10 +81,10 @@ def _joined(xp, parts, axis, window):
     Element k = q · stride + r of window i lies at (i + q) · stride + r: parts of one r are shifted by q and added, and those
     of all r interleave.
     """
-    s, longest = window.stride, window.count + (window.kernel - 1) // window.stride
+    s, longest = window.stride, window.number + (window.kernel - 1) // window.stride
     lanes = []
     for r in range(s):
-        shifted = [_shifted(xp, p, axis, q, longest - window.count - q) for q, p in enumerate(parts[r::s])]
+        shifted = [_shifted(xp, p, axis, q, longest - window.number - q) for q, p in enumerate(parts[r::s])]
         lanes.append(sum(shifted[1:], shifted[0]) if shifted else None)
     zeros = None if None not in lanes else xp.zeros_like(lanes[0])
     shape = (*parts[0].shape[:axis], longest * s, *parts[0].shape[axis + 1 :])
@@ -184,11 +184,11 @@ def _counts(xp, windows, count_include_pad, dtype):
 
 
 def _count_along(xp, window, count_include_pad, dtype):
-    start = [k * window.stride - window.before for k in range(window.count)]
+    start = [k * window.stride - window.before for k in range(window.number)]
     low, high = (-window.before, window.size + window.counted) if count_include_pad else (0, window.size)
     if all(low <= at and at + window.kernel <= high for at in start):
         return window.kernel
-    begin = xp.iota(size=window.count, dtype="int64") * window.stride - window.before
+    begin = xp.iota(size=window.number, dtype="int64") * window.stride - window.before
     inside = xp.minimum(begin + window.kernel, high) - xp.maximum(begin, low)
     return xp.astype(xp.maximum(inside, 1), dtype=dtype)  # a window of no element has the sum 0
 

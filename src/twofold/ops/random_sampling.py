@@ -4,6 +4,7 @@ Each takes ``rng``, the key of its stream; equal keys give equal draws. Numbers 
 """
 
 import math
+from functools import partial
 from typing import Literal
 
 from ..dtype import FLOATS
@@ -14,7 +15,7 @@ from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma, poisson, poisson_of
 
 FloatName = Literal["float16", "float32", "float64"] | None
-FACTS = {"differentiable": False}
+sampler = partial(op, differentiable=False)
 
 
 def _parameters(xp, dtype, *values):
@@ -70,31 +71,31 @@ def _draw(xp, distribution, rng, shape, dtype, *values):
     return xp.cast(distribution(xp, rng, shape or (), name, *_parameters(xp, name, *values)), name)
 
 
-@op("_random_uniform", "random_uniform", "uniform", **FACTS)
+@sampler("_random_uniform", "random_uniform", "uniform")
 def random_uniform(xp, rng, *, low: Scalar = 0.0, high: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Uniform numbers in [low, high)."""
     return _draw(xp, _uniform, rng, shape, dtype, low, high)
 
 
-@op("_random_normal", "random_normal", "normal", **FACTS)
+@sampler("_random_normal", "random_normal", "normal")
 def random_normal(xp, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Normal numbers of mean ``loc`` and standard deviation ``scale``."""
     return _draw(xp, _normal, rng, shape, dtype, loc, scale)
 
 
-@op("_random_gamma", "random_gamma", **FACTS)
+@sampler("_random_gamma", "random_gamma")
 def random_gamma(xp, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Gamma numbers of shape ``alpha`` and scale ``beta`` (mean alpha · beta)."""
     return _draw(xp, _gamma, rng, shape, dtype, alpha, beta)
 
 
-@op("_random_exponential", "random_exponential", **FACTS)
+@sampler("_random_exponential", "random_exponential")
 def random_exponential(xp, rng, *, lam: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Exponential numbers of rate ``lam`` (mean 1 / lam)."""
     return _draw(xp, _exponential, rng, shape, dtype, lam)
 
 
-@op("_random_poisson", "random_poisson", **FACTS)
+@sampler("_random_poisson", "random_poisson")
 def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Poisson numbers of mean ``lam``, which chooses the method and is therefore part of the program."""
     if lam < 0:
@@ -102,13 +103,13 @@ def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dty
     return xp.cast(poisson_of(xp, rng, lam, shape or ()), dtype or "float32")
 
 
-@op("_random_negative_binomial", "random_negative_binomial", **FACTS)
+@sampler("_random_negative_binomial", "random_negative_binomial")
 def random_negative_binomial(xp, rng, *, k: Scalar = 1, p: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Numbers of failures before ``k`` successes, each of probability ``p``."""
     return _draw(xp, _negative_binomial, rng, shape, dtype, k, p)
 
 
-@op("_random_generalized_negative_binomial", "random_generalized_negative_binomial", **FACTS)
+@sampler("_random_generalized_negative_binomial", "random_generalized_negative_binomial")
 def random_generalized_negative_binomial(
     xp, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None
 ):
@@ -116,7 +117,7 @@ def random_generalized_negative_binomial(
     return _draw(xp, _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
 
 
-@op("_random_randint", "random_randint", "_npi_random_randint", **FACTS)
+@sampler("_random_randint", "random_randint", "_npi_random_randint")
 def random_randint(xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = None, dtype: Literal["int32", "int64"] | None = None):
     """Integers in [low, high): a word modulo high - low, whose bias is below (high - low) / 2⁶⁴."""
     first, last = xp.astype(low, dtype="int64"), xp.astype(high, dtype="int64")
@@ -136,43 +137,43 @@ def _sample(xp, name, distribution, rng, shape, dtype, *arrays):
     return xp.cast(distribution(xp, rng, size, dtype, *parameters), dtype)
 
 
-@op("_sample_uniform", "sample_uniform", **FACTS)
+@sampler("_sample_uniform", "sample_uniform")
 def sample_uniform(xp, low, high, rng, *, shape: Shape = (), dtype: FloatName = None):
     """``shape`` uniform numbers in [low, high) for each pair of bounds."""
     return _sample(xp, "_sample_uniform", _uniform, rng, shape, dtype, low, high)
 
 
-@op("_sample_normal", "sample_normal", **FACTS)
+@sampler("_sample_normal", "sample_normal")
 def sample_normal(xp, mu, sigma, rng, *, shape: Shape = (), dtype: FloatName = None):
     """``shape`` normal numbers for each mean and standard deviation."""
     return _sample(xp, "_sample_normal", _normal, rng, shape, dtype, mu, sigma)
 
 
-@op("_sample_gamma", "sample_gamma", **FACTS)
+@sampler("_sample_gamma", "sample_gamma")
 def sample_gamma(xp, alpha, beta, rng, *, shape: Shape = (), dtype: FloatName = None):
     """``shape`` gamma numbers for each shape alpha and scale beta."""
     return _sample(xp, "_sample_gamma", _gamma, rng, shape, dtype, alpha, beta)
 
 
-@op("_sample_exponential", "sample_exponential", **FACTS)
+@sampler("_sample_exponential", "sample_exponential")
 def sample_exponential(xp, lam, rng, *, shape: Shape = (), dtype: FloatName = None):
     """``shape`` exponential numbers for each rate."""
     return _sample(xp, "_sample_exponential", _exponential, rng, shape, dtype, lam)
 
 
-@op("_sample_poisson", "sample_poisson", **FACTS)
+@sampler("_sample_poisson", "sample_poisson")
 def sample_poisson(xp, lam, rng, *, shape: Shape = (), dtype: FloatName = None):
     """``shape`` Poisson numbers for each mean."""
     return _sample(xp, "_sample_poisson", _poisson, rng, shape, dtype, lam)
 
 
-@op("_sample_negative_binomial", "sample_negative_binomial", **FACTS)
+@sampler("_sample_negative_binomial", "sample_negative_binomial")
 def sample_negative_binomial(xp, k, p, rng, *, shape: Shape = (), dtype: FloatName = None):
     """``shape`` numbers of failures before k successes of probability p, for each pair."""
     return _sample(xp, "_sample_negative_binomial", _negative_binomial, rng, shape, dtype, k, p)
 
 
-@op("_sample_generalized_negative_binomial", "sample_generalized_negative_binomial", **FACTS)
+@sampler("_sample_generalized_negative_binomial", "sample_generalized_negative_binomial")
 def sample_generalized_negative_binomial(xp, mu, alpha, rng, *, shape: Shape = (), dtype: FloatName = None):
     """``shape`` negative binomial numbers for each mean and dispersion."""
     return _sample(xp, "_sample_generalized_negative_binomial", _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
@@ -186,43 +187,43 @@ def _draw_like(xp, data, distribution, rng, *values):
     return xp.cast(distribution(xp, rng, data.shape, name, *_parameters(xp, name, *values)), name)
 
 
-@op("_random_uniform_like", **FACTS)
+@sampler("_random_uniform_like")
 def random_uniform_like(xp, data, rng, *, low: Scalar = 0.0, high: Scalar = 1.0):
     """Uniform numbers in [low, high), one for each element of the data."""
     return _draw_like(xp, data, _uniform, rng, low, high)
 
 
-@op("_random_normal_like", **FACTS)
+@sampler("_random_normal_like")
 def random_normal_like(xp, data, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0):
     """Normal numbers, one for each element of the data."""
     return _draw_like(xp, data, _normal, rng, loc, scale)
 
 
-@op("_random_gamma_like", **FACTS)
+@sampler("_random_gamma_like")
 def random_gamma_like(xp, data, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0):
     """Gamma numbers, one for each element of the data."""
     return _draw_like(xp, data, _gamma, rng, alpha, beta)
 
 
-@op("_random_exponential_like", **FACTS)
+@sampler("_random_exponential_like")
 def random_exponential_like(xp, data, rng, *, lam: Scalar = 1.0):
     """Exponential numbers, one for each element of the data."""
     return _draw_like(xp, data, _exponential, rng, lam)
 
 
-@op("_random_poisson_like", **FACTS)
+@sampler("_random_poisson_like")
 def random_poisson_like(xp, data, rng, *, lam: Scalar = 1.0):
     """Poisson numbers, one for each element of the data."""
     return _draw_like(xp, data, _poisson, rng, lam)
 
 
-@op("_random_negative_binomial_like", **FACTS)
+@sampler("_random_negative_binomial_like")
 def random_negative_binomial_like(xp, data, rng, *, k: Scalar = 1, p: Scalar = 1.0):
     """Negative binomial numbers, one for each element of the data."""
     return _draw_like(xp, data, _negative_binomial, rng, k, p)
 
 
-@op("_random_generalized_negative_binomial_like", **FACTS)
+@sampler("_random_generalized_negative_binomial_like")
 def random_generalized_negative_binomial_like(xp, data, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0):
     """Negative binomial numbers of mean mu and dispersion alpha, one for each element of the data."""
     return _draw_like(xp, data, _generalized_negative_binomial, rng, mu, alpha)

@@ -205,8 +205,8 @@ class Stack:
                 ends = [None if a is None else _step_of(xp, a, at) for a in (dh, dc)]
                 part = xp.take_slice(dout, d * net.out, (d + 1) * net.out, 2)
                 douts = [_step_of(xp, part, t) for t in range(x.shape[0])]
-                args = (x, self.weights(layer, d), self.passes[layer, d], douts, *ends, d, self.valid)
-                more, own, first_h[at], first_c[at] = _backward(xp, net, *args)
+                weights, walked = self.weights(layer, d), self.passes[layer, d]
+                more, own, first_h[at], first_c[at] = _backward(xp, net, x, weights, walked, douts, ends[0], ends[1], d, self.valid)
                 grads |= {(layer, d, name): g for name, g in own.items()}
                 dx = _joined(dx, more)
             dout = dx * self.masks[layer] * (1 / self.keep) if layer in self.masks else dx

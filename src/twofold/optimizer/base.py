@@ -74,7 +74,7 @@ class Optimizer:
         self.aggregate_num = type(self).aggregate_num
         self.idx2name = dict(param_idx2name or {})
         self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
-        self.param_dict = dict(param_dict or {})
+        self.param_dict = param_dict or {}
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}
         self.set_lr_mult({})

@@ -10,8 +10,8 @@ from ..errors import FormatError
 from ..formats.pickle_records import MXNET_CLASSES, load_states
 from ..formats.pickle_writer import dump_states
 from ..formats.records import ArrayRecord, DTypeRecord, ObjectRecord
+from ..imperative.array import Array
 from ..lr_scheduler import LRScheduler
-from ..ndarray.array import NDArray
 from ..ndarray.saving import array_of, record_of
 from .base import Optimizer
 
@@ -57,7 +57,7 @@ def load(data: bytes) -> tuple[dict[Any, Any], Optimizer | None]:
 def _record(value: Any) -> Any:
     """A value as what the writer of records takes."""
     match value:
-        case NDArray():
+        case Array():
             return record_of(value)
         case np.generic():
             return value.item()

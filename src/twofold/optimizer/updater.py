@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..device import Device
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from . import states as state_files
 from .base import Optimizer
@@ -68,8 +69,9 @@ class Updater:
         context
             The device.
         """
-        if isinstance(state, NDArray):
-            return state.as_in_context(context)
+        if isinstance(state, Array):
+            array: Any = state
+            return array.as_in_context(context)
         if isinstance(state, (tuple, list)):
             return type(state)(self.sync_state_context(part, context) for part in state)
         return state

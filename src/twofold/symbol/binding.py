@@ -8,6 +8,7 @@ from ..dtype import dtype_name
 from ..errors import ParameterError
 from ..executor.executor import Executor
 from ..executor.transport import zeros
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from .bound import Bound, Groups, inferred
 from .inference import inside_shape
@@ -34,7 +35,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
         missing = [n for n in names if n not in given]
         if missing and not optional:
             raise ParameterError(f"key `{missing[0]}` is missing in `{what}`", f"keys {', '.join(given)}", f"give {', '.join(names)}")
-        found = {n: given[n] for n in names if n in given}
+        found: dict[str, Any] = {n: given[n] for n in names if n in given}
     elif isinstance(given, (list, tuple)):
         if len(given) != len(names):
             raise ParameterError(f"Length of {what} does not match the number of arguments", f"{len(given)}", f"give {', '.join(names)}")
@@ -44,7 +45,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
             "Only accept list of NDArrays or dict of str to NDArray", f"{what}: {type(given).__name__}", "give a list or a dictionary"
         )
     for name, array in found.items():
-        if not isinstance(array, NDArray):
+        if not isinstance(array, Array):
             raise _NotArrays(
                 "Only accept list of NDArrays or dict of str to NDArray", f"{name}: {type(array).__name__}", "make arrays of them"
             )
@@ -211,11 +212,11 @@ class _Memory:
 
     def _array(self, variable: SymbolNode, shared: NDArray | None, buffer: dict[str, NDArray] | None) -> NDArray:
         known = self.bound.inference.known[variable][0]
-        dtype = known.dtype or "float32"
+        shape, dtype = known.sizes, known.dtype or "float32"
         for candidate in (shared, None if buffer is None else buffer.get(variable.name)):
-            if candidate is not None and candidate.shape == known.shape and candidate._dtype == dtype:
+            if candidate is not None and candidate.shape == shape and candidate._dtype == dtype:
                 return candidate
-        new = zeros(known.shape, dtype, device_of(variable, self.bound.device, self.bound.groups))  # type: ignore[arg-type]
+        new = zeros(shape, dtype, device_of(variable, self.bound.device, self.bound.groups))
         if buffer is not None:
             buffer[variable.name] = new
         return new

@@ -61,7 +61,7 @@ class Bound:
         known = self.inference.known[variable][0]
         wanted = self.requests.get(variable.name, "null") != "null" or variable in self._differentiated
         dtype = known.dtype or "float32"
-        return leaf(self.key_of(Head(variable, 0)), known.shape, dtype, wanted and is_float(dtype))  # type: ignore[arg-type]
+        return leaf(self.key_of(Head(variable, 0)), known.sizes, dtype, wanted and is_float(dtype))
 
     def parts(self, training: bool) -> list[Part]:
         """The typed graph, one part for each stretch of nodes on one device."""
@@ -125,7 +125,7 @@ class Bound:
 
     def executor(self, arguments: dict[str, NDArray], gradients: dict[str, NDArray | None], states: dict[str, NDArray]) -> Executor:
         """An executor on arrays."""
-        outputs = [(h.node.output_name(h.index), self.output_key(h)) for h in self.heads]
+        outputs = [(h.node.output_name(h.place), self.output_key(h)) for h in self.heads]
         return Executor(self, arguments, gradients, states, dict(self.requests), outputs)
 
 
@@ -177,7 +177,7 @@ def reshaped(bound: Bound, executor: Executor, shapes: Mapping[str, Any], partia
     new = Bound(bound.heads, inference, bound.device, bound.groups, bound.requests)
 
     def fitting(old: NDArray | None, variable: SymbolNode) -> NDArray | None:
-        shape = inference.known[variable][0].shape
+        shape = inference.known[variable][0].sizes
         if old is None or old.shape == shape:
             return old
         name = variable.name
@@ -189,7 +189,7 @@ def reshaped(bound: Bound, executor: Executor, shapes: Mapping[str, Any], partia
             raise ShapeError(
                 f"reshape: the new shape of {name} is larger than the old", f"{old.shape} to {shape}", "set allow_up_sizing=True"
             )
-        return zeros(shape, old._dtype, old.context)  # type: ignore[arg-type]
+        return zeros(shape, old._dtype, old.context)
 
     arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}
     gradients = {v.name: fitting(executor.grad_dict[v.name], v) for v in new.arguments}

@@ -9,7 +9,7 @@ from ..errors import MXNetError, ParameterError
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
-from ..imperative.array import ViewMixin
+from ..imperative.array import Array, ViewMixin
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import content, data_of, device_of
@@ -94,7 +94,7 @@ class Compiled:
         if wrong:
             raise ParameterError("compiled symbol: give each of its arrays by name", ", ".join(arrays), f"it takes {', '.join(names)}")
         for name, array in arrays.items():
-            if not isinstance(array, NDArray):
+            if not isinstance(array, Array):
                 raise ParameterError(f"compiled symbol: {name} must be an NDArray", type(array).__name__, "make one with mx.nd.array")
         return {name: arrays[name] for name in names}
 

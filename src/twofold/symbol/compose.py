@@ -156,14 +156,14 @@ def apply_op(
     """
     by_name = {k: v for k, v in params.items() if isinstance(v, Symbol)}
     attrs = _attributes(op, {k: v for k, v in params.items() if k not in by_name}, checked_attrs(attr))
-    name = NameManager.current.get(name, hint)
+    label: str = NameManager.current.get(name, hint)
     given = [*arrays, *by_name.values()] if op.variadic else list(arrays)
     inputs = _variadic(op, attrs, given) if op.variadic else _named(op, attrs, given)
     if op.count_param is not None:
         attrs.setdefault(op.count_param, str(len(inputs)))
-    heads = [_made(op, name, argument, symbol, attrs) for argument, symbol in inputs]
-    node = SymbolNode(op.title, name, attrs, heads, subgraphs)
-    node.sig(), node.scalars
+    heads = [_made(op, label, argument, symbol, attrs) for argument, symbol in inputs]
+    node = SymbolNode(op.title, label, attrs, heads, subgraphs)
+    node.check()
     return Symbol([Head(node, k) for k in range(node.visible)])
 
 

@@ -76,7 +76,7 @@ class Inference:
     def _visit(self, node: SymbolNode, probing: bool) -> bool:
         if node.is_variable or node in self._done:
             return False
-        inputs, outputs = [self.known[h.node][h.index] for h in node.inputs], self.known[node]
+        inputs, outputs = [self.known[h.node][h.place] for h in node.inputs], self.known[node]
         before = [(k.shape, k.dtype) for k in (*inputs, *outputs)]
         try:
             if infer_node(node, inputs, outputs, probing):
@@ -87,7 +87,7 @@ class Inference:
 
     def of(self, head: Head) -> Known:
         """What is known of an output."""
-        return self.known[head.node][head.index]
+        return self.known[head.node][head.place]
 
 
 def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[Known]) -> MXNetError:

@@ -158,21 +158,23 @@ def _unify(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) 
 
 def _typed(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> bool:
     """The typed application says everything."""
-    replaced = {"shape": outputs[0].shape} if is_open(node) else {}
+    result = outputs[0].shape if is_open(node) else None
     shapes = [k.shape for k in inputs]
     dtypes = [k.dtype or "float32" for k in inputs]
     exact = all(k.dtype is not None for k in inputs)
-    for k, (known, (shape, dtype)) in enumerate(zip(outputs, _types(node, shapes, dtypes, **replaced), strict=False)):
+    for k, (known, (shape, dtype)) in enumerate(zip(outputs, _types(node, shapes, dtypes, result), strict=False)):
         known.learn_shape(shape, f"output {k}")
         if exact:
             known.dtype = dtype
     return exact
 
 
-def _types(node: SymbolNode, shapes: Sequence[Unknown], dtypes: Sequence[str], **replaced: Unknown) -> list[tuple[tuple[int, ...], str]]:
+def _types(node: SymbolNode, shapes: Sequence[Unknown], dtypes: Sequence[str], result: Unknown = None) -> list[tuple[tuple[int, ...], str]]:
+    """(shape, dtype) of each output of the typed application; ``result`` is the shape where the node itself leaves it open."""
     arrays = [leaf(("in", k), shape, dtype) for k, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))]  # type: ignore[arg-type]
     key = leaf(("in", "key"), (6,), "uint64") if draws(node) else None
-    return [(p.shape, p.dtype) for p in applied(node, node.sig(**replaced), arrays, key)]
+    sig = node.sig() if result is None else node.sig(shape=result)
+    return [(p.shape, p.dtype) for p in applied(node, sig, arrays, key)]
 
 
 # probing

@@ -1,6 +1,6 @@
 """What is known of one value, its shape and dtype, and how two pieces of knowledge become one."""
 
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, InternalError, ShapeError
 
 #: A shape inside inference: None if nothing is known, None for an unknown size.
 Unknown = tuple[int | None, ...] | None
@@ -18,6 +18,13 @@ class Known:
     def is_shaped(self) -> bool:
         """Whether the whole shape is known."""
         return is_known(self.shape)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape, which must be known."""
+        if self.shape is None or None in self.shape:
+            raise InternalError("symbol: a shape is used before it is known", shown(self.shape), "report this")
+        return self.shape  # type: ignore[return-value]
 
     def learn_shape(self, shape: Unknown, what: str) -> None:
         """Add knowledge of the shape; ``what`` names the value in the error if it contradicts.

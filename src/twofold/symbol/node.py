@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import OperatorError, ParameterError
+from ..formats.symbol_upgrade import HIDDEN_KEYS
 from ..op.registry import NAMES
 from ..op.spec import Op, Sig
 from .arguments import argument_names
@@ -15,14 +16,14 @@ from .arguments import argument_names
 VARIABLE = "null"
 
 #: Attributes that MXNet spells ``__name__`` in files and shows under both spellings.
-HIDDEN = frozenset({"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"})
+HIDDEN = frozenset(HIDDEN_KEYS)
 
 
 class Head(NamedTuple):
     """One output of a node."""
 
     node: "SymbolNode"
-    index: int
+    place: int
 
 
 class SymbolNode:
@@ -111,6 +112,11 @@ class SymbolNode:
             found = self._sigs[key] = op.sig(True, **given)
         return found
 
+    def check(self) -> None:
+        """Raise a `ParameterError` unless the attributes fit the operator."""
+        self.sig()
+        list(self.scalars)
+
     @property
     def scalars(self) -> list[Any]:
         """Values of the run-time parameters, in order."""
@@ -177,7 +183,7 @@ class SymbolNode:
 
 def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, Any]:
     """Those attributes of a node that are parameters of its operator; the number of inputs where the operator counts them."""
-    params = {k: v for k, v in attrs.items() if not (k.startswith("__") and k.endswith("__"))}
+    params: dict[str, Any] = {k: v for k, v in attrs.items() if not (k.startswith("__") and k.endswith("__"))}
     counted = op.count_param
     if counted is not None and counted in op.params:
         params.setdefault(counted, inputs)

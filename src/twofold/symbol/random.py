@@ -77,7 +77,7 @@ def poisson(lam: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: 
 
 def exponential(scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
     """Draws from the exponential distribution of mean ``scale``."""
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)  # type: ignore[operator]
 
 
 def gamma(alpha: Parameter = 1, beta: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:

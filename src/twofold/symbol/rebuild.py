@@ -13,9 +13,9 @@ def rebuilt(heads: Iterable[Head], change: Change) -> list[Head]:
     heads = list(heads)
     new: dict[SymbolNode, Callable[[int], Head]] = {}
     for node in topological(heads):
-        inputs = tuple(new[h.node](h.index) for h in node.inputs)
+        inputs = tuple(new[h.node](h.place) for h in node.inputs)
         new[node] = change(node, inputs) or _outputs_of(copied(node, inputs))
-    return [new[h.node](h.index) for h in heads]
+    return [new[h.node](h.place) for h in heads]
 
 
 def copied(node: SymbolNode, inputs: tuple[Head, ...], name: str | None = None) -> SymbolNode:

@@ -32,7 +32,7 @@ def record_of(heads: Sequence[Head], attrs: Mapping[str, tuple[str, object]]) ->
     return GraphRecord(
         nodes=tuple(nodes),
         arg_nodes=tuple(k for k, n in enumerate(order) if n.is_variable),
-        heads=tuple((number[h.node], h.index, 0) for h in heads),
+        heads=tuple((number[h.node], h.place, 0) for h in heads),
         attrs=attrs,
         node_row_ptr=tuple(pointer),
     )
@@ -44,7 +44,7 @@ def _node_record(node: SymbolNode, number: Mapping[SymbolNode, int], versions: d
     for k, head in enumerate(node.inputs):
         if k in node.written:
             versions[head.node] += 1
-        entries.append((number[head.node], head.index, versions[head.node]))
+        entries.append((number[head.node], head.place, versions[head.node]))
     extra = dict(node.extra)
     control = tuple(extra.pop("control_deps", ()))
     return NodeRecord(
@@ -122,7 +122,7 @@ def _complete(node: SymbolNode) -> None:
 
 def to_text(heads: Sequence[Head]) -> str:
     """The graph as text, one paragraph for each node."""
-    lines = ["Symbol Outputs:", *(f"\toutput[{k}]={h.node.name}({h.index})" for k, h in enumerate(heads))]
+    lines = ["Symbol Outputs:", *(f"\toutput[{k}]={h.node.name}({h.place})" for k, h in enumerate(heads))]
     versions: dict[Any, int] = {}
     for node in topological(heads):
         if node.is_variable:
@@ -132,7 +132,7 @@ def to_text(heads: Sequence[Head]) -> str:
         for k, head in enumerate(node.inputs):
             versions[head.node] = versions.get(head.node, 0) + (k in node.written)
             version = f" version={versions[head.node]}" if head.node.is_variable else ""
-            lines.append(f"\targ[{k}]={head.node.name}({head.index}){version}")
+            lines.append(f"\targ[{k}]={head.node.name}({head.place}){version}")
         if node.attrs:
             lines += ["Attrs:", *(f"\t{key}={node.attrs[key]}" for key in sorted(node.attrs))]
     return "\n".join(lines) + "\n"

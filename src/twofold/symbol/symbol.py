@@ -86,7 +86,7 @@ class Symbol:
 
     def list_outputs(self) -> list[str]:
         """Names of the outputs."""
-        return [h.node.output_name(h.index) for h in self.heads]
+        return [h.node.output_name(h.place) for h in self.heads]
 
     def get_internals(self) -> "Symbol":
         """Every output of every node, as a group: ``get_internals()["fc_output"]`` picks an inner value."""

@@ -1,0 +1,134 @@
+"""``gluon.utils``: batches split over devices, and gradients clipped by their common norm."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..device import Device
+from ..errors import ParameterError
+from ..ndarray.array import NDArray
+from .hooks import HookHandle
+from .parameter import Refused
+
+__all__ = ["HookHandle", "clip_global_norm", "shape_is_known", "split_and_load", "split_data"]
+
+
+def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[Any]:
+    """A batch as slices along an axis.
+
+    Parameters
+    ----------
+    data
+        An array, of this library or of NumPy.
+    num_slice
+        The number of slices.
+    batch_axis
+        The axis.
+    even_split
+        Whether all must be of one size; else the first ones may be larger by one.
+
+    Returns
+    -------
+    list
+        The slices.
+
+    Raises
+    ------
+    ParameterError
+        If the slices cannot be of one size and must be.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> [part.shape for part in mx.gluon.utils.split_data(mx.nd.ones((7, 2)), 3, even_split=False)]
+    [(3, 2), (2, 2), (2, 2)]
+    """
+    size = data.shape[batch_axis]
+    if even_split and size % num_slice:
+        raise ParameterError(
+            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along axis {batch_axis}",
+            None,
+            f"use a batch size that's multiple of {num_slice} or set even_split=False to allow uneven partitioning of data",
+        )
+    if num_slice == 1:
+        return [data]
+    least, larger = divmod(size, num_slice)
+    ends = [least * k + min(k, larger) for k in range(num_slice + 1)]
+    return [_slice(data, batch_axis, begin, end) for begin, end in zip(ends, ends[1:], strict=False)]
+
+
+def _slice(data: Any, axis: int, begin: int, end: int) -> Any:
+    return data[begin:end] if axis == 0 else data[(slice(None),) * axis + (slice(begin, end),)]
+
+
+def split_and_load(data: Any, ctx_list: Sequence[Device], batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
+    """A batch as slices, one on each device.
+
+    Parameters
+    ----------
+    data
+        An array, or what `twofold.nd.array` makes one of.
+    ctx_list
+        The devices.
+    batch_axis, even_split
+        See `split_data`.
+    """
+    array = data if isinstance(data, NDArray) else nd.array(data, ctx=ctx_list[0])
+    if len(ctx_list) == 1:
+        return [array.as_in_context(ctx_list[0])]
+    parts = split_data(array, len(ctx_list), batch_axis, even_split)
+    return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True) -> float | NDArray:
+    """Scale arrays in place so that their common 2-norm is at most ``max_norm``.
+
+    Parameters
+    ----------
+    arrays
+        The arrays, such as gradients, on any devices.
+    max_norm
+        The bound.
+    check_isfinite
+        Whether to look at the norm, and warn if it is not finite. Without, nothing waits for the computation.
+
+    Returns
+    -------
+    float or NDArray
+        The norm before; without ``check_isfinite`` as an array of shape (1,).
+
+    Notes
+    -----
+    Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1; with 1e-8 added
+    to the norm as MXNet does.
+    """
+    if not arrays:
+        raise Refused("clip_global_norm: there are no arrays", None, "give at least one")
+    device = arrays[0].context
+    first, *others = [(a.astype("float32") if a._dtype != "float64" else a).as_in_context(device) for a in arrays]
+    total = (first * first).sum()
+    for array in others:
+        total = total + (array * array).sum()
+    norm = total.sqrt()
+    if not check_isfinite:
+        scale = nd.minimum(max_norm / (norm + 1e-8), 1.0)
+        for array in arrays:
+            array *= scale.astype(array._dtype).as_in_context(array.context)  # noqa: PLW2901
+        return norm
+    value = float(norm.asscalar())
+    if not math.isfinite(value):
+        warnings.warn("nan or inf is detected. Clipping results will be undefined.", UserWarning, stacklevel=2)
+    scale = max_norm / (value + 1e-8)
+    if scale < 1.0:
+        for array in arrays:
+            array *= scale  # noqa: PLW2901
+    return value
+
+
+def shape_is_known(shape: Sequence[int] | None) -> bool:
+    """Whether all sizes of a shape are known (none is 0 or below)."""
+    return shape is not None and len(shape) > 0 and all(n > 0 for n in np.atleast_1d(shape))

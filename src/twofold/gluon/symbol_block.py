@@ -1,0 +1,144 @@
+"""`SymbolBlock`: a symbol as a block, such as one that was exported; its variables that are no inputs become parameters."""
+
+from collections.abc import Sequence
+from os import PathLike, path
+from typing import Any
+
+from .. import symbol as sym
+from ..device import Device
+from ..symbol.symbol import Symbol
+from .cached_graph import CachedGraph
+from .hybrid_block import HybridBlock, _Traced
+from .parameter import Contexts, Refused
+from .parameter_dict import ParameterDict
+from .structure import flattened
+
+__all__ = ["SymbolBlock"]
+
+
+class SymbolBlock(HybridBlock):
+    """A block that computes a symbol; it always runs as a compiled graph.
+
+    Parameters
+    ----------
+    outputs
+        The symbol, or a list of symbols.
+    inputs
+        The variable that stands for the input, or a list of variables.
+    params
+        Parameters to share, by name; made if None.
+
+    Raises
+    ------
+    ParameterError
+        If an input is not a variable.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> x = mx.sym.Variable("x")
+    >>> block = mx.gluon.SymbolBlock(mx.sym.FullyConnected(x, num_hidden=2, name="fc"), x)
+    >>> block.initialize()
+    >>> block(mx.nd.ones((3, 4))).shape
+    (3, 2)
+    """
+
+    def __init__(self, outputs: Symbol | Sequence[Symbol], inputs: Symbol | Sequence[Symbol], params: ParameterDict | None = None) -> None:
+        super().__init__(prefix=None, params=None)
+        self._prefix = ""
+        self._params = ParameterDict("", params)
+        flat, form = flattened([inputs] if isinstance(inputs, Symbol) else inputs, (Symbol,), "input")
+        for symbol in flat:
+            if len(symbol.heads) != 1 or not symbol.heads[0].node.is_variable:
+                raise Refused("Input symbols must be variable", f"{symbol} is an output of operators", "make them with mx.sym.Variable")
+        names = [s.name for s in flat]
+        outputs = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
+        heads, nested = flattened(outputs, (Symbol,), "output")
+        symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
+        if isinstance(outputs, Symbol) and len(outputs.heads) > 1:
+            nested = (0,) * len(outputs.heads)
+        self._make_params(symbol, names)
+        graph = CachedGraph(self.name, symbol.heads, names, dict(self._params.items()))
+        self._traced = _Traced(names, form, symbol, nested, graph)
+
+    def _make_params(self, symbol: Symbol, inputs: Sequence[str]) -> None:
+        """Parameters for the variables that are no inputs; their names without what all have in common are attributes' names."""
+        found = symbol.attr_dict()
+        arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+        dtypes = dict(zip([*arguments, *states], [k for kinds in symbol.infer_type_partial()[::2] for k in kinds], strict=True))
+        for name in [*arguments, *states]:
+            if name in inputs:
+                continue
+            known: dict[str, Any] = {} if dtypes[name] is None or "__dtype__" not in found.get(name, {}) else {"dtype": dtypes[name]}
+            if name in states:
+                known["grad_req"] = "null"
+            self._params.get(name, allow_deferred_init=True, **known)
+        prefix = _common_prefix(list(self._params.keys()))
+        self._reg_params = {name[len(prefix) :]: param for name, param in self._params.items()}
+
+    @staticmethod
+    def imports(
+        symbol_file: str | PathLike[str],
+        input_names: str | Sequence[str],
+        param_file: str | PathLike[str] | None = None,
+        ctx: Contexts = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> "SymbolBlock":
+        """A block from files that `HybridBlock.export` or MXNet wrote.
+
+        Parameters
+        ----------
+        symbol_file
+            The file of the graph.
+        input_names
+            Name or names of the variables that are inputs.
+        param_file
+            The file of the parameters; the block is not initialized if None.
+        ctx
+            The device, or several; the CPU if None.
+        allow_missing
+            Whether parameters may be missing in the file.
+        ignore_extra
+            Whether the file may hold other parameters.
+
+        Raises
+        ------
+        MXNetError
+            If a parameter is missing in the file.
+        """
+        symbol = sym.load(symbol_file)
+        names = [input_names] if isinstance(input_names, str) else list(input_names)
+        block = SymbolBlock(symbol, [sym.var(name) for name in names])
+        if param_file is not None:
+            block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved")
+        return block
+
+    def __repr__(self) -> str:
+        traced = self._traced
+        return f"{type(self).__name__}(\n{traced.symbol!r} : {len(traced.names)} -> {len(traced.symbol.heads)}\n)"  # type: ignore[union-attr]
+
+    def _compose(self, *args: Any) -> Any:
+        traced = self._traced
+        flat, _ = flattened(args, (Symbol,), "input")
+        new = traced.symbol(**dict(zip(traced.names, flat, strict=True)))  # type: ignore[union-attr]
+        return new if len(new.heads) == 1 else list(new)
+
+    def _run(self, device: Device, *args: Any) -> Any:
+        return self._run_compiled(device, args)
+
+    def _clear_cached_graph(self) -> None:
+        """Compile again; the symbol stays, for it is the block."""
+        old = self._traced
+        if old is not None:
+            graph = CachedGraph(self.name, old.symbol.heads, old.names, dict(self._params.items()), self._mirror)
+            self._traced = _Traced(old.names, old.inputs, old.symbol, old.outputs, graph)
+
+    def reset_ctx(self, ctx: Contexts) -> None:
+        """Move the parameters to other devices."""
+        self.collect_params().reset_ctx(ctx)
+
+
+def _common_prefix(names: Sequence[str]) -> str:
+    """What several names begin with alike, up to an underscore's end; of one name nothing."""
+    return path.commonprefix(list(names)) if len(names) > 1 else ""

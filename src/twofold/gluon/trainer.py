@@ -1,0 +1,334 @@
+"""`Trainer`: updates parameters by an optimizer, after summing their gradients over devices through a key-value store."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from .. import kvstore as kvstores
+from ..device import Device
+from ..errors import DTypeError, MXNetError, ParameterError
+from ..formats.files import read_file, write_file
+from ..kvstore import KVStoreBase
+from ..ndarray.array import NDArray
+from ..optimizer import Optimizer, Updater, create, get_updater
+from .parameter import Parameter, Refused
+from .parameter_dict import ParameterDict
+
+__all__ = ["StaleGradient", "Trainer"]
+
+
+class StaleGradient(MXNetError, UserWarning):
+    """A gradient that no backward has written since the last step; MXNet raises a UserWarning."""
+
+
+class Trainer:
+    """Applies an optimizer to parameters.
+
+    Parameters
+    ----------
+    params
+        The parameters: a `ParameterDict`, a dict or a list. Dicts are taken in the order of their sorted keys.
+    optimizer
+        An optimizer, or the name of one.
+    optimizer_params
+        Its parameters by name, if it is given by its name.
+    kvstore
+        How gradients are summed over devices: the kind of store, a store, or None for not at all. With one device there is
+        nothing to sum.
+    compression_params
+        How the store compresses gradients, such as ``{"type": "2bit", "threshold": 0.5}``.
+    update_on_kvstore
+        Whether the store holds the weights and updates them, rather than each device its copies; if None it does where there is
+        a store that can, unless the variable ``MXNET_UPDATE_ON_KVSTORE`` of the environment is 0.
+
+    Raises
+    ------
+    ParameterError
+        If ``params`` holds something else than parameters, or they are on different devices.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize(mx.init.One())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> with mx.autograd.record():
+    ...     loss = net(mx.nd.array([[1, 2]]))
+    >>> loss.backward()
+    >>> trainer.step(batch_size=1)
+    >>> net.weight.data().asnumpy().tolist()
+    [[0.5, 0.0]]
+    """
+
+    def __init__(
+        self,
+        params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
+        optimizer: str | Optimizer,
+        optimizer_params: Mapping[str, Any] | None = None,
+        kvstore: str | KVStoreBase | None = "device",
+        compression_params: Mapping[str, Any] | None = None,
+        update_on_kvstore: bool | None = None,
+    ) -> None:
+        self._params = _parameter_list(params)
+        self._param2idx = {param.name: k for k, param in enumerate(self._params)}
+        self._contexts = self._common_contexts()
+        self._optimizer = self._made(optimizer, dict(optimizer_params or {}))
+        self._scale = self._optimizer.rescale_grad
+        self._updaters = [get_updater(self._optimizer) for _ in self._contexts]
+        if kvstore is not None and not isinstance(kvstore, (str, KVStoreBase)):
+            raise DTypeError("kvstore must be KVStore, str or None", type(kvstore).__name__, "give the kind of store")
+        self._wanted_store = kvstore
+        self._wanted_update = update_on_kvstore
+        self._compression = compression_params
+        self._kvstore: KVStoreBase | None = None
+        self._update_on_kvstore = False
+        self._has_store = False
+        self._unsent: set[int] = set()
+        for param in self._params:
+            param._set_trainer(self)
+
+    def _common_contexts(self) -> list[Device]:
+        """The devices of all parameters, which must be the same ones."""
+        contexts: list[Device] = []
+        for param in self._params:
+            own = param.list_ctx()
+            if contexts and own != contexts:
+                raise Refused(
+                    "All Parameters must be initialized on the same set of contexts",
+                    f"Parameter {param.name} is initialized on {own} while previous Parameters are initialized on {contexts}",
+                    "use reset_ctx",
+                )
+            contexts = own
+        return contexts
+
+    def _made(self, optimizer: str | Optimizer, options: dict[str, Any]) -> Optimizer:
+        table = dict(enumerate(self._params))
+        if isinstance(optimizer, str):
+            return create(optimizer, param_dict=table, **options)
+        if not isinstance(optimizer, Optimizer):
+            raise DTypeError("Trainer: not an optimizer", type(optimizer).__name__, "give an Optimizer, or the name of one")
+        if options:
+            raise Refused("optimizer_params must be None if optimizer is an instance of Optimizer instead of str", str(options), "leave them out")
+        optimizer.param_dict = table
+        return optimizer
+
+    # the store
+
+    def _init_kvstore(self) -> None:
+        """Make the store at the first step, once it is known on how many devices the parameters are."""
+        several = len(self._common_contexts()) > 1
+        store = self._wanted_store
+        if isinstance(store, str):
+            store = kvstores.create(store) if several or store.startswith("dist") else None
+        if store is None and self._wanted_update:
+            raise ParameterError("Trainer: there is no store to update on", "update_on_kvstore=True", "one device needs no store: leave it out")
+        wanted = self._wanted_update
+        if store is not None and wanted is None:
+            wanted = os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and store.is_capable(KVStoreBase.OPTIMIZER)
+        self._kvstore, self._update_on_kvstore, self._has_store = store, bool(store is not None and wanted), True
+        if store is None:
+            return
+        if self._compression is not None:
+            store.set_gradient_compression(self._compression)  # type: ignore[attr-defined]
+        if self._update_on_kvstore:
+            store.set_optimizer(self._optimizer)
+        self._unsent = set(range(len(self._params)))
+
+    def _send(self, k: int) -> None:
+        """Give a parameter's value to the store, once."""
+        if k in self._unsent and self._params[k]._data is not None and self._kvstore is not None:
+            arrays = self._params[k].list_data()
+            self._kvstore.broadcast(k, arrays[0], arrays)
+            self._unsent.discard(k)
+
+    def _take_back(self, param: Parameter) -> None:
+        """A parameter is about to be written: a store that holds weights is made anew from the new values."""
+        if not (self._has_store and self._update_on_kvstore):
+            return
+        if self._param2idx.get(param.name) not in self._unsent:
+            if not isinstance(self._wanted_store, (str, type(None))):
+                raise MXNetError("Cannot reset a kvstore that was given as an object", f"Parameter '{param.name}' is written", "give the kind of store instead")
+            self._kvstore, self._has_store = None, False
+
+    # steps
+
+    @property
+    def learning_rate(self) -> float:
+        """The current learning rate."""
+        return self._optimizer.learning_rate
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer."""
+        return self._optimizer
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the learning rate.
+
+        Raises
+        ------
+        ParameterError
+            If a schedule says it.
+        """
+        if self._optimizer.lr_scheduler is not None:
+            raise _Scheduled("set_learning_rate: the optimizer's lr_scheduler says the learning rate", None, "set lr_scheduler.base_lr")
+        self._optimizer.set_learning_rate(lr)
+
+    def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+        """Sum the gradients over devices and update the parameters; to be called after backward.
+
+        Parameters
+        ----------
+        batch_size
+            What the gradients are divided by.
+        ignore_stale_grad
+            Leave parameters as they are whose gradient no backward has written since the last step, instead of raising.
+
+        Raises
+        ------
+        StaleGradient
+            If there is such a gradient, and it is not to be ignored.
+        """
+        self._begin(batch_size)
+        self._allreduce_grads()
+        self._update(ignore_stale_grad)
+
+    def _begin(self, batch_size: float | None = None) -> None:
+        if batch_size is not None:
+            self._optimizer.rescale_grad = self._scale / batch_size
+        if not self._has_store:
+            self._init_kvstore()
+        for k in tuple(self._unsent):
+            self._send(k)
+
+    def allreduce_grads(self) -> None:
+        """Only sum the gradients over devices, for clipping them before `update`.
+
+        Raises
+        ------
+        ParameterError
+            If the store updates the parameters.
+        """
+        self._begin()
+        self._check_own_update("allreduce_grads()")
+        self._allreduce_grads()
+
+    def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+        """Only update the parameters, after `allreduce_grads`; see `step`.
+
+        Raises
+        ------
+        ParameterError
+            If the store updates the parameters.
+        """
+        self._begin(batch_size)
+        self._check_own_update("update()")
+        self._update(ignore_stale_grad)
+
+    def _check_own_update(self, what: str) -> None:
+        if self._update_on_kvstore:
+            raise Refused(f"{what} when parameters are updated on kvstore is not supported", None, "set `update_on_kvstore` to False when creating trainer")
+
+    def _trained(self) -> Iterable[tuple[int, Parameter]]:
+        return ((k, param) for k, param in enumerate(self._params) if param.grad_req != "null")
+
+    def _allreduce_grads(self) -> None:
+        if self._kvstore is None:
+            return
+        for k, param in self._trained():
+            if self._update_on_kvstore:
+                self._check_fresh(param)
+                self._kvstore.pushpull(k, param.list_grad(), param.list_data(), priority=-k)
+            else:
+                self._kvstore.pushpull(k, param.list_grad(), priority=-k)
+
+    def _check_fresh(self, param: Parameter) -> None:
+        stale = next((a for a in param.list_data() if not a._fresh_grad), None)
+        if stale is not None:
+            raise StaleGradient(
+                f"Gradient of Parameter `{param.name}` on context {stale.context} has not been updated by backward since last `step`. This could "
+                "mean a bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration",
+                None,
+                "if you are intentionally only using a subset, call step with ignore_stale_grad=True",
+            )
+
+    def _update(self, ignore_stale_grad: bool) -> None:
+        if self._update_on_kvstore:
+            return
+        work: list[tuple[list[int], list[NDArray], list[NDArray]]] = [([], [], []) for _ in self._updaters]
+        for k, param in self._trained():
+            if not ignore_stale_grad:
+                self._check_fresh(param)
+            for (indices, grads, weights), weight, grad in zip(work, param.list_data(), param.list_grad(), strict=False):
+                if weight._fresh_grad:
+                    indices.append(k)
+                    grads.append(grad)
+                    weights.append(weight)
+        for updater, (indices, grads, weights) in zip(self._updaters, work, strict=True):
+            if indices:
+                updater(indices, grads, weights)
+            for weight in weights:
+                weight._fresh_grad = False
+
+    # files
+
+    def save_states(self, fname: str | PathLike[str]) -> None:
+        """Write the optimizer's states and counts into a file that MXNet reads too.
+
+        Parameters
+        ----------
+        fname
+            The file.
+        """
+        if not self._has_store:
+            self._init_kvstore()
+        if self._update_on_kvstore and self._kvstore is not None:
+            for k in tuple(self._unsent):
+                self._send(k)
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+        else:
+            write_file(fname, [self._updaters[0].get_states(dump_optimizer=True)])
+
+    def load_states(self, fname: str | PathLike[str]) -> None:
+        """Read the optimizer with its states and counts from a file that `save_states` or MXNet wrote.
+
+        Parameters
+        ----------
+        fname
+            The file.
+
+        Raises
+        ------
+        FormatError
+            If it is damaged.
+        """
+        if not self._has_store:
+            self._init_kvstore()
+        if self._update_on_kvstore and self._kvstore is not None:
+            for k in tuple(self._unsent):
+                self._send(k)
+            self._kvstore.load_optimizer_states(fname)
+            self._optimizer = self._kvstore._updater.optimizer  # type: ignore[attr-defined]
+        else:
+            states = read_file(fname)
+            for updater in self._updaters:
+                updater.set_states(states)
+                updater.optimizer = self._updaters[0].optimizer
+            self._optimizer = self._updaters[0].optimizer
+        self._optimizer.param_dict = dict(enumerate(self._params))
+
+
+class _Scheduled(ParameterError, UserWarning):
+    """A learning rate that a schedule says; MXNet raises a UserWarning."""
+
+
+def _parameter_list(params: Any) -> list[Parameter]:
+    if isinstance(params, (Mapping, ParameterDict)):
+        params = [params[key] for key in sorted(params.keys())]
+    if not isinstance(params, (list, tuple)):
+        raise ParameterError("First argument must be a list or dict of Parameters", f"got {type(params)}", "give net.collect_params()")
+    for param in params:
+        if not isinstance(param, Parameter):
+            raise ParameterError("First argument must be a list or dict of Parameters", f"got list of {type(param)}", "give net.collect_params()")
+    return list(params)

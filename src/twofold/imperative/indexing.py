@@ -1,0 +1,337 @@
+"""Indices: which make views, which copy, which gather; and assignment to all of them. What array classes differ in is their `Rules`.
+
+A basic index is a slice of every axis and then a shape (axes selected by an integer gone, new axes in). With index arrays among
+the items, slices are taken and new axes put in first; what is left is NumPy's indexing by arrays and whole axes.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import IndexingError, ShapeError
+from ..op.registry import OPS
+from ..op.shapes import broadcast_shapes, checked_index
+from ..op.spec import Sig
+from .array import Array, from_host
+from .cell import Cell, wrap
+from .invoke import invoke
+from .write import write
+
+Triple = tuple[int | None, int | None, int | None]
+FULL: Triple = (None, None, None)
+_MOST = 4096
+
+
+class Basic(NamedTuple):
+    """A basic index of a shape.
+
+    Attributes
+    ----------
+    key
+        One (begin, end, step) triple per axis.
+    kept
+        For each axis of the result the source axis it comes from, or None for a new axis.
+    chain
+        The view operations: a slice, then a reshape if axes go or come.
+    is_view
+        Whether the result shares memory.
+    target
+        Sizes of the slice, before axes go or come.
+    """
+
+    key: tuple[Triple, ...]
+    kept: tuple[int | None, ...]
+    chain: tuple[Sig, ...]
+    is_view: bool
+    target: tuple[int, ...]
+
+
+class Rules(NamedTuple):
+    """What an array class makes of indices.
+
+    Attributes
+    ----------
+    element
+        Shape of a single element.
+    is_view
+        Whether a basic index shares memory: a function of (shape, items, key, target).
+    is_basic
+        Whether an item that is no integer array may stand in a basic index.
+    places
+        An item as a NumPy array: of bools (a mask), or of int64.
+    value
+        A value to be written into an array as something that fits: a cell in its dtype on its device, a Python number or a NumPy array.
+    """
+
+    element: tuple[int, ...]
+    is_view: Callable[[tuple[int, ...], Sequence[Any], Sequence[Triple], tuple[int, ...]], bool]
+    is_basic: Callable[[Any], bool]
+    places: Callable[[Any], np.ndarray]
+    value: Callable[[Any, Any], Any]
+
+
+class Indexer:
+    """Indexing under one class's rules."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        #: Basic indices by (shape, items): one that was seen before costs a look-up.
+        self._known: dict[Any, Basic] = {}
+
+    def get(self, x: Any, index: Any) -> Any:
+        """``x[index]``."""
+        basic = self.basic(x.shape, index)
+        if basic is None:
+            return self._gathered(x, index)
+        return x._view(*basic.chain) if basic.is_view else _applied(x, basic.chain)
+
+    def put(self, x: Any, index: Any, value: Any) -> None:
+        """``x[index] = value``."""
+        root, chain = (x._base, x._chain) if type(x)._root is not None else (x, ())
+        basic = self.basic(x.shape, index)
+        if basic is None:
+            self._scatter(x, root, chain, index, value)
+        elif not (isinstance(value, Array) and _is_there(value, root, (*chain, *basic.chain))):
+            value = _fitting(self.rules.value(value, x), basic)
+            write(root, chain, None if basic.target == x.shape and all(k[2] in (None, 1) for k in basic.key) else basic.key, value)
+
+    # basic indices
+
+    def basic(self, shape: tuple[int, ...], index: Any) -> Basic | None:
+        """The index if it is basic: integers, slices, None and an ellipsis; else None."""
+        items = index if index.__class__ is tuple else (index,)
+        key = shape, tuple([(i.__class__, i.start, i.stop, i.step) if i.__class__ is slice else (i.__class__, i) for i in items])
+        try:
+            found = self._known.get(key)
+        except TypeError:  # lists and arrays
+            key, found = None, None
+        if found is None and all(map(self.rules.is_basic, items)):
+            found = self._parsed(shape, items)
+            if key is not None:
+                if len(self._known) >= _MOST:
+                    self._known.clear()
+                self._known[key] = found
+        return found
+
+    def _parsed(self, shape: tuple[int, ...], items: Sequence[Any]) -> Basic:
+        key: list[Triple] = []
+        kept: list[int | None] = []
+        for item in _expanded(items, len(shape)):
+            if item is None:
+                kept.append(None)
+            elif isinstance(item, slice):
+                kept.append(len(key))
+                key.append(_triple(item))
+            else:
+                at = checked_index(int(item), shape[len(key)], len(key))
+                key.append((at, at + 1, None))
+        target = tuple(len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True))
+        chain = [OPS["slice"].sig(key=tuple(key))]
+        result = tuple(1 if k is None else target[k] for k in kept) or (self.rules.element if shape else ())
+        if result != target:
+            chain.append(OPS["reshape"].sig(shape=result))
+        return Basic(tuple(key), tuple(kept), tuple(chain), self.rules.is_view(shape, items, key, target), target)
+
+    # index arrays
+
+    def _places(self, x: Any, index: Any) -> "Places":
+        """Slices and new axes first; integers become arrays of no axes, as in NumPy they count as index arrays here."""
+        key: list[Triple] = []
+        arrays: list[Any] = []
+        shape: list[int] = []
+        source = x.shape
+        items = [i if i is None or i is Ellipsis or isinstance(i, slice) else self.rules.places(i) for i in _items(index)]
+        for item in _expanded(items, len(source)):
+            if item is None or isinstance(item, np.ndarray) and item.dtype == bool and not item.ndim:
+                arrays.append(None if item is None else np.zeros(int(item), np.int64))  # a single bool is a new axis, taken once or not
+                shape.append(1)
+                continue
+            for a in [None] if isinstance(item, slice) else _index_arrays(item, source, len(key)):
+                triple = _triple(item) if isinstance(item, slice) else FULL
+                key.append(triple)
+                shape.append(len(range(*slice(*triple).indices(source[len(key) - 1]))))
+                arrays.append(a)
+        chain = [] if all(k == FULL for k in key) else [OPS["slice"].sig(key=tuple(key))]
+        if len(shape) > len(source):
+            chain.append(OPS["reshape"].sig(shape=tuple(shape)))
+        return Places(tuple(chain), tuple(arrays), tuple(shape))
+
+    def _gathered(self, x: Any, index: Any) -> Any:
+        places = self._places(x, index)
+        out = _applied(x, places.chain)
+        sig, cells = _index_sig(places.arrays, x)
+        out = wrap(_class_of(x), invoke(sig, (out, *cells))[0])
+        return out if out.shape or not self.rules.element else _applied(out, [OPS["reshape"].sig(shape=self.rules.element)])
+
+    def _scatter(self, x: Any, root: Cell, chain: Any, index: Any, value: Any) -> None:
+        """Assignment at index arrays; where slices or new axes stand beside them, at the coordinates of every place."""
+        places = self._places(x, index)
+        arrays: Sequence[Any] = places.arrays
+        selected = _selected_shape(places)
+        if places.chain:
+            where = tuple(slice(None) if a is None else a for a in places.arrays)
+            arrays = [_coordinates(x.shape, k, places)[where] for k in range(x.ndim)]
+        sig, cells = _index_sig(arrays, x)
+        write(root, chain, (sig, *cells), _broadcastable(self.rules.value(value, x), selected))
+
+
+class Places(NamedTuple):
+    """An index with arrays: what to do to the source first, then the arrays and the axes they index (None: whole axes)."""
+
+    chain: tuple[Sig, ...]
+    arrays: tuple[Any, ...]
+    shape: tuple[int, ...]
+
+
+def _items(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
+
+
+def _class_of(x: Any) -> type:
+    return type(x)._root or type(x)
+
+
+def _triple(item: slice) -> Triple:
+    return tuple(None if k is None else k.__index__() for k in (item.start, item.stop, item.step))  # type: ignore[return-value]
+
+
+def _expanded(items: Sequence[Any], ndim: int) -> list[Any]:
+    """The items with the ellipsis written out, one (or more, for a mask) per axis.
+
+    Raises
+    ------
+    IndexingError
+        If there are too many of them.
+    """
+    used = sum(map(_axes_of, items))
+    dots = [k for k, i in enumerate(items) if i is Ellipsis]
+    if used > ndim:
+        raise IndexingError(f"too many indices ({used}) for array with {ndim} dimensions")
+    if len(dots) > 1:
+        raise IndexingError("Cannot use more than one ellipsis (`...`) for indexing")
+    at = dots[0] if dots else len(items)
+    return [*items[:at], *[slice(None)] * (ndim - used), *items[at + 1 :]]
+
+
+def _axes_of(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+
+
+def is_contiguous(shape: Sequence[int], items: Sequence[Any], key: Sequence[Triple], target: Sequence[int]) -> bool:
+    """Whether a slice is one piece of memory: one element of leading axes, a range of the next, all of those behind."""
+    inside = False
+    for size, (_, _, step), n in zip(shape, key, target, strict=True):
+        if n > 1 and step not in (None, 1) or inside and n != size:
+            return False
+        inside = inside or n != 1
+    return True
+
+
+def _applied(x: Any, chain: Sequence[Sig]) -> Any:
+    for sig in chain:
+        x = wrap(_class_of(x), invoke(sig, (x,))[0])
+    return x
+
+
+def _is_there(value: Any, root: Cell, chain: Sequence[Sig]) -> bool:
+    """Whether a value is a view of the very place: what ``x[k] += y`` writes back."""
+    return type(value)._root is not None and value._base is root and value._chain == chain
+
+
+# index arrays
+
+
+def _index_arrays(item: np.ndarray, shape: tuple[int, ...], axis: int) -> list[np.ndarray]:
+    """Index arrays of one item: integers in [0, size), or of a mask the places where it is true.
+
+    Raises
+    ------
+    IndexingError
+        If an index is out of range, or a mask has another shape than the axes.
+    """
+    if item.dtype == bool:
+        if item.shape != shape[axis : axis + item.ndim]:
+            raise IndexingError("the mask's shape is not that of the axes it indexes", f"{item.shape} for {shape[axis : axis + item.ndim]}")
+        return list(np.nonzero(item))
+    size = shape[axis]
+    if item.size and (item.min() < -size or item.max() >= size):
+        wrong = item.max() if item.max() >= size else item.min()
+        raise IndexingError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
+    return [np.where(item < 0, item + size, item)]
+
+
+def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
+    """The ``index`` primitive for an item per axis (an index array, or None for the whole axis), and the arrays on the device."""
+    used = [a for a in arrays if a is not None]
+    try:
+        broadcast_shapes("index", [a.shape for a in used])
+    except ShapeError as error:
+        raise IndexingError("index arrays do not broadcast", ", ".join(str(a.shape) for a in used), "give arrays of one shape") from error
+    numbers = iter(range(len(used)))
+    key = tuple(None if a is None else next(numbers) for a in arrays)
+    return OPS["index"].sig(key=key), [from_host(_class_of(like), a, like.context) for a in used]
+
+
+def _selected_shape(places: Places) -> tuple[int, ...]:
+    """The shape of what an index with arrays selects: theirs stands at the first if they are adjacent, else in front."""
+    used = [k for k, a in enumerate(places.arrays) if a is not None]
+    index = broadcast_shapes("index", [places.arrays[k].shape for k in used])
+    rest = [n for k, n in enumerate(places.shape) if places.arrays[k] is None]
+    at = used[0] if used == list(range(used[0], used[0] + len(used))) else 0
+    return (*rest[:at], *index, *rest[at:])
+
+
+def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
+    """The coordinate along an axis of every element of the source, as it is when slices are taken and new axes put in."""
+    column = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    whole = np.broadcast_to(column, shape)
+    for sig in places.chain:
+        whole = whole[tuple(slice(*t) for t in sig.params["key"])] if sig.op.name == "slice" else whole.reshape(sig.params["shape"])
+    return whole
+
+
+# values
+
+
+def _fitting(value: Any, basic: Basic) -> Any:
+    """The value in a shape that broadcasts to the slice (whose integer axes have size 1).
+
+    Raises
+    ------
+    ShapeError
+        If it does not fit.
+    """
+    if isinstance(value, (bool, int, float)):
+        return value
+    shape = tuple(1 if k is None else basic.target[k] for k in basic.kept)
+    value = _broadcastable(value, shape)
+    wide = (1,) * (len(shape) - len(value.shape)) + tuple(value.shape)
+    sizes = dict(zip(basic.kept, wide, strict=True))
+    fitting = tuple(sizes.get(k, 1) for k in range(len(basic.target)))
+    return value if value.shape in (fitting, basic.target) else _reshaped(value, fitting)
+
+
+def _broadcastable(value: Any, shape: tuple[int, ...]) -> Any:
+    """The value without leading axes of size 1 that the selection does not have.
+
+    Raises
+    ------
+    ShapeError
+        If it does not broadcast to the selection.
+    """
+    if isinstance(value, (bool, int, float)):
+        return value
+    given = tuple(value.shape)
+    while len(given) > len(shape) and given[0] == 1:
+        given = given[1:]
+    wide = (1,) * (len(shape) - len(given)) + given
+    if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, shape, strict=True)):
+        raise ShapeError("item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}", "give a value that fits")
+    return value if given == value.shape else _reshaped(value, given)
+
+
+def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
+    return value._view(OPS["reshape"].sig(shape=shape)) if isinstance(value, Array) else value.reshape(shape)  # type: ignore[attr-defined]

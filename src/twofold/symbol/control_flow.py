@@ -1,0 +1,218 @@
+"""``mx.sym.contrib.foreach``, ``while_loop``, ``cond``: nodes with sub-graphs. Composition; their inference and replay stand in `loops`.
+
+A body is composed once, on variables of its own. What it reads from outside becomes a further input of the node: variables
+under their own names, computed symbols as new variables (the body is cut there, by the attribute ``__subgraph_name__``).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ParameterError
+from .compose import NotASymbol, variable
+from .naming import AttrScope, NameManager
+from .node import VARIABLE, Head, SymbolNode, topological
+from .symbol import Symbol
+
+__all__ = ["cond", "foreach", "while_loop"]
+
+SCOPE = "__subgraph_name__"
+
+
+def _flat(nested: Any, what: str) -> tuple[list[Symbol], Any]:
+    """The symbols of nested lists in order, and the structure to put others back (None for a symbol)."""
+    if isinstance(nested, Symbol):
+        return [nested], None
+    if not isinstance(nested, (list, tuple)):
+        raise NotASymbol(f"{what}: expected a Symbol or (nested) lists of them", repr(nested), "return symbols")
+    symbols, form = [], []
+    for item in nested:
+        below, inner = _flat(item, what)
+        symbols += below
+        form.append((len(below), inner))
+    return symbols, form
+
+
+def _nested(symbols: Sequence[Any], form: Any) -> Any:
+    if form is None:
+        return symbols[0]
+    out, at = [], 0
+    for count, inner in form:
+        out.append(_nested(symbols[at : at + count], inner))
+        at += count
+    return out
+
+
+class _Body:
+    """A traced body: its outputs over its own variables and over what it reads from outside.
+
+    Attributes
+    ----------
+    heads
+        The outputs, cut loose from the outside.
+    outside
+        What stands outside for each variable of the body that is not its own.
+    """
+
+    def __init__(self, scope: str, own: Sequence[Symbol], outputs: Sequence[Symbol]) -> None:
+        self.own = [s.heads[0].node for s in own]
+        self.outside: dict[SymbolNode, Head] = {}
+        self._cuts: dict[Head, SymbolNode] = {}
+        heads = [self._named(h) for s in outputs for h in s.heads]
+        self.heads = self._cut(heads, scope)
+        self.arguments = [n for n in topological(self.heads) if n.is_variable]
+
+    @staticmethod
+    def _named(head: Head) -> Head:
+        """An output that is a variable goes through an identity: a body's outputs are computed."""
+        if not head.node.is_variable:
+            return head
+        return Head(SymbolNode("_copy", NameManager.current.get(None, "identity"), AttrScope.current.get(None), [head]), 0)
+
+    def _cut(self, heads: Sequence[Head], scope: str) -> tuple[Head, ...]:
+        new: dict[SymbolNode, SymbolNode] = {}
+        for node in topological(heads):
+            if node.is_variable:
+                new[node] = node
+                if node not in self.own:
+                    self.outside[node] = Head(node, 0)
+            elif node.attrs.get(SCOPE) == scope:
+                inputs = [self._inside(h, new, scope) for h in node.inputs]
+                same = all(a.node is b.node for a, b in zip(inputs, node.inputs, strict=True))
+                new[node] = node if same else SymbolNode(node.op_name, node.name, node.attrs, inputs, node.subgraphs, node.extra, node.outputs)
+        out = tuple(self._inside(h, new, scope) for h in heads)
+        used = {n for n in topological(out) if n.is_variable}
+        self.outside = {n: h for n, h in self.outside.items() if n in used}
+        return out
+
+    def _inside(self, head: Head, new: dict[SymbolNode, SymbolNode], scope: str) -> Head:
+        node = head.node
+        if node.is_variable or node.attrs.get(SCOPE) == scope:
+            return Head(new[node], head.place)
+        if head not in self._cuts:
+            self._cuts[head] = cut = SymbolNode(VARIABLE, node.output_name(head.place), {})
+            self.outside[cut] = head
+        return Head(self._cuts[head], 0)
+
+
+def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], Any]) -> tuple[Any, Callable[[Sequence[Symbol]], _Body]]:
+    """What a body returns, and how its `_Body` is made of the symbols in it, in the same scope of attributes."""
+    with AttrScope(**{SCOPE: scope}):
+        result = function()
+
+    def body(outputs: Sequence[Symbol]) -> _Body:
+        with AttrScope(**{SCOPE: scope}):
+            return _Body(scope, own, outputs)
+
+    return result, body
+
+
+def _own(symbols: Sequence[Symbol]) -> list[Symbol]:
+    """Variables of a body that stand for outer symbols."""
+    return [variable(f"{s.name}-{k}") for k, s in enumerate(symbols)]
+
+
+def _scope(hint: str) -> str:
+    return NameManager.current.get(None, hint)
+
+
+def _node(op_name: str, attrs: dict[str, Any], inputs: Sequence[Head], bodies: Sequence[_Body], outputs: int) -> list[Symbol]:
+    spelt = {k: str(v) for k, v in sorted(attrs.items())}
+    name = NameManager.current.get(None, op_name)
+    node = SymbolNode(op_name, name, {**AttrScope.current.get(None), **spelt}, inputs, tuple(b.heads for b in bodies), outputs=outputs)
+    return [Symbol([Head(node, k)]) for k in range(outputs)]
+
+
+def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
+    """Run ``body(slice, states) -> (output, states)`` over axis 0 of the data, as one node; see ``mx.nd.contrib.foreach``."""
+    streams, data_form = _flat(data, "foreach: data")
+    states, state_form = _flat(init_states, "foreach: init_states")
+    if not streams:
+        raise ParameterError("foreach: no data to loop over", repr(data), "give at least one symbol")
+    scope = _scope(name)
+    slices, old = _own(streams), _own(states)
+    (outputs, new), make = _traced(scope, [*slices, *old], lambda: body(_nested(slices, data_form), _nested(old, state_form)))
+    flat_out, out_form = _flat(outputs, "foreach: outputs of the body")
+    flat_new, new_form = _flat(new, "foreach: states of the body")
+    if len(flat_new) != len(old):
+        raise ParameterError("foreach: the body returns another number of states", f"{len(flat_new)} for {len(old)}", "return them all")
+    inner = make([*flat_out, *flat_new])
+    place = {n: k for k, n in enumerate(inner.arguments)}
+    attrs = {
+        "num_args": 1 + len(streams) + len(states) + len(inner.outside),
+        "num_outputs": len(flat_out) + len(flat_new),
+        "num_out_data": len(flat_out),
+        "in_data_locs": [place.get(s.heads[0].node, -1) for s in slices],
+        "in_state_locs": [place.get(s.heads[0].node, -1) for s in old],
+        "remain_locs": [place[n] for n in inner.outside],
+    }
+    inputs = [s.heads[0] for s in (*streams, *states)] + list(inner.outside.values())
+    results = _node("_foreach", attrs, inputs, [inner], len(flat_out) + len(flat_new))
+    return _nested(results[: len(flat_out)], out_form), _nested(results[len(flat_out) :], new_form)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., tuple[Any, Any]],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+    name: str = "while_loop",
+) -> tuple[Any, Any]:
+    """Run ``func(*loop_vars) -> (output, loop_vars)`` while ``cond(*loop_vars)``, as one node; see ``mx.nd.contrib.while_loop``."""
+    if max_iterations is None:
+        raise ParameterError("while_loop: max_iterations should be specified", None, "give the most steps that may be taken")
+    single = isinstance(loop_vars, Symbol)
+    outer = [loop_vars] if single else list(loop_vars)
+    if not outer:
+        raise ParameterError("while_loop: loop_vars should contain at least one element", None, "give the variables of the loop")
+    tested, looped = _own(outer), _own(outer)
+    holds, make_test = _traced(_scope(f"{name}_cond"), tested, lambda: cond(*tested))
+    test = make_test([holds])
+    (outputs, new), make = _traced(_scope(f"{name}_func"), looped, lambda: func(*looped))
+    flat_out, out_form = _flat([] if outputs is None else outputs, "while_loop: outputs of func")
+    flat_new = [new] if isinstance(new, Symbol) else list(new)
+    if len(flat_new) != len(outer):
+        raise ParameterError("while_loop: func returns another number of loop variables", f"{len(flat_new)} for {len(outer)}", "return them all")
+    inner = make([*flat_out, *flat_new])
+    inputs = [s.heads[0] for s in outer]
+    inputs += [h for h in dict.fromkeys([*test.outside.values(), *inner.outside.values()]) if h not in inputs]
+    attrs = {
+        "num_args": 2 + len(inputs),
+        "num_outputs": len(flat_out) + len(flat_new),
+        "num_out_data": len(flat_out),
+        "max_iterations": int(max_iterations),
+        "cond_input_locs": _places(test, tested, inputs),
+        "func_input_locs": _places(inner, looped, inputs),
+        "func_var_locs": [inner.arguments.index(s.heads[0].node) if s.heads[0].node in inner.arguments else -1 for s in looped],
+    }
+    results = _node("_while_loop", attrs, inputs, [test, inner], len(flat_out) + len(flat_new))
+    variables = results[len(flat_out) :]
+    return _nested(results[: len(flat_out)], out_form), variables[0] if single else variables
+
+
+def _places(body: _Body, own: Sequence[Symbol], inputs: Sequence[Head]) -> list[int]:
+    """For each argument of a body the number of the node's input that it is."""
+    number = {s.heads[0].node: k for k, s in enumerate(own)} | {n: list(inputs).index(h) for n, h in body.outside.items()}
+    return [number[n] for n in body.arguments]
+
+
+def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
+    """``then_func()`` if the one element of ``pred`` is non-zero, else ``else_func()``, as one node that runs only one of them."""
+    chosen, make_pred = _traced(_scope(f"{name}_pred"), [], lambda: pred() if callable(pred) and not isinstance(pred, Symbol) else pred)
+    test = make_pred([chosen])
+    branches, forms = [], []
+    for part, function in (("then", then_func), ("else", else_func)):
+        result, make = _traced(_scope(f"{name}_{part}"), [], function)
+        flat, form = _flat(result, f"cond: outputs of {part}_func")
+        branches.append(make(flat))
+        forms.append((form, len(flat)))
+    if forms[0][1] != forms[1][1]:
+        raise ParameterError("cond: the branches return different numbers of outputs", f"{forms[0][1]} and {forms[1][1]}", "return as many")
+    inputs = list(dict.fromkeys(h for b in (test, *branches) for h in b.outside.values()))
+    attrs = {
+        "num_args": 3 + len(inputs),
+        "num_outputs": forms[0][1],
+        "cond_input_locs": _places(test, [], inputs),
+        "then_input_locs": _places(branches[0], [], inputs),
+        "else_input_locs": _places(branches[1], [], inputs),
+    }
+    return _nested(_node("_cond", attrs, inputs, [test, *branches], forms[0][1]), forms[0][0])

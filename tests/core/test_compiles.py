@@ -1,0 +1,192 @@
+"""A structure is compiled once: what changes from iteration to iteration compiles nothing."""
+
+import numpy as np
+import pytest
+
+from twofold import autograd, nd
+from twofold.imperative.counters import COUNTERS
+from twofold.program import compile as programs
+
+from .operators import SIZE, noisy, op, pair, ramp, soft
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Every program compiled since."""
+    found, init = [], programs.Program.__init__
+
+    def counting(self, *args, **options):
+        found.append(self)
+        init(self, *args, **options)
+
+    monkeypatch.setattr(programs.Program, "__init__", counting)
+    return found
+
+
+def after_warming_up(made, iteration, times=6, warm=2):
+    """Programs that were compiled after the first iterations."""
+    for k in range(warm):
+        iteration(k)
+    before = len(made)
+    assert before
+    for k in range(warm, times):
+        iteration(k)
+    return len(made) - before
+
+
+def network():
+    r = np.random.default_rng(0)
+    weights = [nd.array(r.standard_normal(s) * 0.1) for s in ((8, 4), (8,), (4, 8), (4,))]
+    for w in weights:
+        w.attach_grad()
+    return weights
+
+
+def loss_of(x, weights):
+    w1, b1, w2, b2 = weights
+    h = nd.Activation(nd.FullyConnected(x, w1, b1, num_hidden=8), act_type="relu")
+    y = soft(nd.FullyConnected(h, w2, b2, num_hidden=4))
+    return op("sum", y * y)
+
+
+def test_training_with_a_changing_learning_rate_compiles_nothing(mode, made):
+    weights, data = network(), np.random.default_rng(1).standard_normal((8, 4)).astype(np.float32)
+    momenta = [nd.array(np.zeros(w.shape)) for w in weights]
+    losses = []
+
+    def step(k):
+        x = nd.array(data + k * 0.01)
+        with autograd.record():
+            loss = loss_of(x, weights) * (1.0 + 0.1 * k)
+        loss.backward()
+        for w, m in zip(weights, momenta, strict=True):
+            m *= 0.9
+            m -= w.grad * (0.1 / (k + 1.5))
+            w += m
+        losses.append(float(loss))
+
+    assert after_warming_up(made, step) == 0
+    assert losses[-1] < losses[0] * 1.5
+
+
+def test_every_float_of_a_long_loop_is_an_operand(mode, made):
+    x = nd.array(ramp(1.0))
+    x.attach_grad()
+
+    def step(k):
+        with autograd.record():
+            y = (x * (k + 0.5) + 1.0 / (k + 1.5)) / (k + 2.5) - (k * 0.25 + 0.125)
+        y.backward()
+        np.testing.assert_allclose(x.grad.asnumpy(), np.full(SIZE, (k + 0.5) / (k + 2.5)), rtol=1e-6)
+
+    assert after_warming_up(made, step, 20) == 0
+
+
+def test_whole_numbers_that_change_compile_nothing(mode, made):
+    x = nd.array(ramp(1.0))
+    x.attach_grad()
+
+    def step(k):
+        with autograd.record():
+            y = op("add", op("multiply", x, k + 7), k + 11)
+        y.backward()
+        np.testing.assert_array_equal(y.asnumpy(), ramp(1.0) * (k + 7) + k + 11)
+
+    assert after_warming_up(made, step) == 0
+
+
+def test_random_draws_and_states_compile_nothing(mode, made):
+    x = nd.array(ramp(1.0))
+    x.attach_grad("add")
+
+    def step(k):
+        with autograd.record():
+            y = noisy(x, scale=k + 0.5) * pair(x * 0.1)[1]
+        y.backward()
+
+    assert after_warming_up(made, step) == 0
+
+
+def test_second_derivatives_compile_nothing(mode, made):
+    x = nd.array(ramp(1.0) / 16)
+    x.attach_grad()
+
+    def step(k):
+        with autograd.record():
+            (g,) = autograd.grad([soft(x.reshape((4, 4))) * float(k + 3)], [x], create_graph=True)
+            z = g * g
+        z.backward()
+
+    assert after_warming_up(made, step) == 0
+
+
+def test_several_backwards_in_one_scope_compile_nothing(mode, made):
+    x = nd.array(ramp(1.0) / 16)
+    x.attach_grad()
+    with autograd.record():
+
+        def step(k):
+            y = (x * x + 0.5 * (k + 1)).exp() * x
+            y.backward()
+
+        assert after_warming_up(made, step) == 0
+
+
+def test_gradients_returned_in_one_scope_compile_nothing(mode, made):
+    x = nd.array(ramp(1.0) / 16)
+    x.attach_grad()
+    with autograd.record():
+
+        def step(k):
+            autograd.grad([(x * x + 0.5 * (k + 1)).exp() * x], [x])[0].wait_to_read()
+
+        assert after_warming_up(made, step) == 0
+
+
+def test_a_state_carried_from_tape_to_tape_compiles_nothing(mode, made):
+    w = nd.array(ramp(1.0) / 16)
+    w.attach_grad()
+    state = [nd.array(ramp())]
+
+    def step(k):
+        with autograd.record():
+            h = (state[0] * w + 0.5).tanh()
+        with autograd.record():
+            y = h * h
+        y.backward()
+        state[0] = h.detach()
+
+    assert after_warming_up(made, step) == 0
+    assert COUNTERS.bridged == 6
+
+
+def test_an_error_in_between_compiles_nothing(mode, made):
+    x, bad = nd.array(ramp(1.0)), nd.array(np.ones(SIZE + 1))
+    x.attach_grad()
+
+    def step(k):
+        with autograd.record():
+            y = x * 2.5
+            with pytest.raises(ValueError, match="add"):
+                y + bad
+            z = y * y
+        z.backward()
+
+    assert after_warming_up(made, step) == 0
+
+
+def test_an_iteration_of_training_runs_a_fixed_number_of_programs(deferred):
+    weights, data = network(), np.random.default_rng(1).standard_normal((8, 4)).astype(np.float32)
+    counts = []
+    for k in range(4):
+        COUNTERS.reset()
+        x = nd.array(data)
+        with autograd.record():
+            loss = loss_of(x, weights)
+        loss.backward()
+        for w in weights:
+            w -= w.grad * (0.1 / (k + 1))
+        nd.waitall()
+        counts.append(COUNTERS.as_dict())
+    assert counts[2] == counts[3]
+    assert counts[3]["windows"] >= 1

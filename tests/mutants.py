@@ -1,0 +1,294 @@
+"""The mutation gate: each rule of ownership and order is taken out of a copy of the tree, once, and some test of the core must fail.
+
+``python -m tests.mutants [--quick] [--jobs N] [words of names …]``. A rule that can be taken out unnoticed lacks a directed test.
+Rules that only save time or memory are here where a test counts them; the others are not rules of ownership.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("src", "backends", "tests/core", "tests/conftest.py", "tests/suite_seconds.py", "tests/house/budgets.toml", "pyproject.toml")
+SECONDS = 300  # a mutant that hangs is caught
+FAILED = 1  # pytest's exit status where tests ran and some failed
+
+
+class Mutant(NamedTuple):
+    """One rule taken out: in a file, a text that occurs there once is replaced."""
+
+    name: str
+    file: str
+    text: str
+    replacement: str
+
+
+IMPERATIVE = "src/twofold/imperative/"
+CELL, WINDOW, WRITE = IMPERATIVE + "cell.py", IMPERATIVE + "window.py", IMPERATIVE + "write.py"
+INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPERATIVE + "scope.py"
+BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
+PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
+COMPILE, CONVENTIONS = "src/twofold/program/compile.py", "src/twofold/op/conventions.py"
+BLOCKED, NUMPY, NAMESPACE = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace"))
+
+MUTANTS = (
+    # who sees a value
+    Mutant("a tape's saved value is lent", CELL, "b = self.borrow\n        if b is None or b is tape.ref:", "return self\n        if False:"),
+    Mutant(
+        "lending to a second tape is for good",
+        CELL,
+        "elif b.__class__ is not ref or b() is not None:\n            self.borrow = ALWAYS\n        else:",
+        "else:",
+    ),
+    Mutant(
+        "lending an alias keeps its owner",
+        CELL,
+        "elif b.__class__ is Value:  # keeps what it aliases alive, and so is never donated\n            pass\n        elif",
+        "elif b.__class__ is not Value and",
+    ),
+    Mutant("a tape saves a copy of exported memory", CELL, "elif self.pinned:", "elif False:"),
+    Mutant("sharing an alias keeps its owner", CELL, "if self.borrow.__class__ is not Value and self.borrow is not PINNED:", "if self.borrow is not PINNED:"),
+    Mutant("sharing keeps an export", CELL, "if self.borrow.__class__ is not Value and self.borrow is not PINNED:", "if self.borrow.__class__ is not Value:"),
+    Mutant("what is shared is not written", CELL, "            self.borrow = ALWAYS\n\n    def pin", "            pass\n\n    def pin"),
+    Mutant("a value that a window reads is not written", CELL, "if self.data is None or at is not None and not at[0].is_done:", "if self.data is None:"),
+    Mutant("a value that somebody borrowed is not written", CELL, "return b is None or b.__class__ is ref and b() is None", "return True"),
+    Mutant(
+        "a value is written in place again when its tape is gone",
+        CELL,
+        "return b is None or b.__class__ is ref and b() is None",
+        "return b is None",
+    ),
+    Mutant("an alias holds its owner", CELL, "    out.borrow = owner\n", ""),
+    Mutant("an alias shares its owner", CELL, "    owner.share()\n", ""),
+    Mutant("the window is read before the data", CELL, "at, data = self.at, self.data", "data, at = self.data, self.at"),
+    # windows
+    Mutant(
+        "a borrowed leaf is not donated",
+        WINDOW,
+        "seen_elsewhere = not (b is None or b.__class__ is ref and b() is None)",
+        "seen_elsewhere = False",
+    ),
+    Mutant("a leaf of two windows is not donated", WINDOW, "            v.share()\n            seen_elsewhere = True\n", "            pass\n"),
+    Mutant("a leaf of two windows is held by the second", WINDOW, "if elsewhere or v.borrow.__class__ is Value:", "if v.borrow.__class__ is Value and not elsewhere:"),
+    Mutant("a window holds alias leaves", WINDOW, "if elsewhere or v.borrow.__class__ is Value:", "if elsewhere:"),
+    Mutant("a value remembers the window that reads it", WINDOW, "        v.at = self, node  # while this window is open, a write must not be in place\n", ""),
+    Mutant("closed is not done", WINDOW, "return not self.done.locked()", "return self.closed"),
+    Mutant("only dead leaves are donated", WINDOW, "if r is not None and r() is None])", "if r is not None])"),
+    Mutant("a program that donates is for those dead leaves", WINDOW, "key = wanted, dead, w.device.device_type", "key = wanted, w.device.device_type"),
+    Mutant("a program reads its own leaves", WINDOW, "program.run([w.data[k] for k in numbers])", "program.run(w.data)"),
+    Mutant("a shared result is nobody's to write", WINDOW, "                v.borrow = ALWAYS\n", "                pass\n"),
+    Mutant("a result that is not shared may be written", WINDOW, "wanted.count(n) > 1) for n in wanted]", "True) for n in wanted]"),
+    Mutant("a reader waits for the thread that runs", WINDOW, "        with w.done:\n            return\n", "        return\n"),
+    Mutant(
+        "data before window",
+        WINDOW,
+        "            v.data = results[k]\n            v.at = None\n",
+        "            v.at = None\n            v.data = results[k]\n",
+    ),
+    Mutant("a closed window takes no operation", WINDOW, "if w.closed:  # by another thread, which reads one of its results", "if False:"),
+    Mutant("a closed window takes no twin", WINDOW, "if v.data is not None or at[0].closed:", "if v.data is not None:"),
+    Mutant("operands of other windows are computed", WINDOW, "if v.data is None and at[0] is not w:", "if False:"),
+    Mutant("a window is bounded", WINDOW, "if w is not None and not w.closed and w.is_full:", "if False:"),
+    Mutant("windows bound the intern tables", WINDOW, "        bound_tables()\n", ""),
+    Mutant("a window that has run lets go", WINDOW, "        w.data = w.outs = w.held = ()\n", ""),
+    Mutant("an error stays with its window", WINDOW, "        if not isinstance(error, Exception):\n            raise\n", "        raise\n"),
+    Mutant("an interrupt is the error of its window", WINDOW, "except BaseException as error:", "except Exception as error:"),
+    Mutant("an error is raised by waiting until it was", WINDOW, "        if w.error is None:\n            _forget(w)\n", "        _forget(w)\n"),
+    Mutant("an error is raised by waiting once", WINDOW, "            errors.append(w.error)\n            _forget(w)\n", "            errors.append(w.error)\n"),
+    Mutant("results are contiguous however grouped", WINDOW, "boundaries=_boundaries(unique))", "boundaries=())"),
+    Mutant("a result that is saved has a second value", WINDOW, "second = Value(None, None, (w, part), device) if twin else None", "second = out if twin else None"),
+    # writes
+    Mutant("a write is not in place where others look", WRITE, "if v.exclusive or v.pinned:\n", "if True:\n"),
+    Mutant("a write to exported memory is in place", WRITE, "if v.exclusive or v.pinned:\n", "if v.exclusive:\n"),
+    Mutant("an update is not in place where others look", WRITE, "or is_tracked(val) or not (v.exclusive or v.pinned):", "or is_tracked(val):"),
+    Mutant("an update of a recorded array is recorded", WRITE, "or is_tracked(v) or is_tracked(val) or not (", "or not ("),
+    Mutant("an update by a recorded array is recorded", WRITE, "    else:\n        if is_tracked(val):\n            return False\n        data = v\n", "    else:\n        data = v\n"),
+    Mutant("a write of a recorded array is recorded", WRITE, "if is_tracked(v) or is_tracked(val) or v.__class__", "if is_tracked(v) or v.__class__"),
+    Mutant("a write in place makes a new leaf", WRITE, "        renew_leaf(v)\n        return\n", "        return\n"),
+    Mutant("an update in place makes a new leaf", WRITE, "    if v.__class__ is Value:\n        renew_leaf(v)\n    return True", "    return True"),
+    Mutant(
+        "a constant written in place is a new leaf too",
+        WRITE,
+        "    rec = v.rec\n    if rec is not None:\n        shape",
+        "    rec = v.rec\n    if rec is not None and rec.grad is not None:\n        shape",
+    ),
+    Mutant("a variable written in place stays one", WRITE, "(), (), None, rec.grad) if rec.grad is not None else None", "(), (), None, rec.grad) if False else None"),
+    Mutant("marking leaves what was computed", WRITE, "if v.rec is not None or v.borrow is not None:", "if v.borrow is not None:"),
+    Mutant("marking looks into what was borrowed", WRITE, "if v.rec is not None or v.borrow is not None:", "if v.rec is not None:"),
+    Mutant("what is marked looks into its owner", WRITE, "        fresh.borrow = v\n", ""),
+    Mutant("the owner of what is marked is shared", WRITE, "        v.share()\n        cell._v = v = fresh", "        cell._v = v = fresh"),
+    Mutant("a look without record is an alias", WRITE, "return alias(data_of(v), v) if pending is None else pending", "return Value(data_of(v)) if pending is None else pending"),
+    Mutant("what a view shows is an alias", WRITE, "return alias(data, v) if data is seen else", "return Value(data) if data is seen else"),
+    # records
+    Mutant("a result that is saved is borrowed", INVOKE, "twin.borrow = outs[k].borrow = tape.ref", "pass"),
+    Mutant("an operand that is saved is borrowed", INVOKE, "            v = v.lend(tape)\n", "            pass\n"),
+    Mutant("exported memory is read at once", INVOKE, "                    now = True\n", "                    pass\n"),
+    Mutant("a leaf has a number of its own", INVOKE, "rec.node.value[1] == tape.leaves:", "True:"),
+    Mutant("a float has a number of its own", INVOKE, '"object")\n    tape.leaves += 1\n', '"object")\n'),
+    Mutant("a float is no part of the structure", INVOKE, "    if x.__class__ is bool:\n        return Rec(const(x)", "    if isinstance(x, (bool, float)):\n        return Rec(const(x)"),
+    Mutant("an older tape is bridged", INVOKE, "        bridge = (rec,) if", "        bridge = () if True else (rec,) if"),
+    Mutant("what was used is a constant", INVOKE, "if rec is not None and rec.is_used:", "if False:"),
+    Mutant("a bridge to what was used is a constant", RECORD, "return bool(self.inputs) and self.inputs[0].is_used", "return False"),
+    Mutant("a key stands where the operator wants it", INVOKE, "return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]", "return [*args, key], [*contents, key]"),
+    Mutant("a draw has a key of its own", IMPERATIVE + "generator.py", "            self._draws += 1\n", ""),
+    Mutant("leaves let go of a closed tape", RECORD, "                rec.tape = None\n", "                pass\n"),
+    Mutant("a scope closes its tape", SCOPE, "                tls.tape.close()\n            tls.tape = tape", "                pass\n            tls.tape = tape"),
+    Mutant("scopes bound the intern tables", SCOPE, "        bound_tables()\n        tls.tape = Tape()\n    elif", "        tls.tape = Tape()\n    elif"),
+    Mutant("numbering starts anew after a backward", SCOPE, "        tls.tape.close()\n        bound_tables()\n        tls.tape = Tape()\n", "        bound_tables()\n"),
+    Mutant("the short path twins what it saves", FAST, "            v: Any = Value(out.data)\n", "            v: Any = out\n"),
+    Mutant("the short path borrows a result", FAST, "            v.borrow = out.borrow = tape.ref\n", ""),
+    Mutant("the short path borrows an operand", FAST, "                v = v.lend(tape)\n", "                pass\n"),
+    Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
+    Mutant("the long path asks for equal dtypes", CONVENTIONS, "if op.elementwise and len(set(same)) > 1:", "if False:"),
+    # backward
+    Mutant("backward clears what it used", BACKWARD, "        for rec in () if self.retain else self.used.values():\n            rec.saved, rec.tape = (), None\n", ""),
+    Mutant("a known backward clears what it used", BACKWARD, "        for rec in recs:\n            rec.saved, rec.tape = (), None\n", "        pass\n"),
+    Mutant("a used graph is refused", BACKWARD, "if any(h.tape is None for h, _ in inner):", "if False:"),
+    Mutant("newest tape first", BACKWARD, "here = self._taken(max(self.todo))", "here = self._taken(min(self.todo))"),
+    Mutant("a bridge comes before the tape that it continues", BACKWARD, "return _serial(rec.inputs[0]) + 0.5 if rec.node.sig is None and rec.inputs else 0", "return 0"),
+    Mutant("gradients of a variable on two tapes add up", BACKWARD, "rec.grad, grad if before is None else self.summed([before[1], grad])", "rec.grad, grad"),
+    Mutant("a head that is a leaf's gradient is copied", BACKWARD, "if g is None else self.copied(g)) for h, g in leaves]", "if g is None else g) for h, g in leaves]"),
+    Mutant("a recorded gradient aliases what it reads", BACKWARD, "seen := alias(data_of(v), v))", "seen := Value(data_of(v)))"),
+    Mutant("a recorded gradient has memory of its own", BACKWARD, "        if o in taken and isinstance(found, Cell):", "        if False:"),
+    Mutant("a recorded gradient computes tracked residuals again", BACKWARD, "if what[0] == \"res\" and not residuals and plan_of(rec.node).tracked[what[1]]:", "if False:"),
+    Mutant("backward does not record", BACKWARD, "    if not create_graph:\n        tls.tape = None\n", ""),
+    Mutant("grad_req add adds", BACKWARD, 'if variable.req == "add":', "if False:"),
+    Mutant("grad_req null leaves", BACKWARD, 'elif variable.req != "null":', "else:"),
+    Mutant("bodies are those of this generation", RESIDUALS, "return run_rule(G, node.sig, node.inputs) if node.body else ()", "return node.body"),
+    Mutant("a tracked residual's inputs are saved for its gradient", RESIDUALS, "    if any(plan.tracked):", "    if False:"),
+    Mutant("backward's programs fall with their generation", BACKWARD, "TABLES.dependents.append(_compiled.clear)", ""),
+    Mutant("windows' programs fall with their generation", WINDOW, "TABLES.dependents.append(_programs.clear)", ""),
+    Mutant("a pinned window runs before the export", ARRAY, "            flush(v.at[0])  # a window", "            pass  # a window"),
+    # programs
+    Mutant("only what dies is written over", PLAN, "if i not in inside and self.last[i] == t and self._reusable(i)]", "if i not in inside and self._reusable(i)]"),
+    Mutant("only what was donated is written over", PLAN, 'place.kind == "leaf" and place.index in self.writable)', 'place.kind == "leaf")'),
+    Mutant("a kernel reads an operand before it is written over", PLAN, "read[d] <= k and d not in self.viewed", "d not in self.viewed"),
+    Mutant("what a kernel reads by a view is not written over", PLAN, "read[d] <= k and d not in self.viewed", "read[d] <= k"),
+    Mutant("a choice is not made over its operands", PLAN, ' and n.sig.op.name != "where":', ":"),
+    Mutant("a result over a leaf has its dtype", PLAN, "if d.shape == n.shape and d.dtype == n.dtype), None)", "if d.shape == n.shape), None)"),
+    Mutant("memory of a dead value is its own dtype's and size's", PLAN, "if self.share and self.plan.buffers[k] == wanted), None)", "if self.share), None)"),
+    Mutant("a buffer with former tenants stays", PLAN, "if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:", "if fit is not None:"),
+    Mutant("outputs live to the end", PLAN, "        for o in self.outputs:\n            self.last[self.owner(o)] = len(self.steps)\n", ""),
+    Mutant("a view lives in its owner", PLAN, "                    self.root[n] = self.owner(n.inputs[0])", "                    self.root[n] = n"),
+    Mutant("what the backend allocates has no place", PLAN, "elif self.fixed(n):", "elif False:"),
+    Mutant("a value is released after its last use", COMPILE, "and n not in kept and n.nbytes > RELEASE", "and n.nbytes > RELEASE"),
+    Mutant("what a view looks into is not released", COMPILE, " and n not in views.values():", ":"),
+    Mutant("a reshape that may copy is made at every run", COMPILE, " and not _may_copy(n):", ":"),
+    Mutant("a view is no result", COMPILE, "and not o.sig.op.view and o.sig.op.name", "and o.sig.op.name"),
+    Mutant("a constant is no result", COMPILE, ' and o.sig.op.name != "iota"', ""),
+    Mutant("a leaf is no result", COMPILE, "made = not is_leaf(o) and o.sig", "made = is_leaf(o) or o.sig"),
+    Mutant("a repeated result is a copy", COMPILE, " and o not in taken\n", "\n"),
+    Mutant("scratch is checked out", COMPILE, '"  S = pool.pop()"', '"  S = pool[-1]"'),
+    Mutant("scratch is put back", COMPILE, '        results.insert(0, "pool.append(S)")\n', ""),
+    Mutant("user code sees copies", COMPILE, "(*[copy(a) for a in arrays])", "(*arrays)"),
+    Mutant("user code gives copies", COMPILE, "return [copy(r) for r in results] if isinstance(results, list) else copy(results)", "return results"),
+    Mutant("a ufunc of strided operands writes in row-major order", COMPILE, " and not (n.sig.op.elementwise and any(map(_is_strided, n.inputs)))", ""),
+    Mutant("the backend's results are in row-major order", NUMPY, 'np.asarray(value, order="C")', "np.asarray(value)"),
+    Mutant("einsum of one operand is a copy", NAMESPACE, "return np.array(out) if len(arrays) == 1 else out", "return out"),
+    Mutant("zero is not cached with its sign lost", NUMPY, "            if value != 0.0:\n", "            if True:\n"),
+    Mutant("constants are told apart by their bits", IR, "number.hex() if isinstance(number, float) else number", "number"),
+    # kernels
+    Mutant("a kernel ends before what reads it", FUSE, "        if any(i in members for i in n.inputs):\n            close()\n            members.clear()\n        steps", "        steps"),
+    Mutant("a kernel has one shape", FUSE, "if group and group[0].shape != n.shape:", "if False:"),
+    Mutant("a choice in a kernel is not made over its operands", BLOCKED, 'if step.op != "where":', "if True:"),
+    Mutant("scratch of a kernel lives to its last reader", BLOCKED, "and last[r.value] == t and r.value in held]", "and r.value in held]"),
+    Mutant("scratch of a kernel is given up once", BLOCKED, "free += [held[d] for d in dying if held[d] != held.get(t)]", "free += [held[d] for d in dying]"),
+    Mutant("scratch of a kernel has its value's dtype", BLOCKED, "                if self.scratch[held[d]] == step.dtype:\n", ""),
+    Mutant("threads have scratch of their own", BLOCKED, "_local = threading.local()", 'class _Shared:\n    """One for all threads."""\n\n\n_local = _Shared()'),
+    Mutant("halves of a kernel meet", BLOCKED, "kernel, flat, half, rows, scratch", "kernel, flat, half + step, rows, scratch"),
+    Mutant("a kernel waits for its other half", BLOCKED, "        other.result()\n", ""),
+    Mutant("a forked child has no threads", NUMPY, "        os.register_at_fork(after_in_child=forget_pool)\n", ""),
+    Mutant("a half's warnings are off", BLOCKED, '    with np.errstate(all="ignore"):\n        kernel(', "    if True:\n        kernel("),
+    Mutant("a sum of 16-bit floats is rounded once", NAMESPACE, 'if dtype.itemsize == 2 and dtype.kind in "fV":  # 16-bit', "if False:  # 16-bit"),
+    Mutant("a sum is by blocks of the row", NAMESPACE, "    if row <= BLOCK:\n", "    if True:\n"),
+)
+
+
+class Copy:
+    """A copy of what the tests of the core need, in which a file is changed and set back."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in COPIED:
+            source, target = ROOT / name, folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, target)
+
+    def test(self, quick: bool) -> tuple[int, str]:
+        """(exit status of the tests, the first that failed); a run that hangs has failed."""
+        options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "--timeout=60", *(["-m", "not fuzz"] if quick else [])]
+        environment = os.environ | {"FUZZ_CASES": "25", "PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", *options, "tests/core"],
+                cwd=self.folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return FAILED, "it hung"
+        said = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "+++"))]
+        return done.returncode, said[0] if said else done.stdout.strip()[-300:] or done.stderr.strip()[-300:]
+
+    def test_without(self, mutant: Mutant, quick: bool) -> tuple[int, str]:
+        """As `test`, with one rule taken out."""
+        path = self.folder / mutant.file
+        text = path.read_text(encoding="utf-8")
+        if text.count(mutant.text) != 1:
+            return -1, f"{mutant.file} holds the text {text.count(mutant.text)} times: bring the table up to date"
+        path.write_text(text.replace(mutant.text, mutant.replacement), encoding="utf-8")
+        try:
+            return self.test(quick)
+        finally:
+            path.write_text(text, encoding="utf-8")
+
+
+def verdict(status: int) -> str:
+    """What an exit status says of a mutant."""
+    return {FAILED: "caught", 0: "SURVIVED"}.get(status, "BROKEN")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the gate; 0 if every mutant was caught."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="leave the random searches out")
+    parser.add_argument("--jobs", type=int, default=2, help="copies that are tested at a time")
+    parser.add_argument("words", nargs="*", help="take only mutants whose names hold all of these")
+    options = parser.parse_args(arguments)
+    chosen = [m for m in MUTANTS if all(w in m.name for w in options.words)]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for k in range(options.jobs):
+            copies.put(Copy(Path(folder) / str(k)))
+
+        def run(mutant: Mutant | None) -> tuple[int, str]:
+            copy = copies.get()
+            try:
+                return copy.test(options.quick) if mutant is None else copy.test_without(mutant, options.quick)
+            finally:
+                copies.put(copy)
+
+        status, said = run(None)
+        if status:
+            print(f"the tests fail as they are: {said}")
+            return 1
+        left = []
+        for mutant, (status, said) in zip(chosen, pool.map(run, chosen), strict=True):
+            print(f"{verdict(status):8}  {mutant.name}\n          {said}", flush=True)
+            left += [mutant.name] * (status != FAILED)
+    print(f"{len(chosen) - len(left)} of {len(chosen)} caught" + "".join(f"\n  not: {name}" for name in left))
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
