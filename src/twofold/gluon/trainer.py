@@ -191,6 +191,9 @@ class Trainer:
             If there is such a gradient, and it is not to be ignored.
         """
         self._begin(batch_size)
+        if self._update_on_kvstore and not ignore_stale_grad:
+            for _, param in self._trained():
+                self._check_fresh(param)
         self._allreduce_grads()
         self._update(ignore_stale_grad)
 
@@ -238,7 +241,6 @@ class Trainer:
             return
         for k, param in self._trained():
             if self._update_on_kvstore:
-                self._check_fresh(param)
                 self._kvstore.pushpull(k, param.list_grad(), param.list_data(), priority=-k)
             else:
                 self._kvstore.pushpull(k, param.list_grad(), priority=-k)

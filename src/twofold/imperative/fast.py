@@ -49,15 +49,15 @@ def {name}(self, other):
                         try:
                             out = run(fn, a.data, b.data)
                         except RuntimeError:
-                            return wrap(cls, invoke(sig, (self, other))[0])
+                            return {general}
                         rec = Rec(node, (ra, rb), (), tape)
                         r = new(cls)
                         r._v = v = Value(out, rec)
                         if node.cache.saves:
                             keep(rec, node.cache.saves, v, a, b, tape)
                         return r
-    elif {number}:
-        if a.__class__ is plain and a.dtype.kind == "f":
+    elif kind is float or kind is int:
+        if a.__class__ is plain{floats}:
             r = new(cls)
             try:
                 r._v = v = {scalar}
@@ -65,24 +65,25 @@ def {name}(self, other):
                     return r
             except recoverable:
                 pass
-        elif a.__class__ is Value and a.data is not None:
+        elif a.__class__ is Value and a.data is not None{numbers}:
             tape = tls.tape
             ra = a.rec
             if tape is not None and ra is not None and ra.tape is tape:
                 n = tape.leaves
                 lb = float_leaf(n)
-                node = typed.get((ra.node, lb))
+                node = typed.get(({nodes}))
                 if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
                     try:
-                        out = run(fn, a.data, to_scalar(other, ra.node.dtype))
+                        out = run(fn, {operands})
                     except RuntimeError:
-                        return wrap(cls, invoke(sig, (self, other))[0])
+                        return {general}
                     tape.leaves = n + 1
-                    rec = Rec(node, (ra, Rec(lb, (), (), tape)), (), tape)
+                    rb = Rec(lb, (), (), tape)
+                    rec = Rec(node, ({recs}), (), tape)
                     r = new(cls)
                     r._v = v = Value(out, rec)
                     if node.cache.saves:
-                        keep(rec, node.cache.saves, v, a, float(other), tape)
+                        keep(rec, node.cache.saves, v, {kept}, tape)
                     return r
     elif not isinstance(other, operand):
         return {otherwise}
@@ -109,14 +110,14 @@ def {name}(self):
                 try:
                     out = run(fn, a.data)
                 except RuntimeError:
-                    return wrap(cls, invoke(sig, (self,))[0])
+                    return {general}
                 rec = Rec(node, (ra,), (), tape)
                 r = new(cls)
                 r._v = v = Value(out, rec)
                 if node.cache.saves:
                     keep(rec, node.cache.saves, v, a, None, tape)
                 return r
-    return wrap(cls, invoke(sig, (self,))[0])
+    return {general}
 """
 
 
@@ -143,7 +144,16 @@ def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
 
 
 def specialise(
-    name: str, cls: type, view: type, operand: tuple[type, ...], *, legacy: bool, arity: int, reverse: bool = False, general: Sig | None = None
+    name: str,
+    cls: type,
+    view: type,
+    operand: tuple[type, ...],
+    *,
+    legacy: bool,
+    arity: int,
+    reverse: bool = False,
+    sig: Sig | None = None,
+    general: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
     """The callable of a primitive for one array class.
 
@@ -158,29 +168,37 @@ def specialise(
     legacy
         The calling convention.
     arity, reverse
-        1 or 2; with ``reverse`` the operands of a binary one are exchanged.
-    general
+        1 or 2; with ``reverse`` the operands of a binary one are exchanged, of which the first is then a number.
+    sig
         What is applied where the plain case does not hold, if it is not the primitive itself.
+    general
+        What takes the operands, as they were given, where no short case holds, whatever they are; if None it is `invoke`.
     """
-    sig = general or OPS[name].sig(legacy)
+    sig = sig or OPS[name].sig(legacy)
     text = (_UNARY, _BINARY)[arity - 1]
-    check = _check(name, arity) if legacy else "True"
+    ordinary = "wrap(cls, invoke(sig, ({operands}))[0])".format(operands="self," if arity == 1 else "self, other")
+    parts = {"name": name, "general": ordinary if general is None else "general(self)" if arity == 1 else "general(self, other)"}
+    parts["otherwise"] = "NotImplemented" if general is None else parts["general"]
     # NumPy's own result of strided views is in their order, and of 0-d arrays a scalar: a cell's content is neither
     call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else as_array(out))"
-    scalar = "to_scalar(other, name_of[a.dtype])"
-    number = "kind is float or kind is int" if legacy else "kind is float"  # MXNet's arrays of floats take whole numbers as floats
-    parts = {"name": name, "check": check, "number": number, "one": call.format("a")}
-    parts["recorded"] = call.format("a.data, b.data" if arity == 2 else "a.data")
-    parts["scaled"] = call.format("to_scalar(other, ra.node.dtype), a.data" if reverse else "a.data, to_scalar(other, ra.node.dtype)")
-    parts |= {"both": call.format("a, b"), "scalar": call.format(f"{scalar}, a" if reverse else f"a, {scalar}")}
+    number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
+    parts |= {"check": _check(name, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else ""}
+    parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(f"{number}, a" if reverse else f"a, {number}")}
+    # MXNet's arrays of floats take whole numbers as floats; in NumPy's promotion they are of another kind
+    parts |= {"numbers": "" if legacy else " and kind is float", "nodes": _pair("ra.node", "lb", reverse), "recs": _pair("ra", "rb", reverse)}
+    parts |= {"operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse), "kept": _pair("a", "float(other)", reverse)}
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "typed": sig.typed,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "float_leaf": float_leaf, "to_scalar": HOST.scalar,
         "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
-        "recoverable": (RuntimeError, ValueError, TypeError),
+        "recoverable": (RuntimeError, ValueError, TypeError), "general": general,
     }  # fmt: skip
     exec(text.format(**parts), env)
     return env[name]
+
+
+def _pair(array: str, number: str, reverse: bool) -> str:
+    return f"{number}, {array}" if reverse else f"{array}, {number}"
 
 
 def _check(name: str, arity: int) -> str:

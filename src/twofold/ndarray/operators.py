@@ -165,7 +165,7 @@ def attach() -> None:
     for dunder, name in ARITHMETIC.items():
         fast = name in FAST
         forward = (
-            specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, general=_sig(name)) if fast else _general(name, False)
+            specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, sig=_sig(name)) if fast else _general(name, False)
         )
         setattr(NDArray, f"__{dunder}__", _renamed(forward, f"__{dunder}__"))
         setattr(NDArray, f"__r{dunder}__", _renamed(_general(name, True), f"__r{dunder}__"))

@@ -9,6 +9,7 @@ from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.ir import Node, leaf
 from .inference import Inference
+from .inference_rules import SPECIAL
 from .known import Known
 from .node import Head, SymbolNode, topological
 
@@ -195,5 +196,5 @@ def replay_cond(replay: "Replay", node: SymbolNode, arrays: Sequence[Node]) -> t
     return found if isinstance(found, tuple) else (found,)
 
 
-INFER = {"_foreach": infer_loop, "_while_loop": infer_loop, "_cond": infer_cond}
+SPECIAL |= {"_foreach": infer_loop, "_while_loop": infer_loop, "_cond": infer_cond}
 REPLAY = {"_foreach": replay_foreach, "_while_loop": replay_while, "_cond": replay_cond}

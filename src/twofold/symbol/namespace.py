@@ -8,6 +8,7 @@ from ..errors import OperatorError
 from ..op.frontend import PREFIXES, function_of
 from ..op.registry import NAMES
 from ..op.spec import Op
+from . import control_flow
 from .compose import apply_op
 from .functions import split_v2
 from .symbol import Symbol
@@ -80,6 +81,8 @@ def _namespaces() -> dict[str, Operators]:
 
 
 NAMESPACES = _namespaces()
+for _name in control_flow.__all__:
+    setattr(NAMESPACES["contrib"], _name, getattr(control_flow, _name))
 
 
 def find_attribute(name: str) -> Any:

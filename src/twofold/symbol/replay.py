@@ -8,6 +8,7 @@ from ..graph.ir import Node, leaf
 from .gradient import GRADIENT, expanded
 from .inference import Inference
 from .inference_rules import is_open
+from .loops import REPLAY
 from .node import Head, SymbolNode
 from .typed import applied, draws
 
@@ -40,7 +41,8 @@ class Replay:
         for node in nodes:
             if not node.is_variable:
                 arrays = [self.values[h] for h in node.inputs]
-                results = EXPANDERS[node.op_name](node, arrays) if node.op_name in EXPANDERS else self._apply(node, arrays)
+                expand = EXPANDERS.get(node.op_name)
+                results = self._apply(node, arrays) if expand is None else expand(self, node, arrays)
                 self.values |= {Head(node, k): part for k, part in enumerate(results)}
         return self
 
@@ -68,5 +70,8 @@ class Replay:
         self.written[state] = self.values[Head(state, 0)] = new
 
 
-#: Operators that are no function of arrays, by registered name; control flow adds its own.
-EXPANDERS: dict[str, Callable[[SymbolNode, Sequence[Node]], Sequence[Node]]] = {GRADIENT: expanded}
+#: Operators that are no function of arrays, by registered name.
+EXPANDERS: dict[str, Callable[[Replay, SymbolNode, Sequence[Node]], Sequence[Node]]] = {
+    GRADIENT: lambda replay, node, arrays: expanded(node, arrays),
+    **REPLAY,
+}

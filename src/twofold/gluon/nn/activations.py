@@ -1,0 +1,176 @@
+"""Activations as layers."""
+
+from typing import Any
+
+from ... import initializer
+from ..hybrid_block import HybridBlock
+from ..parameter import Refused
+
+__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
+
+
+class Activation(HybridBlock):
+    """An activation by its name.
+
+    Parameters
+    ----------
+    activation
+        ``"relu"``, ``"sigmoid"``, ``"log_sigmoid"``, ``"mish"``, ``"tanh"``, ``"softrelu"`` or ``"softsign"``.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def __init__(self, activation: str, **kwargs: Any) -> None:
+        self._act_type = activation
+        super().__init__(**kwargs)
+
+    def _alias(self) -> str:
+        return self._act_type
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The activation of x, of the same shape."""
+        return F.Activation(x, act_type=self._act_type, name="fwd")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._act_type})"
+
+
+class LeakyReLU(HybridBlock):
+    """``x`` where it is positive, ``alpha · x`` elsewhere.
+
+    Parameters
+    ----------
+    alpha
+        The slope of the negative half, 0 or more.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If the slope is negative.
+    """
+
+    def __init__(self, alpha: float, **kwargs: Any) -> None:
+        if alpha < 0:
+            raise Refused("Slope coefficient for LeakyReLU must be no less than 0.", str(alpha), "give 0 or more")
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The activation of x, of the same shape."""
+        return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._alpha})"
+
+
+class PReLU(HybridBlock):
+    """``x`` where it is positive, ``alpha · x`` elsewhere, with a slope that is learnt.
+
+    Parameters
+    ----------
+    alpha_initializer
+        How the slope starts.
+    in_channels
+        1 for one slope, or the size of axis 1 for one for each channel.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    He, Zhang, Ren and Sun, Delving deep into rectifiers, ICCV 2015.
+    """
+
+    def __init__(self, alpha_initializer: Any = initializer.Constant(0.25), in_channels: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
+
+    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+        """The activation of x, of the same shape."""
+        return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
+
+
+class ELU(HybridBlock):
+    """``x`` where it is positive, ``alpha · (exp(x) − 1)`` elsewhere.
+
+    Parameters
+    ----------
+    alpha
+        The scale of the negative half.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Clevert, Unterthiner and Hochreiter, Fast and accurate deep network learning by exponential linear units, ICLR 2016.
+    """
+
+    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The activation of x, of the same shape."""
+        return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
+
+
+class SELU(HybridBlock):
+    """The scaled `ELU`, which keeps mean and variance from layer to layer.
+
+    Parameters
+    ----------
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks, NIPS 2017.
+    """
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The activation of x, of the same shape."""
+        return F.LeakyReLU(x, act_type="selu", name="fwd")
+
+
+class GELU(HybridBlock):
+    """``x`` times the probability that a standard normal variable is below it.
+
+    Parameters
+    ----------
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Hendrycks and Gimpel, Gaussian error linear units, arXiv:1606.08415.
+    """
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The activation of x, of the same shape."""
+        return F.LeakyReLU(x, act_type="gelu", name="fwd")
+
+
+class Swish(HybridBlock):
+    """``x · sigmoid(beta · x)``.
+
+    Parameters
+    ----------
+    beta
+        How steep.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Ramachandran, Zoph and Le, Searching for activation functions, arXiv:1710.05941.
+    """
+
+    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._beta = beta
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The activation of x, of the same shape."""
+        return x * F.sigmoid(self._beta * x, name="fwd")

@@ -1,0 +1,168 @@
+"""Affine layers, embeddings, dropout, flattening."""
+
+from typing import Any
+
+from ..hybrid_block import HybridBlock
+from .activations import Activation
+
+__all__ = ["Dense", "Dropout", "Embedding", "Flatten"]
+
+
+class Dense(HybridBlock):
+    """``activation(x · weightᵀ + bias)``.
+
+    Parameters
+    ----------
+    units
+        Size of the output.
+    activation
+        Name of an activation, see `Activation`; None for none.
+    use_bias
+        Whether there is a bias.
+    flatten
+        Whether x (n, …) counts as (n, product of the others); else only its last axis is mapped.
+    dtype
+        Of the parameters.
+    weight_initializer, bias_initializer
+        How they start; the weight, if None, as the whole model's initializer says.
+    in_units
+        Size of the input; found at the first forward if 0.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Attributes
+    ----------
+    weight : Parameter
+        Of shape (units, in_units).
+    bias : Parameter or None
+        Of shape (units,).
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.Dense(3, activation="relu")
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 4, 5))).shape
+    (2, 3)
+    >>> layer
+    Dense(20 -> 3, Activation(relu))
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: str | None = None,
+        use_bias: bool = True,
+        flatten: bool = True,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_units: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._flatten = flatten
+        with self.name_scope():
+            self._units = units
+            self._in_units = in_units
+            self.weight = self.params.get("weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True)
+            self.bias = self.params.get("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True) if use_bias else None
+            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        """The output (n, units), or (…, units) without ``flatten``."""
+        out = F.FullyConnected(x, weight, bias, no_bias=bias is None, num_hidden=self._units, flatten=self._flatten, name="fwd")
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self) -> str:
+        units, in_units = self.weight.shape  # type: ignore[misc]
+        return f"{type(self).__name__}({in_units or None} -> {units}, {self.act or 'linear'})"
+
+
+class Dropout(HybridBlock):
+    """Sets elements to 0 at random in training, and scales the others so that the mean stays.
+
+    Parameters
+    ----------
+    rate
+        The share that is set to 0; with 0 the layer does nothing.
+    axes
+        Axes along which one draw counts for all elements.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov, Dropout, JMLR 15 (2014).
+    """
+
+    def __init__(self, rate: float, axes: tuple[int, ...] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._rate = rate
+        self._axes = axes
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The output, of x's shape."""
+        if self._rate > 0:
+            return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
+        return F.identity(x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
+
+class Embedding(HybridBlock):
+    """Integers as vectors: rows of a table.
+
+    Parameters
+    ----------
+    input_dim
+        Number of different integers: they count from 0.
+    output_dim
+        Size of a vector.
+    dtype
+        Of the table.
+    weight_initializer
+        How it starts; if None as the whole model's initializer says.
+    sparse_grad
+        Whether MXNet is to make its gradient sparse; here it is dense, and the same.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Attributes
+    ----------
+    weight : Parameter
+        Of shape (input_dim, output_dim).
+    """
+
+    def __init__(
+        self, input_dim: int, output_dim: int, dtype: Any = "float32", weight_initializer: Any = None, sparse_grad: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._input_dim, self._output_dim = input_dim, output_dim
+        self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": sparse_grad}
+        self.weight = self.params.get("weight", shape=(input_dim, output_dim), init=weight_initializer, dtype=dtype, allow_deferred_init=True)
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        """Vectors of shape (\\*x.shape, output_dim)."""
+        return F.Embedding(x, weight, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._input_dim} -> {self._output_dim}, {self._kwargs['dtype']})"
+
+
+class Flatten(HybridBlock):
+    """``x`` (n, …) as (n, product of the others).
+
+    Parameters
+    ----------
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The output (n, m)."""
+        return F.Flatten(x)
+
+    def __repr__(self) -> str:
+        return type(self).__name__

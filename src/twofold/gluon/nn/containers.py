@@ -1,0 +1,168 @@
+"""Blocks made of other blocks, one after the other, or of a plain function."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from ... import ndarray as nd
+from ... import symbol as sym
+from ...errors import ParameterError
+from ..block import Block
+from ..hybrid_block import HybridBlock
+from ..parameter import Refused
+
+__all__ = ["HybridLambda", "HybridSequential", "Lambda", "Sequential"]
+
+
+class _Stack(Block):
+    """What both kinds of sequence have: their children by position."""
+
+    _is_container: ClassVar[bool] = True
+
+    def add(self, *blocks: Block) -> None:
+        """Add blocks at the end."""
+        for block in blocks:
+            self.register_child(block)
+
+    def __repr__(self) -> str:
+        lines = ["  ({}): {}".format(name, repr(block).replace("\n", "\n  ")) for name, block in self._children.items()]
+        return "{}(\n{}\n)".format(type(self).__name__, "\n".join(lines))
+
+    def __getitem__(self, key: int | slice) -> Any:
+        """A block by position, or several as a sequence of the same kind, which shares them."""
+        found = list(self._children.values())[key]
+        if not isinstance(found, list):
+            return found
+        part: Self = type(self)(prefix=self._prefix)
+        with part.name_scope():
+            part.add(*found)
+        return part
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+
+class Sequential(_Stack):
+    """Blocks that run one after the other.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> net = mx.gluon.nn.Sequential()
+    >>> net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
+    >>> net.initialize()
+    >>> net(mx.nd.ones((3, 5))).shape
+    (3, 2)
+    """
+
+    def forward(self, x: Any) -> Any:
+        """The last block's output.
+
+        Parameters
+        ----------
+        x
+            The first block's input.
+        """
+        for block in self._children.values():
+            x = block(x)
+        return x
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Hybridize the blocks one by one; see `HybridBlock.hybridize`."""
+        if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
+            warnings.warn(
+                f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. Consider using HybridSequential for the best performance.",
+                UserWarning,
+                stacklevel=2,
+            )
+        super().hybridize(active, **kwargs)
+
+
+class HybridSequential(_Stack, HybridBlock):
+    """Hybrid blocks that run one after the other, and may be compiled together.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+    """
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The last block's output."""
+        for block in self._children.values():
+            x = block(x)
+        return x
+
+
+def _function_of(function: Any, modules: tuple[Any, ...], where: str) -> tuple[Callable[..., Any], str]:
+    """What a lambda block calls, with ``F`` first, and its name."""
+    if isinstance(function, str):
+        missing = [m for m in modules if function not in dir(m)]
+        if missing:
+            raise Refused(f"Function name {function} is not found in {where}.", None, "name one of its functions, or give a function")
+        return (lambda F, *args: getattr(F, function)(*args)), function
+    if callable(function):
+        return function, function.__name__
+    raise ParameterError("Unrecognized function in lambda", f"{function} of type {type(function)}", "give a function, or the name of an operator")
+
+
+class Lambda(Block):
+    """A function, or an operator of `twofold.nd` by its name, as a block.
+
+    Parameters
+    ----------
+    function
+        The function of the inputs.
+    prefix
+        See `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither, or there is no such operator.
+    """
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        called, self._function_name = _function_of(function, (nd,), "ndarray")
+        self._called = (lambda *args: called(nd, *args)) if isinstance(function, str) else called
+
+    def forward(self, *args: Any) -> Any:
+        """The function of the inputs."""
+        return self._called(*args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._function_name})"
+
+
+class HybridLambda(HybridBlock):
+    """A function of ``F`` and the inputs, or an operator by its name, as a hybrid block.
+
+    Parameters
+    ----------
+    function
+        The function: ``F`` is `twofold.nd` or `twofold.sym`.
+    prefix
+        See `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither, or there is no such operator.
+    """
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        self._called, self._function_name = _function_of(function, (nd, sym), "symbol/ndarray")
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """The function of the inputs."""
+        return self._called(F, x, *args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._function_name})"

@@ -1,0 +1,240 @@
+"""Layers that normalise: by batch, layer, instance or group."""
+
+from typing import Any, ClassVar
+
+from ...dtype import dtype_name
+from ..hybrid_block import HybridBlock
+from ..parameter import Parameter
+
+__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
+
+
+def _shown(block: HybridBlock, values: dict[str, Any]) -> str:
+    return f"{type(block).__name__}({', '.join(f'{k}={v}' for k, v in values.items())})"
+
+
+def _scale_and_shift(block: HybridBlock, size: int, scale: bool, center: bool, gamma: Any, beta: Any) -> tuple[Parameter, Parameter]:
+    """The parameters gamma and beta; one that does not count keeps its value."""
+    return (
+        block.params.get("gamma", grad_req="write" if scale else "null", shape=(size,), init=gamma, allow_deferred_init=True),
+        block.params.get("beta", grad_req="write" if center else "null", shape=(size,), init=beta, allow_deferred_init=True),
+    )
+
+
+class BatchNorm(HybridBlock):
+    """Each channel normalised by the mean and variance of the batch in training, else by their moving averages.
+
+    Parameters
+    ----------
+    axis
+        The channels' axis.
+    momentum
+        The share that moving averages keep at each step.
+    epsilon
+        Added to the variance.
+    center, scale
+        Whether the shift beta and the factor gamma are learnt; they stay 0 and 1 otherwise.
+    use_global_stats
+        Use the moving averages in training, too.
+    beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
+        How the parameters start.
+    in_channels
+        Number of channels; found at the first forward if 0.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Ioffe and Szegedy, Batch normalization, ICML 2015. Moving averages change when backward runs.
+    """
+
+    _operator: ClassVar[str] = "BatchNorm"
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {"axis": axis, "eps": epsilon, "momentum": momentum, "fix_gamma": not scale, "use_global_stats": use_global_stats}
+        size = (in_channels,)
+        self.gamma = self._parameter("gamma", gamma_initializer, size, scale)
+        self.beta = self._parameter("beta", beta_initializer, size, center)
+        self.running_mean = self._parameter("running_mean", running_mean_initializer, size, False)
+        self.running_var = self._parameter("running_var", running_variance_initializer, size, False)
+
+    def _parameter(self, name: str, init: Any, shape: tuple[int, ...], is_learnt: bool) -> Parameter:
+        req = "write" if is_learnt else "null"
+        return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learnt)
+
+    def cast(self, dtype: Any) -> None:
+        """Cast the parameters; those of a 16-bit model stay float32."""
+        super().cast("float32" if dtype_name(dtype) == "float16" else dtype)
+
+    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
+        """The output, of x's shape."""
+        function = F.BatchNorm if self._operator == "BatchNorm" else F.contrib.BatchNormWithReLU
+        return function(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        channels = self.gamma.shape[0]  # type: ignore[index]
+        return _shown(self, {**self._kwargs, "in_channels": channels or None})
+
+
+class BatchNormReLU(BatchNorm):
+    """`BatchNorm` followed by a rectifier; parameters as there."""
+
+    _operator: ClassVar[str] = "_contrib_BatchNormWithReLU"
+
+
+class InstanceNorm(HybridBlock):
+    """Each channel of each sample normalised by its own mean and variance.
+
+    Parameters
+    ----------
+    axis
+        The channels' axis.
+    epsilon
+        Added to the variance.
+    center, scale
+        Whether the shift beta and the factor gamma are learnt.
+    beta_initializer, gamma_initializer
+        How they start.
+    in_channels
+        Number of channels; found at the first forward if 0.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Ulyanov, Vedaldi and Lempitsky, Instance normalization, arXiv:1607.08022.
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis, self._epsilon = axis, epsilon
+        self.gamma, self.beta = _scale_and_shift(self, in_channels, scale, center, gamma_initializer, beta_initializer)
+
+    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+        """The output, of x's shape."""
+        if self._axis == 1:
+            return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
+        out = F.InstanceNorm(F.swapaxes(x, dim1=1, dim2=self._axis), gamma, beta, name="fwd", eps=self._epsilon)
+        return F.swapaxes(out, dim1=1, dim2=self._axis)
+
+    def __repr__(self) -> str:
+        return _shown(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
+
+
+class LayerNorm(HybridBlock):
+    """Each sample normalised along an axis by its mean and variance there.
+
+    Parameters
+    ----------
+    axis
+        The axis.
+    epsilon
+        Added to the variance.
+    center, scale
+        Whether the shift beta and the factor gamma are learnt.
+    beta_initializer, gamma_initializer
+        How they start.
+    in_channels
+        Size of the axis; found at the first forward if 0.
+    prefix, params
+        See `Block`.
+
+    Notes
+    -----
+    Ba, Kiros and Hinton, Layer normalization, arXiv:1607.06450.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis, self._epsilon = axis, epsilon
+        self.gamma, self.beta = _scale_and_shift(self, in_channels, scale, center, gamma_initializer, beta_initializer)
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        """The output, of the data's shape."""
+        return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
+
+    def __repr__(self) -> str:
+        return _shown(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
+
+
+class GroupNorm(HybridBlock):
+    """Groups of channels (axis 1) of each sample normalised by their mean and variance.
+
+    Parameters
+    ----------
+    num_groups
+        Number of groups.
+    epsilon
+        Added to the variance.
+    center, scale
+        Whether the shift beta and the factor gamma, one for each group, are learnt.
+    beta_initializer, gamma_initializer
+        How they start.
+    prefix, params
+        See `Block`.
+
+    Notes
+    -----
+    Wu and He, Group normalization, ECCV 2018.
+    """
+
+    def __init__(
+        self,
+        num_groups: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
+        self._num_groups, self._epsilon = num_groups, epsilon
+        self.gamma, self.beta = _scale_and_shift(self, num_groups, scale, center, gamma_initializer, beta_initializer)
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        """The output, of the data's shape."""
+        return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)
+
+    def __repr__(self) -> str:
+        return _shown(self, self._kwargs)

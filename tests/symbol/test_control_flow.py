@@ -1,0 +1,122 @@
+"""Loops and branches in symbols: results and gradients of the imperative ones, inference through bodies, JSON, random draws."""
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import ParameterError
+
+nd, sym = mx.nd, mx.sym
+X, S, W = np.array([[0, 1], [2, 3], [4, 5]], "f4"), np.ones(2, "f4"), np.array([2, 3], "f4")
+
+
+def loop(api, x, s, w):
+    outputs, last = api.contrib.foreach(lambda d, state: (d * w + state, state + d), x, s)
+    return outputs, last
+
+
+def bound(symbol, grads=True, **arrays):
+    args = {k: nd.array(v) for k, v in arrays.items()}
+    return symbol.bind(mx.cpu(), args, args_grad={k: nd.zeros(v.shape) for k, v in args.items()} if grads else None)
+
+
+def test_foreach_equals_the_imperative_loop_with_gradients():
+    arrays = [nd.array(a) for a in (X, S, W)]
+    for a in arrays:
+        a.attach_grad()
+    with mx.autograd.record():
+        want = loop(nd, *arrays)
+    mx.autograd.backward(list(want))
+    executor = bound(sym.Group(loop(sym, sym.var("x"), sym.var("s"), sym.var("w"))), x=X, s=S, w=W)
+    got = executor.forward(is_train=True)
+    executor.backward()
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy())
+    for name, a in zip("xsw", arrays, strict=True):
+        np.testing.assert_allclose(executor.grad_dict[name].asnumpy(), a.grad.asnumpy())
+
+
+def test_shapes_are_inferred_through_a_body_both_ways():
+    x, s = sym.var("x"), sym.var("s")
+
+    def body(d, state):
+        dense = sym.FullyConnected(sym.reshape(d, shape=(1, -1)), num_hidden=3, name="fc")
+        return dense, state
+
+    outputs, _ = sym.contrib.foreach(body, x, s)
+    arguments, results, _ = outputs.infer_shape(x=(4, 2), s=(1,))
+    shapes = dict(zip(outputs.list_arguments(), arguments, strict=True))
+    assert (shapes["fc_weight"], shapes["fc_bias"], results) == ((3, 2), (3,), [(4, 1, 3)])
+
+
+def test_a_body_may_read_what_was_computed_outside():
+    x, s = sym.var("x"), sym.var("s")
+    total = sym.sum(x * 2)
+    outputs, _ = sym.contrib.foreach(lambda d, state: (sym.broadcast_add(d, total), state), x, s)
+    (got,) = bound(outputs, x=X, s=S).forward()
+    np.testing.assert_allclose(got.asnumpy(), X + 30)
+
+
+def test_while_loop_takes_as_many_steps_as_its_data_say_without_compiling_again():
+    i, s, w = sym.var("i"), sym.var("s"), sym.var("w")
+    outputs, last = sym.contrib.while_loop(
+        lambda i, s: i < 3, lambda i, s: (sym.broadcast_add(i, s * w), [i + 1, s * 2]), [i, s], max_iterations=5
+    )
+    executor = bound(sym.Group([outputs, *last]), i=[0.0], s=[1.0, 2.0], w=[1.0, 1.0])
+    got = [a.asnumpy() for a in executor.forward()]
+    np.testing.assert_allclose(got[0], [[1, 2], [3, 5], [6, 10], [0, 0], [0, 0]])
+    np.testing.assert_allclose(got[1], [3])
+    np.testing.assert_allclose(got[2], [8, 16])
+    shorter = [a.asnumpy() for a in executor.forward(i=nd.array([2.0]))]
+    np.testing.assert_allclose(shorter[0], [[3, 4], [0, 0], [0, 0], [0, 0], [0, 0]])
+
+
+@pytest.mark.parametrize(("chosen", "want"), [(1.0, [2, 3]), (0.0, [2, 2])])
+def test_cond_runs_the_chosen_branch(chosen, want):
+    p, x, w, s = (sym.var(n) for n in "pxws")
+    result = sym.contrib.cond(p, lambda: x * w, lambda: x + s)
+    executor = bound(result, p=[chosen], x=S, w=W, s=S)
+    (got,) = executor.forward(is_train=True)
+    executor.backward()
+    np.testing.assert_allclose(got.asnumpy(), want)
+    np.testing.assert_allclose(executor.grad_dict["w"].asnumpy(), [chosen, chosen])
+    np.testing.assert_allclose(executor.grad_dict["s"].asnumpy(), [1 - chosen, 1 - chosen])
+
+
+def test_each_step_draws_anew_and_a_seed_repeats():
+    outputs, _ = sym.contrib.foreach(lambda d, state: (sym.Dropout(d, p=0.5), state), sym.var("x"), sym.var("s"))
+    executor = bound(outputs, x=np.ones((4, 30)), s=S)
+    mx.random.seed(3)
+    first = executor.forward(is_train=True)[0].asnumpy()
+    mx.random.seed(3)
+    np.testing.assert_array_equal(executor.forward(is_train=True)[0].asnumpy(), first)
+    assert len({row.tobytes() for row in first}) == 4
+
+
+def test_json_comes_back_and_still_runs():
+    graph = sym.Group(loop(sym, sym.var("x"), sym.var("s"), sym.var("w")))
+    text = graph.tojson()
+    again = sym.load_json(text)
+    assert again.tojson() == text
+    for a, b in zip(bound(graph, x=X, s=S, w=W).forward(), bound(again, x=X, s=S, w=W).forward(), strict=True):
+        np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
+
+
+@pytest.mark.oracle
+def test_the_real_mxnet_runs_what_is_written(oracle, tmp_path):
+    graph = sym.Group(loop(sym, sym.var("x"), sym.var("s"), sym.var("w")))
+    path = tmp_path / "loop.json"
+    graph.save(str(path))
+    program = f"""
+import mxnet as mx
+s = mx.sym.load({str(path)!r})
+e = s.bind(mx.cpu(), dict(x=mx.nd.array({X.tolist()}), s=mx.nd.ones(2), w=mx.nd.array({W.tolist()})))
+print([a.asnumpy().tolist() for a in e.forward()])
+"""
+    want = [a.asnumpy().tolist() for a in bound(graph, x=X, s=S, w=W).forward()]
+    assert str(want) in oracle(program)
+
+
+def test_a_loop_without_bound_is_refused():
+    with pytest.raises(ParameterError, match="max_iterations"):
+        sym.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), sym.var("i"))
