@@ -20,6 +20,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "Context": ("context", "Context"),
     "cpu": ("context", "cpu"),
     "cpu_pinned": ("context", "cpu_pinned"),
+    "gluon": "gluon",
     "gpu": ("context", "gpu"),
     "operator": "operator",
     "num_gpus": ("context", "num_gpus"),

@@ -83,7 +83,9 @@ class Block:
             self.register_child(value, name)
         elif isinstance(value, Parameter):
             if name in self._reg_params:
-                raise Refused("Overriding Parameter attribute is not allowed", name, "to share parameters give 'params' when the block is made")
+                raise Refused(
+                    "Overriding Parameter attribute is not allowed", name, "to share parameters give 'params' when the block is made"
+                )
             self._reg_params[name] = value
         super().__setattr__(name, value)
 
@@ -171,7 +173,9 @@ class Block:
         fn(self)
         return self
 
-    def initialize(self, init: Any = initializer.Uniform(), ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
+    def initialize(
+        self, init: Any = initializer.Uniform(), ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False
+    ) -> None:
         """Initialize all parameters; those whose shape is unknown at the first forward.
 
         Parameters

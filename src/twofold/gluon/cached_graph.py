@@ -58,7 +58,9 @@ class CachedGraph:
         If a variable is neither an input nor a parameter.
     """
 
-    def __init__(self, name: str, heads: Sequence[Head], inputs: Sequence[str], params: Mapping[str, Parameter], mirror: bool = False) -> None:
+    def __init__(
+        self, name: str, heads: Sequence[Head], inputs: Sequence[str], params: Mapping[str, Parameter], mirror: bool = False
+    ) -> None:
         self.name, self.heads, self.mirror = name, tuple(heads), mirror
         self.order = nodes_below(self.heads)
         self.variables = [n for n in self.order if n.is_variable]
@@ -66,7 +68,9 @@ class CachedGraph:
         strange = [n.name for n in self.variables if n.name not in place and n.name not in params]
         if strange:
             raise ParameterError(
-                f"{name}: the traced graph reads variables that are no inputs and no parameters", ", ".join(strange), "make them parameters with params.get"
+                f"{name}: the traced graph reads variables that are no inputs and no parameters",
+                ", ".join(strange),
+                "make them parameters with params.get",
             )
         self._given = [(k, place[n.name]) for k, n in enumerate(self.variables) if n.name in place]
         self.params = [(k, params[n.name]) for k, n in enumerate(self.variables) if n.name not in place]
@@ -189,7 +193,9 @@ class _Form:
         self.draws = len(replay.keys)
         self.written = [number[n] for n in replay.written]
         self._hidden: list[tuple[SymbolNode, int]] = []
-        self._updates = [self._update(replay, n, number) for n in graph.order if training and not n.is_variable and n.operator.backward_rule is not None]
+        self._updates = [
+            self._update(replay, n, number) for n in graph.order if training and not n.is_variable and n.operator.backward_rule is not None
+        ]
         self.sig = self._operator(number).sig()
 
     def _operator(self, number: Mapping[SymbolNode, int]) -> Op:

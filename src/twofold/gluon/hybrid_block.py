@@ -168,7 +168,9 @@ class HybridBlock(Block):
         kinds = {isinstance(a, Symbol) for a in found}
         if len(kinds) != 1:
             what = "there must be one NDArray or one Symbol in the input" if not kinds else "we do not support mixed NDArrays and Symbols"
-            raise ParameterError(f"In HybridBlock, {what}", ", ".join(type(a).__name__ for a in (x, *args)), "check the type of the arguments")
+            raise ParameterError(
+                f"In HybridBlock, {what}", ", ".join(type(a).__name__ for a in (x, *args)), "check the type of the arguments"
+            )
         return self._compose(x, *args) if kinds == {True} else self._run(found[0].context, x, *args)
 
     def _compose(self, *args: Any) -> Any:
@@ -286,7 +288,9 @@ class HybridBlock(Block):
             self.infer_shape(*args)
         except (MXNetError, TypeError, AttributeError) as error:
             raise _NotInferred(
-                f"{self.name}: Deferred initialization failed because shape cannot be inferred", str(error), "give the layers' sizes (in_units, …)"
+                f"{self.name}: Deferred initialization failed because shape cannot be inferred",
+                str(error),
+                "give the layers' sizes (in_units, …)",
             ) from error
         used = self._traced.symbol.list_inputs()  # type: ignore[union-attr]
         for name, param in self.collect_params().items():
@@ -359,7 +363,11 @@ class HybridBlock(Block):
             If the block was not hybridized and run.
         """
         if self._traced is None:
-            raise MXNetError("export: there is no traced graph", self.name, "first call block.hybridize() and then run forward with this block at least once")
+            raise MXNetError(
+                "export: there is no traced graph",
+                self.name,
+                "first call block.hybridize() and then run forward with this block at least once",
+            )
         symbol = self._traced.symbol
         symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)
         arguments, states = set(symbol.list_arguments()), set(symbol.list_auxiliary_states())
@@ -396,7 +404,9 @@ class _Traced:
         used = set(self.symbol.list_inputs())
         for k, name in enumerate(self.names):
             if name not in used:
-                warnings.warn(f"The {k}-th input to HybridBlock is not used by any computation. Is this intended?", UserWarning, stacklevel=8)
+                warnings.warn(
+                    f"The {k}-th input to HybridBlock is not used by any computation. Is this intended?", UserWarning, stacklevel=8
+                )
         for name in params:
             if name not in used:
                 warnings.warn(f"Parameter {name} is not used by any computation. Is this intended?", UserWarning, stacklevel=8)

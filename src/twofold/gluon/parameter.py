@@ -102,7 +102,9 @@ class Parameter:
 
     def _dense(self, stype: str, what: str) -> str:
         if stype not in STORAGE:
-            raise Refused(f"{what} for Parameter '{self.name}' must be one of 'default', 'row_sparse', or 'csr'", repr(stype), "use 'default'")
+            raise Refused(
+                f"{what} for Parameter '{self.name}' must be one of 'default', 'row_sparse', or 'csr'", repr(stype), "use 'default'"
+            )
         if stype != "default":
             raise ParameterError(f"Parameter '{self.name}': arrays of this storage are not made here", f"{what}={stype!r}", "use 'default'")
         return stype
@@ -153,7 +155,9 @@ class Parameter:
     def shape(self, shape: Sequence[int]) -> None:
         old, new = self._shape, tuple(shape)
         if old is not None and (len(old) != len(new) or any(a not in (0, b) for a, b in zip(old, new, strict=True))):
-            raise _WrongShape(f"Expected shape {new} is incompatible with given shape {old}", f"Parameter '{self.name}'", "give shapes that agree")
+            raise _WrongShape(
+                f"Expected shape {new} is incompatible with given shape {old}", f"Parameter '{self.name}'", "give shapes that agree"
+            )
         self._shape = new
 
     @property
@@ -172,7 +176,9 @@ class Parameter:
 
     # initialization
 
-    def initialize(self, init: Any = None, ctx: Contexts = None, default_init: Any = initializer.Uniform(), force_reinit: bool = False) -> None:
+    def initialize(
+        self, init: Any = None, ctx: Contexts = None, default_init: Any = initializer.Uniform(), force_reinit: bool = False
+    ) -> None:
         """Make the arrays, or note how to make them once the shape is known.
 
         Parameters
@@ -193,7 +199,9 @@ class Parameter:
         """
         if self._data is not None and not force_reinit:
             warnings.warn(
-                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to re-initialize.", UserWarning, stacklevel=2
+                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to re-initialize.",
+                UserWarning,
+                stacklevel=2,
             )
             return
         self._forget_arrays()
@@ -204,7 +212,9 @@ class Parameter:
         elif not self._allow_deferred_init:
             self._waiting = None
             raise ParameterError(
-                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}.", None, "give its whole shape, or allow_deferred_init"
+                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}.",
+                None,
+                "give its whole shape, or allow_deferred_init",
             )
 
     def _finish_deferred_init(self) -> None:
@@ -253,8 +263,12 @@ class Parameter:
         """Take over an array that was read from a file."""
         check_dtype_source(cast_dtype, dtype_source)
         what = f"Failed loading Parameter '{self.name}' from saved params"
-        if self._shape is not None and (len(self._shape) != data.ndim or any(a not in (0, b) for a, b in zip(self._shape, data.shape, strict=True))):
-            raise _WrongShape(f"{what}: shape incompatible", f"expected {self.shape} vs saved {data.shape}", "load the file that belongs to this model")
+        if self._shape is not None and (
+            len(self._shape) != data.ndim or any(a not in (0, b) for a, b in zip(self._shape, data.shape, strict=True))
+        ):
+            raise _WrongShape(
+                f"{what}: shape incompatible", f"expected {self.shape} vs saved {data.shape}", "load the file that belongs to this model"
+            )
         self._shape = data.shape
         if cast_dtype and dtype_source == "current":
             data = data.astype(self.dtype, copy=False)
@@ -262,14 +276,18 @@ class Parameter:
             self._dtype = data.dtype
         elif dtype_name(self.dtype) != data._dtype:
             raise Refused(
-                f"{what}: dtype incompatible", f"expected {self.dtype} vs saved {data.dtype}", "set cast_dtype=True to cast the dtype of saved params"
+                f"{what}: dtype incompatible",
+                f"expected {self.dtype} vs saved {data.dtype}",
+                "set cast_dtype=True to cast the dtype of saved params",
             )
         wanted = None if ctx is None else context_list(ctx)
         if self._data is None or self._waiting is not None:
             self._load_first(data, wanted)
         elif wanted is not None and set(wanted) != set(self.list_ctx()):
             raise Refused(
-                f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {self.list_ctx()}.", None, "leave ctx out, or use reset_ctx"
+                f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {self.list_ctx()}.",
+                None,
+                "leave ctx out, or use reset_ctx",
             )
         elif cast_dtype and dtype_source == "saved" and data._dtype != self._data[0]._dtype:
             contexts = self.list_ctx()
@@ -284,7 +302,9 @@ class Parameter:
             contexts = self._waiting.contexts
             if wanted is not None and set(wanted) != set(contexts):
                 raise Refused(
-                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {contexts}.", None, "leave ctx out"
+                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {contexts}.",
+                    None,
+                    "leave ctx out",
                 )
             wanted = contexts
         self._waiting = None
@@ -319,7 +339,9 @@ class Parameter:
             place = self._place.get(Device("cpu" if ctx.is_host else "gpu", ctx.device_id))
         if place is None:
             raise DeviceError(
-                f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on {list(self._place)}.", None, "use reset_ctx"
+                f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on {list(self._place)}.",
+                None,
+                "use reset_ctx",
             )
         return arrays[place]
 
@@ -343,7 +365,9 @@ class Parameter:
 
     def _gradients(self) -> list[NDArray]:
         if self._data is not None and self._grad is None:
-            raise MXNetError(f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'", None, "set grad_req to 'write'")
+            raise MXNetError(
+                f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'", None, "set grad_req to 'write'"
+            )
         if self._grad is None:
             raise self._missing()
         return self._grad
@@ -418,7 +442,9 @@ class Parameter:
         elif self._waiting is not None:
             self._waiting = _Waiting(self._waiting.init, self._waiting.default, contexts, self._waiting.data)
         else:
-            raise ParameterError(f"Cannot reset context for Parameter '{self.name}' because it has not been initialized.", None, "call initialize")
+            raise ParameterError(
+                f"Cannot reset context for Parameter '{self.name}' because it has not been initialized.", None, "call initialize"
+            )
 
     def _reduce(self) -> NDArray:
         """The mean over devices, on the CPU."""
@@ -467,7 +493,9 @@ class Parameter:
         raise self._not_sparse("list_row_sparse_data")
 
     def _not_sparse(self, method: str) -> MXNetError:
-        return MXNetError(f"Cannot return a copy of Parameter {self.name} via {method}() because its storage type is default.", None, "use data() instead")
+        return MXNetError(
+            f"Cannot return a copy of Parameter {self.name} via {method}() because its storage type is default.", None, "use data() instead"
+        )
 
     def _set_trainer(self, trainer: Any) -> None:
         """Note who updates it; not kept alive by that."""
@@ -491,7 +519,12 @@ class Constant(Parameter):
     def __init__(self, name: str, value: Any) -> None:
         self.value: NDArray = value if isinstance(value, NDArray) else nd.array(value)
         super().__init__(
-            name, grad_req="null", shape=self.value.shape, dtype=self.value.dtype, init=initializer.Constant(self.value.asnumpy()), differentiable=False
+            name,
+            grad_req="null",
+            shape=self.value.shape,
+            dtype=self.value.dtype,
+            init=initializer.Constant(self.value.asnumpy()),
+            differentiable=False,
         )
 
     def __repr__(self) -> str:

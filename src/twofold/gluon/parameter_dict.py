@@ -151,12 +151,16 @@ class ParameterDict:
         """
         for name, param in other.items():
             if self._params.get(name, param) is not param:
-                raise Refused(f"Cannot update self with other because they have different Parameters with the same name '{name}'", None, "rename one")
+                raise Refused(
+                    f"Cannot update self with other because they have different Parameters with the same name '{name}'", None, "rename one"
+                )
         self._params.update(other.items())
 
     # acting on all
 
-    def initialize(self, init: Any = initializer.Uniform(), ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
+    def initialize(
+        self, init: Any = initializer.Uniform(), ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False
+    ) -> None:
         """Initialize all parameters; see `Parameter.initialize`.
 
         Parameters
@@ -277,7 +281,9 @@ class ParameterDict:
         source = "param_dict" if filename is None else f"file: {filename}"
         for name in self.keys() if restore_prefix else ():
             if not name.startswith(restore_prefix):
-                raise Refused(f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with it", None, "give another prefix")
+                raise Refused(
+                    f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with it", None, "give another prefix"
+                )
         arrays = {restore_prefix + re.sub("^(arg|aux):", "", name): array for name, array in param_dict.items()}
         if not allow_missing:
             self._check_complete(arrays, source, restore_prefix)
@@ -339,5 +345,7 @@ def loaded_arrays(filename: str | PathLike[str]) -> dict[str, NDArray]:
     if isinstance(found, dict):
         return found
     if found:
-        raise ParameterError(f"load: the arrays of {filename} have no names", f"{len(found)} arrays", "load a file that was saved from a dict")
+        raise ParameterError(
+            f"load: the arrays of {filename} have no names", f"{len(found)} arrays", "load a file that was saved from a dict"
+        )
     return {}

@@ -53,7 +53,9 @@ class BlockScope:
             current._counter[hint] = count + 1
             prefix = f"{hint}{count}_"
         parent = current._block
-        own = ParameterDict(parent.params.prefix + prefix, parent.params._shared) if params is None else ParameterDict(params.prefix, params)
+        own = (
+            ParameterDict(parent.params.prefix + prefix, parent.params._shared) if params is None else ParameterDict(params.prefix, params)
+        )
         return parent.prefix + prefix, own
 
     def __enter__(self) -> "BlockScope":

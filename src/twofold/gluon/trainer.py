@@ -109,7 +109,9 @@ class Trainer:
         if not isinstance(optimizer, Optimizer):
             raise DTypeError("Trainer: not an optimizer", type(optimizer).__name__, "give an Optimizer, or the name of one")
         if options:
-            raise Refused("optimizer_params must be None if optimizer is an instance of Optimizer instead of str", str(options), "leave them out")
+            raise Refused(
+                "optimizer_params must be None if optimizer is an instance of Optimizer instead of str", str(options), "leave them out"
+            )
         optimizer.param_dict = table
         return optimizer
 
@@ -122,7 +124,9 @@ class Trainer:
         if isinstance(store, str):
             store = kvstores.create(store) if several or store.startswith("dist") else None
         if store is None and self._wanted_update:
-            raise ParameterError("Trainer: there is no store to update on", "update_on_kvstore=True", "one device needs no store: leave it out")
+            raise ParameterError(
+                "Trainer: there is no store to update on", "update_on_kvstore=True", "one device needs no store: leave it out"
+            )
         wanted = self._wanted_update
         if store is not None and wanted is None:
             wanted = os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and store.is_capable(KVStoreBase.OPTIMIZER)
@@ -148,7 +152,11 @@ class Trainer:
             return
         if self._param2idx.get(param.name) not in self._unsent:
             if not isinstance(self._wanted_store, (str, type(None))):
-                raise MXNetError("Cannot reset a kvstore that was given as an object", f"Parameter '{param.name}' is written", "give the kind of store instead")
+                raise MXNetError(
+                    "Cannot reset a kvstore that was given as an object",
+                    f"Parameter '{param.name}' is written",
+                    "give the kind of store instead",
+                )
             self._kvstore, self._has_store = None, False
 
     # steps
@@ -231,7 +239,11 @@ class Trainer:
 
     def _check_own_update(self, what: str) -> None:
         if self._update_on_kvstore:
-            raise Refused(f"{what} when parameters are updated on kvstore is not supported", None, "set `update_on_kvstore` to False when creating trainer")
+            raise Refused(
+                f"{what} when parameters are updated on kvstore is not supported",
+                None,
+                "set `update_on_kvstore` to False when creating trainer",
+            )
 
     def _trained(self) -> Iterable[tuple[int, Parameter]]:
         return ((k, param) for k, param in enumerate(self._params) if param.grad_req != "null")
@@ -332,5 +344,7 @@ def _parameter_list(params: Any) -> list[Parameter]:
         raise ParameterError("First argument must be a list or dict of Parameters", f"got {type(params)}", "give net.collect_params()")
     for param in params:
         if not isinstance(param, Parameter):
-            raise ParameterError("First argument must be a list or dict of Parameters", f"got list of {type(param)}", "give net.collect_params()")
+            raise ParameterError(
+                "First argument must be a list or dict of Parameters", f"got list of {type(param)}", "give net.collect_params()"
+            )
     return list(params)

@@ -67,7 +67,7 @@ class Backward:
             f"[{', '.join(owners[k] for k in self.slots)}], [{', '.join(names[id(r)] for r in operations)}]"
         )
         self.source = "\n".join(lines)
-        env: dict[str, Any] = {}
+        env: dict[str, Any] = {"part": _part}
         exec(self.source, env)
         self.fetch: Callable[..., Any] = env["fetch"]
 
@@ -109,10 +109,16 @@ class Backward:
                 stand_in = at.get(nodes[0]) or leaf(("saved", len(saved)), nodes[0].shape, nodes[0].dtype)
                 if nodes[0] not in at:
                     saved.append((stand_in, f"{names[id(rec)]}.saved[{j}]"))
-                    owners.append(names[id(rec)] if what[0] == "out" and len(rec.node.parts) == 1 else "None")
+                    owner = names[id(rec)] if len(rec.node.parts) == 1 else f"part({names[id(rec)]}, {what[1]})"
+                    owners.append(owner if what[0] == "out" and not residuals else "None")
                 for node in nodes:
                     at.setdefault(node, stand_in)
         return at, saved, owners
+
+
+def _part(rec: Rec, k: int) -> Rec:
+    """The record of one of several results."""
+    return Rec(rec.node.parts[k], (rec,), (), rec.tape)
 
 
 def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> Backward:

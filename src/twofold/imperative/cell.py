@@ -32,7 +32,8 @@ class Value:
     at
         (window, node): made there, or last read there. One attribute, so that threads never see half of it.
     borrow
-        Who else sees the buffer: None, a weak reference to the tape that saved it, `ALWAYS`, or the Value that it aliases.
+        Who else sees the buffer: None, a weak reference to the tape that saved it or to a Value that looks into it, `ALWAYS`, or
+        the Value that it aliases.
     device
         Where the buffer is.
     """
@@ -62,6 +63,14 @@ class Value:
         """Note that another Value or the outside sees the buffer for good."""
         if self.borrow.__class__ is not Value and self.borrow is not PINNED:
             self.borrow = ALWAYS
+
+    def shown_by(self, other: "Value") -> None:
+        """Note that another Value sees the buffer: no write in place while it lives."""
+        b = self.borrow
+        if b is None or b.__class__ is ref and b() is None:
+            self.borrow = ref(other)
+        else:
+            self.share()
 
     def pin(self) -> None:
         """Note that memory outside of the library sees the buffer: it, or what it aliases, is written in place from now on."""
@@ -100,7 +109,7 @@ def alias(data: Any, owner: Value) -> Value:
     """A Value that looks into (or is) another one's buffer, and keeps that one alive."""
     out = Value(data, device=owner.device)
     out.borrow = owner
-    owner.share()
+    owner.shown_by(out)
     return out
 
 

@@ -108,7 +108,9 @@ def _function_of(function: Any, modules: tuple[Any, ...], where: str) -> tuple[C
         return (lambda F, *args: getattr(F, function)(*args)), function
     if callable(function):
         return function, function.__name__
-    raise ParameterError("Unrecognized function in lambda", f"{function} of type {type(function)}", "give a function, or the name of an operator")
+    raise ParameterError(
+        "Unrecognized function in lambda", f"{function} of type {type(function)}", "give a function, or the name of an operator"
+    )
 
 
 class Lambda(Block):

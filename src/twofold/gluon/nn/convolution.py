@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ...errors import MXNetError
 from ..hybrid_block import HybridBlock
 from ..parameter import Refused
 from .activations import Activation
@@ -115,13 +114,9 @@ class _Conv(HybridBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        shape, layout, ndim = self.weight.shape, self._kwargs["layout"], len(self._kwargs["kernel"])
-        if shape is None:
-            raise MXNetError(f"{type(self).__name__}: the weight has no shape", None, "share the parameters of a convolution")
-        if "adj" in self._kwargs:
-            ends = f"{shape[1] or None} -> {shape[0]}"
-        else:
-            ends = f"{shape[layout.index('C')] or None} -> {shape[0]}"
+        layout, ndim, shape = self._kwargs["layout"], len(self._kwargs["kernel"]), self.weight.shape or ()
+        given, made = (shape[0], self._channels) if "adj" in self._kwargs else (shape[layout.index("C")], shape[0])
+        ends = f"{given or None} -> {made}"
         parts = [ends, f"kernel_size={self._kwargs['kernel']}", f"stride={self._kwargs['stride']}"]
         parts += [f"padding={self._kwargs['pad']}"] if self._kwargs["pad"] != (0,) * ndim else []
         parts += [f"dilation={self._kwargs['dilate']}"] if self._kwargs["dilate"] != (1,) * ndim else []

@@ -1,0 +1,23 @@
+"""``mx.gluon``: models as blocks of layers, their parameters, losses, data and training."""
+
+from . import batching as utils
+from . import nn
+from .block import Block
+from .hybrid_block import HybridBlock
+from .parameter import Constant, DeferredInitializationError, Parameter
+from .parameter_dict import ParameterDict
+from .symbol_block import SymbolBlock
+from .trainer import Trainer
+
+__all__ = [
+    "Block",
+    "Constant",
+    "DeferredInitializationError",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "SymbolBlock",
+    "Trainer",
+    "nn",
+    "utils",
+]

@@ -1,0 +1,1603 @@
+"""Written by ``make stubs`` from the operator table: the functions of ``twofold.ndarray`` that are operators."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from . import random
+from .array import NDArray
+from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
+from .functions import (
+    add,
+    concatenate,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    histogram,
+    lesser,
+    lesser_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
+    moveaxis,
+    multiply,
+    not_equal,
+    onehot_encode,
+    power,
+    split_v2,
+    subtract,
+    to_dlpack_for_read,
+    to_dlpack_for_write,
+    true_divide,
+    waitall,
+)
+from .saving import load, load_frombuffer, save
+
+__all__ = [
+    "NDArray",
+    "add",
+    "arange",
+    "array",
+    "concatenate",
+    "divide",
+    "empty",
+    "equal",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "greater",
+    "greater_equal",
+    "histogram",
+    "lesser",
+    "lesser_equal",
+    "linspace",
+    "load",
+    "load_frombuffer",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "modulo",
+    "moveaxis",
+    "multiply",
+    "not_equal",
+    "onehot_encode",
+    "ones",
+    "power",
+    "random",
+    "save",
+    "split_v2",
+    "subtract",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+    "true_divide",
+    "waitall",
+    "zeros",
+]
+
+def Activation(
+    data: NDArray,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def BatchNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> Any: ...
+def BlockGrad(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def CTCLoss(
+    data: NDArray,
+    label: NDArray,
+    data_lengths: NDArray | None = None,
+    label_lengths: NDArray | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def Cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def Concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def Convolution(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def Crop(
+    *data: NDArray,
+    offset: int | Sequence[int] = (0, 0),
+    h_w: int | Sequence[int] = (0, 0),
+    center_crop: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def Deconvolution(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    adj: int | Sequence[int] = (),
+    target_shape: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def Dropout(
+    data: NDArray,
+    p: float = 0.5,
+    mode: Literal["always", "training"] = "training",
+    axes: int | Sequence[int] = (),
+    cudnn_off: bool | None = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def ElementWiseSum(*args: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def Embedding(
+    data: NDArray,
+    weight: NDArray,
+    input_dim: int = ...,
+    output_dim: int = ...,
+    dtype: Any = "float32",
+    sparse_grad: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def Flatten(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def FullyConnected(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | None = None,
+    num_hidden: int = ...,
+    no_bias: bool = False,
+    flatten: bool = True,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def GroupNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    num_groups: int = 1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> Any: ...
+def InstanceNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    eps: float = 0.001,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def L2Normalization(
+    data: NDArray,
+    eps: float = 1e-10,
+    mode: Literal["channel", "instance", "spatial"] = "instance",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def LRN(
+    data: NDArray,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: int = ...,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def LayerNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    axis: int = -1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> Any: ...
+def LeakyReLU(
+    data: NDArray,
+    gamma: NDArray | None = None,
+    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def LinearRegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float = 1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def LogisticRegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float = 1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def MAERegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float = 1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def MakeLoss(
+    data: NDArray,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: Literal["batch", "null", "valid"] = "null",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def Pad(
+    data: NDArray,
+    mode: Literal["constant", "edge", "reflect"] = ...,
+    pad_width: int | Sequence[int] = ...,
+    constant_value: float = 0.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def Pooling(
+    data: NDArray,
+    kernel: int | Sequence[int] = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: Literal["full", "same", "valid"] = "valid",
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def RNN(
+    data: NDArray,
+    parameters: NDArray,
+    state: NDArray,
+    state_cell: NDArray | None = None,
+    sequence_length: NDArray | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = False,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> Any: ...
+def Reshape(
+    data: NDArray,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def SVMOutput(
+    data: NDArray,
+    label: NDArray,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def SequenceLast(
+    data: NDArray,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def SequenceMask(
+    data: NDArray,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    value: float = 0.0,
+    axis: int = 0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def SequenceReverse(
+    data: NDArray,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def SliceChannel(
+    data: NDArray,
+    num_outputs: int = ...,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> Any: ...
+def Softmax(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Literal["batch", "null", "valid"] = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def SoftmaxActivation(
+    data: NDArray,
+    mode: Literal["channel", "instance"] = "instance",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def SoftmaxOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Literal["batch", "null", "valid"] = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def SwapAxis(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def UpSampling(
+    *data: NDArray,
+    scale: int = ...,
+    num_filter: int = 0,
+    sample_type: Literal["bilinear", "nearest"] = ...,
+    multi_input_mode: Literal["concat", "sum"] = "concat",
+    workspace: int = 512,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def abs(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def adam_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    lr: float = ...,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def add_n(*args: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def arccos(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def arccosh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def arcsin(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def arcsinh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def arctan(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def arctanh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def argmax(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def argmax_channel(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def argmin(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def argsort(
+    data: NDArray,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: Any = "float32",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def batch_dot(
+    lhs: NDArray,
+    rhs: NDArray,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def batch_take(a: NDArray, indices: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_axes(
+    data: NDArray,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def broadcast_axis(
+    data: NDArray,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def broadcast_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_greater(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_greater_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_hypot(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_lesser(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_lesser_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_like(
+    lhs: NDArray,
+    rhs: NDArray,
+    lhs_axes: int | Sequence[int] | None = None,
+    rhs_axes: int | Sequence[int] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def broadcast_logical_and(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_logical_or(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_logical_xor(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_maximum(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_minimum(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_minus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_mod(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_not_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_plus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_power(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def broadcast_to(data: NDArray, shape: int | Sequence[int] = (), out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def cbrt(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def ceil(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def choose_element_0index(
+    data: NDArray,
+    index: NDArray,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap"] = "clip",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def clip(data: NDArray, a_min: float = ..., a_max: float = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def cos(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def cosh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def crop(
+    data: NDArray,
+    begin: int | Sequence[int] = ...,
+    end: int | Sequence[int] = ...,
+    step: int | Sequence[int] = (),
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def ctc_loss(
+    data: NDArray,
+    label: NDArray,
+    data_lengths: NDArray | None = None,
+    label_lengths: NDArray | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def degrees(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def depth_to_space(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def diag(data: NDArray, k: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def dot(
+    lhs: NDArray,
+    rhs: NDArray,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def elemwise_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def elemwise_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def elemwise_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def elemwise_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def erf(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def erfinv(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def exp(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def expand_dims(data: NDArray, axis: int = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def expm1(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def fix(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def flatten(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def flip(data: NDArray, axis: int | Sequence[int] = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def floor(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def ftrl_update(
+    weight: NDArray,
+    grad: NDArray,
+    z: NDArray,
+    n: NDArray,
+    lr: float = ...,
+    lamda1: float = 0.01,
+    beta: float = 1.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def gamma(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def gammaln(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def gather_nd(data: NDArray, indices: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def hard_sigmoid(data: NDArray, alpha: float = 0.2, beta: float = 0.5, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def identity(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def khatri_rao(*args: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def linalg_gemm(
+    A: NDArray,
+    B: NDArray,
+    C: NDArray,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    axis: int = -2,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def linalg_gemm2(
+    A: NDArray,
+    B: NDArray,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def log(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def log10(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def log1p(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def log2(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def log_softmax(
+    data: NDArray,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    use_length: bool | None = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def logical_not(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def make_loss(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def max(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def max_axis(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def mean(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def min(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def min_axis(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def moments(
+    data: NDArray,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> list[NDArray]: ...
+def mp_nag_mom_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    weight32: NDArray,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def mp_sgd_mom_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    weight32: NDArray,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def mp_sgd_update(
+    weight: NDArray,
+    grad: NDArray,
+    weight32: NDArray,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def nag_mom_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def nanprod(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def nansum(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def negative(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def norm(
+    data: NDArray,
+    ord: int = 2,
+    axis: int | Sequence[int] | None = None,
+    out_dtype: Any = None,
+    keepdims: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def one_hot(
+    indices: NDArray,
+    depth: int = ...,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: Any = "float32",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def ones_like(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def pad(
+    data: NDArray,
+    mode: Literal["constant", "edge", "reflect"] = ...,
+    pad_width: int | Sequence[int] = ...,
+    constant_value: float = 0.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def pick(
+    data: NDArray,
+    index: NDArray,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap"] = "clip",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def prod(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def radians(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def random_exponential(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def random_gamma(
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def random_generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def random_negative_binomial(
+    k: float = 1,
+    p: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def random_normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def random_poisson(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def random_randint(
+    low: float = ...,
+    high: float = ...,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["int32", "int64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def random_uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def rcbrt(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def reciprocal(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def relu(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def repeat(data: NDArray, repeats: int = ..., axis: int | None = None, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def reshape(
+    data: NDArray,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def reshape_like(
+    lhs: NDArray,
+    rhs: NDArray,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def reverse(data: NDArray, axis: int | Sequence[int] = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def rint(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def rmsprop_update(
+    weight: NDArray,
+    grad: NDArray,
+    n: NDArray,
+    lr: float = ...,
+    gamma1: float = 0.95,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def rmspropalex_update(
+    weight: NDArray,
+    grad: NDArray,
+    n: NDArray,
+    g: NDArray,
+    delta: NDArray,
+    lr: float = ...,
+    gamma1: float = 0.95,
+    gamma2: float = 0.9,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def round(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def rsqrt(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def sample_exponential(
+    lam: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sample_gamma(
+    alpha: NDArray,
+    beta: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sample_generalized_negative_binomial(
+    mu: NDArray,
+    alpha: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sample_multinomial(
+    data: NDArray,
+    shape: int | Sequence[int] = (),
+    get_prob: bool = False,
+    dtype: Literal["float16", "float32", "float64", "int32", "uint8"] = "int32",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> Any: ...
+def sample_negative_binomial(
+    k: NDArray,
+    p: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sample_normal(
+    mu: NDArray,
+    sigma: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sample_poisson(
+    lam: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sample_uniform(
+    low: NDArray,
+    high: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def scatter_nd(
+    data: NDArray,
+    indices: NDArray,
+    shape: int | Sequence[int] = ...,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sgd_mom_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sgd_update(
+    weight: NDArray,
+    grad: NDArray,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def shape_array(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def shuffle(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def sigmoid(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def sign(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def signsgd_update(
+    weight: NDArray,
+    grad: NDArray,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def signum_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: float = 0.0,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sin(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def sinh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def size_array(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def slice(
+    data: NDArray,
+    begin: int | Sequence[int] = ...,
+    end: int | Sequence[int] = ...,
+    step: int | Sequence[int] = (),
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def slice_axis(
+    data: NDArray,
+    axis: int = ...,
+    begin: int = ...,
+    end: int | None = ...,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def slice_like(
+    data: NDArray,
+    shape_like: NDArray,
+    axes: int | Sequence[int] = (),
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def smooth_l1(data: NDArray, scalar: float = 1.0, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def softmax(
+    data: NDArray,
+    length: NDArray | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    use_length: bool | None = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def softmax_cross_entropy(data: NDArray, label: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def softmin(
+    data: NDArray,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    use_length: bool | None = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def softsign(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def sort(data: NDArray, axis: int | None = -1, is_ascend: bool = True, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def space_to_depth(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def split(
+    data: NDArray,
+    num_outputs: int = ...,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> Any: ...
+def sqrt(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def square(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def squeeze(data: NDArray, axis: int | Sequence[int] | None = None, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def stack(*data: NDArray, axis: int = 0, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def stop_gradient(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def sum(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def sum_axis(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def swapaxes(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def take(
+    a: NDArray,
+    indices: NDArray,
+    axis: int = 0,
+    mode: Literal["clip", "raise", "wrap"] = "clip",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def tan(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def tanh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def tile(data: NDArray, reps: int | Sequence[int] = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def topk(
+    data: NDArray,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: Any = "float32",
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> Any: ...
+def transpose(data: NDArray, axes: int | Sequence[int] = (), out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def trunc(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    ctx: Any = None,
+    out: Any = None,
+    name: Any = None,
+    **other: Any
+) -> NDArray: ...
+def where(condition: NDArray, x: NDArray, y: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+def zeros_like(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+
+op: Any
+_internal: Any
+
+class contrib:
+    @staticmethod
+    def CTCLoss(
+        data: NDArray,
+        label: NDArray,
+        data_lengths: NDArray | None = None,
+        label_lengths: NDArray | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: Literal["first", "last"] = "first",
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def arange_like(
+        data: NDArray,
+        start: float = 0.0,
+        step: float = 1.0,
+        repeat: int = 1,
+        ctx: str = "",
+        axis: int | None = None,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def ctc_loss(
+        data: NDArray,
+        label: NDArray,
+        data_lengths: NDArray | None = None,
+        label_lengths: NDArray | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: Literal["first", "last"] = "first",
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+
+class linalg:
+    @staticmethod
+    def gemm(
+        A: NDArray,
+        B: NDArray,
+        C: NDArray,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        axis: int = -2,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def gemm2(
+        A: NDArray,
+        B: NDArray,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        axis: int = -2,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+
+class sparse:
+    @staticmethod
+    def ElementWiseSum(*args: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def Embedding(
+        data: NDArray,
+        weight: NDArray,
+        input_dim: int = ...,
+        output_dim: int = ...,
+        dtype: Any = "float32",
+        sparse_grad: bool = False,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def FullyConnected(
+        data: NDArray,
+        weight: NDArray,
+        bias: NDArray | None = None,
+        num_hidden: int = ...,
+        no_bias: bool = False,
+        flatten: bool = True,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def LinearRegressionOutput(
+        data: NDArray,
+        label: NDArray,
+        grad_scale: float = 1.0,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def LogisticRegressionOutput(
+        data: NDArray,
+        label: NDArray,
+        grad_scale: float = 1.0,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def MAERegressionOutput(
+        data: NDArray,
+        label: NDArray,
+        grad_scale: float = 1.0,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def abs(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def adam_update(
+        weight: NDArray,
+        grad: NDArray,
+        mean: NDArray,
+        var: NDArray,
+        lr: float = ...,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-08,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def add_n(*args: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def arccos(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def arccosh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def arcsin(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def arcsinh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def arctan(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def arctanh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def broadcast_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def broadcast_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def broadcast_minus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def broadcast_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def broadcast_plus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def broadcast_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def cbrt(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def ceil(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def clip(data: NDArray, a_min: float = ..., a_max: float = ..., out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def cos(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def cosh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def degrees(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def dot(
+        lhs: NDArray,
+        rhs: NDArray,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def elemwise_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def elemwise_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def elemwise_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def elemwise_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def exp(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def expm1(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def fix(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def floor(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def ftrl_update(
+        weight: NDArray,
+        grad: NDArray,
+        z: NDArray,
+        n: NDArray,
+        lr: float = ...,
+        lamda1: float = 0.01,
+        beta: float = 1.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def gamma(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def gammaln(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def log(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def log10(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def log1p(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def log2(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def make_loss(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def mean(
+        data: NDArray,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def negative(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def norm(
+        data: NDArray,
+        ord: int = 2,
+        axis: int | Sequence[int] | None = None,
+        out_dtype: Any = None,
+        keepdims: bool = False,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def radians(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def relu(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def rint(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def round(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def rsqrt(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def sgd_mom_update(
+        weight: NDArray,
+        grad: NDArray,
+        mom: NDArray,
+        lr: float = ...,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def sgd_update(
+        weight: NDArray,
+        grad: NDArray,
+        lr: float = ...,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def sigmoid(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def sign(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def sin(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def sinh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def slice(
+        data: NDArray,
+        begin: int | Sequence[int] = ...,
+        end: int | Sequence[int] = ...,
+        step: int | Sequence[int] = (),
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def sqrt(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def square(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def stop_gradient(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def sum(
+        data: NDArray,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        out: Any = None,
+        name: Any = None,
+        **other: Any
+    ) -> NDArray: ...
+    @staticmethod
+    def tan(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def tanh(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def trunc(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def where(condition: NDArray, x: NDArray, y: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...
+    @staticmethod
+    def zeros_like(data: NDArray, out: Any = None, name: Any = None, **other: Any) -> NDArray: ...

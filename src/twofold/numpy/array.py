@@ -1,0 +1,336 @@
+"""``ndarray``, the array of ``twofold.np``: NumPy's semantics on a cell. Operators are attached by `operators`, further methods by `methods`.
+
+Differences that follow from what a cell is: a root's memory is always in row-major order, and what NumPy gives as a scalar is an
+array without axes here. It behaves as a scalar does: it is hashed and formatted by its value, and ``total += x`` makes a new one.
+"""
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..device import Device
+from ..dtype import COMPLEX, ITEMSIZE, NUMPY, dtype_name
+from ..errors import DTypeError, ParameterError, ShapeError
+from ..imperative.array import Array, ViewMixin, apply_op, view_of
+from ..imperative.cell import wrap
+from ..imperative.invoke import host_of
+from ..imperative.layout import Layout, layout_of, reshaped_strides
+from ..imperative.transfer import on_device
+from ..ndarray.array import NDArray, NDArrayView
+from ..op.registry import OPS
+from ..op.shapes import filled_shape, normalized_axes, normalized_axis
+
+
+class ndarray(Array):  # NumPy's name
+    """An array of ``twofold.np``: NumPy's promotion, views and results, on any device, with gradients."""
+
+    __slots__ = ()
+    _legacy: ClassVar[bool] = False
+    __array_priority__ = 1000.0
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The data type."""
+        return NUMPY[self._dtype]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return ITEMSIZE[self._dtype]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def base(self) -> "Array | None":
+        """The array whose memory this is a view of; None if it has its own."""
+        return None
+
+    @property
+    def _layout(self) -> Layout:
+        """Where the elements lie in the root's memory."""
+        return layout_of(self.shape, ())
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
+        return tuple(s * self.itemsize for s in self._layout.strides)
+
+    @property
+    def T(self) -> "ndarray":
+        """A view with the axes reversed."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> "ndarray":
+        """A view with the last two axes exchanged."""
+        if self.ndim < 2:
+            raise ShapeError("matrix transpose with ndim < 2 is undefined", f"shape {self.shape}", "give a matrix")
+        return self.swapaxes(-1, -2)
+
+    @property
+    def real(self) -> "ndarray":
+        """The real parts; of real numbers the array itself."""
+        return self if self._dtype not in COMPLEX else self._by_numpy(host_of(self).real)
+
+    @property
+    def imag(self) -> "ndarray":
+        """The imaginary parts; of real numbers zeros."""
+        return self._by_numpy(host_of(self).imag)
+
+    @property
+    def flat(self) -> "ndarray":
+        """The elements in row-major order: a view where the memory is in that order, else a copy."""
+        return self.reshape(-1)
+
+    # copies
+
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> "ndarray":
+        """The array in another dtype.
+
+        Parameters
+        ----------
+        dtype
+            The new dtype.
+        order, subok
+            Have no effect: arrays are in row-major order, of one class.
+        casting
+            Which casts are allowed, as for ``numpy.can_cast``.
+        copy
+            If false, an array that has the dtype is returned itself.
+
+        Raises
+        ------
+        DTypeError
+            If the cast is not allowed.
+        """
+        name = dtype_name(dtype)
+        if not np.can_cast(self.dtype, NUMPY[name], casting):  # type: ignore[arg-type]
+            raise DTypeError(f"Cannot cast array data from {self.dtype} to {NUMPY[name]}", f"casting={casting!r}", "allow another casting")
+        if name == self._dtype:
+            return self.copy() if copy else self
+        return apply_op("astype", self, cls=ndarray, dtype=name)
+
+    def copy(self, order: str = "C") -> "ndarray":
+        """A copy on the same device; ``order`` has no effect: it is in row-major order."""
+        return apply_op("contiguous", self, cls=ndarray)
+
+    def flatten(self, order: str = "C") -> "ndarray":
+        """A copy with one axis; ``order`` as in `reshape`."""
+        return self.reshape(-1, order=order).copy()
+
+    def as_in_ctx(self, ctx: Device) -> "ndarray":
+        """The array itself if it is on that device, else a copy there."""
+        return self if ctx is self.context else wrap(ndarray, on_device(self, Device(ctx)))
+
+    as_in_context = as_in_ctx
+
+    def to_device(self, device: Device | str, stream: None = None) -> "ndarray":
+        """As `as_in_ctx`, by the array API's name; ``stream`` must be None."""
+        if stream is not None:
+            raise ParameterError("to_device: streams are not chosen by callers", repr(stream), "leave stream out")
+        return self.as_in_ctx(Device(device))
+
+    def copyto(self, other: "ndarray | Device") -> "ndarray":
+        """Copy into another array of this shape, which is returned, or to a new array on a device."""
+        if isinstance(other, Device):
+            return wrap(ndarray, on_device(self, other))
+        if other.shape != self.shape:
+            raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "make an array of the same shape")
+        other[...] = self
+        return other
+
+    def as_np_ndarray(self) -> "ndarray":
+        """The array itself."""
+        return self
+
+    def as_nd_ndarray(self) -> NDArray:
+        """The same memory as an array of ``mx.nd``: a view, through which writes and gradients pass."""
+        chain = () if self.shape else (OPS["reshape"].sig(shape=(1,)),)
+        return view_of(NDArrayView, self, chain)
+
+    def _by_numpy(self, host: Any) -> "ndarray":
+        """A result of NumPy's on this array's device."""
+        from .creation import array  # creation stands on this module
+
+        return array(host, device=self.context)
+
+    # views
+
+    def _view(self, *chain: Any) -> "ndarray":
+        """A view of this array, or of the array that it is a view of."""
+        return view_of(ndarrayView, self, chain)
+
+    def view(self, dtype: Any = None, type: None = None) -> "ndarray":
+        """A view of all of the array.
+
+        Raises
+        ------
+        ParameterError
+            If the bytes are to be read as another dtype.
+        """
+        if type is not None or dtype is not None and dtype_name(dtype) != self._dtype:
+            raise ParameterError("view: memory is not read as another type", repr(dtype or type), "use astype, or view of asnumpy()")
+        return self._view()
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> "ndarray":
+        """The elements in another shape: a view where memory allows it, else a copy.
+
+        Parameters
+        ----------
+        *shape
+            Sizes, or one tuple of sizes; one of them may be -1.
+        order
+            In which order the elements are read and placed: ``"C"`` (last axis fastest, also for ``"A"``) or ``"F"`` (first).
+        copy
+            Always (True), never (False: an error where it is needed), or only where it is needed.
+
+        Raises
+        ------
+        ShapeError
+            If the sizes do not fit.
+        ParameterError
+            If a copy is needed and not allowed.
+        """
+        given = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
+        sizes = filled_shape(tuple(n.__index__() for n in ([given] if hasattr_index(given) else given)), self.size, "reshape")
+        if order == "F":
+            return self.transpose().reshape(sizes[::-1], copy=copy).transpose()
+        strides = reshaped_strides(self._layout, sizes)
+        if strides is None and copy is False:
+            raise ParameterError("reshape: the memory cannot be shown in that shape", f"{self.shape} as {sizes}", "allow a copy")
+        source = self.copy() if strides is None or copy else self
+        return source._view(OPS["reshape"].sig(shape=sizes))
+
+    def ravel(self, order: str = "C") -> "ndarray":
+        """The elements along one axis: a view where memory allows it, else a copy."""
+        return self.reshape(-1, order=order)
+
+    def transpose(self, *axes: Any) -> "ndarray":
+        """A view with the axes in another order, reversed if none is given."""
+        given = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes or None
+        if given is None:
+            order = tuple(range(self.ndim))[::-1]
+        else:
+            order = tuple(normalized_axis(a, self.ndim, "transpose: axis") for a in given)
+            if sorted(order) != list(range(self.ndim)):
+                raise ShapeError("axes don't match array", f"axes {given} of shape {self.shape}", "name each axis once")
+        return self._view(OPS["permute_dims"].sig(axes=order))
+
+    def swapaxes(self, axis1: int, axis2: int) -> "ndarray":
+        """A view with two axes exchanged."""
+        order = list(range(self.ndim))
+        a, b = normalized_axis(axis1, self.ndim, "axis1"), normalized_axis(axis2, self.ndim, "axis2")
+        order[a], order[b] = b, a
+        return self._view(OPS["permute_dims"].sig(axes=tuple(order)))
+
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> "ndarray":
+        """A view without axes of size 1: those given, or all."""
+        gone = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else normalized_axes(axis, self.ndim)
+        if any(self.shape[k] != 1 for k in gone):
+            what = "cannot select an axis to squeeze out which has size not equal to one"
+            raise ShapeError(what, f"axis {axis} of shape {self.shape}", "name axes of size 1")
+        return self._view(OPS["reshape"].sig(shape=tuple(n for k, n in enumerate(self.shape) if k not in gone)))
+
+    # Python's protocols
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise DTypeError("len() of unsized object", "an array without axes", "reshape it")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator["ndarray"]:
+        if not self.shape:
+            raise DTypeError("iteration over a 0-d array", "an array without axes", "reshape it")
+        return (self[k] for k in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())  # type: ignore[attr-defined]
+
+    def __bool__(self) -> bool:
+        return bool(host_of(self))
+
+    def __float__(self) -> float:
+        return float(host_of(self))
+
+    def __int__(self) -> int:
+        return int(host_of(self))
+
+    def __complex__(self) -> complex:
+        return complex(host_of(self))
+
+    def __index__(self) -> int:
+        return host_of(self).__index__()
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.item(), digits)
+
+    def __trunc__(self) -> int:
+        return math.trunc(self.item())
+
+    def __hash__(self) -> int:
+        if self.shape:
+            raise DTypeError("unhashable type: 'ndarray'", f"shape {self.shape}", "use a tuple of numbers, or id()")
+        return hash(self.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if not self.shape else host_of(self), spec)
+
+    def __copy__(self) -> "ndarray":
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ndarray":
+        return self.copy()
+
+    def __repr__(self) -> str:
+        text = np.array_repr(host_of(self))
+        return text if self.context.is_host else f"{text[:-1]}, ctx={self.context})"
+
+    def __str__(self) -> str:
+        return str(host_of(self))
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The module of the array's functions."""
+        return sys.modules[__package__]
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The bytes of the elements."""
+        return host_of(self).tobytes(order)  # type: ignore[arg-type]
+
+    def fill(self, value: Any) -> None:
+        """Set every element to a value."""
+        self[...] = value  # type: ignore[index]
+
+
+class ndarrayView(ViewMixin, ndarray):
+    """A view of an `ndarray` or of another array's memory."""
+
+    __slots__ = ("_base", "_chain")
+    _root: ClassVar[Any] = ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return self._layout.shape
+
+    @property
+    def base(self) -> Array:
+        """The array whose memory this is a view of."""
+        return self._base  # type: ignore[return-value]
+
+    @property
+    def _layout(self) -> Layout:
+        return layout_of(self._base.shape, self._chain)  # type: ignore[attr-defined]
+
+
+def _as_np_ndarray(self: NDArray) -> ndarray:
+    """The same memory as an array of ``mx.np``: a view, through which writes and gradients pass."""
+    return view_of(ndarrayView, self, ())
+
+
+NDArray.as_np_ndarray = _as_np_ndarray  # type: ignore[attr-defined]

@@ -1,0 +1,1585 @@
+"""Written by ``make stubs`` from the operator table: the functions of ``twofold.symbol`` that are operators."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from . import random
+from .compiled import compile
+from .compose import group as Group
+from .compose import variable as Variable
+from .compose import variable as var
+from .functions import arange, eye, full, histogram, linspace, load, load_json, ones, split_v2, zeros
+from .operators import hypot, maximum, minimum, power
+from .operators import power as pow
+from .symbol import Symbol
+
+__all__ = [
+    "Group",
+    "Symbol",
+    "Variable",
+    "arange",
+    "compile",
+    "eye",
+    "full",
+    "histogram",
+    "hypot",
+    "linspace",
+    "load",
+    "load_json",
+    "maximum",
+    "minimum",
+    "ones",
+    "pow",
+    "power",
+    "random",
+    "split_v2",
+    "var",
+    "zeros",
+]
+
+def Activation(
+    data: Symbol,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def BatchNorm(
+    data: Symbol,
+    gamma: Symbol,
+    beta: Symbol,
+    moving_mean: Symbol,
+    moving_var: Symbol,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def BlockGrad(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def CTCLoss(
+    data: Symbol,
+    label: Symbol,
+    data_lengths: Symbol | None = None,
+    label_lengths: Symbol | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Cast(data: Symbol, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def Concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def Convolution(
+    data: Symbol,
+    weight: Symbol,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Crop(
+    *data: Symbol,
+    offset: int | Sequence[int] = (0, 0),
+    h_w: int | Sequence[int] = (0, 0),
+    center_crop: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Deconvolution(
+    data: Symbol,
+    weight: Symbol,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    adj: int | Sequence[int] = (),
+    target_shape: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Dropout(
+    data: Symbol,
+    p: float = 0.5,
+    mode: Literal["always", "training"] = "training",
+    axes: int | Sequence[int] = (),
+    cudnn_off: bool | None = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def Embedding(
+    data: Symbol,
+    weight: Symbol,
+    input_dim: int = ...,
+    output_dim: int = ...,
+    dtype: Any = "float32",
+    sparse_grad: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Flatten(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def FullyConnected(
+    data: Symbol,
+    weight: Symbol,
+    bias: Symbol | None = None,
+    num_hidden: int = ...,
+    no_bias: bool = False,
+    flatten: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def GroupNorm(
+    data: Symbol,
+    gamma: Symbol,
+    beta: Symbol,
+    num_groups: int = 1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def InstanceNorm(
+    data: Symbol,
+    gamma: Symbol,
+    beta: Symbol,
+    eps: float = 0.001,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def L2Normalization(
+    data: Symbol,
+    eps: float = 1e-10,
+    mode: Literal["channel", "instance", "spatial"] = "instance",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def LRN(
+    data: Symbol,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: int = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def LayerNorm(
+    data: Symbol,
+    gamma: Symbol,
+    beta: Symbol,
+    axis: int = -1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def LeakyReLU(
+    data: Symbol,
+    gamma: Symbol | None = None,
+    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def LinearRegressionOutput(
+    data: Symbol,
+    label: Symbol,
+    grad_scale: float = 1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def LogisticRegressionOutput(
+    data: Symbol,
+    label: Symbol,
+    grad_scale: float = 1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def MAERegressionOutput(
+    data: Symbol,
+    label: Symbol,
+    grad_scale: float = 1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def MakeLoss(
+    data: Symbol,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: Literal["batch", "null", "valid"] = "null",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Pad(
+    data: Symbol,
+    mode: Literal["constant", "edge", "reflect"] = ...,
+    pad_width: int | Sequence[int] = ...,
+    constant_value: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Pooling(
+    data: Symbol,
+    kernel: int | Sequence[int] = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: Literal["full", "same", "valid"] = "valid",
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def RNN(
+    data: Symbol,
+    parameters: Symbol,
+    state: Symbol,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = False,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Reshape(
+    data: Symbol,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def SVMOutput(
+    data: Symbol,
+    label: Symbol,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def SequenceLast(
+    data: Symbol,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def SequenceMask(
+    data: Symbol,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    value: float = 0.0,
+    axis: int = 0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def SequenceReverse(
+    data: Symbol,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def SliceChannel(
+    data: Symbol,
+    num_outputs: int = ...,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def Softmax(
+    data: Symbol,
+    label: Symbol,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Literal["batch", "null", "valid"] = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def SoftmaxActivation(
+    data: Symbol,
+    mode: Literal["channel", "instance"] = "instance",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def SoftmaxOutput(
+    data: Symbol,
+    label: Symbol,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Literal["batch", "null", "valid"] = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def SwapAxis(data: Symbol, dim1: int = 0, dim2: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def UpSampling(
+    *data: Symbol,
+    scale: int = ...,
+    num_filter: int = 0,
+    sample_type: Literal["bilinear", "nearest"] = ...,
+    multi_input_mode: Literal["concat", "sum"] = "concat",
+    workspace: int = 512,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def abs(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def adam_update(
+    weight: Symbol,
+    grad: Symbol,
+    mean: Symbol,
+    var: Symbol,
+    lr: float = ...,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def add_n(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arccos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arccosh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arcsin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arcsinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arctan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arctanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def argmax(
+    data: Symbol,
+    axis: int | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def argmax_channel(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def argmin(
+    data: Symbol,
+    axis: int | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def argsort(
+    data: Symbol,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: Any = "float32",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def batch_dot(
+    lhs: Symbol,
+    rhs: Symbol,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def batch_take(a: Symbol, indices: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_axes(
+    data: Symbol,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def broadcast_axis(
+    data: Symbol,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def broadcast_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_greater(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_greater_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_hypot(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_lesser(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_lesser_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_like(
+    lhs: Symbol,
+    rhs: Symbol,
+    lhs_axes: int | Sequence[int] | None = None,
+    rhs_axes: int | Sequence[int] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def broadcast_logical_and(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_logical_or(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_logical_xor(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_maximum(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_minimum(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_minus(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_mod(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_mul(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_not_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_plus(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_power(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_sub(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_to(data: Symbol, shape: int | Sequence[int] = (), name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cast(data: Symbol, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cbrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def ceil(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def choose_element_0index(
+    data: Symbol,
+    index: Symbol,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap"] = "clip",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def clip(data: Symbol, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cosh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def crop(
+    data: Symbol,
+    begin: int | Sequence[int] = ...,
+    end: int | Sequence[int] = ...,
+    step: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def ctc_loss(
+    data: Symbol,
+    label: Symbol,
+    data_lengths: Symbol | None = None,
+    label_lengths: Symbol | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def degrees(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def depth_to_space(data: Symbol, block_size: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def diag(data: Symbol, k: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def dot(
+    lhs: Symbol,
+    rhs: Symbol,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def elemwise_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def elemwise_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def elemwise_mul(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def elemwise_sub(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def erf(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def erfinv(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def exp(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def expand_dims(data: Symbol, axis: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def expm1(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def fix(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def flatten(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def flip(data: Symbol, axis: int | Sequence[int] = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def floor(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def ftrl_update(
+    weight: Symbol,
+    grad: Symbol,
+    z: Symbol,
+    n: Symbol,
+    lr: float = ...,
+    lamda1: float = 0.01,
+    beta: float = 1.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def gamma(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def gammaln(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def gather_nd(data: Symbol, indices: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def hard_sigmoid(
+    data: Symbol,
+    alpha: float = 0.2,
+    beta: float = 0.5,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def identity(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_gemm(
+    A: Symbol,
+    B: Symbol,
+    C: Symbol,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    axis: int = -2,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def linalg_gemm2(
+    A: Symbol,
+    B: Symbol,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def log(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log10(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log1p(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log2(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log_softmax(
+    data: Symbol,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    use_length: bool | None = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def logical_not(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def make_loss(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def max(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def max_axis(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def mean(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def min(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def min_axis(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def moments(
+    data: Symbol,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def mp_nag_mom_update(
+    weight: Symbol,
+    grad: Symbol,
+    mom: Symbol,
+    weight32: Symbol,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def mp_sgd_mom_update(
+    weight: Symbol,
+    grad: Symbol,
+    mom: Symbol,
+    weight32: Symbol,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def mp_sgd_update(
+    weight: Symbol,
+    grad: Symbol,
+    weight32: Symbol,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def nag_mom_update(
+    weight: Symbol,
+    grad: Symbol,
+    mom: Symbol,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def nanprod(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def nansum(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def negative(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def norm(
+    data: Symbol,
+    ord: int = 2,
+    axis: int | Sequence[int] | None = None,
+    out_dtype: Any = None,
+    keepdims: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def one_hot(
+    indices: Symbol,
+    depth: int = ...,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: Any = "float32",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def ones_like(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def pad(
+    data: Symbol,
+    mode: Literal["constant", "edge", "reflect"] = ...,
+    pad_width: int | Sequence[int] = ...,
+    constant_value: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def pick(
+    data: Symbol,
+    index: Symbol,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap"] = "clip",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def prod(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def radians(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def random_exponential(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def random_gamma(
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def random_generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def random_negative_binomial(
+    k: float = 1,
+    p: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def random_normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def random_poisson(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def random_randint(
+    low: float = ...,
+    high: float = ...,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["int32", "int64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def random_uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def rcbrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def reciprocal(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def relu(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def repeat(
+    data: Symbol,
+    repeats: int = ...,
+    axis: int | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def reshape(
+    data: Symbol,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def reshape_like(
+    lhs: Symbol,
+    rhs: Symbol,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def reverse(data: Symbol, axis: int | Sequence[int] = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def rint(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def rmsprop_update(
+    weight: Symbol,
+    grad: Symbol,
+    n: Symbol,
+    lr: float = ...,
+    gamma1: float = 0.95,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def rmspropalex_update(
+    weight: Symbol,
+    grad: Symbol,
+    n: Symbol,
+    g: Symbol,
+    delta: Symbol,
+    lr: float = ...,
+    gamma1: float = 0.95,
+    gamma2: float = 0.9,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def round(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def rsqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sample_exponential(
+    lam: Symbol,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sample_gamma(
+    alpha: Symbol,
+    beta: Symbol,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sample_generalized_negative_binomial(
+    mu: Symbol,
+    alpha: Symbol,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sample_multinomial(
+    data: Symbol,
+    shape: int | Sequence[int] = (),
+    get_prob: bool = False,
+    dtype: Literal["float16", "float32", "float64", "int32", "uint8"] = "int32",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sample_negative_binomial(
+    k: Symbol,
+    p: Symbol,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sample_normal(
+    mu: Symbol,
+    sigma: Symbol,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sample_poisson(
+    lam: Symbol,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sample_uniform(
+    low: Symbol,
+    high: Symbol,
+    shape: int | Sequence[int] = (),
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def scatter_nd(
+    data: Symbol,
+    indices: Symbol,
+    shape: int | Sequence[int] = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sgd_mom_update(
+    weight: Symbol,
+    grad: Symbol,
+    mom: Symbol,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sgd_update(
+    weight: Symbol,
+    grad: Symbol,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def shape_array(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def shuffle(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sigmoid(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sign(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def signsgd_update(
+    weight: Symbol,
+    grad: Symbol,
+    lr: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def signum_update(
+    weight: Symbol,
+    grad: Symbol,
+    mom: Symbol,
+    lr: float = ...,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def size_array(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def slice(
+    data: Symbol,
+    begin: int | Sequence[int] = ...,
+    end: int | Sequence[int] = ...,
+    step: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def slice_axis(
+    data: Symbol,
+    axis: int = ...,
+    begin: int = ...,
+    end: int | None = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def slice_like(
+    data: Symbol,
+    shape_like: Symbol,
+    axes: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def smooth_l1(data: Symbol, scalar: float = 1.0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def softmax(
+    data: Symbol,
+    length: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    use_length: bool | None = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def softmax_cross_entropy(data: Symbol, label: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def softmin(
+    data: Symbol,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    use_length: bool | None = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def softsign(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sort(
+    data: Symbol,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def space_to_depth(data: Symbol, block_size: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def split(
+    data: Symbol,
+    num_outputs: int = ...,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def square(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def squeeze(data: Symbol, axis: int | Sequence[int] | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def stack(*data: Symbol, axis: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def stop_gradient(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sum(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def sum_axis(
+    data: Symbol,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def swapaxes(data: Symbol, dim1: int = 0, dim2: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def take(
+    a: Symbol,
+    indices: Symbol,
+    axis: int = 0,
+    mode: Literal["clip", "raise", "wrap"] = "clip",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def tan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def tanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def tile(data: Symbol, reps: int | Sequence[int] = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def topk(
+    data: Symbol,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: Any = "float32",
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def transpose(data: Symbol, axes: int | Sequence[int] = (), name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def trunc(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any
+) -> Symbol: ...
+def where(condition: Symbol, x: Symbol, y: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def zeros_like(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+
+op: Any
+_internal: Any
+
+class contrib:
+    @staticmethod
+    def CTCLoss(
+        data: Symbol,
+        label: Symbol,
+        data_lengths: Symbol | None = None,
+        label_lengths: Symbol | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: Literal["first", "last"] = "first",
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def arange_like(
+        data: Symbol,
+        start: float = 0.0,
+        step: float = 1.0,
+        repeat: int = 1,
+        ctx: str = "",
+        axis: int | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def ctc_loss(
+        data: Symbol,
+        label: Symbol,
+        data_lengths: Symbol | None = None,
+        label_lengths: Symbol | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: Literal["first", "last"] = "first",
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+
+class linalg:
+    @staticmethod
+    def gemm(
+        A: Symbol,
+        B: Symbol,
+        C: Symbol,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        axis: int = -2,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def gemm2(
+        A: Symbol,
+        B: Symbol,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        axis: int = -2,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+
+class sparse:
+    @staticmethod
+    def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def Embedding(
+        data: Symbol,
+        weight: Symbol,
+        input_dim: int = ...,
+        output_dim: int = ...,
+        dtype: Any = "float32",
+        sparse_grad: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def FullyConnected(
+        data: Symbol,
+        weight: Symbol,
+        bias: Symbol | None = None,
+        num_hidden: int = ...,
+        no_bias: bool = False,
+        flatten: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def LinearRegressionOutput(
+        data: Symbol,
+        label: Symbol,
+        grad_scale: float = 1.0,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def LogisticRegressionOutput(
+        data: Symbol,
+        label: Symbol,
+        grad_scale: float = 1.0,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def MAERegressionOutput(
+        data: Symbol,
+        label: Symbol,
+        grad_scale: float = 1.0,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def abs(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def adam_update(
+        weight: Symbol,
+        grad: Symbol,
+        mean: Symbol,
+        var: Symbol,
+        lr: float = ...,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-08,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def add_n(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def arccos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def arccosh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def arcsin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def arcsinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def arctan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def arctanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def broadcast_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def broadcast_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def broadcast_minus(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def broadcast_mul(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def broadcast_plus(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def broadcast_sub(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def cbrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def ceil(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def clip(data: Symbol, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def cos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def cosh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def degrees(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def dot(
+        lhs: Symbol,
+        rhs: Symbol,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def elemwise_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def elemwise_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def elemwise_mul(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def elemwise_sub(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def exp(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def expm1(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def fix(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def floor(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def ftrl_update(
+        weight: Symbol,
+        grad: Symbol,
+        z: Symbol,
+        n: Symbol,
+        lr: float = ...,
+        lamda1: float = 0.01,
+        beta: float = 1.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def gamma(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def gammaln(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def log(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def log10(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def log1p(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def log2(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def make_loss(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def mean(
+        data: Symbol,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def negative(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def norm(
+        data: Symbol,
+        ord: int = 2,
+        axis: int | Sequence[int] | None = None,
+        out_dtype: Any = None,
+        keepdims: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def radians(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def relu(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def rint(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def round(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def rsqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def sgd_mom_update(
+        weight: Symbol,
+        grad: Symbol,
+        mom: Symbol,
+        lr: float = ...,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def sgd_update(
+        weight: Symbol,
+        grad: Symbol,
+        lr: float = ...,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def sigmoid(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def sign(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def sin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def sinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def slice(
+        data: Symbol,
+        begin: int | Sequence[int] = ...,
+        end: int | Sequence[int] = ...,
+        step: int | Sequence[int] = (),
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def sqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def square(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def stop_gradient(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def sum(
+        data: Symbol,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any
+    ) -> Symbol: ...
+    @staticmethod
+    def tan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def tanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def trunc(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def where(condition: Symbol, x: Symbol, y: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def zeros_like(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
