@@ -47,6 +47,7 @@ class Stream:
 class _Local(threading.local):
     def __init__(self) -> None:
         self.stack: list[Stream] = []
+        self.running = False
 
 
 class Streams:
@@ -97,6 +98,8 @@ class Streams:
         Exception
             What a function of it raised, at the first wait that runs it.
         """
+        if self._local.running:  # a function of a stream waits: what was issued before it has run, what comes after must not
+            return
         with self._lock, np.errstate(all="ignore"):
             if self.schedule == "eager":
                 for other in reversed(self.known.values()):
@@ -112,4 +115,11 @@ class Streams:
             if isinstance(item, Mark):
                 self._advance(item.stream, item.position)
             else:
-                item()
+                self._run(item)
+
+    def _run(self, function: Callable[[], None]) -> None:
+        self._local.running = True
+        try:
+            function()
+        finally:
+            self._local.running = False

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from . import ndarray
+from . import ndarray, symbol
 from .backend.loader import backend_for
-from .device import Device
+from .device import Device, current_device
 from .dtype import NUMPY, dtype_name
 from .errors import OperatorError, ParameterError
+from .graph.build import G
+from .graph.ir import Node
 from .imperative.cell import Value, wrap
 from .imperative.handle import Handle
 from .imperative.invoke import content, data_of
@@ -17,6 +19,12 @@ from .imperative.record import tls
 from .imperative.scope import Scope
 from .imperative.user_code import call
 from .ndarray.array import NDArray
+from .symbol.inference_rules import SPECIAL
+from .symbol.known import Known
+from .symbol.naming import AttrScope, NameManager
+from .symbol.node import VARIABLE, Head, SymbolNode
+from .symbol.replay import EXPANDERS, Replay
+from .symbol.symbol import Symbol
 
 __all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
 
@@ -214,5 +222,68 @@ def custom(*data: Any, op_type: str, **parameters: Any) -> Any:
     return visible[0] if len(visible) == 1 else visible
 
 
-custom.__name__ = custom.__qualname__ = "Custom"
-ndarray.Custom = custom  # type: ignore[attr-defined]  # nothing can be registered before this module is loaded
+def symbolic_custom(*data: Any, op_type: str, name: str | None = None, attr: Any = None, **parameters: Any) -> Symbol:
+    """``mx.sym.Custom``: a registered operator as a node; its computation is made once for each executor.
+
+    Parameters
+    ----------
+    *data
+        Symbols in the order that the property lists; or by keyword; variables are made for those left out.
+    op_type, name, attr
+        Name under which it was registered; name and attributes of the node.
+    **parameters
+        Given to the property class as strings.
+
+    Raises
+    ------
+    ParameterError
+        If the operator has auxiliary states, which symbols of custom operators do not.
+    """
+    by_name = {k: v for k, v in parameters.items() if isinstance(v, Symbol)}
+    given = {k: str(v) for k, v in parameters.items() if k not in by_name}
+    prop = prop_of(op_type, given)
+    if prop.list_auxiliary_states():
+        what = f"Custom({op_type}): auxiliary states in a symbol"
+        raise ParameterError(what, ", ".join(prop.list_auxiliary_states()), "make them arguments, or call nd.Custom")
+    label = NameManager.current.get(name, "custom")
+    arguments = prop.list_arguments()
+    symbols = dict(zip(arguments, data, strict=False)) | by_name
+    heads = [symbols[a].heads[0] if a in symbols else Head(SymbolNode(VARIABLE, f"{label}_{a}", {}), 0) for a in arguments]
+    attrs = {**AttrScope.current.get(attr), "op_type": op_type, **given}
+    node = SymbolNode(CUSTOM, label, attrs, heads, outputs=len(prop.list_outputs()))
+    return Symbol([Head(node, k) for k in range(node.outputs)])
+
+
+def _node_prop(node: SymbolNode) -> CustomOpProp:
+    attrs = {k: v for k, v in node.attrs.items() if not k.startswith("__") and k != "op_type"}
+    return prop_of(node.attrs["op_type"], attrs)
+
+
+def _infer(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+    """Learn from the property: shapes of all operands once the first is known (as MXNet asks it), then those of the results."""
+    prop = _node_prop(node)
+    if inputs[0].shape is None or None in inputs[0].shape:
+        return
+    got = prop.infer_shape([list(k.shape) if k.is_shaped else [] for k in inputs])  # type: ignore[arg-type]
+    for k, (known, shape) in enumerate(zip((*inputs, *outputs), (*got[0], *got[1]), strict=True)):
+        known.learn_shape(tuple(shape), f"array {k}")
+    kinds = prop.infer_type([NUMPY[k.dtype or inputs[0].dtype or "float32"].type for k in inputs])
+    for known, kind in zip((*inputs, *outputs), (*kinds[0], *kinds[1]), strict=True):
+        known.dtype = known.dtype or dtype_name(np.dtype(kind))
+
+
+def _replay(replay: Replay, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
+    prop = _node_prop(node)
+    types = inferred_types(prop, [a.shape for a in arrays], [a.dtype for a in arrays])
+    handle = CustomHandle(prop, types, current_device(), len(arrays), replay.training)
+    got = G.bound_forward(*arrays, handle=handle, types=tuple(types["out"]), label=handle.label)
+    return got if isinstance(got, tuple) else (got,)
+
+
+CUSTOM = "Custom"
+custom.__name__ = custom.__qualname__ = symbolic_custom.__name__ = symbolic_custom.__qualname__ = CUSTOM
+# nothing can be registered before this module is loaded
+SPECIAL[CUSTOM] = _infer
+EXPANDERS[CUSTOM] = _replay
+ndarray.Custom = custom  # type: ignore[attr-defined]
+symbol.Custom = symbolic_custom  # type: ignore[attr-defined]

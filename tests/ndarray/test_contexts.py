@@ -9,14 +9,22 @@ import twofold as mx
 from twofold import autograd, nd
 from twofold.backend import loader
 from twofold.errors import DeviceError
+from twofold.graph.ir import drop_generation
 
 
-@pytest.fixture(autouse=True)
-def _fake_gpus(monkeypatch):
+@pytest.fixture(autouse=True, params=["issue", "late", "eager"])
+def _fake_gpus(monkeypatch, request):
     monkeypatch.setenv("TWOFOLD_FAKE_GPUS", "4")
-    loader._backend_of_kind.cache_clear()
+    monkeypatch.setenv("TWOFOLD_FAKE_SCHEDULE", request.param)
+    forget_backends()
     yield
+    forget_backends()
+
+
+def forget_backends():
+    """Have adapters loaded anew, and programs compiled for the new ones."""
     loader._backend_of_kind.cache_clear()
+    drop_generation()
 
 
 DEVICES = [mx.cpu(0), mx.cpu(1), mx.gpu(0), mx.gpu(3)]
@@ -171,7 +179,7 @@ def test_pickles_and_files_remember_gpus(device, tmp_path):
 def test_an_array_of_a_gpu_that_is_not_there_is_loaded_on_the_cpu(tmp_path, monkeypatch):
     nd.save(str(tmp_path / "a"), nd.ones((2,), ctx=mx.gpu(3)))
     monkeypatch.setenv("TWOFOLD_FAKE_GPUS", "2")
-    loader._backend_of_kind.cache_clear()
+    forget_backends()
     assert nd.load(str(tmp_path / "a"))[0].context is mx.cpu(0)
 
 

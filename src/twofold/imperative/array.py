@@ -13,6 +13,7 @@ from ..op.registry import OPS
 from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
+from .layout import shown_shape
 from .record import Rec, Variable, tls
 from .window import flush, force
 from .write import Chain, look, mark, read, untracked, write
@@ -292,9 +293,25 @@ class ViewMixin:
 
     __slots__ = ()
 
-    _base: Cell
+    _base: Any
     _chain: Chain
     _g: Variable | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes; the view is not read for them."""
+        return shown_shape(self._base.shape, self._chain)
+
+    @property
+    def _dtype(self) -> str:
+        return self._base._dtype
+
+    @property
+    def context(self) -> Device:
+        """Where the array lives."""
+        return device_of(self._base._v)
+
+    ctx = device = context
 
     @property
     def _v(self) -> Any:
@@ -329,7 +346,7 @@ class ViewMixin:
         self._v = new
 
     def _pinned(self) -> Any:
-        root = self._base._pinned()  # type: ignore[attr-defined]
+        root = self._base._pinned()
         return look(backend_for(device_of(self._base._v)), root, self._chain)
 
 

@@ -47,6 +47,20 @@ def layout_of(shape: Sizes, chain: Sequence[Sig]) -> Layout:
     return layout
 
 
+def shown_shape(shape: Sizes, chain: Sequence[Sig]) -> Sizes:
+    """The shape of a view of a root of that shape: the last view operation that says it, and what comes after."""
+    for k in reversed(range(len(chain))):
+        if "shape" in chain[k].params:
+            shape, chain = chain[k].params["shape"], chain[k + 1 :]
+            break
+    for sig in chain:
+        if sig.op.name == "slice":
+            shape = sliced_shape(shape, sig.params["key"])
+        elif sig.op.name == "permute_dims":
+            shape = tuple(shape[a] for a in sig.params["axes"])
+    return shape
+
+
 def _sliced(layout: Layout, key: Sequence[tuple[int | None, int | None, int | None]]) -> Layout:
     starts, steps = zip(*[slice(*k).indices(n)[::2] for k, n in zip(key, layout.shape, strict=True)], strict=True) if key else ((), ())
     offset = layout.offset + sum(a * s for a, s in zip(starts, layout.strides, strict=True))

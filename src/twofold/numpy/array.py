@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..device import Device
-from ..dtype import COMPLEX, ITEMSIZE, NUMPY, dtype_name
+from ..dtype import ITEMSIZE, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, ViewMixin, apply_op, view_of
 from ..imperative.cell import wrap
@@ -74,19 +74,11 @@ class ndarray(Array):  # NumPy's name
         return self.swapaxes(-1, -2)
 
     @property
-    def real(self) -> "ndarray":
-        """The real parts; of real numbers the array itself."""
-        return self if self._dtype not in COMPLEX else self._by_numpy(host_of(self).real)
-
-    @property
-    def imag(self) -> "ndarray":
-        """The imaginary parts; of real numbers zeros."""
-        return self._by_numpy(host_of(self).imag)
-
-    @property
     def flat(self) -> "ndarray":
-        """The elements in row-major order: a view where the memory is in that order, else a copy."""
-        return self.reshape(-1)
+        """The elements in row-major order: a view where memory allows it, else a copy that cannot be written."""
+        if reshaped_strides(self._layout, (self.size,)) is not None:
+            return self.reshape(-1)
+        return self.copy().reshape(-1)._view(OPS["broadcast_to"].sig(shape=(self.size,)))
 
     # copies
 
@@ -154,12 +146,6 @@ class ndarray(Array):  # NumPy's name
         chain = () if self.shape else (OPS["reshape"].sig(shape=(1,)),)
         return view_of(NDArrayView, self, chain)
 
-    def _by_numpy(self, host: Any) -> "ndarray":
-        """A result of NumPy's on this array's device."""
-        from .creation import array  # creation stands on this module
-
-        return array(host, device=self.context)
-
     # views
 
     def _view(self, *chain: Any) -> "ndarray":
@@ -198,7 +184,7 @@ class ndarray(Array):  # NumPy's name
             If a copy is needed and not allowed.
         """
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
-        sizes = filled_shape(tuple(n.__index__() for n in ([given] if hasattr_index(given) else given)), self.size, "reshape")
+        sizes = filled_shape(tuple(n.__index__() for n in given), self.size, "reshape")
         if order == "F":
             return self.transpose().reshape(sizes[::-1], copy=copy).transpose()
         strides = reshaped_strides(self._layout, sizes)
@@ -314,18 +300,13 @@ class ndarrayView(ViewMixin, ndarray):
     _root: ClassVar[Any] = ndarray
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
-        return self._layout.shape
-
-    @property
     def base(self) -> Array:
         """The array whose memory this is a view of."""
-        return self._base  # type: ignore[return-value]
+        return self._base
 
     @property
     def _layout(self) -> Layout:
-        return layout_of(self._base.shape, self._chain)  # type: ignore[attr-defined]
+        return layout_of(self._base.shape, self._chain)
 
 
 def _as_np_ndarray(self: NDArray) -> ndarray:

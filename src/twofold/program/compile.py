@@ -25,8 +25,13 @@ KEEP_SCRATCH = 8 << 20
 #: Fresh values larger than this (bytes) are released right after their last use rather than at the program's end.
 RELEASE = 1 << 16
 
-#: Primitives that call a method of a user's object.
-USER_CODE = {"user_forward": "forward", "user_backward": "backward"}
+#: Primitives that call a method of a user's object: whether it is a parameter (else the first operand), and the method.
+USER_CODE = {
+    "user_forward": (False, "forward"),
+    "user_backward": (False, "backward"),
+    "bound_forward": (True, "forward"),
+    "bound_backward": (True, "backward"),
+}
 
 
 class Program:
@@ -103,7 +108,9 @@ def call_of(node: Node, backend: Backend) -> Call:
         return call_for_loop(node, backend, lambda sub: Program(sub.outputs, sub.leaves, backend))
     if node.sig.op.name in USER_CODE:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
-        return Call(f"run({operands})", {"run": partial(_call_user, USER_CODE[node.sig.op.name], backend.xp.contiguous)})
+        held, method = USER_CODE[node.sig.op.name]
+        run = partial(_call_user, method, backend.xp.contiguous)
+        return Call(f"run({operands})", {"run": partial(run, node.sig.params["handle"]) if held else run})
     inputs = [type_of(i) for i in node.inputs if i is not None]
     return backend.call(node.sig.op.name, node.sig.params, inputs, type_of(node))
 

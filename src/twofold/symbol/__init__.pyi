@@ -42,7 +42,7 @@ def Activation(
     act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def BatchNorm(
     data: Symbol,
@@ -61,7 +61,7 @@ def BatchNorm(
     max_calib_range: float | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def BlockGrad(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def CTCLoss(
@@ -74,7 +74,7 @@ def CTCLoss(
     blank_label: Literal["first", "last"] = "first",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Cast(data: Symbol, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def Concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -95,7 +95,7 @@ def Convolution(
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Crop(
     *data: Symbol,
@@ -104,7 +104,7 @@ def Crop(
     center_crop: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Deconvolution(
     data: Symbol,
@@ -125,7 +125,7 @@ def Deconvolution(
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Dropout(
     data: Symbol,
@@ -135,7 +135,7 @@ def Dropout(
     cudnn_off: bool | None = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def Embedding(
@@ -147,7 +147,7 @@ def Embedding(
     sparse_grad: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Flatten(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def FullyConnected(
@@ -159,7 +159,7 @@ def FullyConnected(
     flatten: bool = True,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def GroupNorm(
     data: Symbol,
@@ -170,7 +170,7 @@ def GroupNorm(
     output_mean_var: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def InstanceNorm(
     data: Symbol,
@@ -179,7 +179,7 @@ def InstanceNorm(
     eps: float = 0.001,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def L2Normalization(
     data: Symbol,
@@ -187,7 +187,7 @@ def L2Normalization(
     mode: Literal["channel", "instance", "spatial"] = "instance",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def LRN(
     data: Symbol,
@@ -197,7 +197,7 @@ def LRN(
     nsize: int = ...,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def LayerNorm(
     data: Symbol,
@@ -208,7 +208,7 @@ def LayerNorm(
     output_mean_var: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def LeakyReLU(
     data: Symbol,
@@ -219,7 +219,7 @@ def LeakyReLU(
     upper_bound: float = 0.334,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def LinearRegressionOutput(
     data: Symbol,
@@ -227,7 +227,7 @@ def LinearRegressionOutput(
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def LogisticRegressionOutput(
     data: Symbol,
@@ -235,7 +235,7 @@ def LogisticRegressionOutput(
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def MAERegressionOutput(
     data: Symbol,
@@ -243,7 +243,7 @@ def MAERegressionOutput(
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def MakeLoss(
     data: Symbol,
@@ -252,7 +252,7 @@ def MakeLoss(
     normalization: Literal["batch", "null", "valid"] = "null",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Pad(
     data: Symbol,
@@ -261,7 +261,7 @@ def Pad(
     constant_value: float = 0.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Pooling(
     data: Symbol,
@@ -277,7 +277,7 @@ def Pooling(
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def RNN(
     data: Symbol,
@@ -298,7 +298,7 @@ def RNN(
     use_sequence_length: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Reshape(
     data: Symbol,
@@ -308,7 +308,7 @@ def Reshape(
     keep_highest: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def SVMOutput(
     data: Symbol,
@@ -318,7 +318,7 @@ def SVMOutput(
     use_linear: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def SequenceLast(
     data: Symbol,
@@ -327,7 +327,7 @@ def SequenceLast(
     axis: int = 0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def SequenceMask(
     data: Symbol,
@@ -337,7 +337,7 @@ def SequenceMask(
     axis: int = 0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def SequenceReverse(
     data: Symbol,
@@ -346,7 +346,7 @@ def SequenceReverse(
     axis: int = 0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def SliceChannel(
     data: Symbol,
@@ -355,7 +355,7 @@ def SliceChannel(
     squeeze_axis: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def Softmax(
     data: Symbol,
@@ -370,14 +370,14 @@ def Softmax(
     smooth_alpha: float = 0.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def SoftmaxActivation(
     data: Symbol,
     mode: Literal["channel", "instance"] = "instance",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def SoftmaxOutput(
     data: Symbol,
@@ -392,7 +392,7 @@ def SoftmaxOutput(
     smooth_alpha: float = 0.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def SwapAxis(data: Symbol, dim1: int = 0, dim2: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def UpSampling(
@@ -404,7 +404,7 @@ def UpSampling(
     workspace: int = 512,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def abs(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def adam_update(
@@ -422,7 +422,7 @@ def adam_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def add_n(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def arccos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -437,7 +437,7 @@ def argmax(
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def argmax_channel(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def argmin(
@@ -446,7 +446,7 @@ def argmin(
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def argsort(
     data: Symbol,
@@ -455,7 +455,7 @@ def argsort(
     dtype: Any = "float32",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def batch_dot(
     lhs: Symbol,
@@ -465,7 +465,7 @@ def batch_dot(
     forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def batch_take(a: Symbol, indices: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def broadcast_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -475,7 +475,7 @@ def broadcast_axes(
     size: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def broadcast_axis(
     data: Symbol,
@@ -483,7 +483,7 @@ def broadcast_axis(
     size: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def broadcast_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def broadcast_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -499,7 +499,7 @@ def broadcast_like(
     rhs_axes: int | Sequence[int] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def broadcast_logical_and(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def broadcast_logical_or(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -525,7 +525,7 @@ def choose_element_0index(
     mode: Literal["clip", "wrap"] = "clip",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def clip(data: Symbol, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -538,7 +538,7 @@ def crop(
     step: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def ctc_loss(
     data: Symbol,
@@ -550,7 +550,7 @@ def ctc_loss(
     blank_label: Literal["first", "last"] = "first",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def degrees(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def depth_to_space(data: Symbol, block_size: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -563,7 +563,7 @@ def dot(
     forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def elemwise_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def elemwise_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -591,7 +591,7 @@ def ftrl_update(
     clip_gradient: float = -1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def gamma(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def gammaln(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -602,7 +602,7 @@ def hard_sigmoid(
     beta: float = 0.5,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def identity(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -617,7 +617,7 @@ def linalg_gemm(
     axis: int = -2,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def linalg_gemm2(
     A: Symbol,
@@ -628,7 +628,7 @@ def linalg_gemm2(
     axis: int = -2,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def log(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def log10(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -642,7 +642,7 @@ def log_softmax(
     use_length: bool | None = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def logical_not(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def make_loss(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -653,7 +653,7 @@ def max(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def max_axis(
     data: Symbol,
@@ -662,7 +662,7 @@ def max_axis(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def mean(
     data: Symbol,
@@ -671,7 +671,7 @@ def mean(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def min(
     data: Symbol,
@@ -680,7 +680,7 @@ def min(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def min_axis(
     data: Symbol,
@@ -689,7 +689,7 @@ def min_axis(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def moments(
     data: Symbol,
@@ -697,7 +697,7 @@ def moments(
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def mp_nag_mom_update(
     weight: Symbol,
@@ -711,7 +711,7 @@ def mp_nag_mom_update(
     clip_gradient: float = -1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def mp_sgd_mom_update(
     weight: Symbol,
@@ -726,7 +726,7 @@ def mp_sgd_mom_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def mp_sgd_update(
     weight: Symbol,
@@ -739,7 +739,7 @@ def mp_sgd_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def nag_mom_update(
     weight: Symbol,
@@ -752,7 +752,7 @@ def nag_mom_update(
     clip_gradient: float = -1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def nanprod(
     data: Symbol,
@@ -761,7 +761,7 @@ def nanprod(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def nansum(
     data: Symbol,
@@ -770,7 +770,7 @@ def nansum(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def negative(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def norm(
@@ -781,7 +781,7 @@ def norm(
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def normal(
     loc: float = 0.0,
@@ -790,7 +790,7 @@ def normal(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def one_hot(
     indices: Symbol,
@@ -800,7 +800,7 @@ def one_hot(
     dtype: Any = "float32",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def ones_like(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def pad(
@@ -810,7 +810,7 @@ def pad(
     constant_value: float = 0.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def pick(
     data: Symbol,
@@ -820,7 +820,7 @@ def pick(
     mode: Literal["clip", "wrap"] = "clip",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def prod(
     data: Symbol,
@@ -829,7 +829,7 @@ def prod(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def radians(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def random_exponential(
@@ -838,7 +838,7 @@ def random_exponential(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def random_gamma(
     alpha: float = 1.0,
@@ -847,7 +847,7 @@ def random_gamma(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def random_generalized_negative_binomial(
     mu: float = 1.0,
@@ -856,7 +856,7 @@ def random_generalized_negative_binomial(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def random_negative_binomial(
     k: float = 1,
@@ -865,7 +865,7 @@ def random_negative_binomial(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def random_normal(
     loc: float = 0.0,
@@ -874,7 +874,7 @@ def random_normal(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def random_poisson(
     lam: float = 1.0,
@@ -882,7 +882,7 @@ def random_poisson(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def random_randint(
     low: float = ...,
@@ -891,7 +891,7 @@ def random_randint(
     dtype: Literal["int32", "int64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def random_uniform(
     low: float = 0.0,
@@ -900,7 +900,7 @@ def random_uniform(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def rcbrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def reciprocal(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -911,7 +911,7 @@ def repeat(
     axis: int | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def reshape(
     data: Symbol,
@@ -921,7 +921,7 @@ def reshape(
     keep_highest: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def reshape_like(
     lhs: Symbol,
@@ -932,7 +932,7 @@ def reshape_like(
     rhs_end: int | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def reverse(data: Symbol, axis: int | Sequence[int] = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def rint(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -949,7 +949,7 @@ def rmsprop_update(
     clip_weights: float = -1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def rmspropalex_update(
     weight: Symbol,
@@ -967,7 +967,7 @@ def rmspropalex_update(
     clip_weights: float = -1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def round(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def rsqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -977,7 +977,7 @@ def sample_exponential(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sample_gamma(
     alpha: Symbol,
@@ -986,7 +986,7 @@ def sample_gamma(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sample_generalized_negative_binomial(
     mu: Symbol,
@@ -995,7 +995,7 @@ def sample_generalized_negative_binomial(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sample_multinomial(
     data: Symbol,
@@ -1004,7 +1004,7 @@ def sample_multinomial(
     dtype: Literal["float16", "float32", "float64", "int32", "uint8"] = "int32",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sample_negative_binomial(
     k: Symbol,
@@ -1013,7 +1013,7 @@ def sample_negative_binomial(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sample_normal(
     mu: Symbol,
@@ -1022,7 +1022,7 @@ def sample_normal(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sample_poisson(
     lam: Symbol,
@@ -1030,7 +1030,7 @@ def sample_poisson(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sample_uniform(
     low: Symbol,
@@ -1039,7 +1039,7 @@ def sample_uniform(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def scatter_nd(
     data: Symbol,
@@ -1047,7 +1047,7 @@ def scatter_nd(
     shape: int | Sequence[int] = ...,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sgd_mom_update(
     weight: Symbol,
@@ -1061,7 +1061,7 @@ def sgd_mom_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sgd_update(
     weight: Symbol,
@@ -1073,7 +1073,7 @@ def sgd_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def shape_array(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def shuffle(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1088,7 +1088,7 @@ def signsgd_update(
     clip_gradient: float = -1.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def signum_update(
     weight: Symbol,
@@ -1102,7 +1102,7 @@ def signum_update(
     wd_lh: float = 0.0,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def sinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1114,7 +1114,7 @@ def slice(
     step: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def slice_axis(
     data: Symbol,
@@ -1123,7 +1123,7 @@ def slice_axis(
     end: int | None = ...,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def slice_like(
     data: Symbol,
@@ -1131,7 +1131,7 @@ def slice_like(
     axes: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def smooth_l1(data: Symbol, scalar: float = 1.0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def softmax(
@@ -1143,7 +1143,7 @@ def softmax(
     use_length: bool | None = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def softmax_cross_entropy(data: Symbol, label: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def softmin(
@@ -1154,7 +1154,7 @@ def softmin(
     use_length: bool | None = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def softsign(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def sort(
@@ -1163,7 +1163,7 @@ def sort(
     is_ascend: bool = True,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def space_to_depth(data: Symbol, block_size: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def split(
@@ -1173,7 +1173,7 @@ def split(
     squeeze_axis: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def square(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1187,7 +1187,7 @@ def sum(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def sum_axis(
     data: Symbol,
@@ -1196,7 +1196,7 @@ def sum_axis(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def swapaxes(data: Symbol, dim1: int = 0, dim2: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def take(
@@ -1206,7 +1206,7 @@ def take(
     mode: Literal["clip", "raise", "wrap"] = "clip",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def tan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def tanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1220,7 +1220,7 @@ def topk(
     dtype: Any = "float32",
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def transpose(data: Symbol, axes: int | Sequence[int] = (), name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def trunc(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1231,7 +1231,7 @@ def uniform(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
-    **other: Any
+    **other: Any,
 ) -> Symbol: ...
 def where(condition: Symbol, x: Symbol, y: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def zeros_like(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1240,6 +1240,8 @@ op: Any
 _internal: Any
 
 class contrib:
+    from .control_flow import cond, foreach, while_loop
+
     @staticmethod
     def CTCLoss(
         data: Symbol,
@@ -1251,7 +1253,7 @@ class contrib:
         blank_label: Literal["first", "last"] = "first",
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def arange_like(
@@ -1263,7 +1265,7 @@ class contrib:
         axis: int | None = None,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def ctc_loss(
@@ -1276,7 +1278,7 @@ class contrib:
         blank_label: Literal["first", "last"] = "first",
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
 
 class linalg:
@@ -1292,7 +1294,7 @@ class linalg:
         axis: int = -2,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def gemm2(
@@ -1304,7 +1306,7 @@ class linalg:
         axis: int = -2,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
 
 class sparse:
@@ -1320,7 +1322,7 @@ class sparse:
         sparse_grad: bool = False,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def FullyConnected(
@@ -1332,7 +1334,7 @@ class sparse:
         flatten: bool = True,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def LinearRegressionOutput(
@@ -1341,7 +1343,7 @@ class sparse:
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def LogisticRegressionOutput(
@@ -1350,7 +1352,7 @@ class sparse:
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def MAERegressionOutput(
@@ -1359,7 +1361,7 @@ class sparse:
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def abs(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1379,7 +1381,7 @@ class sparse:
         lazy_update: bool = True,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def add_n(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1430,7 +1432,7 @@ class sparse:
         forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def elemwise_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1462,7 +1464,7 @@ class sparse:
         clip_gradient: float = -1.0,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def gamma(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1486,7 +1488,7 @@ class sparse:
         exclude: bool = False,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def negative(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1499,7 +1501,7 @@ class sparse:
         keepdims: bool = False,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def radians(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1524,7 +1526,7 @@ class sparse:
         lazy_update: bool = True,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def sgd_update(
@@ -1537,7 +1539,7 @@ class sparse:
         lazy_update: bool = True,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def sigmoid(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1555,7 +1557,7 @@ class sparse:
         step: int | Sequence[int] = (),
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def sqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
@@ -1571,7 +1573,7 @@ class sparse:
         exclude: bool = False,
         name: str | None = None,
         attr: Any = None,
-        **other: Any
+        **other: Any,
     ) -> Symbol: ...
     @staticmethod
     def tan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...

@@ -1,11 +1,7 @@
-"""Writes the ``.pyi`` files of ``mx.nd`` and ``mx.sym``: true signatures of the functions that exist only once they are asked for.
-
-``python -m twofold.testing.stubs`` writes them, ``--check`` only says which are stale (exit status 1).
-"""
+"""Writes the ``.pyi`` files of ``mx.nd`` and ``mx.sym``, whose functions are generated; ``--check`` says which are stale (status 1)."""
 
 import ast
 import inspect
-import keyword
 import sys
 import types
 import typing
@@ -20,29 +16,25 @@ from ..op.registry import NAMES
 from ..op.spec import Op
 
 WIDTH = 140
-#: Kinds of parameters as type checkers know them: what a caller may give.
+#: What a caller may give for a kind of parameter.
 TYPES = {
-    "SHAPE": "int | Sequence[int]",
-    "AXIS": "int | Sequence[int] | None",
-    "DTYPE": "Any",
-    "FLOATS": "float | Sequence[float]",
-    "SCALAR": "float",
-}
-TYPE_OF_KIND = {getattr(kinds, name): text for name, text in TYPES.items()}
+    kinds.SHAPE: "int | Sequence[int]", kinds.AXIS: "int | Sequence[int] | None", kinds.DTYPE: "Any", kinds.SCALAR: "float",
+    kinds.FLOATS: "float | Sequence[float]", kinds.STATIC: "Any", kinds.TRAINING: "bool",
+}  # fmt: skip
 
 
 class Front(NamedTuple):
-    """A front end: its package, its array class, keywords that only it has, names that only functions without arrays have."""
+    """A front end: its package, its array class, keywords that all its functions have, and those without arrays."""
 
     package: types.ModuleType
     array: str
-    keywords: str
-    creation: str = ""
+    keywords: tuple[str, ...]
+    creation: tuple[str, ...]
 
 
 FRONTS = (
-    Front(ndarray, "NDArray", "out: Any = None, name: Any = None", "ctx: Any = None"),
-    Front(symbol, "Symbol", "name: str | None = None, attr: Any = None"),
+    Front(ndarray, "NDArray", ("out: Any = None", "name: Any = None"), ("ctx: Any = None",)),
+    Front(symbol, "Symbol", ("name: str | None = None", "attr: Any = None", "**other: Any"), ()),
 )
 
 
@@ -50,98 +42,74 @@ def type_text(annotation: Any) -> str:
     """A parameter's annotation as the text of a type."""
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
-        return next((TYPE_OF_KIND.get(a, "Any") for a in args if isinstance(a, kinds.Kind)), "Any")
+        return next(TYPES[a] for a in args if isinstance(a, kinds.Kind))
     if origin is Literal:
-        return f"Literal[{', '.join(quoted(a) for a in args)}]"
+        return f"Literal{list(args)}"
     if origin in (types.UnionType, typing.Union):
-        inner = " | ".join(type_text(a) for a in args if a is not type(None))
-        return inner if inner == "Any" or inner.endswith("None") else f"{inner} | None"
+        return " | ".join("None" if a is type(None) else type_text(a) for a in args).replace("Any | None", "Any")
     return annotation.__name__
 
 
-def quoted(value: Any) -> str:
-    """A value as the formatter writes it."""
-    return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def arguments(op: Op, front: Front) -> list[str]:
-    """What the function of an operator takes; arrays without a default come first, as positions."""
-    given = inspect.signature(op.rule).parameters
-    arrays = [i for i in op.inputs if not i.injected]
-    out, optional = [], False
+def arguments(op: Op, front: Front) -> Iterator[str]:
+    """What the function of an operator takes."""
+    arrays, optional = [i for i in op.inputs if not i.injected], False
     for i in arrays:
         optional = optional or i.optional
         variadic = op.variadic and i is arrays[-1]
-        out.append(f"*{i.name}: {front.array}" if variadic else f"{i.name}: {front.array}" + (" | None = None" if optional else ""))
-    taken = {i.name for i in arrays}
-    for p in op.params.values():
-        if p.name not in op.training and p.name not in taken:
-            default = "..." if p.required or not isinstance(p.default, (int, float, str, tuple, type(None))) else quoted(p.default)
-            out.append(f"{p.name}: {type_text(given[p.name].annotation)} = {default.replace('inf', '...')}")
-    extra = front.creation if front.creation and not arrays else ""
-    return out + [text for text in (extra, front.keywords, "**other: Any") if text]
+        yield f"{'*' * variadic}{i.name}: {front.array}{' | None = None' if optional and not variadic else ''}"
+    for name, given in inspect.signature(op.rule).parameters.items():
+        if given.kind is given.KEYWORD_ONLY and name not in op.training:
+            yield f"{name}: {type_text(given.annotation)} = {'...' if op.params[name].required else repr(op.params[name].default)}".replace(
+                "'", '"'
+            )
+    yield from (*(() if arrays else front.creation), *front.keywords)
 
 
-def function_text(op: Op, name: str, front: Front, indent: str = "") -> str:
-    """The stub of one function."""
+def function_text(op: Op, name: str, front: Front, indent: str) -> str:
+    """The stub of one function, wrapped as the formatter does."""
     shown = op.outputs if op.visible is None else op.visible
     result = front.array if front.array == "Symbol" or shown == 1 else "Any" if callable(shown) else f"list[{front.array}]"
-    parts = ", ".join(arguments(op, front))
-    line = f"{indent}def {name}({parts}) -> {result}: ..."
-    if len(line) <= WIDTH:
-        return line
-    inner = (
-        "".join(f"{indent}    {part},\n" for part in arguments(op, front))
-        .replace(", name: ", f",\n{indent}    name: ")
-        .replace(", attr: ", f",\n{indent}    attr: ")
-    )
-    return f"{indent}def {name}(\n{inner.replace('**other: Any,', '**other: Any')}{indent}) -> {result}: ..."
+    parts = list(arguments(op, front))
+    line = f"{indent}def {name}({', '.join(parts)}) -> {result}: ..."
+    wrapped = "\n".join([f"{indent}def {name}(", *(f"{indent}    {p}," for p in parts), f"{indent}) -> {result}: ..."])
+    return f"{indent}@staticmethod\n" * bool(indent) + (line if len(line) <= WIDTH else wrapped)
 
 
 def by_hand(package: types.ModuleType) -> Iterator[str]:
     """The imports and the list of names of a package's ``__init__``, without what is not public."""
     source = Path(str(package.__file__)).read_text(encoding="utf-8")
     for node in ast.parse(source).body:
+        text = str(ast.get_source_segment(source, node))
         if isinstance(node, ast.ImportFrom) and node.level == 1:
             kept = [a for a in node.names if (a.asname or a.name) in package.__all__]
-            whole = len(kept) == len(node.names)
-            node.names = kept
             if kept:
-                yield str(ast.get_source_segment(source, node)) if whole else ast.unparse(node)
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            yield f"\n{ast.get_source_segment(source, node)}\n"
+                yield text if len(kept) == len(node.names) else ast.unparse(ast.ImportFrom(node.module, kept, 1))
+        elif text.startswith("__all__"):
+            yield f"\n{text}\n"
 
 
 def stub_of(front: Front) -> str:
     """The whole text of a front end's stub."""
-    places: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {"": []}
     for registered, op in sorted(NAMES.items()):
         where, name = place_of(registered)
-        if name.isidentifier() and not keyword.iskeyword(name) and not (where == "" and name in front.package.__all__):
+        if where not in ("_internal", "random") and (where or name not in front.package.__all__):
             places.setdefault(where, []).append(function_text(op, name, front, "    " if where else ""))
+    places["contrib"].insert(0, f"    from .control_flow import {', '.join(front.package.control_flow.__all__)}\n")
     text = [f'"""Written by ``make stubs`` from the operator table: the functions of ``{front.package.__name__}`` that are operators."""\n']
     text += ["from collections.abc import Sequence\nfrom typing import Any, Literal\n", *by_hand(front.package)]
-    text += [*places.pop(""), "", "op: Any", "_internal: Any", ""]
-    del places["_internal"], places["random"]
-    for where, functions in sorted(places.items()):
-        text += [f"class {where}:", *(f"    @staticmethod\n{f}" for f in functions), ""]
-    return "\n".join(text).rstrip() + "\n"
+    text += [*places.pop(""), "", "op: Any", "_internal: Any"]
+    return "\n".join([*text, *(f"\nclass {where}:\n" + "\n".join(functions) for where, functions in sorted(places.items()))]) + "\n"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the stubs, or with ``--check`` only compare; the exit status says whether any was stale and still is."""
-    stale = []
-    for front in FRONTS:
-        path = Path(str(front.package.__file__)).with_suffix(".pyi")
-        text = stub_of(front)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale.append(str(path))
-            if "--check" not in arguments:
-                path.write_text(text, encoding="utf-8")
+def main(check: bool) -> int:
+    """Write the stubs, or only compare; the exit status says whether any is stale."""
+    texts = {Path(str(front.package.__file__)).with_suffix(".pyi"): stub_of(front) for front in FRONTS}
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
-        print(f"{path}: {'stale, run make stubs' if '--check' in arguments else 'written'}")
-    return 1 if stale and "--check" in arguments else 0
+        print(f"{path}: {'stale, run make stubs' if check else f'{path.write_text(texts[path])} characters written'}")
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main("--check" in sys.argv[1:]))

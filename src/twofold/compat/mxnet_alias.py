@@ -1,0 +1,149 @@
+"""Installs ``mxnet`` as a name of Twofold: every import of it or below it gives a face that finds names by `module_table`."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from ..errors import MXNetError
+from .module_table import ABSENT, INTERNAL, SAME, SOURCES
+
+__all__ = ["MXNET_VERSION", "MissingModule", "MissingName", "install", "reason_for_absence", "sources_of"]
+
+#: What ``mxnet.__version__`` says: scripts compare it.
+MXNET_VERSION = "1.9.1"
+ROOT = __name__.partition(".")[0]
+
+
+class MissingName(MXNetError, AttributeError):
+    """A name of an MXNet module that Twofold does not have."""
+
+
+class MissingModule(MXNetError, ImportError):
+    """An MXNet module, or a name imported from one, that Twofold does not have."""
+
+
+def install() -> None:
+    """Have ``import mxnet`` mean Twofold in this process, also where MXNet itself is installed."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+def canonical(name: str) -> str:
+    """The first name of a module, without ``mxnet.``: ``ndarray.random`` for ``nd.random``."""
+    if name in SAME:
+        return SAME[name]
+    head, _, tail = name.rpartition(".")
+    return f"{canonical(head)}.{tail}" if head else name
+
+
+def sources_of(name: str) -> list[Any]:
+    """The modules and namespaces of Twofold that hold the names of an MXNet module, the first to be asked first.
+
+    Parameters
+    ----------
+    name
+        The module, without ``mxnet.``; empty for the root.
+    """
+    name = canonical(name)
+    found = (_namespace(source) for source in SOURCES.get(name, (name,)))
+    return [source for source in found if source is not None]
+
+
+def reason_for_absence(name: str) -> tuple[str, str] | None:
+    """Why Twofold means not to have an MXNet module, and what to do; None for modules that it has or is to have."""
+    if any(name == m or name.startswith(m + ".") for m in INTERNAL):
+        return "it is MXNet's own machinery", "use the public modules"
+    return next((why for module, why in ABSENT.items() if name == module or name.startswith(module + ".")), None)
+
+
+def _namespace(path: str) -> Any:
+    """A module of Twofold, or a namespace that a module makes when asked, such as ``ndarray.linalg``; None where there is none."""
+    full = f"{ROOT}.{path}" if path else ROOT
+    if full in sys.modules:
+        return sys.modules[full]
+    head, _, tail = path.rpartition(".")
+    try:
+        return import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (full == error.name or full.startswith(error.name + ".")):
+            raise
+    outer = _namespace(head) if head else None
+    made = None if outer is None else getattr(outer, tail, None)
+    return made if isinstance(made, ModuleType) else None
+
+
+class _Face(ModuleType):
+    """An MXNet module: its names are looked up when they are first used."""
+
+    def __init__(self, name: str, sources: Sequence[Any]) -> None:
+        super().__init__(name, f"{name}, as a name of Twofold.")
+        self.__dict__["_sources"] = list(sources)
+        self.__path__: list[str] = []  # names below it are asked of the finder
+
+    @property
+    def __all__(self) -> list[str]:
+        listed = (getattr(source, "__all__", None) or dir(source) for source in self.__dict__["_sources"])
+        return sorted({name for names in listed for name in names if not name.startswith("_")})
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for source in self.__dict__["_sources"] for name in dir(source))})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        for source in self.__dict__["_sources"]:
+            value = getattr(source, name, _NOTHING)
+            if value is not _NOTHING:
+                break
+        else:
+            return self._module_below(name)
+        if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
+            return import_module(f"{self.__name__}.{name}")
+        setattr(self, name, value)
+        return value
+
+    def _module_below(self, name: str) -> ModuleType:
+        """A module that is no attribute of its parent's sources, such as ``gluon.utils``."""
+        below = f"{self.__name__}.{name}"
+        if _is_there(below.partition(".")[2]):
+            return import_module(below)
+        raise MissingName(*_missing(below))
+
+
+_NOTHING = object()
+
+
+def _is_there(name: str) -> bool:
+    return reason_for_absence(name) is None and bool(sources_of(name))
+
+
+def _missing(full: str) -> tuple[str, None, str]:
+    reason, todo = reason_for_absence(full.partition(".")[2]) or ("Twofold does not have it", "see docs/reference/compatibility.md")
+    return f"{full}: {reason}", None, todo
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Makes faces of all modules whose name begins with ``mxnet``."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        root, _, name = fullname.partition(".")
+        if root != "mxnet":
+            return None
+        if not _is_there(name):
+            raise MissingModule(*_missing(fullname))
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        name = spec.name.partition(".")[2]
+        first = canonical(name)
+        if first != name:
+            return import_module(f"mxnet.{first}")  # one face, whatever it is called
+        return _Face(spec.name, sources_of(name))
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ == "mxnet":
+            module.__dict__["__version__"] = MXNET_VERSION

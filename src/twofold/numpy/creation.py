@@ -1,0 +1,281 @@
+"""Functions of ``twofold.np`` that make arrays: from values, filled, ranges. Dtypes are NumPy's: numbers give float64 or int64.
+
+NumPy's arrays are copied, never shared. What has no dtype here (text, objects, dates, records) stays an array of NumPy's.
+``order`` and ``subok`` have no effect anywhere: arrays are in row-major order, of one class. ``device`` and ``ctx`` are one thing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backend.loader import backend_for
+from ..device import Device, current_device
+from ..dtype import NAME_OF, NUMPY, dtype_name
+from ..errors import ParameterError
+from ..imperative.array import Array, adopted, from_host
+from ..imperative.cell import wrap
+from ..imperative.invoke import content, host_of
+from ..ndarray.creation import shape_of
+from .array import ndarray
+
+
+def device_of_keywords(device: Any, ctx: Any) -> Device:
+    """The device that a caller chose by either name (the array API's ``"cpu"`` too); the current one if by none."""
+    chosen = ctx if device is None else device
+    return current_device() if chosen is None else Device(chosen)
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    device: Any = None,
+    ctx: Any = None,
+) -> Any:
+    """A new array from anything array-like.
+
+    Parameters
+    ----------
+    object
+        An array, a number, or nested sequences of them.
+    dtype
+        The data type; found as NumPy does if None.
+    copy
+        If not True, an `ndarray` that fits is returned itself. False is an error where a copy is needed.
+    order, subok
+        Have no effect.
+    ndmin
+        Least number of axes; new ones come in front.
+    device, ctx
+        The device; that of an array, else the current one if None.
+
+    Returns
+    -------
+    ndarray
+        NumPy's own array where the dtype is one that there is not here.
+    """
+    if isinstance(object, Array):
+        out = _of_ours(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
+    else:
+        host, fresh = _host(object, dtype)
+        if host.dtype not in NAME_OF:
+            return host
+        if copy is False:
+            raise ParameterError("array: a copy is needed", type(object).__name__, "leave copy out")
+        where = device_of_keywords(device, ctx)
+        out = adopted(ndarray, host, where) if fresh else from_host(ndarray, host, where)
+    return out if out.ndim >= ndmin else out.reshape((1,) * (ndmin - out.ndim) + out.shape)
+
+
+def _of_ours(source: Any, dtype: Any, copy: bool | None, device: Device | None) -> Any:
+    out = source if isinstance(source, ndarray) else source.as_np_ndarray()
+    moved = device is not None and device is not out.context
+    cast = dtype is not None and dtype_name(dtype) != out._dtype
+    if copy is False and (moved or cast):
+        raise ParameterError("array: a copy is needed", f"{out._dtype} on {out.context}", "leave copy out")
+    if moved:
+        out = out.as_in_ctx(device)
+    if cast:
+        out = out.astype(dtype)
+    return out.copy() if copy and not moved and not cast else out
+
+
+def _host(object: Any, dtype: Any) -> tuple[np.ndarray, bool]:
+    """A NumPy array of something, and whether nobody else holds it."""
+    if isinstance(object, (list, tuple)):
+        object = _with_hosts(object)
+    host = np.asarray(object, dtype)
+    return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
+
+
+def _with_hosts(value: Any) -> Any:
+    """Nested sequences with NumPy arrays in place of ours."""
+    if isinstance(value, Array):
+        return host_of(value)
+    return type(value)(map(_with_hosts, value)) if value.__class__ in (list, tuple) else value
+
+
+def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, ctx: Any = None) -> Any:
+    """The array itself if it is one that fits, else a new one; parameters as `array`."""
+    if dtype is None and device is None and ctx is None and copy is None and isinstance(a, ndarray):
+        return a
+    return array(a, dtype, copy=copy, device=device, ctx=ctx)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+    """The array itself if its memory is in row-major order, else a copy; with at least one axis."""
+    out = asarray(a, dtype)
+    out = out if out.shape else out.reshape(1)
+    return out if _is_row_major(out) else out.copy()
+
+
+def _is_row_major(a: ndarray) -> bool:
+    from_front = a.size
+    for n, s in zip(a.shape, a._layout.strides, strict=True):
+        from_front //= max(n, 1)
+        if n != 1 and s != from_front:
+            return False
+    return True
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> ndarray:
+    """A new array with the content of an array-like."""
+    return array(a)
+
+
+def filled(shape: Any, value: Any, dtype: Any, device: Device) -> ndarray:
+    """A new array of one number."""
+    backend, name = backend_for(device), dtype_name(dtype)
+    if device.is_host:
+        data = backend.xp.full(shape=shape_of(shape), value=value, dtype=name)
+    else:
+        data = backend.copy(backend.constant(value, shape_of(shape), name), device)
+    return wrap(ndarray, content(data, device))
+
+
+def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+    """A new array of zeros.
+
+    Parameters
+    ----------
+    shape
+        Sizes of the axes, or the size of the only one.
+    dtype
+        The data type; float64 if not given.
+    order
+        Has no effect.
+    device, ctx
+        The device; the current one if None.
+    """
+    return filled(shape, 0, float if dtype is None else dtype, device_of_keywords(device, ctx))
+
+
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+    """A new array of ones; parameters as `zeros`."""
+    return filled(shape, 1, float if dtype is None else dtype, device_of_keywords(device, ctx))
+
+
+def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+    """A new array of undefined content; parameters as `zeros`."""
+    where = device_of_keywords(device, ctx)
+    if not where.is_host:
+        return zeros(shape, dtype, device=where)
+    return wrap(ndarray, content(backend_for(where).empty(shape_of(shape), dtype_name(float if dtype is None else dtype)), where))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+    """A new array of one value, or of what broadcasts to its shape; its dtype if none is given. Other parameters as `zeros`."""
+    where = device_of_keywords(device, ctx)
+    if isinstance(fill_value, (bool, int, float)):
+        return filled(shape, fill_value, np.asarray(fill_value).dtype if dtype is None else dtype, where)
+    value = asarray(fill_value, device=where)
+    out = empty(shape, value.dtype if dtype is None else dtype, device=where)
+    out[...] = value  # type: ignore[index]
+    return out
+
+
+def _like(name: str, make: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    def function(
+        a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None, ctx: Any = None
+    ) -> ndarray:
+        model = asarray(a)
+        where = model.context if device is None and ctx is None else device_of_keywords(device, ctx)
+        return make(model.shape if shape is None else shape, model.dtype if dtype is None else dtype, device=where)
+
+    function.__name__ = function.__qualname__ = f"{name}_like"
+    function.__doc__ = f"A new array as `{name}` makes it, of another array's shape, dtype and device where these are not given."
+    return function
+
+
+zeros_like, ones_like, empty_like = _like("zeros", zeros), _like("ones", ones), _like("empty", empty)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None, ctx: Any = None
+) -> ndarray:
+    """A new array of one value, of another array's shape, dtype and device where these are not given."""
+    model = asarray(a)
+    where = model.context if device is None and ctx is None else device_of_keywords(device, ctx)
+    return full(model.shape if shape is None else shape, fill_value, model.dtype if dtype is None else dtype, device=where)
+
+
+# ranges and such: NumPy's own values
+
+
+def computed(host: Any, device: Any = None, ctx: Any = None) -> Any:
+    """A fresh result of NumPy's as an array on a device."""
+    host = np.asarray(host)
+    return adopted(ndarray, host, device_of_keywords(device, ctx)) if host.dtype in NAME_OF else host
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, ctx: Any = None) -> ndarray:
+    """Evenly spaced values in [start, stop), or in [0, start) if no stop is given, ``step`` (1) apart."""
+    bounds = (0, start, 1 if step is None else step) if stop is None else (start, stop, 1 if step is None else step)
+    return computed(np.arange(*[b.item() if isinstance(b, Array) else b for b in bounds], dtype=dtype), device, ctx)
+
+
+def _spaced(function: Callable[..., Any]) -> Callable[..., Any]:
+    def spaced(start: Any, stop: Any, num: int = 50, *args: Any, device: Any = None, ctx: Any = None, **options: Any) -> Any:
+        got = function(_with_hosts([start])[0], _with_hosts([stop])[0], num, *args, **options)
+        return (computed(got[0], device, ctx), got[1]) if isinstance(got, tuple) else computed(got, device, ctx)
+
+    spaced.__name__ = spaced.__qualname__ = function.__name__
+    spaced.__doc__ = f"As ``numpy.{function.__name__}``, on a device."
+    return spaced
+
+
+linspace, logspace, geomspace = _spaced(np.linspace), _spaced(np.logspace), _spaced(np.geomspace)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+    """Ones on diagonal ``k`` of an (N, M) array, zeros elsewhere; M is N if None."""
+    return computed(np.eye(N, M, k, NUMPY[dtype_name(dtype)]), device, ctx)
+
+
+def identity(n: int, dtype: Any = None, *, device: Any = None, ctx: Any = None) -> ndarray:
+    """Ones on the main diagonal of an (n, n) array, zeros elsewhere."""
+    return eye(n, dtype=float if dtype is None else dtype, device=device, ctx=ctx)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, device: Any = None, ctx: Any = None) -> ndarray:
+    """Ones on and below diagonal ``k`` of an (N, M) array, zeros above."""
+    return computed(np.tri(N, M, k, NUMPY[dtype_name(dtype)]), device, ctx)
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
+    """Coordinate arrays of a grid from one coordinate vector for each of its axes.
+
+    Parameters
+    ----------
+    *xi
+        Vectors, or numbers.
+    copy
+        If false, views of the vectors, which cannot be written.
+    sparse
+        Arrays of size 1 along all axes but their own.
+    indexing
+        ``"xy"`` exchanges the first two axes, ``"ij"`` keeps their order.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ParameterError("meshgrid: unknown indexing", repr(indexing), "use 'xy' or 'ij'")
+    places = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        places[:2] = 1, 0
+    vectors = [asarray(x).reshape(-1) for x in xi]
+    columns = [v.reshape([-1 if k == at else 1 for k in range(len(xi))]) for v, at in zip(vectors, places, strict=True)]
+    sizes: dict[int, int] = dict(zip(places, [v.size for v in vectors], strict=True))
+    shape = tuple(sizes[k] for k in range(len(xi)))
+    wide: Sequence[ndarray] = columns if sparse else [broadcast(c, shape) for c in columns]
+    return tuple(w.copy() if copy else w for w in wide)
+
+
+def broadcast(a: ndarray, shape: tuple[int, ...]) -> ndarray:
+    """A view of an array in a wider shape, which cannot be written."""
+    from ..op.registry import OPS
+
+    return a._view(OPS["broadcast_to"].sig(shape=shape))
