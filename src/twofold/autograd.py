@@ -15,10 +15,13 @@ from .imperative.invoke import data_of
 from .imperative.record import Variable, tls
 from .imperative.scope import Scope, set_recording, set_training
 from .imperative.user_code import call
+from .symbol.recorded import symbol_of
+from .symbol.symbol import Symbol
 
 __all__ = [
     "Function",
     "backward",
+    "get_symbol",
     "grad",
     "is_recording",
     "is_training",
@@ -126,6 +129,17 @@ def grad(
         got = run_backward([record_of(h, "grad") for h in heads], grads, cls, retain=retain, create_graph=create_graph)
     found: dict[int, Cell] = {id(variable): g for variable, g in got}
     return [_result(found, v, cls, wanted[:k]) for k, v in enumerate(wanted)]
+
+
+def get_symbol(x: Any) -> Symbol:
+    """The recorded computation that led to an array, as a symbol; arrays it started from become variables ``var0``, ``var1`` …
+
+    Raises
+    ------
+    AutogradError
+        If the array was not recorded, or its graph was already used by backward.
+    """
+    return symbol_of(record_of(x, "get_symbol"))
 
 
 class Function:

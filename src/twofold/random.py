@@ -64,8 +64,8 @@ def seed(seed_state: int, ctx: Device | str = "all") -> None:
     >>> a = mx.nd.random.uniform(shape=(3,))
     >>> mx.random.seed(7)
     >>> b = mx.nd.random.uniform(shape=(3,))
-    >>> (a.asnumpy() == b.asnumpy()).all()
-    np.True_
+    >>> bool((a.asnumpy() == b.asnumpy()).all())
+    True
     """
     if not isinstance(seed_state, (int, np.integer)):
         raise ParameterError("random.seed: seed_state must be int", repr(seed_state), "give an integer")

@@ -78,7 +78,7 @@ def {name}(self, other):
                     except RuntimeError:
                         return {general}
                     tape.leaves = n + 1
-                    rb = Rec(lb, (), (), tape)
+                    rb = Rec(lb, (), (other,), tape)
                     rec = Rec(node, ({recs}), (), tape)
                     r = new(cls)
                     r._v = v = Value(out, rec)

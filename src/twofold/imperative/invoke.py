@@ -84,7 +84,7 @@ def scalar_rec(x: float | int | bool, tape: Tape) -> Rec:
         return Rec(const(x), (), (), None)
     node = leaf(tape.leaves, (), "weakf" if isinstance(x, float) else "weaki" if isinstance(x, int) else "object")
     tape.leaves += 1
-    return Rec(node, (), (), tape)
+    return Rec(node, (), (x,), tape)
 
 
 def rec_of(v: Any, tape: Tape) -> Rec | None:
