@@ -132,6 +132,7 @@ class _Convolution:
         self.rows = self.patches.reshape(-1, 25 * channels)
         self.y, self.dy, self.spare = (np.empty((batch, out, out, filters), f) for _ in range(3))
         self.part = np.empty((batch, out, out, channels), f)
+        self.ones = np.ones(len(self.rows), f)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """(n, size, size, channels) to (n, size - 4, size - 4, filters)."""
@@ -146,7 +147,7 @@ class _Convolution:
         """Gradients of weight and bias, and of the input into ``dx``, from ``dy``."""
         dy = self.dy.reshape(-1, len(self.b))
         np.dot(dy.T, self.rows, self.dw)
-        np.add.reduce(dy, 0, None, self.db)
+        np.dot(self.ones, dy, self.db)  # the sum over rows, by a product that is faster for many of them
         if dx is None:
             return
         dx.fill(0)

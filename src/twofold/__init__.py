@@ -4,6 +4,8 @@ The composition root: the public names, loaded when first used. The only file th
 """
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -30,6 +32,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "symbol": "symbol",
     "executor": "executor",
     "Executor": ("executor", "Executor"),
+    "elementwise": ("op.declare", "elementwise"),
     "compile": ("symbol.compiled", "compile"),
     "name": "symbol.naming",
     "attribute": "symbol.naming",
@@ -69,3 +72,19 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_PUBLIC])
+
+
+class _Root(ModuleType):
+    """This module: ``mx.op`` is the decorator that declares an operator, though a package of that name holds its machinery."""
+
+    @property
+    def op(self) -> Any:
+        """Declare an operator (see ``docs/how-to``)."""
+        return importlib.import_module(".op.declare", __name__).op
+
+    @op.setter
+    def op(self, package: ModuleType) -> None:
+        """Importing the package would bind it here; inside, modules are imported by their own names."""
+
+
+sys.modules[__name__].__class__ = _Root

@@ -118,6 +118,10 @@ def test_arange_as_mxnet_rounds_it():
     assert nd.arange(2, 8, 2.5, dtype="int32").asnumpy().tolist() == [2, 4, 6]
 
 
+def test_arange_counts_in_float16_too():
+    same(nd.arange(0.5, 3, dtype="float16"), np.array([0.5, 1.5, 2.5], "float16"))
+
+
 def test_arange_repeats_values():
     same(nd.arange(0, 2, repeat=3), np.array([0, 0, 0, 1, 1, 1], "float32"))
 

@@ -63,6 +63,11 @@ def test_a_draw_has_one_element_unless_told(name):
     assert getattr(nd.random, name)(dtype=np.float16).dtype is np.float16
 
 
+def test_draws_of_no_elements():
+    assert nd.random.uniform(shape=(0, 2)).shape == (0, 2)
+    assert nd.random.uniform(shape=()).shape == (1,)
+
+
 def test_draws_go_into_out():
     out = nd.zeros((2, 3))
     assert nd.random.uniform(1, 2, out=out) is out

@@ -11,6 +11,8 @@ import pytest
 import twofold as mx
 from twofold import nd
 from twofold.errors import DTypeError, FormatError, MissingFileError, ParameterError
+from twofold.formats.params import ParameterFile, dump_params
+from twofold.formats.records import ArrayRecord
 
 DTYPES = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"]
 
@@ -85,6 +87,11 @@ def test_mxnet_reads_what_is_saved(oracle, tmp_path):
     nd.save(str(tmp_path / "a"), {"x": nd.arange(6).reshape((2, 3)), "y": nd.array([1, 0], dtype="int8")})
     script = "import sys, mxnet as mx; print({k: (v.dtype.__name__, v.asnumpy().tolist()) for k, v in mx.nd.load(sys.argv[1]).items()})"
     assert eval(oracle(script, tmp_path / "a")) == {"x": ("float32", [[0, 1, 2], [3, 4, 5]]), "y": ("int8", [1, 0])}
+
+
+def test_an_array_without_a_shape_is_loaded_without_elements():
+    (a,) = nd.load_frombuffer(dump_params(ParameterFile((ArrayRecord("float32", None),))))
+    assert a.shape == (0,)
 
 
 def test_safetensors_files_have_the_formats_layout(tmp_path):

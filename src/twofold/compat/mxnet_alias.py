@@ -118,7 +118,10 @@ _NOTHING = object()
 
 
 def _is_there(name: str) -> bool:
-    return reason_for_absence(name) is None and bool(sources_of(name))
+    """Whether there is something to show: names, or modules below it."""
+    if reason_for_absence(name) is not None:
+        return False
+    return bool(sources_of(name)) or any(row.startswith(name + ".") and _is_there(row) for row in (*SAME, *SOURCES))
 
 
 def _missing(full: str) -> tuple[str, None, str]:

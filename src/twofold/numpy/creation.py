@@ -17,6 +17,7 @@ from ..imperative.array import Array, adopted, from_host
 from ..imperative.cell import wrap
 from ..imperative.invoke import content, host_of
 from ..ndarray.creation import shape_of
+from ..op.registry import OPS
 from .array import ndarray
 
 
@@ -276,6 +277,4 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 def broadcast(a: ndarray, shape: tuple[int, ...]) -> ndarray:
     """A view of an array in a wider shape, which cannot be written."""
-    from ..op.registry import OPS
-
     return a._view(OPS["broadcast_to"].sig(shape=shape))

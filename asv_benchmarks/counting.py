@@ -1,0 +1,84 @@
+"""Counts what a computation does and what does not vary from run to run: programs compiled, kernels, memory kept."""
+
+import gc
+import os
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from twofold.program.compile import Program
+
+
+@contextmanager
+def programs() -> Iterator[list[Program]]:
+    """The programs compiled within the context, in order."""
+    compiled: list[Program] = []
+    construct = Program.__init__
+
+    def counted(self: Program, *args: Any, **kwargs: Any) -> None:
+        construct(self, *args, **kwargs)
+        compiled.append(self)
+
+    Program.__init__ = counted  # type: ignore[method-assign]
+    try:
+        yield compiled
+    finally:
+        Program.__init__ = construct  # type: ignore[method-assign]
+
+
+def buffer_bytes(program: Program) -> int:
+    """Bytes of a program's scratch memory."""
+    return sum(size for size, _ in program.plan.buffers)
+
+
+def allocated_per_step(step: Callable[[], Any], steps: int) -> float:
+    """Bytes that stay allocated by Python and NumPy for each step, as `tracemalloc` counts them.
+
+    Parameters
+    ----------
+    step
+        What to run; it has reached its steady state.
+    steps
+        How often.
+    """
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    try:
+        step()  # what a first step under the tracer keeps is counted as there before
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(steps):
+            step()
+        gc.collect()
+        return (tracemalloc.get_traced_memory()[0] - before) / steps
+    finally:
+        if not tracing:
+            tracemalloc.stop()
+
+
+def resident_per_step(step: Callable[[], Any], steps: int) -> float:
+    """Bytes that the process' resident memory grows by for each step; the slope between quarters, for allocators round up.
+
+    Parameters
+    ----------
+    step
+        What to run; it has reached its steady state.
+    steps
+        How often; a multiple of 4.
+    """
+    sizes = []
+    for _ in range(4):
+        for _ in range(steps // 4):
+            step()
+        gc.collect()
+        sizes.append(_resident())
+    return (sizes[-1] - sizes[0]) / (steps * 3 / 4)
+
+
+def _resident() -> int:
+    """Bytes of resident memory (0 where the system does not say)."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0

@@ -1,0 +1,5 @@
+"""The programs: ``twofold run``, ``twofold doctor``, ``twofold demo``."""
+
+from .command_line import main
+
+__all__ = ["main"]

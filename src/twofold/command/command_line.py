@@ -1,0 +1,34 @@
+"""The command line: which programs there are, and which one was asked for."""
+
+import argparse
+from collections.abc import Sequence
+
+from . import demo, doctor, run
+
+__all__ = ["main"]
+
+PROGRAMS = {"run": run, "doctor": doctor, "demo": demo}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program that the arguments ask for.
+
+    Parameters
+    ----------
+    arguments
+        Those of the command line if None.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(prog="twofold", description="Runs MXNet 1.x and NumPy programs; shows what is installed.")
+    programs = parser.add_subparsers(title="programs", required=True, metavar="PROGRAM")
+    for name, program in PROGRAMS.items():
+        line = (program.__doc__ or "").partition(": ")[2].partition("\n")[0]
+        own = programs.add_parser(name, help=line, description=line)
+        program.add_arguments(own)
+        own.set_defaults(program=program)
+    given = parser.parse_args(arguments)
+    return given.program.execute(given)

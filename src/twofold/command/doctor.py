@@ -1,0 +1,153 @@
+"""``twofold doctor``: say what is installed, what is in use, and what would bring more."""
+
+import argparse
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ..backend.loader import GROUP, backend_for
+from ..config import SETTINGS, TABLE
+from ..device import Device
+from ..errors import MXNetError
+
+__all__ = ["OPTIONAL", "VARIABLES", "add_arguments", "execute"]
+
+#: Variables of the environment that are honoured, beside those of the settings.
+VARIABLES = {
+    "TWOFOLD_ARRAY_API": "which library the adapter array_api uses, by its namespace",
+    "TWOFOLD_BACKEND_CPU": "which adapter serves the CPU",
+    "TWOFOLD_BACKEND_GPU": "which adapter serves GPUs",
+    "TWOFOLD_DATA": "folder of data sets: the demo reads mnist/ in it",
+    "TWOFOLD_FAKE_GPUS": "so many GPUs that are NumPy arrays, to try programs without any",
+    "TWOFOLD_FAKE_SCHEDULE": "when their operations run",
+    "MXNET_HOME": "folder of data sets and models, in place of ~/.mxnet",
+    "MXNET_UPDATE_ON_KVSTORE": "0: gluon's Trainer updates each device's copy of the weights",
+}
+#: Package that may be missing, as (name to install, name to import), to what it brings.
+OPTIONAL = {
+    ("cupy-cuda12x", "cupy"): "NVIDIA GPUs",
+    ("fsspec", "fsspec"): "files at addresses such as s3://…",
+    ("graphviz", "graphviz"): "drawings of networks by mx.viz.plot_network; else Mermaid text",
+    ("matplotlib", "matplotlib"): "the figures of the demo's report",
+    ("rich", "rich"): "progress bars of the demo",
+    ("scikit-learn", "sklearn"): "the demo's digits where MNIST's files are not",
+    ("threadpoolctl", "threadpoolctl"): "this page's line about the BLAS kernel in use",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the program's arguments: none."""
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Print the page.
+
+    Returns
+    -------
+    int
+        0 if arrays can be made on the CPU, else 1.
+    """
+    sections = {
+        "Python and NumPy": _libraries(),
+        "Adapters": _adapters(),
+        "GPU": _gpu(),
+        "Settings": _settings(),
+        "Other variables of the environment": _variables(),
+        "Optional packages": _packages(),
+    }
+    for title, rows in sections.items():
+        print(title)
+        for name, text in rows:
+            print(f"  {name:<26} {text}")
+        print()
+    try:
+        backend_for(Device("cpu", 0))
+    except MXNetError as error:
+        print(f"not usable: {error}")
+        return 1
+    return 0
+
+
+Rows = Iterator[tuple[str, str]]
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _libraries() -> Rows:
+    yield "Twofold", _installed("twofold") or "not installed, run from its source"
+    yield "Python", f"{platform.python_version()} ({sys.executable})"
+    yield "machine", f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
+    yield "NumPy", np.__version__
+    configured: Any = np.show_config(mode="dicts")
+    blas = configured["Build Dependencies"]["blas"]
+    yield "BLAS", f"{blas['name']} {blas['version']}"
+    yield "BLAS kernel", _blas_kernel()
+    yield "SIMD of NumPy", " ".join(configured["SIMD Extensions"].get("found", ())) or "only the baseline"
+
+
+def _blas_kernel() -> str:
+    if find_spec("threadpoolctl") is None:
+        return "unknown; pip install threadpoolctl tells"
+    import threadpoolctl
+
+    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+    return ", ".join(f"{pool.get('architecture', 'unnamed')}, {pool['num_threads']} threads" for pool in pools) or "none loaded"
+
+
+def _adapters() -> Rows:
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            backend = entry.load()()
+        except (ImportError, MXNetError) as error:
+            yield entry.name, f"cannot be used: {error}"
+        else:
+            yield entry.name, f"serves {backend.kind}: {backend.name}"
+
+
+def _gpu() -> Rows:
+    driver = shutil.which("nvidia-smi") is not None or os.path.exists("/proc/driver/nvidia/version")
+    yield "NVIDIA driver", "found" if driver else "not found: this machine shows no NVIDIA GPU"
+    cupy = next((f"{name} {_installed(name)}" for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy") if _installed(name)), None)
+    yield "CuPy", cupy or ("not installed" + ("; pip install cupy-cuda12x would use the GPU" if driver else ""))
+    try:
+        backend = backend_for(Device("gpu", 0))
+    except (MXNetError, RuntimeError) as error:
+        yield "mx.gpu(0)", f"not usable: {error}"
+        return
+    yield "mx.gpu(0)", f"served by {backend.name}; {backend.device_count()} of that kind"
+    free, total = backend.memory_info(Device("gpu", 0))
+    yield "memory", f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
+
+
+def _settings() -> Rows:
+    for setting in TABLE:
+        value, variable = getattr(SETTINGS, setting.name), f"TWOFOLD_{setting.name.upper()}"
+        origin = "set" if variable in os.environ else "default"
+        yield variable, f"{value} ({origin}): {setting.meaning}"
+
+
+def _variables() -> Rows:
+    for name, meaning in VARIABLES.items():
+        yield name, f"{os.environ.get(name, 'not set')}: {meaning}"
+    known = {*VARIABLES, *(f"TWOFOLD_{setting.name.upper()}" for setting in TABLE)}
+    for name in sorted(os.environ):
+        if name.startswith(("TWOFOLD_", "MXNET_")) and name not in known:
+            yield name, "set, and has no effect: Twofold knows no such variable"
+
+
+def _packages() -> Rows:
+    for (install, package), purpose in OPTIONAL.items():
+        found = find_spec(package) is not None
+        yield package, f"{_installed(install) or 'installed'}: {purpose}" if found else f"not installed: {purpose} (pip install {install})"

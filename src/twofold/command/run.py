@@ -1,0 +1,84 @@
+"""``twofold run script.py …``: run a script that imports mxnet, or NumPy, on Twofold."""
+
+import argparse
+import builtins
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..compat import mxnet_alias, old_python
+from ..errors import MissingFileError
+
+__all__ = ["add_arguments", "execute"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the program's arguments."""
+    parser.add_argument("--numpy", action="store_true", help="let the script's own imports of numpy mean twofold.np (also after its name)")
+    parser.add_argument("script", help="the script: `import mxnet` in it, and in what it imports, means Twofold")
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Run the script as Python would: as ``__main__``, with its folder first among those searched for modules.
+
+    Parameters
+    ----------
+    given
+        ``script``, ``args`` and ``numpy``.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such script.
+    """
+    script = Path(given.script)
+    if not script.is_file():
+        raise MissingFileError("run: there is no such script", str(script), "give the path of a Python file")
+    replaces_numpy = given.numpy or given.args[:1] == ["--numpy"]
+    arguments = given.args if given.numpy or not replaces_numpy else given.args[1:]
+    mxnet_alias.install()
+    old_python.install()
+    run_script(script, arguments, replaces_numpy)
+    return 0
+
+
+def run_script(script: Path, arguments: Sequence[str], replaces_numpy: bool) -> None:
+    """Run a script's text in a fresh ``__main__``.
+
+    Parameters
+    ----------
+    script, arguments
+        The file and what it finds in ``sys.argv``.
+    replaces_numpy
+        Whether its own imports of numpy mean `twofold.numpy`; those of the modules that it imports do not.
+    """
+    main = ModuleType("__main__")
+    main.__dict__["__file__"] = str(script)
+    main.__dict__["__builtins__"] = _builtins_with(_import_of_numpy) if replaces_numpy else builtins
+    sys.modules["__main__"] = main
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    exec(compile(script.read_bytes(), str(script), "exec"), main.__dict__)
+
+
+def _builtins_with(importer: Callable[..., Any]) -> dict[str, Any]:
+    """Python's built-in functions with another import: frames of the script's own code look them up there."""
+    return {**vars(builtins), "__import__": importer}
+
+
+def _import_of_numpy(
+    name: str, globals: Mapping[str, object] | None = None, locals: Mapping[str, object] | None = None, fromlist: Sequence[str] | None = (), level: int = 0
+) -> Any:
+    """Python's import, but for ``numpy`` and all below it."""
+    head, _, below = name.partition(".")
+    if head != "numpy" or level:
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+    module = import_module(f"{__package__.partition('.')[0]}.numpy")
+    if fromlist:
+        for part in filter(None, below.split(".")):
+            module = getattr(module, part)
+    return module

@@ -1,0 +1,93 @@
+"""What ``twofold.np`` makes of indices: NumPy's rules. All basic indices are views, but for single elements, which are copies."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtype import INTEGERS
+from ..errors import IndexingError, ShapeError
+from ..imperative.array import Array
+from ..imperative.cell import HOST, PLAIN, wrap
+from ..imperative.indexing import Indexer, Rules
+from ..imperative.invoke import host_of
+from ..imperative.transfer import on_device
+from ..imperative.write import look
+from .array import ndarray
+from .creation import asarray
+
+
+def _is_basic(item: Any) -> bool:
+    kind = item.__class__
+    return kind is int or kind is slice or item is None or item is Ellipsis or isinstance(item, np.integer)
+
+
+def _is_view(shape: tuple[int, ...], items: Sequence[Any], key: Any, target: Any) -> bool:
+    """Whether a basic index gives an array in NumPy, not a scalar."""
+    return len(items) > len(shape) or len(items) < len(shape) or any(i is None or i is Ellipsis or isinstance(i, slice) for i in items)
+
+
+def _places(item: Any) -> np.ndarray:
+    """An item of an index as a NumPy array: of bools (a mask) or integers.
+
+    Raises
+    ------
+    IndexingError
+        If it is neither.
+    """
+    try:
+        host = host_of(item) if isinstance(item, Array) else np.asarray(item)
+    except ValueError as error:
+        raise IndexingError("an index is no array", str(error), "give integers, slices, None, ... or arrays") from None
+    if host.dtype == bool:
+        return host
+    if host.dtype.kind not in "iu" and (host.size or isinstance(item, (Array, np.ndarray))):
+        what = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+        raise IndexingError(what, repr(item)[:60])
+    return host.astype(np.int64)
+
+
+def _value(value: Any, x: ndarray) -> Any:
+    """A value to be written as something that fits: a number, or an array in the array's dtype on its device."""
+    if isinstance(value, Array):
+        value = asarray(value)
+        if value.context is not x.context and not (value.context.is_host and x.context.is_host):
+            value = wrap(ndarray, on_device(value, x.context))
+        return value if value._dtype == x._dtype else value.astype(x._dtype)
+    if isinstance(value, (bool, int, float)) and x._dtype not in INTEGERS:
+        return bool(value) if x._dtype == "bool" else value
+    host = np.asarray(value, x.dtype) if not isinstance(value, np.ndarray) else value.astype(x.dtype)
+    if host.dtype.kind == "O":
+        raise ShapeError("item assignment: the value is no array of numbers", repr(value)[:60], "give numbers")
+    return host.item() if not host.ndim and host.dtype.kind in "biuf" else host
+
+
+INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value))
+
+
+def get(x: ndarray, index: Any) -> Any:
+    """``x[index]``."""
+    basic = INDEXER.basic(x.shape, index)
+    if basic is not None and not basic.is_view and x.__class__ is ndarray and x._v.__class__ is PLAIN:
+        return wrap(ndarray, HOST.xp.contiguous(look(HOST, x._v, basic.chain)))
+    if basic is None:
+        single = _without_arrays(index)
+        if single is not None:
+            return get(x, single).copy()
+    return INDEXER.get(x, index)
+
+
+def put(x: ndarray, index: Any, value: Any) -> None:
+    """``x[index] = value``."""
+    INDEXER.put(x, index, value)
+
+
+def _without_arrays(index: Any) -> Any:
+    """The index with integers for arrays of integers without axes; None if there are other arrays."""
+    items = index if isinstance(index, tuple) else (index,)
+    plain = [i.__index__() if isinstance(i, (ndarray, np.ndarray)) and not i.ndim and i.dtype.kind in "iu" else i for i in items]
+    return tuple(plain) if all(map(_is_basic, plain)) else None
+
+
+ndarray.__getitem__ = get  # type: ignore[attr-defined]
+ndarray.__setitem__ = put  # type: ignore[attr-defined]

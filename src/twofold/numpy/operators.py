@@ -1,0 +1,206 @@
+"""Python's operators on ``ndarray``, and the short functions of primitives that they and the functions of that name share.
+
+Small arrays in memory take NumPy's own path in one frame (`imperative.fast`), warnings and errors included. Everything else goes
+through `general`: operands of other classes, numbers that do not fit, recording, large arrays, other devices.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, ufunc_result
+from ..errors import DTypeError, ShapeError
+from ..imperative.array import Array
+from ..imperative.cell import HOST, PLAIN, Cell, wrap
+from ..imperative.fast import specialise
+from ..imperative.invoke import invoke, type_of
+from ..imperative.write import update_in_place, write
+from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
+from ..op.registry import OPS
+from ..op.spec import Op
+from .array import ndarray, ndarrayView
+from .creation import asarray
+
+NUMBERS = (bool, int, float)
+COMPARISONS = frozenset(COMPARISON.values())
+
+
+def operand(value: Any, like: ndarray | None) -> Any:
+    """An operand of an element-wise operation: an array, or a Python number that takes the arrays' dtype.
+
+    Parameters
+    ----------
+    value
+        Anything array-like.
+    like
+        An array among the operands, on whose device new ones are made; None if there is none.
+
+    Raises
+    ------
+    DTypeError
+        If it is an array of ``mx.nd``, or nothing that NumPy could compute with here.
+    """
+    if isinstance(value, ndarray) or like is not None and isinstance(value, NUMBERS):
+        return value
+    if isinstance(value, Array):
+        raise DTypeError("an operand is an array of mx.nd among those of np", repr(value)[:60], "use as_np_ndarray() or as_nd_ndarray()")
+    if isinstance(value, complex) and like is not None and like._dtype in ("float16", "float32", "complex64"):
+        value = np.complex64(value)
+    got = asarray(value, device=None if like is None else like.context)
+    if not isinstance(got, ndarray):
+        raise DTypeError("an operand is no array of numbers", repr(value)[:60], "compute with numpy")
+    return got
+
+
+def operands(values: tuple[Any, ...], compares: bool = False) -> list[Any]:
+    """Operands of one operation; whole numbers out of the dtype's range are compared exactly, and are an error otherwise.
+
+    Raises
+    ------
+    OverflowError
+        If a Python integer does not fit the dtype that it would be combined in.
+    """
+    like = next((v for v in values if isinstance(v, ndarray)), None)
+    out = [operand(v, like) for v in values]
+    for k, v in enumerate(out):
+        if v.__class__ is int:
+            dtype = promote(*[a._dtype for a in out if isinstance(a, ndarray)])
+            if dtype in INTEGERS and not np.iinfo(dtype).min <= v <= np.iinfo(dtype).max:
+                if not compares:
+                    raise OverflowError(f"Python integer {v} out of bounds for {dtype}")
+                out[k] = asarray(v, device=like.context)  # type: ignore[union-attr]
+    return out
+
+
+def applied(op: Op, *values: Any) -> ndarray:
+    """An element-wise primitive on anything array-like."""
+    return wrap(ndarray, invoke(op.sig(), operands(values, op.name in COMPARISONS))[0])
+
+
+@cache
+def short(name: str, reverse: bool = False) -> Callable[..., ndarray]:
+    """The function of an element-wise primitive (or of ``matmul``) of one or two operands, of which the first is an `ndarray`."""
+    op = OPS[name]
+    arity = len(op.inputs)
+
+    def general(*values: Any) -> ndarray:
+        return applied(op, *(reversed(values) if reverse else values))
+
+    return specialise(name, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general)
+
+
+def _method(name: str, reverse: bool = False) -> Callable[..., Any]:
+    """The operator's method: the short function, and NotImplemented for what is no array, so that its class is asked."""
+    run = short(name, reverse)
+
+    def method(self: ndarray, other: Any) -> Any:
+        return run(self, other) if is_array_like(other) else NotImplemented
+
+    return method
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether operators take a value as an operand."""
+    return isinstance(value, (Cell, *NUMBERS, complex, np.ndarray, np.generic, list, tuple))
+
+
+def _compared(name: str) -> Callable[..., Any]:
+    """The comparison's method: with what is no array, as with None, nothing is equal."""
+    run, numpys = short(name), getattr(np, name)
+
+    def method(self: ndarray, other: Any) -> Any:
+        if is_array_like(other) and not isinstance(other, np.ndarray) or isinstance(other, np.ndarray) and other.dtype in NAME_OF:
+            return run(self, other)
+        return asarray(numpys(self.asnumpy(), other), device=self.context)
+
+    return method
+
+
+def in_place(name: str) -> Callable[..., Any]:
+    """The method of an in-place operator."""
+    op = OPS[name]
+    fn, is_ufunc = getattr(HOST.xp, name), op.ufunc is not None
+
+    def method(self: ndarray, other: Any) -> Any:
+        if self.__class__ is ndarray and is_ufunc:
+            a: Any = self._v
+            if a.__class__ is PLAIN and a.ndim:
+                b = other._v if isinstance(other, ndarray) else other
+                kind = b.__class__
+                if kind is PLAIN or kind is float or kind is int:
+                    fn(a, b, a)
+                    return self
+        if self.__class__ is ndarray and not self.shape and getattr(self, "_g", None) is None:
+            return NotImplemented  # what NumPy has a scalar for: the result is a new one
+        if not is_array_like(other):
+            return NotImplemented
+        _update(op, fn if is_ufunc else None, self, *operands((self, other))[1:])
+        return self
+
+    return method
+
+
+def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
+    """``target = op(target, other)`` in the target's memory, cast to its dtype within its kind.
+
+    Raises
+    ------
+    DTypeError
+        If the result's dtype is of a higher kind.
+    ShapeError
+        If the result has another shape.
+    """
+    dtype = target._dtype
+    weak = "weakf" if isinstance(other, float) else "bool" if isinstance(other, bool) else "weaki"
+    given = other._dtype if isinstance(other, ndarray) else weak
+    result = ufunc_result(op.ufunc, dtype, given) if op.ufunc is not None else promote(dtype, given)
+    if not np.can_cast(NUMPY[result], NUMPY[dtype], "same_kind"):
+        what = f"Cannot cast ufunc '{op.name}' output from {NUMPY[result]} to {NUMPY[dtype]} with casting rule 'same_kind'"
+        raise DTypeError(what, None, "write the result to a new array")
+    root, chain = (target, ()) if target.__class__ is ndarray else (target._base, target._chain)  # type: ignore[attr-defined]
+    alike = result == dtype and (given == dtype or given in WEAK)
+    if fn is not None and alike and update_in_place(root, chain, fn, other):
+        return
+    new = invoke(op.sig(), (target, other))[0]
+    shape = type_of(new)[0]
+    if shape != target.shape:
+        raise ShapeError(f"in-place {op.name}: the result has another shape", f"{shape} into {target.shape}", "write it to a new array")
+    if result != dtype:
+        new = invoke(OPS["astype"].sig(dtype=dtype), (wrap(ndarray, new),))[0]
+    if chain:
+        write(root, chain, None, wrap(ndarray, new))
+    else:
+        target._rebind(new)
+
+
+def _divmod(self: ndarray, other: Any) -> Any:
+    return (self // other, self % other) if is_array_like(other) else NotImplemented
+
+
+def _rdivmod(self: ndarray, other: Any) -> Any:
+    return (other // self, other % self) if is_array_like(other) else NotImplemented
+
+
+def attach() -> None:
+    """Attach the operators to `ndarray`."""
+    for dunder, name in ARITHMETIC.items():
+        _attach(f"__{dunder}__", short(name))
+        _attach(f"__r{dunder}__", _method(name, True))
+        _attach(f"__i{dunder}__", in_place(name))
+    for dunder, name in COMPARISON.items():
+        _attach(f"__{dunder}__", _compared(name))
+    for dunder, name in UNARY.items():
+        _attach(f"__{dunder}__", short(name))
+    _attach("__divmod__", _divmod)
+    _attach("__rdivmod__", _rdivmod)
+    _attach("__pos__", lambda self: self.copy())
+
+
+def _attach(name: str, function: Callable[..., Any]) -> None:
+    function.__name__, function.__qualname__ = name, f"ndarray.{name}"
+    setattr(ndarray, name, function)
+
+
+attach()

@@ -1,0 +1,81 @@
+"""Operators that users declare with ``@mx.op`` and ``@mx.elementwise`` are operators like any other."""
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import OperatorError
+from twofold.op.params import Scalar
+from twofold.op.samples import samples_of
+from twofold.testing.op_conformance import CHECKS
+
+
+@mx.elementwise("own_swish")
+def own_swish(xp, data, *, beta: Scalar = 1.0):
+    """data / (1 + exp(-beta * data))."""
+    return data / (1 + xp.exp(-beta * data))
+
+
+@own_swish.sample
+def _(draw):
+    return draw(draw.real((3, 4)), beta=1.5)
+
+
+@mx.op("own_centred")
+def own_centred(xp, data, *, axis: int = -1):
+    """Rows less their mean."""
+    return data - xp.mean(data, axis=axis, keepdims=True)
+
+
+@own_centred.grad
+def _(xp, dout, *, axis):
+    return dout - xp.mean(dout, axis=axis, keepdims=True)
+
+
+@own_centred.sample
+def _(draw):
+    return draw(draw.real((3, 4)), axis=0)
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype("f4")
+
+
+def test_they_are_functions_of_arrays_with_gradients():
+    x = mx.nd.array(X)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.own_swish(x, beta=2.0)
+    y.backward()
+    s = 1 / (1 + np.exp(-2 * X))
+    np.testing.assert_allclose(y.asnumpy(), X * s, rtol=1e-5)
+    np.testing.assert_allclose(x.grad.asnumpy(), s + 2 * X * s * (1 - s), rtol=1e-4, atol=1e-6)
+
+
+def test_they_are_nodes_of_symbols_with_inference_and_json():
+    symbol = mx.sym.own_centred(mx.sym.var("x"), axis=1)
+    assert symbol.infer_shape(x=(3, 4))[1] == [(3, 4)]
+    again = mx.sym.load_json(symbol.tojson())
+    (got,) = again.eval(ctx=mx.cpu(), x=mx.nd.array(X))
+    np.testing.assert_allclose(got.asnumpy(), X - X.mean(1, keepdims=True), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("op", [own_swish, own_centred], ids=lambda op: op.name)
+def test_they_pass_the_generated_checks(op, check):
+    (sample,) = samples_of(op)
+    CHECKS[check](op, sample)
+
+
+def test_a_name_that_is_taken_is_refused():
+    with pytest.raises(OperatorError, match="taken"):
+
+        @mx.op("FullyConnected")
+        def another(xp, data):
+            return data
+
+
+def test_the_decorator_is_there_whatever_was_imported_before():
+    import twofold.op.spec
+
+    assert callable(twofold.op)
+    assert twofold.op.__name__ == "op"
