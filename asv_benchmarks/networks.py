@@ -121,25 +121,42 @@ def executor(net: Perceptron | LeNet) -> Step:
     return Step(step, lambda: {name: g.asnumpy() for name, g in gradients.items()}, arrays)
 
 
+class WithLoss(mx.gluon.HybridBlock):
+    """Layers in sequence, and the mean cross-entropy of what they give: one graph where it is hybridized.
+
+    Parameters
+    ----------
+    layers
+        The layers.
+    """
+
+    def __init__(self, layers: list[Any]) -> None:
+        super().__init__()
+        with self.name_scope():
+            self.body = mx.gluon.nn.HybridSequential()
+            self.body.add(*layers)
+
+    def hybrid_forward(self, F: Functions, x: Any, label: Any) -> Any:
+        """The loss."""
+        return cross_entropy(F, self.body(x), label)
+
+
 def gluon(net: Perceptron | LeNet, hybrid: bool) -> Step:
-    """The network as a block of Gluon's layers, and Gluon's loss, imperative or hybridized."""
+    """The network as layers of Gluon, imperative or hybridized."""
     data, values = values_of(net)
-    block = mx.gluon.nn.HybridSequential()
-    block.add(*(_perceptron_layers() if isinstance(net, Perceptron) else _lenet_layers()))
+    block = WithLoss(_perceptron_layers() if isinstance(net, Perceptron) else _lenet_layers())
     block.initialize()
-    entropy = mx.gluon.loss.SoftmaxCrossEntropyLoss()
     if hybrid:
         block.hybridize(static_alloc=True, static_shape=True)
-        entropy.hybridize(static_alloc=True, static_shape=True)
     x, label = mx.nd.array(data), mx.nd.array(net.label)
-    block(x)
+    block(x, label)
     parameters = list(block.collect_params().values())
     for p, value in zip(parameters, values.values(), strict=True):
         p.set_data(mx.nd.array(value))
 
     def step() -> Any:
         with mx.autograd.record():
-            loss = entropy(block(x), label).mean()
+            loss = block(x, label)
         loss.backward()
         loss.wait_to_read()
         for p in parameters:
@@ -167,3 +184,22 @@ def _lenet_layers() -> list[Any]:
         nn.Dense(500, activation="tanh"),
         nn.Dense(10),
     ]
+
+
+#: An optimizer with its parameters, for `trained`.
+Optimizer = tuple[str, dict[str, Any]]
+SGD: Optimizer = ("sgd", {"learning_rate": 1e-4})
+ADAM: Optimizer = ("adam", {"lr_scheduler": mx.lr_scheduler.CosineScheduler(max_update=1000, base_lr=1e-4)})
+
+
+def trained(net: Step, optimizer: str = SGD[0], options: dict[str, Any] = SGD[1]) -> Callable[[], Any]:
+    """The step of a network of Gluon followed by the update of its parameters."""
+    trainer = mx.gluon.Trainer(net.parameters, optimizer, options)
+
+    def step() -> None:
+        net.step()
+        trainer.step(1)
+        for p in net.parameters.values():
+            p.data().wait_to_read()
+
+    return step

@@ -146,7 +146,7 @@ def _executor() -> ThreadPoolExecutor:
 
 
 def _scratch(kinds: list[str], shape: tuple[int, ...]) -> list[np.ndarray]:
-    """This thread's scratch blocks of these dtypes."""
+    """The thread's scratch blocks of these dtypes."""
     have: dict[Any, list[np.ndarray]] = _local.__dict__.setdefault("have", {})
     key = tuple(kinds), shape
     if key not in have:

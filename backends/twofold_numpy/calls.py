@@ -109,7 +109,9 @@ def _take_along_axis(params: dict[str, Any], inputs: Sequence[ArrayType], output
     """Fancy indexing with the other axes' places made once: NumPy's function makes them at every call."""
     ndim = len(output.shape)
     axis = params["axis"] % ndim
-    grids = {f"_grid{k}": np.arange(n).reshape([-1 if j == k else 1 for j in range(ndim)]) for k, n in enumerate(inputs[0].shape) if k != axis}
+    grids = {
+        f"_grid{k}": np.arange(n).reshape([-1 if j == k else 1 for j in range(ndim)]) for k, n in enumerate(inputs[0].shape) if k != axis
+    }
     places = ", ".join("{1}" if k == axis else f"_grid{k}" for k in range(ndim))
     return Call(f"{{0}}[{places}]", grids)
 

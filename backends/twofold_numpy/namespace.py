@@ -128,7 +128,11 @@ class NumpyNamespace:
         lead, tail = x.shape[: x.ndim - n], x.shape[x.ndim - n :]
         steps = x.strides[x.ndim - n :]
         out = tuple((s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(tail, kernel, stride, dilate, strict=True))
-        strides = (*x.strides[: x.ndim - n], *(s * t for s, t in zip(steps, stride, strict=True)), *(s * d for s, d in zip(steps, dilate, strict=True)))
+        strides = (
+            *x.strides[: x.ndim - n],
+            *(s * t for s, t in zip(steps, stride, strict=True)),
+            *(s * d for s, d in zip(steps, dilate, strict=True)),
+        )
         return np.lib.stride_tricks.as_strided(x, (*lead, *out, *kernel), strides, writeable=False)
 
     @staticmethod
@@ -266,11 +270,65 @@ def _index(arrays: Any, key: Any) -> tuple[Any, ...]:
     return tuple(slice(None) if k is None else arrays[k] for k in key)
 
 
-UFUNCS = (
-    "add subtract multiply floor_divide remainder fmod power maximum minimum arctan2 hypot copysign equal not_equal greater greater_equal "
-    "less less_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert left_shift right_shift "
-    "negative absolute sign square sqrt cbrt exp expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh "
-    "arcsinh arccosh arctanh floor ceil trunc isnan isinf isfinite"
-).split()
+UFUNCS = [
+    "add",
+    "subtract",
+    "multiply",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "power",
+    "maximum",
+    "minimum",
+    "arctan2",
+    "hypot",
+    "copysign",
+    "equal",
+    "not_equal",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "invert",
+    "left_shift",
+    "right_shift",
+    "negative",
+    "absolute",
+    "sign",
+    "square",
+    "sqrt",
+    "cbrt",
+    "exp",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "floor",
+    "ceil",
+    "trunc",
+    "isnan",
+    "isinf",
+    "isfinite",
+]
 for _name in UFUNCS:
     setattr(NumpyNamespace, _name, staticmethod(getattr(np, _name)))

@@ -55,7 +55,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "registry": "registry",
 }
 
-__all__ = sorted(_PUBLIC)  # noqa: PLE0605
+__all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
@@ -75,7 +75,7 @@ def __dir__() -> list[str]:
 
 
 class _Root(ModuleType):
-    """This module: ``mx.op`` is the decorator that declares an operator, though a package of that name holds its machinery."""
+    """The module itself: ``mx.op`` is the decorator that declares an operator, though a package of that name holds its machinery."""
 
     @property
     def op(self) -> Any:

@@ -5,9 +5,8 @@ from typing import Any
 
 from .backend.loader import backend_for
 from .errors import ParameterError
-from .imperative.array import apply_op
+from .imperative.array import apply_op, record_of
 from .imperative.array import backward as _backward
-from .imperative.array import record_of
 from .imperative.backward import run_backward
 from .imperative.cell import Cell, Value, wrap
 from .imperative.handle import Handle
@@ -78,7 +77,9 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: str | Sequence[str
     variables, gradients = _list(variables), _list(gradients)
     reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(variables) == len(gradients) == len(reqs):
-        raise ParameterError("mark_variables: lists of different lengths", f"{len(variables)}, {len(gradients)}, {len(reqs)}", "give one each")
+        raise ParameterError(
+            "mark_variables: lists of different lengths", f"{len(variables)}, {len(gradients)}, {len(reqs)}", "give one each"
+        )
     for variable, gradient, req in zip(variables, gradients, reqs, strict=True):
         variable._attach(gradient, req)
 
@@ -89,7 +90,12 @@ def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, tra
 
 
 def grad(
-    heads: Any, variables: Any, head_grads: Any = None, retain_graph: bool | None = None, create_graph: bool = False, train_mode: bool = True
+    heads: Any,
+    variables: Any,
+    head_grads: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
 ) -> list[Any]:
     """Gradients of recorded arrays with respect to marked ones, returned instead of stored.
 
@@ -122,7 +128,9 @@ def grad(
         raise ParameterError("grad: variables are wanted, and one head gradient for each head", given, "give them")
     for v in wanted:
         if getattr(v, "_g", None) is None:
-            raise ParameterError("grad: a variable was not marked", f"an array of shape {v.shape}", "call attach_grad() on it before recording")
+            raise ParameterError(
+                "grad: a variable was not marked", f"an array of shape {v.shape}", "call attach_grad() on it before recording"
+            )
     retain = create_graph if retain_graph is None else retain_graph
     cls = type(wanted[0])._root or type(wanted[0])
     with Scope(True if create_graph else None, None):
@@ -132,7 +140,7 @@ def grad(
 
 
 def get_symbol(x: Any) -> Symbol:
-    """The recorded computation that led to an array, as a symbol; arrays it started from become variables ``var0``, ``var1`` …
+    """The recorded computation that led to an array, as a symbol; arrays it started from become variables ``var0``, ``var1`` ….
 
     Raises
     ------

@@ -41,12 +41,15 @@ class Device:
     device_id: int
 
     def __new__(cls, device_type: "str | int | Device", device_id: int = 0) -> "Device":
+        """The one object of a kind and number."""
         if isinstance(device_type, Device):
             return device_type
         kind = KIND_OF_CODE.get(device_type, str(device_type)) if isinstance(device_type, int) else device_type
         if kind not in TYPE_CODES or int(device_id) < 0:
             raise DeviceError(
-                "Context: no such device", f"{device_type!r}, {device_id!r}", f"the kind is one of {', '.join(TYPE_CODES)}; numbers start at 0"
+                "Context: no such device",
+                f"{device_type!r}, {device_id!r}",
+                f"the kind is one of {', '.join(TYPE_CODES)}; numbers start at 0",
             )
         key = kind, int(device_id)
         found = cls._known.get(key)

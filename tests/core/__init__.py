@@ -1,0 +1,1 @@
+"""The core: values, cells, tapes, windows, programs."""

@@ -6,7 +6,7 @@ gradients of its loss; `reference` executes the same moves on plain NumPy arrays
 
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,10 +40,10 @@ class Twofold:
 class Numpy:
     """The same moves on NumPy arrays, in float64."""
 
-    OPERATIONS: dict[str, Callable[..., Any]] = {
-        "sum": lambda a, axis=None, keepdims=False: np.asarray(np.sum(a, axis=axis, keepdims=keepdims)).reshape(-1)
-        if axis is None
-        else np.sum(a, axis=axis, keepdims=keepdims),
+    OPERATIONS: ClassVar[dict[str, Callable[..., Any]]] = {
+        "sum": lambda a, axis=None, keepdims=False: (
+            np.asarray(np.sum(a, axis=axis, keepdims=keepdims)).reshape(-1) if axis is None else np.sum(a, axis=axis, keepdims=keepdims)
+        ),
         "max": lambda a, axis: np.max(a, axis=axis),
         "reshape": lambda a, shape: a.reshape(shape).copy(),
         "permute_dims": lambda a, axes: a.transpose(axes).copy(),
@@ -151,7 +151,9 @@ class Program:
         op, n = self.api.op, SIZE
         new = (
             lambda: a * op("sum", op("reshape", b, shape=(4, 6)), axis=1, keepdims=True).reshape((4,))[1:2] * 0.2,
-            lambda: op("tanh", op("matmul", op("permute_dims", a.reshape((4, 6)), axes=(1, 0)), b.reshape((4, 6)))[0:4] * 0.1).reshape((n,)),
+            lambda: op("tanh", op("matmul", op("permute_dims", a.reshape((4, 6)), axes=(1, 0)), b.reshape((4, 6)))[0:4] * 0.1).reshape(
+                (n,)
+            ),
             lambda: op("concat", a[n // 2 : n], b[0 : n // 2], axis=0),
             lambda: (op("max", a.reshape((6, 4)), axis=1).reshape((6, 1)) * op("broadcast_to", b[0:4], shape=(6, 4))).reshape((n,)),
             lambda: op("reshape", op("permute_dims", a.reshape((4, 6)), axes=(1, 0)), shape=(n,)) * u,

@@ -12,7 +12,7 @@ from twofold.testing.op_conformance import CHECKS
 
 @mx.elementwise("own_swish")
 def own_swish(xp, data, *, beta: Scalar = 1.0):
-    """data / (1 + exp(-beta * data))."""
+    """Data / (1 + exp(-beta * data))."""
     return data / (1 + xp.exp(-beta * data))
 
 

@@ -1,7 +1,7 @@
 """``mx.gluon``: models as blocks of layers, their parameters, losses, data and training."""
 
 from . import batching as utils
-from . import nn
+from . import data, loss, nn
 from .block import Block
 from .hybrid_block import HybridBlock
 from .parameter import Constant, DeferredInitializationError, Parameter
@@ -18,6 +18,8 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "Trainer",
+    "data",
+    "loss",
     "nn",
     "utils",
 ]

@@ -47,7 +47,9 @@ def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
         if isinstance(error, MXNetError):
             raise
         shapes = ", ".join("None" if i is None else str(i.shape) for i in inputs)
-        raise ShapeError(f"{op.title}: the inputs do not fit ({error})", f"shapes {shapes}, {sig}", "see the operator's documentation") from error
+        raise ShapeError(
+            f"{op.title}: the inputs do not fit ({error})", f"shapes {shapes}, {sig}", "see the operator's documentation"
+        ) from error
     if len(body) == 1 and body[0].sig is not None and body[0].sig.op is op and body[0].inputs == inputs:
         return body[0]  # a primitive whose legacy form changes nothing
     return _node(sig, inputs, [(b.shape, b.dtype) for b in body], body)
@@ -76,10 +78,7 @@ def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
     arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))
     if sig.legacy:
         check_legacy(op, [xp.dtype_of(a) for a in arrays if a is not None])
-    if op.primitive:
-        out = getattr(xp, op.name)(*arrays, **sig.params)
-    else:
-        out = op.rule(xp, *arrays, **sig.params, **scalars)
+    out = getattr(xp, op.name)(*arrays, **sig.params) if op.primitive else op.rule(xp, *arrays, **sig.params, **scalars)
     if op.mutates:
         out, new = out
         out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in op.mutates])
@@ -157,19 +156,19 @@ G = GraphNamespace()
 
 
 def _install_operators() -> None:
-    table = dict(
-        add="add",
-        sub="subtract",
-        mul="multiply",
-        truediv="divide",
-        floordiv="floor_divide",
-        mod="remainder",
-        pow="power",
-        gt="greater",
-        ge="greater_equal",
-        lt="less",
-        le="less_equal",
-    )
+    table = {
+        "add": "add",
+        "sub": "subtract",
+        "mul": "multiply",
+        "truediv": "divide",
+        "floordiv": "floor_divide",
+        "mod": "remainder",
+        "pow": "power",
+        "gt": "greater",
+        "ge": "greater_equal",
+        "lt": "less",
+        "le": "less_equal",
+    }
     for dunder, name in table.items():
         setattr(Node, f"__{dunder}__", lambda a, b, _n=name: getattr(G, _n)(a, b))
         if dunder not in ("gt", "ge", "lt", "le"):

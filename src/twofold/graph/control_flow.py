@@ -1,4 +1,4 @@
-"""Control flow as nodes with sub-graphs: ``foreach``, ``while_loop``, ``cond``. Their gradients are control flow again, so any order exists.
+"""Control flow as nodes with sub-graphs: ``foreach``, ``while_loop``, ``cond``; their gradients are control flow again: any order.
 
 A sub-graph is structure (interned nodes), so a loop is compiled once whatever its trip count. What its body reads from outside
 is passed in (``closure``), never captured.
@@ -59,9 +59,7 @@ def foreach_(xp: Any, *arrays: Any, body: Static, data: int, states: int) -> Any
     return xp.foreach(*arrays, body=body, data=data, states=states)
 
 
-foreach = build(
-    foreach_, (), (), {"primitive": True, "outputs": lambda body, data, states: len(body.outputs) + states}
-)
+foreach = build(foreach_, (), (), {"primitive": True, "outputs": lambda body, data, states: len(body.outputs) + states})
 
 
 @foreach.type
@@ -110,7 +108,9 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
     the step and the numbers of the body's leaves that get a gradient: data and closure that results depend on, all states.
     """
     count = len(body.outputs) - states
-    heads_before = {k: leaf((name, "before", k), n.shape, n.dtype) for k, n in enumerate(body.leaves[data : data + states]) if have[count + k]}
+    heads_before = {
+        k: leaf((name, "before", k), n.shape, n.dtype) for k, n in enumerate(body.leaves[data : data + states]) if have[count + k]
+    }
     heads_out = [leaf((name, "out", k), o.shape, o.dtype) for k, o in enumerate(body.outputs[:count]) if have[k]]
     heads_state = [leaf((name, "state", k), o.shape, o.dtype, is_float(o.dtype)) for k, o in enumerate(body.outputs[count:])]
     outputs = [o for o, h in zip(body.outputs[:count], have, strict=False) if h] + list(body.outputs[count:])
@@ -167,7 +167,9 @@ def _(xp: Any, dout: Any, out: Any, arrays: Any, *, test: SubGraph, body: SubGra
     sums = [xp.zeros(closure[k - variables].shape, closure[k - variables].dtype) for k in summed]
     back, test_back = _reversed_step(step, before, given, [*last, *sums], closure)
     start = xp.subtract(steps, 1)
-    found = G.while_loop(start, *last, *sums, *before, *given, *closure, test=test_back, body=back, variables=1 + variables + len(sums), limit=limit)
+    found = G.while_loop(
+        start, *last, *sums, *before, *given, *closure, test=test_back, body=back, variables=1 + variables + len(sums), limit=limit
+    )
     grads: list[Any] = [None] * len(arrays)
     for k in range(variables):
         grads[k] = found[1 + k]

@@ -9,8 +9,11 @@ from .ir import Node, is_const
 
 
 class Place(NamedTuple):
-    """Where a value lives: ``leaf`` (an input's memory), ``buffer`` k, ``output`` k, ``kernel`` (never leaves one),
-    ``constant``, ``fresh`` (allocated by the backend, freed after its last use)."""
+    """Where a value lives.
+
+    ``leaf`` (an input's memory), ``buffer`` k, ``output`` k, ``kernel`` (never leaves one), ``constant``, ``fresh`` (allocated by
+    the backend, freed after its last use).
+    """
 
     kind: str
     index: int = 0
@@ -52,7 +55,13 @@ class MemoryPlan:
 
 class _Planner:
     def __init__(
-        self, steps: Sequence[Step], outputs: Sequence[Node], donated: Collection[Node], fixed: Callable[[Node], bool], in_place: bool, share: bool
+        self,
+        steps: Sequence[Step],
+        outputs: Sequence[Node],
+        donated: Collection[Node],
+        fixed: Callable[[Node], bool],
+        in_place: bool,
+        share: bool,
     ) -> None:
         self.fixed = fixed
         self.steps, self.outputs, self.in_place, self.share = steps, set(outputs), in_place, share
@@ -109,7 +118,7 @@ class _Planner:
 
     def _reusable(self, node: Node) -> bool:
         place = self.plan.place.get(node)
-        return place is not None and (place.kind == "buffer" or place.kind == "leaf" and place.index in self.writable)
+        return place is not None and (place.kind == "buffer" or (place.kind == "leaf" and place.index in self.writable))
 
     def _place(self, n: Node, k: int, dying: list[Node], read: dict[Node, int]) -> None:
         """An element-wise result may take a dying operand's memory only if no later node of the kernel reads the operand.
@@ -162,8 +171,14 @@ def _is_view(n: Node) -> bool:
 
 
 def plan_memory(
-    steps: Sequence[Step], leaves: Sequence[Node], outputs: Sequence[Node], *,
-    donated: Collection[Node] = (), fixed: Callable[[Node], bool] = lambda node: False, in_place: bool = True, share: bool = True
+    steps: Sequence[Step],
+    leaves: Sequence[Node],
+    outputs: Sequence[Node],
+    *,
+    donated: Collection[Node] = (),
+    fixed: Callable[[Node], bool] = lambda node: False,
+    in_place: bool = True,
+    share: bool = True,
 ) -> MemoryPlan:
     """Plan a program's memory.
 

@@ -13,7 +13,9 @@ Invariant = Callable[[Node], bool]
 INVARIANTS: dict[str, Invariant] = {
     "is a leaf, a constant or a primitive": lambda n: n.sig is None or n.is_primitive,
     "has a shape of known sizes": lambda n: all(isinstance(s, int) and s >= 0 for s in n.shape),
-    "is the interned application of its inputs": lambda n: n.sig is None or apply(n.sig, n.inputs) is n or apply(n.sig, n.inputs).shape == n.shape,
+    "is the interned application of its inputs": lambda n: (
+        n.sig is None or apply(n.sig, n.inputs) is n or apply(n.sig, n.inputs).shape == n.shape
+    ),
     "names each part": lambda n: len(n.parts) == 1 or all(p.inputs == (n,) for p in n.parts),
 }
 

@@ -342,8 +342,8 @@ class ViewMixin:
         seen = read(self._base, self._chain)
         return seen if seen.__class__ is Value else Value(seen)
 
-    def _rebind(self, new: Any) -> None:
-        self._v = new
+    def _rebind(self, v: Any) -> None:
+        self._v = v
 
     def _pinned(self) -> Any:
         root = self._base._pinned()

@@ -1,6 +1,6 @@
 """`DeviceGroup`: one executor for each device. Batches are divided among them, outputs and gradients joined."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -166,29 +166,24 @@ class DeviceGroup:
         self._set_shapes(data_shapes, label_shapes)
         key = self._key()
         try:
-            new = self._kept.pop(key, None) or [
-                e.reshape(allow_up_sizing=True, **({n: a.shape for n, a in self._params_of(e)} | self._shapes_on(k) | self._states(e, k)))
-                for k, e in enumerate(self.execs)
-            ]
+            new = self._kept.pop(key, None) or self._reshaped()
         except MXNetError:
             self._set_shapes(*before)
             raise
-        for executor in new:
-            for monitor in self._monitors:
-                if executor not in monitor.exes:
-                    monitor.install(executor)
         self._kept[key] = self.execs = new
         while len(self._kept) > KEPT_SHAPES:
             del self._kept[next(iter(self._kept))]
 
-    def _params_of(self, executor: Executor) -> Iterator[tuple[str, NDArray]]:
-        return ((n, executor.arg_dict[n]) for n in self.param_names)
-
-    def _states(self, executor: Executor, place: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of states, and of labels that nothing is given for: their first axis is the batch's."""
-        rows = self.slices[place].stop - self.slices[place].start
-        known = {*self.param_names, *self._shapes_on(place)}
-        return {n: (rows, *a.shape[1:]) for n, a in executor.arg_dict.items() if n not in known}
+    def _reshaped(self) -> list[Executor]:
+        """Executors for the shapes that were set. Parameters are named, so that they cannot change; what is left may."""
+        new = []
+        for place, executor in enumerate(self.execs):
+            params = {n: executor.arg_dict[n].shape for n in self.param_names}
+            new.append(executor.reshape(partial_shaping=True, allow_up_sizing=True, **params, **self._shapes_on(place)))
+        for monitor in self._monitors:
+            for executor in new:
+                monitor.install(executor)
+        return new
 
     # data in
 
@@ -375,5 +370,6 @@ class DeviceGroup:
     def install_monitor(self, monitor: Any) -> None:
         """Have a monitor watch all executors."""
         self._monitors.append(monitor)
-        for executor in self.execs:
-            monitor.install(executor)
+        for executors in self._kept.values():
+            for executor in executors:
+                monitor.install(executor)

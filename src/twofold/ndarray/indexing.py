@@ -26,11 +26,13 @@ def _places(item: Any) -> np.ndarray:
         If the item is no index.
     """
     if not isinstance(item, (Array, np.ndarray, list, tuple, range, int, np.integer, np.bool_)):
-        raise ParameterError(f"NDArray does not support slicing with key {item} of type {type(item)}", None, "use integers, slices, None, ... or arrays")
+        raise ParameterError(
+            f"NDArray does not support slicing with key {item} of type {type(item)}", None, "use integers, slices, None, ... or arrays"
+        )
     host = item.asnumpy() if isinstance(item, Array) else np.asarray(item)
     if isinstance(item, Array) and host.dtype == bool:
         return host
-    if host.dtype.kind not in "biuf" or host.dtype.kind == "f" and not isinstance(item, Array) and host.size:
+    if host.dtype.kind not in "biuf" or (host.dtype.kind == "f" and not isinstance(item, Array) and host.size):
         raise ParameterError("NDArray does not support slicing with arrays of this kind", str(host.dtype), "use integers")
     return host.astype(np.int64)
 
@@ -52,10 +54,15 @@ def _value(value: Any, x: Any) -> Any:
     if isinstance(value, (bool, int, float)):
         return legacy_scalar(value, x._dtype)
     try:
+        host, dtype = np.asarray(value), NUMPY[x._dtype]
+        if host.dtype == dtype:
+            return host
         with np.errstate(all="ignore"):
-            return np.asarray(value).astype(NUMPY[x._dtype])
+            return host.astype(dtype)
     except (TypeError, ValueError) as error:
-        raise DTypeError("item assignment: the value is not array-like", str(error), "give an array, a number or nested lists of them") from None
+        raise DTypeError(
+            "item assignment: the value is not array-like", str(error), "give an array, a number or nested lists of them"
+        ) from None
 
 
 INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _places, _value))

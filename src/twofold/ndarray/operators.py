@@ -164,9 +164,7 @@ def attach() -> None:
     """Attach the operators to `NDArray`."""
     for dunder, name in ARITHMETIC.items():
         fast = name in FAST
-        forward = (
-            specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, sig=_sig(name)) if fast else _general(name, False)
-        )
+        forward = specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, sig=_sig(name)) if fast else _general(name, False)
         setattr(NDArray, f"__{dunder}__", _renamed(forward, f"__{dunder}__"))
         setattr(NDArray, f"__r{dunder}__", _renamed(_general(name, True), f"__r{dunder}__"))
         if name not in ("matmul", "power"):  # as in MXNet, a **= b gives a new array

@@ -8,11 +8,11 @@ import numpy as np
 from ..dtype import INTEGERS
 from ..errors import IndexingError, ShapeError
 from ..imperative.array import Array
-from ..imperative.cell import HOST, PLAIN, wrap
+from ..imperative.cell import HOST, PLAIN, Value, wrap
+from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import host_of
 from ..imperative.transfer import on_device
-from ..imperative.write import look
 from .array import ndarray
 from .creation import asarray
 
@@ -67,10 +67,13 @@ INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value))
 
 def get(x: ndarray, index: Any) -> Any:
     """``x[index]``."""
-    basic = INDEXER.basic(x.shape, index)
-    if basic is not None and not basic.is_view and x.__class__ is ndarray and x._v.__class__ is PLAIN:
-        return wrap(ndarray, HOST.xp.contiguous(look(HOST, x._v, basic.chain)))
-    if basic is None:
+    if x.__class__ is ndarray:
+        v = x._v
+        if v.__class__ is PLAIN:
+            kind = index.__class__
+            if kind is int and v.ndim == 1 or kind is tuple and len(index) == v.ndim and all(map(_is_integer, index)):
+                return wrap(ndarray, HOST.as_array(v[index]))
+    if INDEXER.basic(x.shape, index) is None:
         single = _without_arrays(index)
         if single is not None:
             return get(x, single).copy()
@@ -79,7 +82,19 @@ def get(x: ndarray, index: Any) -> Any:
 
 def put(x: ndarray, index: Any, value: Any) -> None:
     """``x[index] = value``."""
+    if x.__class__ is ndarray:
+        v = x._v
+        if v.__class__ is PLAIN and (_is_basic(index) or index.__class__ is tuple and all(map(_is_basic, index))):
+            new = value._v if isinstance(value, Array) else value
+            if new.__class__ is not Value:
+                COUNTERS.in_place += 1
+                v[index] = new
+                return
     INDEXER.put(x, index, value)
+
+
+def _is_integer(item: Any) -> bool:
+    return item.__class__ is int
 
 
 def _without_arrays(index: Any) -> Any:

@@ -80,25 +80,20 @@ def applied(op: Op, *values: Any) -> ndarray:
 
 
 @cache
-def short(name: str, reverse: bool = False) -> Callable[..., ndarray]:
-    """The function of an element-wise primitive (or of ``matmul``) of one or two operands, of which the first is an `ndarray`."""
+def short(name: str, reverse: bool = False) -> Callable[..., Any]:
+    """The function of an element-wise primitive (or of ``matmul``) of one or two operands, of which the first is an `ndarray`.
+
+    It returns NotImplemented if the second is nothing array-like, so that Python asks its class.
+    """
     op = OPS[name]
     arity = len(op.inputs)
 
-    def general(*values: Any) -> ndarray:
+    def general(*values: Any) -> Any:
+        if not all(map(is_array_like, values)):
+            return NotImplemented
         return applied(op, *(reversed(values) if reverse else values))
 
     return specialise(name, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general)
-
-
-def _method(name: str, reverse: bool = False) -> Callable[..., Any]:
-    """The operator's method: the short function, and NotImplemented for what is no array, so that its class is asked."""
-    run = short(name, reverse)
-
-    def method(self: ndarray, other: Any) -> Any:
-        return run(self, other) if is_array_like(other) else NotImplemented
-
-    return method
 
 
 def is_array_like(value: Any) -> bool:
@@ -187,7 +182,7 @@ def attach() -> None:
     """Attach the operators to `ndarray`."""
     for dunder, name in ARITHMETIC.items():
         _attach(f"__{dunder}__", short(name))
-        _attach(f"__r{dunder}__", _method(name, True))
+        _attach(f"__r{dunder}__", short(name, True))
         _attach(f"__i{dunder}__", in_place(name))
     for dunder, name in COMPARISON.items():
         _attach(f"__{dunder}__", _compared(name))

@@ -1,0 +1,1 @@
+"""What an operator is and how it is declared, found and shown; knows no array library."""

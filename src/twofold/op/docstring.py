@@ -12,9 +12,8 @@ def docstring_of(op: Op) -> str:
         if not i.injected:
             kind = "arrays" if op.variadic and i is op.inputs[-1] else "array, optional" if i.optional else "array"
             rows.append(f"{i.name} : {kind}{' (auxiliary state)' if i.auxiliary else ''}")
-    for p in op.params.values():
-        if p.name not in op.training:
-            rows.append(f"{p.name} : {p.kind.name}" + ("" if p.required else f", default {text(p.default)}"))
+    shown = [p for p in op.params.values() if p.name not in op.training]
+    rows += [f"{p.name} : {p.kind.name}" + ("" if p.required else f", default {text(p.default)}") for p in shown]
     if rows:
         lines += ["Parameters", "----------", *rows]
     if len(op.names) > 1:

@@ -119,7 +119,14 @@ def _flat(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 #: Prefixes of registered names and the sub-namespace in which a front end shows them.
-PREFIXES = {"_linalg_": "linalg", "_contrib_": "contrib", "_image_": "image", "_sparse_": "sparse", "_random_": "random", "_sample_": "random"}
+PREFIXES = {
+    "_linalg_": "linalg",
+    "_contrib_": "contrib",
+    "_image_": "image",
+    "_sparse_": "sparse",
+    "_random_": "random",
+    "_sample_": "random",
+}
 
 
 def place_of(registered: str) -> tuple[str, str]:

@@ -197,7 +197,7 @@ def _choice(values: tuple[Any, ...]) -> Kind:
 
 def _optional(inner: Kind) -> Kind:
     def parse(value: Any) -> Any:
-        if value is None or isinstance(value, str) and value.strip() == "None":
+        if value is None or (isinstance(value, str) and value.strip() == "None"):
             return None
         return inner.parse(value)
 

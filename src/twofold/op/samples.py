@@ -57,9 +57,8 @@ class Draw:
         """Whole numbers in [low, high); float32 by default, as MXNet's indices and labels are."""
         return Drawn(shape, low, high, dtype, whole=True)
 
-    def __call__(
-        self, *inputs: Drawn | None, gradient: bool = True, tolerance: float = 1.0, why: str = "", **params: Any
-    ) -> Sample:
+    def __call__(self, *inputs: Drawn | None, gradient: bool = True, tolerance: float = 1.0, why: str = "", **params: Any) -> Sample:
+        """The sample with these inputs (None: left out), parameters, and what may be asked of the results."""
         return Sample(inputs, params, gradient, tolerance, why)
 
 

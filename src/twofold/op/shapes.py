@@ -66,8 +66,10 @@ def filled_shape(shape: Sequence[int], size: int, name: str = "reshape") -> Shap
     """
     known = math.prod(n for n in shape if n != -1)
     unknown = sum(n == -1 for n in shape)
-    if unknown > 1 or unknown and (known == 0 or size % known) or not unknown and known != size:
-        raise ShapeError(f"{name}: sizes do not fit", f"{size} elements into {tuple(shape)}", "give sizes whose product is the number of elements")
+    if unknown > 1 or (unknown and (known == 0 or size % known)) or (not unknown and known != size):
+        raise ShapeError(
+            f"{name}: sizes do not fit", f"{size} elements into {tuple(shape)}", "give sizes whose product is the number of elements"
+        )
     return tuple(size // known if n == -1 else n for n in shape)
 
 
@@ -100,12 +102,14 @@ def reshape_codes(shape: Shape, codes: Sequence[int], reverse: bool = False) -> 
                 at += 1
             k += 1
     except IndexError:
-        raise ShapeError("Reshape: the codes do not fit", f"shape {shape}, codes {tuple(codes)}", "see the meaning of 0 and -1 to -4") from None
+        raise ShapeError(
+            "Reshape: the codes do not fit", f"shape {shape}, codes {tuple(codes)}", "see the meaning of 0 and -1 to -4"
+        ) from None
     return filled_shape(out, math.prod(shape), "Reshape")
 
 
 def _split_size(size: int, a: int, b: int) -> list[int]:
-    if a == -1 and b == -1 or a == 0 or b == 0:
+    if (a == -1 and b == -1) or a == 0 or b == 0:
         raise ShapeError("Reshape: -4 needs two sizes, at most one of them -1", f"{a}, {b}", "give the sizes to split into")
     a, b = (size // b if a == -1 else a), (size // a if b == -1 else b)
     if a * b != size:

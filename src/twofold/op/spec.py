@@ -3,12 +3,15 @@
 A ``Sig`` is interned: the same operator, parameters and convention are the same object, and everything caches on it.
 """
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from .params import Param
+
+if TYPE_CHECKING:
+    from .params import Param
 
 Rule = Callable[..., Any]
 
@@ -122,7 +125,7 @@ class Op:
         return rule
 
     def sig(self, legacy: bool = False, /, **params: Any) -> "Sig":
-        """This operator with structural parameters fixed, under one calling convention; interned.
+        """The operator with structural parameters fixed, under one calling convention; interned.
 
         Raises
         ------
@@ -153,10 +156,8 @@ class Op:
                 full[name] = param.default
         key = legacy, tuple(full.items())
         sig = self.sigs.get(key) or self.sigs.setdefault(key, Sig(self, full, legacy))
-        try:
+        with contextlib.suppress(TypeError):
             self.sigs[legacy, tuple(given.items())] = sig
-        except TypeError:
-            pass
         return sig
 
     @property

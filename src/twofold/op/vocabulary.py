@@ -4,6 +4,7 @@ Both namespaces behind ``xp`` (a backend's arrays, typed graph nodes) inherit `D
 the registered primitives. Array-API names keep their meaning; the rest is documented here or at the primitive.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -68,7 +69,7 @@ class Derived:
     def split(self, x: Any, indices: Sequence[int], axis: int) -> list[Any]:
         """``x`` cut before each of ``indices`` along an axis."""
         edges = [0, *indices, x.shape[axis]]
-        return [self.take_slice(x, a, max(a, b), axis) for a, b in zip(edges, edges[1:], strict=False)]
+        return [self.take_slice(x, a, max(a, b), axis) for a, b in itertools.pairwise(edges)]
 
     def broadcast_arrays_to(self, x: Any, like: Any) -> Any:
         """``x`` broadcast to the shape of another array."""

@@ -1,4 +1,4 @@
-"""Primitives that read or write at computed places: take, take_along_axis, index, their accumulating transposes, checks, and random bits."""
+"""Primitives that read or write at computed places: take, index, their accumulating transposes, checks; and random bits."""
 
 from ..op.declare import primitive
 from ..op.params import Shape, Static

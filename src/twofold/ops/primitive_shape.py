@@ -94,7 +94,9 @@ def slice_update(xp, data, value, *, key: Triples):
 def _(data, value, *, key):
     target = sliced_shape(data.shape, key)
     if broadcast_shapes("item assignment", [target, value.shape]) != target:
-        raise ShapeError("item assignment: the value does not fit", f"{value.shape} into {target}", "give a value that broadcasts to the slice")
+        raise ShapeError(
+            "item assignment: the value does not fit", f"{value.shape} into {target}", "give a value that broadcasts to the slice"
+        )
     return data.shape, data.dtype
 
 
@@ -116,7 +118,9 @@ def _(*arrays, axis):
     at = normalized_axis(axis, len(first.shape))
     for a in arrays:
         if len(a.shape) != len(first.shape) or any(n != m for k, (n, m) in enumerate(zip(a.shape, first.shape, strict=True)) if k != at):
-            raise ShapeError("concat: shapes differ off the axis", ", ".join(str(x.shape) for x in arrays), f"make all but axis {axis} equal")
+            raise ShapeError(
+                "concat: shapes differ off the axis", ", ".join(str(x.shape) for x in arrays), f"make all but axis {axis} equal"
+            )
     dtype = first.dtype if all(a.dtype == first.dtype for a in arrays) else promote(*[a.dtype for a in arrays])
     return (*first.shape[:at], sum(a.shape[at] for a in arrays), *first.shape[at + 1 :]), dtype
 
@@ -159,7 +163,9 @@ def _(data, *, kernel, stride, dilate):
     lead, tail = data.shape[: len(data.shape) - n], data.shape[len(data.shape) - n :]
     out = tuple(window_size(*w) for w in zip(tail, kernel, stride, dilate, strict=True))
     if min(out, default=1) < 1:
-        raise ShapeError("window: the kernel is larger than the padded input", f"kernel {kernel}, dilate {dilate}, input {tail}", "pad the input")
+        raise ShapeError(
+            "window: the kernel is larger than the padded input", f"kernel {kernel}, dilate {dilate}, input {tail}", "pad the input"
+        )
     return (*lead, *out, *kernel), data.dtype
 
 

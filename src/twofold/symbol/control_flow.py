@@ -78,7 +78,9 @@ class _Body:
             elif node.attrs.get(SCOPE) == scope:
                 inputs = [self._inside(h, new, scope) for h in node.inputs]
                 same = all(a.node is b.node for a, b in zip(inputs, node.inputs, strict=True))
-                new[node] = node if same else SymbolNode(node.op_name, node.name, node.attrs, inputs, node.subgraphs, node.extra, node.outputs)
+                new[node] = (
+                    node if same else SymbolNode(node.op_name, node.name, node.attrs, inputs, node.subgraphs, node.extra, node.outputs)
+                )
         out = tuple(self._inside(h, new, scope) for h in heads)
         used = {n for n in topological(out) if n.is_variable}
         self.outside = {n: h for n, h in self.outside.items() if n in used}
@@ -171,7 +173,9 @@ def while_loop(
     flat_out, out_form = _flat([] if outputs is None else outputs, "while_loop: outputs of func")
     flat_new = [new] if isinstance(new, Symbol) else list(new)
     if len(flat_new) != len(outer):
-        raise ParameterError("while_loop: func returns another number of loop variables", f"{len(flat_new)} for {len(outer)}", "return them all")
+        raise ParameterError(
+            "while_loop: func returns another number of loop variables", f"{len(flat_new)} for {len(outer)}", "return them all"
+        )
     inner = make([*flat_out, *flat_new])
     inputs = [s.heads[0] for s in outer]
     inputs += [h for h in dict.fromkeys([*test.outside.values(), *inner.outside.values()]) if h not in inputs]

@@ -91,7 +91,7 @@ def _head(rec: Rec, made: dict[int, SymbolNode]) -> Head:
 
 
 def _is_scalar(rec: Rec) -> bool:
-    return rec.node.dtype in ("weakf", "weaki") or rec.node.value is not None and rec.node.value[0] == "const"
+    return rec.node.dtype in ("weakf", "weaki") or (rec.node.value is not None and rec.node.value[0] == "const")
 
 
 def _number(rec: Rec) -> Any:

@@ -1,6 +1,6 @@
 """Layers that normalise: by batch, layer, instance or group."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ...dtype import dtype_name
 from ..hybrid_block import HybridBlock
@@ -48,8 +48,6 @@ class BatchNorm(HybridBlock):
     Ioffe and Szegedy, Batch normalization, ICML 2015. Moving averages change when backward runs.
     """
 
-    _operator: ClassVar[str] = "BatchNorm"
-
     def __init__(
         self,
         axis: int = 1,
@@ -83,8 +81,7 @@ class BatchNorm(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
         """The output, of x's shape."""
-        function = F.BatchNorm if self._operator == "BatchNorm" else F.contrib.BatchNormWithReLU
-        return function(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+        return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
         channels = self.gamma.shape[0]  # type: ignore[index]
@@ -94,7 +91,9 @@ class BatchNorm(HybridBlock):
 class BatchNormReLU(BatchNorm):
     """`BatchNorm` followed by a rectifier; parameters as there."""
 
-    _operator: ClassVar[str] = "_contrib_BatchNormWithReLU"
+    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
+        """The output, of x's shape."""
+        return F.Activation(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var), act_type="relu", name="relu_fwd")
 
 
 class InstanceNorm(HybridBlock):

@@ -1,0 +1,248 @@
+"""Prints how Twofold compares with NumPy in one process, beside the project's targets: ``make bench`` (``ARGS=--smoke`` in CI).
+
+What fails the run is a count above its target, or a ratio above twice its target. Seconds decide nothing: what is measured in
+them is only reported. ``--json FILE`` writes the rows.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:  # run as a script: the package of this file is found from the repository
+    sys.path.insert(0, str(ROOT))
+
+import twofold as mx
+from asv_benchmarks import counting, networks
+from asv_benchmarks.hand_written import LeNet, Perceptron
+from asv_benchmarks.timing import frames, medians
+
+#: Operations in one record scope, where recorded ones are measured.
+RECORDED = 50
+#: A ratio above its target times this fails.
+GENEROUS = 2
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured.
+
+    Attributes
+    ----------
+    repetitions, calls
+        Turns, and steps of a perceptron (or five times as many operations) in each.
+    batch
+        Of LeNet.
+    turns
+        Turns of LeNet, one step each.
+    steps, updates
+        Steps in which memory may not grow; updates by Adam.
+    imports
+        Fresh interpreters that import each module.
+    """
+
+    repetitions: int
+    calls: int
+    batch: int
+    turns: int
+    steps: int
+    updates: int
+    imports: int
+
+
+FULL = Size(repetitions=60, calls=40, batch=64, turns=15, steps=10_000, updates=1_000, imports=9)
+SMOKE = Size(repetitions=9, calls=10, batch=16, turns=5, steps=400, updates=60, imports=1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement.
+
+    Attributes
+    ----------
+    name, value, unit
+        What was measured.
+    target
+        What it should not exceed; None where it is only reported.
+    limit
+        Above which the run fails; None if it never does.
+    """
+
+    name: str
+    value: float
+    unit: str
+    target: float | None = None
+    limit: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``met``, ``missed``, ``FAILED`` or nothing, without a target."""
+        if self.limit is not None and self.value > self.limit:
+            return "FAILED"
+        return "" if self.target is None else "met" if self.value <= self.target else "missed"
+
+
+def ratio(name: str, seconds: float, reference: float, target: float | None) -> Row:
+    """A row of a ratio, which fails above twice its target."""
+    return Row(name, seconds / reference, "x", target, None if target is None else GENEROUS * target)
+
+
+def count(name: str, value: float, unit: str, target: float) -> Row:
+    """A row of a count, which fails above its target."""
+    return Row(name, value, unit, target, target)
+
+
+def operations(x: Any) -> dict[str, Callable[[], Any]]:
+    """The operations whose overhead is measured, on an array of `nd` or of NumPy."""
+    return {"x + x": lambda: x + x, "x * 2.5": lambda: x * 2.5, "x[1:3]": lambda: x[1:3], "x.sum()": lambda: x.sum()}
+
+
+def overhead_rows(size: Size) -> Iterator[Row]:
+    """Time over NumPy's of single operations on 4 float32, plain and recorded, and the Python functions they enter."""
+    values = np.arange(4, dtype="float32")
+    plain, marked = mx.nd.array(values), mx.nd.array(values)
+    marked.attach_grad()
+    for name, function in operations(plain).items():
+        reference, own = medians([operations(values)[name], function], size.repetitions, 5 * size.calls)
+        yield Row(f"{name}: over NumPy", (own - reference) * 1e6, "µs", 0.4)
+        yield count(f"{name}: Python frames", frames(function), "", 2)
+    for name, function in operations(marked).items():
+        many, recorded = partial(_repeated, operations(values)[name]), partial(_recorded, function)
+        reference, own = medians([many, recorded], size.repetitions, max(1, size.calls // 8))
+        yield Row(f"{name} recorded: over NumPy", (own - reference) / RECORDED * 1e6, "µs", 1.2)
+        yield count(f"{name} recorded: Python frames", recorded_frames(function), "", 6)
+
+
+def _repeated(function: Callable[[], Any]) -> None:
+    for _ in range(RECORDED):
+        function()
+
+
+def _recorded(function: Callable[[], Any]) -> None:
+    with mx.autograd.record():
+        for _ in range(RECORDED):
+            function()
+
+
+def recorded_frames(function: Callable[[], Any]) -> int:
+    """Python functions that a recorded operation seen before enters."""
+    for _ in range(3):
+        with mx.autograd.record():
+            function()
+            entered = frames(function)
+    return entered
+
+
+def perceptron_rows(size: Size) -> Iterator[Row]:
+    """A 32x64x10 perceptron's forward and backward against the step written by hand, then with the update by `Trainer.step`."""
+    hand = Perceptron()
+    steps = {
+        "imperative": networks.imperative(hand),
+        "executor": networks.executor(hand),
+        "imperative, Gluon": networks.gluon(hand, hybrid=False),
+        "hybridized": networks.gluon(hand, hybrid=True),
+    }
+    targets = {"imperative": 2.2, "executor": 1.5, "hybridized": 1.5}
+    reference, *own = medians([hand.step, *(s.step for s in steps.values())], size.repetitions, size.calls)
+    for name, seconds in zip(steps, own, strict=True):
+        yield ratio(f"perceptron {name} / hand-written", seconds, reference, targets.get(name))
+    for name in ("imperative, Gluon", "hybridized"):
+        trained = networks.trained(steps[name])
+        alone, updating = medians([steps[name].step, trained], size.repetitions, size.calls)
+        yield ratio(f"perceptron {name}: with SGD / without", updating, alone, 1.5)
+
+
+def lenet_rows(size: Size) -> Iterator[Row]:
+    """LeNet's forward and backward against the step written by hand."""
+    hand = LeNet(size.batch)
+    steps = {
+        "imperative": networks.imperative(hand),
+        "executor": networks.executor(hand),
+        "hybridized": networks.gluon(hand, hybrid=True),
+    }
+    reference, *own = medians([hand.step, *(s.step for s in steps.values())], size.turns, 1)
+    for name, seconds in zip(steps, own, strict=True):
+        yield ratio(f"LeNet {name} / hand-written", seconds, reference, 1.4)
+
+
+def memory_rows(size: Size) -> Iterator[Row]:
+    """Memory that stays for each step of imperative training."""
+    step = networks.trained(networks.gluon(Perceptron(), hybrid=False))
+    for _ in range(100):
+        step()
+    yield Row("memory that stays, resident", counting.resident_per_step(step, size.steps), "B/step", 16)
+    yield count("memory that stays, allocated", counting.allocated_per_step(step, size.steps), "B/step", 16)
+
+
+def compilation_rows(size: Size) -> Iterator[Row]:
+    """Programs compiled by training with Adam and a schedule, once two steps have run."""
+    step = networks.trained(networks.gluon(Perceptron(), hybrid=True), *networks.ADAM)
+    step(), step()
+    with counting.programs() as compiled:
+        for _ in range(size.updates - 2):
+            step()
+    yield count(f"programs compiled by steps 3 to {size.updates} of Adam", len(compiled), "", 0)
+
+
+def import_rows(size: Size) -> Iterator[Row]:
+    """Seconds that fresh interpreters take for the imports, beyond their start."""
+    statements = ["pass", "import numpy", "import twofold"]
+    seconds: list[list[float]] = [[] for _ in statements]
+    for _ in range(size.imports):
+        for statement, times in zip(statements, seconds, strict=True):
+            times.append(_import_seconds(statement))
+    start, numpy_only, twofold = map(median, seconds)
+    yield Row("import twofold", twofold - start, "s", 0.25)
+    yield Row("import numpy", numpy_only - start, "s")
+
+
+def _import_seconds(statement: str) -> float:
+    timed = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
+    return float(subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True).stdout)
+
+
+SECTIONS = (overhead_rows, perceptron_rows, lenet_rows, compilation_rows, memory_rows, import_rows)
+
+
+def measured(size: Size) -> Iterator[Row]:
+    """All rows, as they come."""
+    for section in SECTIONS:
+        yield from section(size)
+
+
+def line(row: Row) -> str:
+    """A row as text."""
+    value = f"{row.value:.0f}" if row.unit == "" else f"{row.value:.2f}"
+    target = "" if row.target is None else f"{row.target:g}"
+    return f"{row.name:<52} {value:>9} {row.unit:<6} {target:>7}  {row.verdict}".rstrip()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table; the exit status says whether a row failed."""
+    parser = argparse.ArgumentParser(description="Ratios against NumPy, measured in one process.")
+    parser.add_argument("--smoke", action="store_true", help="small and quick, for CI")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows into a file")
+    options = parser.parse_args(arguments)
+    print(f"{'':<52} {'measured':>9} {'':<6} {'target':>7}")
+    rows = []
+    for row in measured(SMOKE if options.smoke else FULL):
+        rows.append(row)
+        print(line(row), flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps([{**asdict(row), "verdict": row.verdict} for row in rows], indent=2) + "\n")
+    failed = [row.name for row in rows if row.verdict == "FAILED"]
+    print("failed: " + "; ".join(failed) if failed else "nothing failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

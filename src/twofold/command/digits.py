@@ -1,0 +1,113 @@
+"""Real handwritten digits: MNIST's four files where there are any, else scikit-learn's 1,797 images of 8 x 8."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..compat.python_names import data_dir
+from ..dtype import NUMPY
+from ..errors import FormatError, MissingDependency, MissingFileError
+from ..formats.datasets import load_idx
+from ..formats.files import read_file
+
+__all__ = ["Digits", "digits", "mnist", "mnist_folder"]
+
+FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+#: The last of scikit-learn's images, which other people wrote than the first: a fifth of them.
+HELD_OUT = 360
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Images and their labels, some to train on and some held out.
+
+    Attributes
+    ----------
+    source
+        Where they come from, in words.
+    images, held_out_images
+        Shape (n, height, width), float32 from 0 (paper) to 1 (ink).
+    labels, held_out_labels
+        Shape (n,), float32 of whole numbers.
+    """
+
+    source: str
+    images: np.ndarray
+    labels: np.ndarray
+    held_out_images: np.ndarray
+    held_out_labels: np.ndarray
+
+
+def digits(folder: str | None = None) -> Digits:
+    """MNIST's if its files are somewhere, else scikit-learn's.
+
+    Parameters
+    ----------
+    folder
+        Where MNIST's files must be; if None they are looked for in ``$TWOFOLD_DATA/mnist`` and in ``~/.mxnet/datasets/mnist``.
+
+    Raises
+    ------
+    MissingFileError
+        If they are not in the folder given.
+    MissingDependency
+        If there is no MNIST and no scikit-learn.
+    """
+    found = mnist_folder(folder)
+    return mnist(found) if found is not None else _of_scikit_learn()
+
+
+def mnist_folder(folder: str | None = None) -> Path | None:
+    """The folder that holds MNIST's four files, see `digits`; None where there is none."""
+    for candidate in [Path(folder)] if folder is not None else _usual_folders():
+        if all(_file(candidate, name) is not None for name in FILES):
+            return candidate
+    if folder is not None:
+        raise MissingFileError("MNIST: the folder lacks files", folder, f"it needs {', '.join(FILES)}, each plain or as .gz")
+    return None
+
+
+def _usual_folders() -> Iterator[Path]:
+    if os.environ.get("TWOFOLD_DATA"):
+        yield Path(os.environ["TWOFOLD_DATA"], "mnist")
+    yield Path(data_dir(), "datasets", "mnist")
+
+
+def _file(folder: Path, name: str) -> Path | None:
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+
+
+def mnist(folder: Path) -> Digits:
+    """MNIST's 60,000 images and the 10,000 held out, from a folder with its four files.
+
+    Raises
+    ------
+    FormatError
+        If the files do not hold images and as many labels.
+    """
+    images, labels, held_out_images, held_out_labels = (_array(_file(folder, name) or folder / name) for name in FILES)
+    for some, their_labels in ((images, labels), (held_out_images, held_out_labels)):
+        if some.ndim != 3 or their_labels.shape != some.shape[:1]:
+            raise FormatError("MNIST: images and labels do not match", f"shapes {some.shape} and {their_labels.shape}", "fetch the files anew")
+    scaled = (x.astype(np.float32) / 255 for x in (images, held_out_images))
+    images, held_out_images = scaled
+    return Digits(f"MNIST, {folder}", images, labels.astype(np.float32), held_out_images, held_out_labels.astype(np.float32))
+
+
+def _array(path: Path) -> np.ndarray:
+    record = load_idx(read_file(str(path)))
+    return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape or ())
+
+
+def _of_scikit_learn() -> Digits:
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        raise MissingDependency.of("sklearn", "the demo (without MNIST's files)", "twofold[demo]") from error
+    images, labels = load_digits(return_X_y=True)
+    images, labels = images.reshape(-1, 8, 8).astype(np.float32) / 16, labels.astype(np.float32)
+    cut = len(images) - HELD_OUT
+    return Digits("scikit-learn's digits", images[:cut], labels[:cut], images[cut:], labels[cut:])

@@ -1,0 +1,43 @@
+"""Progress bars: rich's on a terminal, lines of text elsewhere."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+__all__ = ["progress"]
+
+LINES = 4  # how many lines of text a bar makes
+
+Bar = Callable[[str, int], Callable[[float], None]]
+
+
+@contextmanager
+def progress() -> Iterator[Bar]:
+    """A function that begins a bar: of a title and a number of steps it makes a function to be called with each step's loss."""
+    if find_spec("rich") is None or not sys.stdout.isatty():
+        yield _lines
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TextColumn("loss {task.fields[loss]:.4f}"), TimeElapsedColumn()
+    with Progress(*columns) as bars:
+
+        def begin(title: str, steps: int) -> Callable[[float], None]:
+            bar = bars.add_task(title, total=steps, loss=float("nan"))
+            return lambda loss: bars.update(bar, advance=1, loss=loss)
+
+        yield begin
+
+
+def _lines(title: str, steps: int) -> Callable[[float], None]:
+    done = 0
+
+    def step(loss: float) -> None:
+        nonlocal done
+        done += 1
+        if done * LINES // steps > (done - 1) * LINES // steps:
+            filled = 20 * done // steps
+            print(f"{title:<24} [{'#' * filled:<20}] {done:>6}/{steps}  loss {loss:.4f}", flush=True)
+
+    return step

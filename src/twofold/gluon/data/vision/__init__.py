@@ -1,0 +1,6 @@
+"""``gluon.data.vision``: image data sets and transformations."""
+
+from . import transforms
+from .datasets import MNIST, FashionMNIST
+
+__all__ = ["MNIST", "FashionMNIST", "transforms"]

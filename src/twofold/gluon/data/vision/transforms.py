@@ -1,0 +1,98 @@
+"""Transformations of images, as blocks for ``Dataset.transform_first``."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...block import Block
+from ...hybrid_block import HybridBlock
+from ...nn.containers import HybridSequential, Sequential
+
+__all__ = ["Cast", "Compose", "Normalize", "ToTensor"]
+
+
+class Compose(Sequential):
+    """Transformations one after the other; hybrid ones that follow each other are compiled together.
+
+    Parameters
+    ----------
+    transforms
+        The transformations, blocks.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> from twofold.gluon.data.vision import transforms
+    >>> image = mx.nd.full((4, 4, 3), 255, dtype="uint8")
+    >>> transforms.Compose([transforms.ToTensor(), transforms.Normalize(0.5, 0.25)])(image)[0, 0, 0].asscalar()
+    2.0
+    """
+
+    def __init__(self, transforms: Sequence[Block]) -> None:
+        super().__init__()
+        together: list[HybridBlock] = []
+        for transform in [*transforms, None]:
+            if isinstance(transform, HybridBlock):
+                together.append(transform)
+                continue
+            if len(together) == 1:
+                self.add(together[0])
+            elif together:
+                stack = HybridSequential()
+                stack.add(*together)
+                stack.hybridize()
+                self.add(stack)
+            together = []
+            if transform is not None:
+                self.add(transform)
+
+
+class Cast(HybridBlock):
+    """The image in another dtype.
+
+    Parameters
+    ----------
+    dtype
+        The dtype.
+    """
+
+    def __init__(self, dtype: Any = "float32") -> None:
+        super().__init__()
+        self._dtype = dtype
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The image of the same shape."""
+        return F.Cast(x, dtype=self._dtype)
+
+
+class ToTensor(HybridBlock):
+    """Images (h, w, c) or (n, h, w, c) of bytes 0 … 255 as float32 images (c, h, w) or (n, c, h, w) of numbers 0 … 1."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The image with its channels first."""
+        first = F.swapaxes(F.swapaxes(x, dim1=-1, dim2=-3), dim1=-1, dim2=-2)
+        return F.Cast(first, dtype="float32") / 255.0
+
+
+class Normalize(HybridBlock):
+    """``(image − mean) / std`` for each channel of images (…, c, h, w).
+
+    Parameters
+    ----------
+    mean, std
+        A number for each channel, or one for all.
+    """
+
+    def __init__(self, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> None:
+        super().__init__()
+        self._mean = mean
+        self._std = std
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The image of the same shape."""
+        return F.broadcast_div(F.broadcast_sub(x, _per_channel(F, self._mean)), _per_channel(F, self._std))
+
+
+def _per_channel(F: Any, values: float | Sequence[float]) -> Any:
+    """Numbers as an array (c, 1, 1)."""
+    numbers = [values] if isinstance(values, (int, float)) else list(values)
+    return F.concat(*[F.full((1, 1, 1), float(v)) for v in numbers], dim=0)

@@ -1,0 +1,124 @@
+"""Losses of predicted numbers: absolute, squared, Huber's, of counts."""
+
+import math
+from typing import Any
+
+from .base import Loss
+
+__all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
+
+
+class L2Loss(Loss):
+    """Half the squared difference, averaged over each sample: ``mean(½ (label − pred)²)``.
+
+    Parameters
+    ----------
+    weight
+        What the loss is multiplied by.
+    batch_axis
+        The samples' axis.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> loss = mx.gluon.loss.L2Loss()
+    >>> loss(mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([[1, 0], [1, 4]])).asnumpy().tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss (n,) of predictions and labels (n, …), and weights that broadcast to them."""
+        loss = F.square(F.reshape_like(label, pred) - pred)
+        return self._mean(F, self._weighted(F, loss, sample_weight, 0.5))
+
+
+class L1Loss(Loss):
+    """The absolute difference, averaged over each sample: ``mean(|label − pred|)``.
+
+    Parameters
+    ----------
+    weight
+        What the loss is multiplied by.
+    batch_axis
+        The samples' axis.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss (n,) of predictions and labels (n, …), and weights that broadcast to them."""
+        loss = F.abs(F.reshape_like(label, pred) - pred)
+        return self._mean(F, self._weighted(F, loss, sample_weight))
+
+
+class HuberLoss(Loss):
+    """Squared where the difference is at most ``rho``, linear beyond: ``mean(d² / (2 rho))`` or ``mean(d − rho / 2)``.
+
+    Parameters
+    ----------
+    rho
+        Where the two halves meet.
+    weight
+        What the loss is multiplied by.
+    batch_axis
+        The samples' axis.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Huber, Robust estimation of a location parameter, Annals of Mathematical Statistics 35 (1964).
+    """
+
+    def __init__(self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._rho = rho
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss (n,) of predictions and labels (n, …), and weights that broadcast to them."""
+        distance = F.abs(F.reshape_like(label, pred) - pred)
+        loss = F.where(distance > self._rho, distance - 0.5 * self._rho, (0.5 / self._rho) * F.square(distance))
+        return self._mean(F, self._weighted(F, loss, sample_weight))
+
+
+class PoissonNLLLoss(Loss):
+    """The negative log likelihood of counts under Poisson distributions whose means are predicted, averaged over everything.
+
+    Parameters
+    ----------
+    weight
+        What the loss is multiplied by.
+    from_logits
+        Whether logarithms of means are predicted.
+    batch_axis
+        The samples' axis.
+    compute_full
+        Whether to add Stirling's approximation of the logarithm of the count's factorial, for counts above 1.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def __init__(
+        self, weight: float | None = None, from_logits: bool = True, batch_axis: int = 0, compute_full: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._compute_full = compute_full
+
+    def hybrid_forward(self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-8) -> Any:
+        """The loss (1,) of predictions and counts of one size; ``epsilon`` is added to means before their logarithm is taken."""
+        target = F.reshape_like(target, pred)
+        loss = F.exp(pred) - target * pred if self._from_logits else pred - target * F.log(pred + epsilon)
+        if self._compute_full:
+            above = F.maximum(target, 1)
+            stirling = above * F.log(above) - above + 0.5 * F.log(2 * math.pi * above)
+            loss = loss + stirling * (target > 1)
+        return F.mean(self._weighted(F, loss, sample_weight))

@@ -1,0 +1,112 @@
+"""Losses of embeddings: of pairs, triplets and whole batches that should be near or far."""
+
+from typing import Any
+
+from .base import Loss
+from .classification import KLDivLoss
+
+__all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
+
+
+class TripletLoss(Loss):
+    """``max(0, Σ (pred − positive)² − Σ (pred − negative)² + margin)`` of each sample.
+
+    Parameters
+    ----------
+    margin
+        By how much the negative is to be farther away than the positive.
+    weight
+        What the loss is multiplied by.
+    batch_axis
+        The samples' axis.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Schroff, Kalenichenko and Philbin, FaceNet, CVPR 2015.
+    """
+
+    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F: Any, pred: Any, positive: Any, negative: Any) -> Any:
+        """The loss (n,) of embeddings (n, …)."""
+        near, far = (F.square(F.reshape_like(x, pred) - pred) for x in (positive, negative))
+        loss = F.sum(near - far, axis=self._batch_axis, exclude=True)
+        return self._weighted(F, F.relu(loss + self._margin), None)
+
+
+class CosineEmbeddingLoss(Loss):
+    """``1 − cos(input1, input2)`` of pairs labelled 1, ``max(0, cos(input1, input2) − margin)`` of pairs labelled −1.
+
+    Parameters
+    ----------
+    weight
+        What the loss is multiplied by.
+    batch_axis
+        The samples' axis.
+    margin
+        Up to which cosine a pair counts as far.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def __init__(self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss (n, 1) of vectors (n, d) and labels (n,)."""
+        first = F.reshape_like(input1, input2)
+        cosine = self._cosine(F, first, input2)
+        label = F.reshape(label, shape=(-1, 1))
+        loss = F.where(label == 1, 1 - cosine, F.relu(cosine - self._margin))
+        return self._weighted(F, loss, sample_weight)
+
+    @staticmethod
+    def _cosine(F: Any, x: Any, y: Any) -> Any:
+        """Cosines (n, 1) along the last axis; lengths whose product is below 1e-12 count as that."""
+        lengths = F.reshape(F.norm(x, axis=-1), shape=(-1, 1)) * F.reshape(F.norm(y, axis=-1), shape=(-1, 1))
+        product = F.reshape(F.sum(x * y, axis=-1), shape=(-1, 1))
+        return product / F.maximum(lengths, 1e-12)
+
+
+class SDMLLoss(Loss):
+    """Has pairs (x1[k], x2[k]) of a batch be nearer to one another than to the other rows of the batch.
+
+    The distances from each row of x1 to all of x2 are made probabilities by a softmax; the loss is their divergence from smoothed
+    labels.
+
+    Parameters
+    ----------
+    smoothing_parameter
+        The probability that the labels give to other rows together.
+    weight
+        Has no effect, as in MXNet.
+    batch_axis
+        The samples' axis.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Bonadiman, Kumar and Mittal, Large scale question paraphrase retrieval with smoothed deep metric learning, W-NUT 2019.
+    """
+
+    def __init__(self, smoothing_parameter: float = 0.3, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self.kl_loss = KLDivLoss(from_logits=True)
+        self.smoothing_parameter = smoothing_parameter
+
+    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:
+        """The loss (n,) of embeddings (n, d)."""
+        rows = F.contrib.arange_like(x1, axis=0)
+        is_pair = F.broadcast_equal(F.expand_dims(rows, axis=0), F.expand_dims(rows, axis=1))
+        count = F.sum(F.ones_like(rows))
+        others = F.broadcast_div((1 - is_pair) * self.smoothing_parameter, F.maximum(count - 1, 1))
+        labels = is_pair * (1 - self.smoothing_parameter) + others
+        distances = F.broadcast_sub(F.expand_dims(x1, axis=1), F.expand_dims(x2, axis=0))
+        log_probabilities = F.log_softmax(-F.sum(F.square(distances), axis=2), axis=1)
+        return F.broadcast_mul(self.kl_loss(log_probabilities, labels), count)  # kl_loss is the mean over the row

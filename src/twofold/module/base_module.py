@@ -1,0 +1,527 @@
+"""`BaseModule`: the life of a module, from `bind` through `fit` to `predict`, on top of the few methods that its kinds define."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from .. import metric as metrics
+from ..checkpoint import BatchEndParam
+from ..errors import DTypeError, FormatError, MXNetError, ParameterError
+from ..initializer.random_draws import Uniform
+from ..io.iterator import DataBatch
+from ..ndarray import concat
+from ..ndarray.array import NDArray
+from ..ndarray.creation import array
+from ..ndarray.saving import load, save
+
+__all__ = ["LEARNING_RATE", "UNIFORM", "BaseModule", "call_all"]
+
+UNIFORM = Uniform(0.01)
+LEARNING_RATE = (("learning_rate", 0.01),)
+
+Callbacks = Callable[..., Any] | Iterable[Callable[..., Any]] | None
+Params = Mapping[str, NDArray]
+
+
+def call_all(callbacks: Callbacks, *args: Any) -> None:
+    """Call a callback, or each of several, or none."""
+    if callbacks is None:
+        return
+    for callback in callbacks if isinstance(callbacks, Iterable) else [callbacks]:
+        callback(*args)
+
+
+class BaseModule:
+    """The base of all modules, and of users' own.
+
+    A subclass defines `bind`, `init_params`, `init_optimizer`, `forward`, `backward`, `update`, `get_outputs`, `get_input_grads`,
+    `get_params`, `update_metric`, `install_monitor` and the properties of names and shapes.
+
+    Parameters
+    ----------
+    logger
+        Where progress is logged.
+
+    Attributes
+    ----------
+    binded, for_training, inputs_need_grad, params_initialized, optimizer_initialized
+        How far it is.
+    """
+
+    def __init__(self, logger: Any = logging) -> None:
+        self.logger = logger
+        self.binded = False
+        self.for_training = False
+        self.inputs_need_grad = False
+        self.params_initialized = False
+        self.optimizer_initialized = False
+        self._symbol: Any = None
+
+    def _undefined(self, member: str) -> MXNetError:
+        return MXNetError(f"{type(self).__name__} does not define {member}", None, "define it in the subclass")
+
+    def _require(self, action: str, *, params: bool = False, optimizer: bool = False) -> None:
+        """Check that the module is bound, and its parameters or optimizer are there.
+
+        Raises
+        ------
+        MXNetError
+            If not; it says what to call.
+        """
+        missing = None
+        if not self.binded:
+            missing = "is not bound", "call bind() first"
+        elif params and not self.params_initialized:
+            missing = "has no parameters yet", "call init_params() or set_params() first"
+        elif optimizer and not self.optimizer_initialized:
+            missing = "has no optimizer yet", "call init_optimizer() first"
+        if missing:
+            raise MXNetError(f"{type(self).__name__}.{action}: the module {missing[0]}", None, missing[1])
+
+    # what subclasses define
+
+    @property
+    def data_names(self) -> Sequence[str]:
+        """Names of the data."""
+        raise self._undefined("data_names")
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """Names of the outputs."""
+        raise self._undefined("output_names")
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the data that it is bound for."""
+        raise self._undefined("data_shapes")
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the labels that it is bound for; None without labels."""
+        raise self._undefined("label_shapes")
+
+    @property
+    def output_shapes(self) -> Any:
+        """Pairs of name and shape of the outputs."""
+        raise self._undefined("output_shapes")
+
+    @property
+    def symbol(self) -> Any:
+        """The symbol that it computes; None if it has none."""
+        return self._symbol
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: "BaseModule | None" = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Make the module ready for data of given shapes."""
+        raise self._undefined("bind")
+
+    def init_params(
+        self,
+        initializer: Any = UNIFORM,
+        arg_params: Params | None = None,
+        aux_params: Params | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters and auxiliary states their first values."""
+        raise self._undefined("init_params")
+
+    def init_optimizer(
+        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
+    ) -> None:
+        """Make the optimizer."""
+        raise self._undefined("init_optimizer")
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch."""
+        raise self._undefined("forward")
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute gradients."""
+        raise self._undefined("backward")
+
+    def update(self) -> None:
+        """Update parameters by their gradients."""
+        raise self._undefined("update")
+
+    def get_outputs(self, merge_multi_context: bool = True) -> Any:
+        """The outputs of the last `forward`."""
+        raise self._undefined("get_outputs")
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
+        """Gradients with respect to the data, of the last `backward`."""
+        raise self._undefined("get_input_grads")
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Dicts of the parameters and of the auxiliary states."""
+        raise self._undefined("get_params")
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Give a metric the labels of a batch and the outputs of the last `forward`."""
+        raise self._undefined("update_metric")
+
+    def install_monitor(self, mon: Any) -> None:
+        """Have a monitor watch what is computed."""
+        raise self._undefined("install_monitor")
+
+    def get_states(self, merge_multi_context: bool = True) -> Any:
+        """Values that outlive a batch: none."""
+        self._require("get_states", params=True)
+        return []
+
+    def set_states(self, states: Any = None, value: float | None = None) -> None:
+        """Write the values that outlive a batch: there are none."""
+        self._require("set_states", params=True)
+        if states or value:
+            raise ParameterError(f"{type(self).__name__}.set_states: there are no states", f"{states!r:.60}, {value!r}", "give none")
+
+    def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[..., Any] | None = None) -> None:
+        """Get ready for a batch that comes next.
+
+        Parameters
+        ----------
+        data_batch
+            The batch.
+        sparse_row_id_fn
+            Has no effect: parameters are dense, all of their rows are always there.
+        """
+
+    # built on top of these
+
+    def forward_backward(self, data_batch: Any) -> None:
+        """`forward` in training mode, then `backward`."""
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    def set_params(
+        self, arg_params: Params | None, aux_params: Params | None, allow_missing: bool = False, force_init: bool = True, allow_extra: bool = False
+    ) -> None:
+        """Write parameters and auxiliary states.
+
+        Parameters
+        ----------
+        arg_params, aux_params
+            Arrays by name.
+        allow_missing
+            Keep those of which there is none.
+        force_init
+            Write even if the parameters are there already.
+        allow_extra
+            Pass over names that the module does not have.
+
+        Raises
+        ------
+        ParameterError
+            For missing or unknown names otherwise.
+        """
+        self.init_params(None, arg_params, aux_params, allow_missing=allow_missing, force_init=force_init, allow_extra=allow_extra)
+
+    def save_params(self, fname: str | PathLike[str]) -> None:
+        """Write parameters and auxiliary states into a file.
+
+        Parameters
+        ----------
+        fname
+            The file.
+        """
+        arg_params, aux_params = self.get_params()
+        arrays = {f"arg:{name}": value for name, value in arg_params.items()}
+        save(fname, arrays | {f"aux:{name}": value for name, value in aux_params.items()})
+
+    def load_params(self, fname: str | PathLike[str]) -> None:
+        """Read parameters and auxiliary states from a file that `save_params`, `save_checkpoint` or MXNet wrote.
+
+        Parameters
+        ----------
+        fname
+            The file.
+
+        Raises
+        ------
+        FormatError
+            If it is damaged, or holds other arrays.
+        """
+        found: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
+        arrays = load(fname)
+        for key, value in arrays.items() if isinstance(arrays, dict) else enumerate(arrays):
+            kind, _, name = str(key).partition(":")
+            if not name or kind not in found:
+                raise FormatError("Invalid param file", f"array {key}", "names begin with arg: or aux:", path=str(fname))
+            found[kind][name] = value
+        self.set_params(found["arg"], found["aux"])
+
+    # evaluation
+
+    def _evaluate(self, eval_data: Any, num_batch: int | None, reset: bool) -> Iterator[tuple[int, Any]]:
+        """Run the batches of an iterator through `forward`, in inference; number and batch of each."""
+        self._require("forward", params=True)
+        if reset:
+            eval_data.reset()
+        if num_batch == 0:  # do not take a batch from an iterator that goes on after this
+            return
+        for nbatch, batch in enumerate(eval_data):
+            self.prepare(batch)
+            self.forward(batch, is_train=False)
+            yield nbatch, batch
+            if nbatch + 1 == num_batch:
+                return
+
+    def score(
+        self,
+        eval_data: Any,
+        eval_metric: Any,
+        num_batch: int | None = None,
+        batch_end_callback: Callbacks = None,
+        score_end_callback: Callbacks = None,
+        reset: bool = True,
+        epoch: int = 0,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+    ) -> list[tuple[str, Any]]:
+        """Evaluate a metric over data.
+
+        Parameters
+        ----------
+        eval_data
+            An iterator over batches.
+        eval_metric
+            A metric, or what `metric.create` makes one of.
+        num_batch
+            How many batches to take; all if None.
+        batch_end_callback, score_end_callback
+            Called with a `BatchEndParam` after each batch, and at the end; functions or lists of them.
+        reset
+            Whether to start the iterator anew first.
+        epoch
+            Number that callbacks are told.
+        sparse_row_id_fn
+            Has no effect, see `prepare`.
+
+        Returns
+        -------
+        list
+            Pairs of name and figure.
+
+        Raises
+        ------
+        MXNetError
+            If the module is not bound, or has no parameters.
+        """
+        eval_metric = metrics.create(eval_metric)
+        eval_metric.reset()
+        actual_num_batch = 0
+        for nbatch, eval_batch in self._evaluate(eval_data, num_batch, reset):
+            self.update_metric(eval_metric, *_labels_of(eval_batch))
+            call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            actual_num_batch = nbatch + 1
+        call_all(score_end_callback, BatchEndParam(epoch, actual_num_batch, eval_metric, locals()))
+        return eval_metric.get_name_value()
+
+    def iter_predict(
+        self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Callable[..., Any] | None = None
+    ) -> Iterator[tuple[list[NDArray], int, Any]]:
+        """Outputs batch by batch, without the rows that only fill a batch up.
+
+        Parameters
+        ----------
+        eval_data, num_batch, reset, sparse_row_id_fn
+            As of `score`.
+
+        Yields
+        ------
+        tuple
+            The outputs, the number of the batch, and the batch.
+        """
+        for nbatch, batch in self._evaluate(eval_data, num_batch, reset):
+            yield self._unpadded(batch), nbatch, batch
+
+    def _unpadded(self, batch: Any) -> list[NDArray]:
+        pad = batch.pad or 0
+        return [out[: out.shape[0] - pad] if pad else out for out in self.get_outputs()]
+
+    def predict(
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        merge_batches: bool = True,
+        reset: bool = True,
+        always_output_list: bool = False,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Outputs for data.
+
+        Parameters
+        ----------
+        eval_data
+            An iterator over batches; or an array that is one batch.
+        num_batch, reset, sparse_row_id_fn
+            As of `score`.
+        merge_batches
+            Whether the outputs of all batches are joined.
+        always_output_list
+            Whether a single output is returned in a list too.
+
+        Returns
+        -------
+        NDArray or list
+            The output, or a list if there are several; without ``merge_batches`` a list of such lists.
+
+        Raises
+        ------
+        ParameterError
+            If batches have different numbers of outputs, which cannot be joined.
+        DTypeError
+            If the data is something else.
+        """
+        if isinstance(eval_data, (NDArray, np.ndarray)):
+            self._require("predict", params=True)
+            self.forward(DataBatch([array(eval_data) if isinstance(eval_data, np.ndarray) else eval_data]), is_train=False)
+            return self.get_outputs()[0].copy()
+        if not isinstance(eval_data, Iterable):
+            raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "make an NDArrayIter")
+        if isinstance(eval_data, (list, tuple, str)):
+            raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "make an NDArrayIter")
+        found = [[out.copy() for out in outputs] for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
+        if not found or not merge_batches:
+            return found
+        if any(len(outputs) != len(found[0]) for outputs in found):
+            raise ParameterError(
+                "Cannot merge batches, as num of outputs is not the same in mini-batches",
+                ", ".join(str(len(outputs)) for outputs in found),
+                "pass merge_batches=False",
+            )
+        merged = [parts[0] if len(parts) == 1 else concat(*parts, dim=0) for parts in zip(*found, strict=True)]
+        return merged[0] if len(merged) == 1 and not always_output_list else merged
+
+    # training
+
+    def fit(
+        self,
+        train_data: Any,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Callbacks = None,
+        batch_end_callback: Callbacks = None,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = LEARNING_RATE,
+        eval_end_callback: Callbacks = None,
+        eval_batch_end_callback: Callbacks = None,
+        initializer: Any = UNIFORM,
+        arg_params: Params | None = None,
+        aux_params: Params | None = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: int | None = None,
+        validation_metric: Any = None,
+        monitor: Any = None,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+    ) -> None:
+        """Train.
+
+        Parameters
+        ----------
+        train_data
+            An iterator over batches.
+        eval_data
+            An iterator over other batches, on which a metric is evaluated after each epoch.
+        eval_metric, validation_metric
+            Metrics of training and of evaluation, or what `metric.create` makes them of; the same if None.
+        epoch_end_callback
+            Called with the epoch, the symbol, the parameters and the auxiliary states; a function or a list of them.
+        batch_end_callback, eval_batch_end_callback, eval_end_callback
+            Called with a `BatchEndParam`; functions or lists of them.
+        kvstore, optimizer, optimizer_params
+            As of `init_optimizer`.
+        initializer, arg_params, aux_params, allow_missing, force_init
+            As of `init_params`.
+        force_rebind
+            Whether to bind a module that is bound already.
+        begin_epoch, num_epoch
+            Number of the first epoch, and of the first that is not run any more.
+        monitor
+            A `Monitor` to install.
+        sparse_row_id_fn
+            Has no effect, see `prepare`.
+
+        Raises
+        ------
+        ParameterError
+            Without ``num_epoch``.
+        """
+        if num_epoch is None:
+            raise ParameterError("fit: please specify number of epochs", None, "give num_epoch")
+        self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
+        if monitor is not None:
+            self.install_monitor(monitor)
+        self.init_params(initializer, arg_params, aux_params, allow_missing=allow_missing, force_init=force_init)
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+        eval_metric = metrics.create(eval_metric)
+        validation_metric = eval_metric if validation_metric is None else validation_metric
+        for epoch in range(begin_epoch, num_epoch):
+            start = time.time()
+            for name, value in self._train_epoch(epoch, train_data, eval_metric, monitor, batch_end_callback):
+                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
+            # Devices agree again on auxiliary states, which each of them has updated by its own rows.
+            arg_now, aux_now = self.get_params()
+            self.set_params(arg_now, aux_now)
+            call_all(epoch_end_callback, epoch, self.symbol, arg_now, aux_now)
+            if eval_data is not None:
+                for name, value in self.score(
+                    eval_data,
+                    validation_metric,
+                    batch_end_callback=eval_batch_end_callback,
+                    score_end_callback=eval_end_callback,
+                    epoch=epoch,
+                ):
+                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+            train_data.reset()
+
+    def _train_epoch(
+        self, epoch: int, train_data: Any, eval_metric: Any, monitor: Any, batch_end_callback: Callbacks
+    ) -> list[tuple[str, Any]]:
+        """One pass through the data; names and figures of the metric."""
+        eval_metric.reset()
+        figures: list[tuple[str, Any]] = []
+        batches = iter(train_data)
+        data_batch, nbatch = next(batches, None), 0
+        while data_batch is not None:
+            if monitor is not None:
+                monitor.tic()
+            self.forward_backward(data_batch)
+            self.update()
+            self.update_metric(eval_metric, *_labels_of(data_batch))
+            next_data_batch = next(batches, None)
+            if next_data_batch is None:
+                figures = eval_metric.get_global_name_value()  # before callbacks that reset the metric
+            else:
+                self.prepare(next_data_batch)
+            if monitor is not None:
+                monitor.toc_print()
+            call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            data_batch, nbatch = next_data_batch, nbatch + 1
+        return figures
+
+
+class _NotData(DTypeError, ValueError):
+    """What was given is neither an array nor an iterator over batches."""
+
+
+def _labels_of(batch: Any) -> tuple[Any, bool]:
+    """Labels of a batch and whether they are divided among devices already: they are if the batch is a list."""
+    return ([b.label for b in batch], True) if isinstance(batch, list) else (batch.label, False)

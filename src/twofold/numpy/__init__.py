@@ -1,0 +1,5 @@
+from .. import ops
+from .array import ndarray
+from . import indexing, operators
+from .creation import *
+from .creation import array
