@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.kernel import ArrayType, Call, RowProgram
+from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
 from twofold.device import Device
 from twofold.dtype import NUMPY
 from twofold_numpy.adapter import NumpyBackend
@@ -154,7 +154,7 @@ class FakeBackend(NumpyBackend):
         self.issue(lambda: np.copyto(out, run(x, **params)))
         return out
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """NumPy's, issued to the queue that is current when the program runs."""
         inner = super().call(op, params, inputs, output)
         if self.streams.schedule == "issue" and self.memory is None:

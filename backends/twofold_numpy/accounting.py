@@ -8,7 +8,7 @@ from weakref import finalize
 
 import numpy as np
 
-from twofold.backend.kernel import ArrayType, Call
+from twofold.backend.kernel import ArrayType, Call, OperandType
 from twofold.device import Device
 from twofold.dtype import NUMPY
 
@@ -73,7 +73,7 @@ class AccountingBackend(NumpyBackend):
         """A counted copy."""
         return self._counted(array)
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """NumPy's call, writing into counted memory; results that NumPy allocates itself are copied into it."""
         call = super().call(op, params, inputs, output)
         if call.into:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.kernel import ArrayType, Call, RowProgram
+from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
 from twofold.backend.protocol import Backend
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
@@ -103,7 +103,7 @@ class NumpyBackend(Backend):
         """NumPy's view of the producer's memory."""
         return np.from_dlpack(source)
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """The fastest form that NumPy has of a primitive."""
         return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)
 

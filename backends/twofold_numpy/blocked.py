@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from twofold.backend.iteration import collapse
-from twofold.backend.kernel import ArrayType, KernelStep, RowProgram
+from twofold.backend.kernel import ArrayType, KernelStep, OperandType, RowProgram
 from twofold.dtype import NUMPY
 
 from .calls import call_for
@@ -100,7 +100,7 @@ class _Printer:
 
     def _call(self, step: KernelStep, args: list[str], out: str) -> str:
         kind = ArrayType((), step.dtype)
-        operands = [ArrayType((), step.operand_dtype)] * len(args)
+        operands = [OperandType((), step.operand_dtype)] * len(args)
         call = call_for(step.op, dict(step.params), operands, kind)
         if call is None:
             run = self.bind("f", getattr(NumpyNamespace, step.op))

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.kernel import ArrayType, Call
+from twofold.backend.kernel import ArrayType, Call, OperandType
 from twofold.dtype import NUMPY
 
 from .namespace import BLOCK, UFUNCS, NumpyNamespace, tree_sum
 
-Maker = Callable[[dict[str, Any], Sequence[ArrayType], ArrayType], Call]
+Maker = Callable[[dict[str, Any], Sequence[OperandType], ArrayType], Call]
 
 _UFUNC_OF = {name: name for name in UFUNCS} | {"divide": "true_divide", "round_even": "rint"}
 _clip = np._core.umath.clip  # type: ignore[attr-defined]
 
 
-def call_for(op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call | None:
+def call_for(op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call | None:
     """The fastest call of a primitive, or None where the namespace's function is as good."""
     if op in _UFUNC_OF:
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
@@ -26,7 +26,7 @@ def call_for(op: str, params: dict[str, Any], inputs: Sequence[ArrayType], outpu
     return maker(params, inputs, output) if maker is not None else None
 
 
-def _where(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _where(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("put({out}, {2}); put({out}, {1}, where={0})", {"put": _put_where}, into=True)
 
 
@@ -34,15 +34,15 @@ def _put_where(out: np.ndarray, value: Any, where: Any = True) -> None:
     np.copyto(out, value, "unsafe", where=where if where is True or where.dtype == bool else where != 0)
 
 
-def _cast(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _cast(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("put({out}, {0}, 'unsafe')", {"put": np.copyto}, into=True)
 
 
-def _copy(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _copy(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("put({out}, {0})", {"put": np.copyto}, into=True)
 
 
-def _matmul(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _matmul(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     if output.dtype in ("float16", "bfloat16") or inputs[0].dtype != inputs[1].dtype:
         return Call("f({0}, {1})", {"f": NumpyNamespace.matmul})
     plain = len(inputs[0].shape) == len(inputs[1].shape) == 2
@@ -50,7 +50,7 @@ def _matmul(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayTy
 
 
 def _reduce(ufunc: np.ufunc) -> Maker:
-    def make(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    def make(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         axis, keep = params["axis"], params["keepdims"]
         size = 1
         for n in inputs[0].shape:
@@ -71,41 +71,41 @@ def _flat(a: np.ndarray) -> np.ndarray:
 def _view(text: str, **names: Any) -> Maker:
     """A view: its text refers to parameters by ``_name``."""
 
-    def make(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    def make(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         return Call(text, names | {f"_{k}": v for k, v in params.items()})
 
     return make
 
 
-def _slice(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _slice(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("{0}[_key]", {"_key": tuple(slice(*k) for k in params["key"])})
 
 
-def _slice_update(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _slice_update(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     key = tuple(slice(*k) for k in params["key"])
     return Call("put({out}, {0}); {out}[_key] = {1}", {"put": np.copyto, "_key": key}, into=True)
 
 
-def _concat(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _concat(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
     return Call(f"f(({operands},), {params['axis']}, {{out}})", {"f": np.concatenate}, into=True)
 
 
-def _pad(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _pad(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     inner = tuple(slice(a, a + n) for n, (a, _) in zip(inputs[0].shape, params["width"], strict=True))
     value = NUMPY[output.dtype].type(params["value"])
     return Call("{out}.fill(_value); {out}[_inner] = {0}", {"_inner": inner, "_value": value}, into=True)
 
 
-def _fold(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _fold(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("f({0}, **_params)", {"f": NumpyNamespace.fold, "_params": params})
 
 
-def _take(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _take(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call(f"{{0}}.take({{1}}, {params['axis']})", {})
 
 
-def _take_along_axis(params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+def _take_along_axis(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     """Fancy indexing with the other axes' places made once: NumPy's function makes them at every call."""
     ndim = len(output.shape)
     axis = params["axis"] % ndim

@@ -4,7 +4,14 @@ from typing import Any, NamedTuple
 
 
 class ArrayType(NamedTuple):
-    """Shape and dtype name of an array, and whether it is known to be C-contiguous."""
+    """Shape and dtype name of an array."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class OperandType(NamedTuple):
+    """Shape and dtype name of an operand of a program's step, and whether it is known to be C-contiguous."""
 
     shape: tuple[int, ...]
     dtype: str

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import NUMPY
-from .kernel import ArrayType, Call, RowProgram
+from .kernel import ArrayType, Call, OperandType, RowProgram
 
 
 class Backend(ABC):
@@ -96,7 +96,7 @@ class Backend(ABC):
 
     # programs
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType], output: ArrayType) -> Call:
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """How a program runs one primitive; by default the namespace's function."""
         run = getattr(self.xp, op)
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])

@@ -1,3 +1,88 @@
-"""``twofold demo``: x."""
-def add_arguments(p): pass
-def execute(g): return 0
+"""``twofold demo``: train real handwritten digits in four ways, check that they agree, and write a report."""
+
+import argparse
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from .digits import Digits, digits
+from .four_ways import WAYS, Outcome, Task, trained
+from .progress import progress
+from .report import write_report
+
+__all__ = ["add_arguments", "differences", "execute"]
+
+COMPARED_LOSSES = 20
+LOSS_TOLERANCE = 1e-5  # relative
+ACCURACY_TOLERANCE = 0.005
+IMAGES_TOLERANCE = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the program's arguments."""
+    parser.add_argument(
+        "--data", metavar="DIR", help="folder of MNIST's four files, plain or .gz; else $TWOFOLD_DATA/mnist, ~/.mxnet/datasets/mnist"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path("demo-report"), help="where report.html goes (default: %(default)s)"
+    )
+    parser.add_argument("--epochs", type=int, help="how often all images are seen")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Train, compare, and write the report.
+
+    Parameters
+    ----------
+    given
+        ``data``, ``out`` and ``epochs``.
+
+    Returns
+    -------
+    int
+        0 if the four ways agree, else 1.
+    """
+    task = _task(digits(given.data), given.epochs)
+    print(f"{task.data.source}: {len(task.data.labels)} images to train on, {len(task.data.held_out_labels)} held out")
+    with progress() as bar:
+        outcomes = [trained(way, task, bar(way, task.epochs * task.steps_per_epoch)) for way in WAYS]
+    faults = differences(outcomes, len(task.data.held_out_labels))
+    for outcome in outcomes:
+        print(f"{outcome.way:<24} accuracy {outcome.accuracy:.4f}, {outcome.seconds:.1f} s")
+    print(f"report: {write_report(given.out, task, outcomes, faults)}")
+    for fault in faults:
+        print(f"FAILED: {fault}")
+    print(f"accuracy: {outcomes[-1].accuracy:.4f}")
+    return 1 if faults else 0
+
+
+def _task(data: Digits, epochs: int | None) -> Task:
+    """Sizes that fit the data: a minute on two cores is more than enough."""
+    height, width = data.images.shape[1:]
+    if height * width > 100:
+        return Task(data, (height * width, 128, 64, 10), batch_size=100, epochs=epochs or 3, learning_rate=0.1)
+    return Task(data, (height * width, 64, 10), batch_size=32, epochs=epochs or 20, learning_rate=0.2)
+
+
+def differences(outcomes: Sequence[Outcome], images: int) -> list[str]:
+    """In what the ways differ more than rounding explains; each sentence says which.
+
+    Parameters
+    ----------
+    outcomes
+        Of the ways.
+    images
+        How many were held out.
+    """
+    faults = []
+    for one, other in pairwise(outcomes):
+        first, second = (np.array(o.losses[:COMPARED_LOSSES]) for o in (one, other))
+        apart = np.flatnonzero(~np.isclose(first, second, rtol=LOSS_TOLERANCE, atol=0))
+        if len(apart):
+            k = apart[0]
+            faults.append(f"{one.way} and {other.way}: the loss of step {k} is {first[k]:.8g} and {second[k]:.8g}")
+        if abs(one.accuracy - other.accuracy) > max(ACCURACY_TOLERANCE, IMAGES_TOLERANCE / images) + 1e-9:
+            faults.append(f"{one.way} and {other.way}: the accuracy is {one.accuracy:.4f} and {other.accuracy:.4f}")
+    return faults

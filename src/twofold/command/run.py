@@ -71,7 +71,11 @@ def _builtins_with(importer: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _import_of_numpy(
-    name: str, globals: Mapping[str, object] | None = None, locals: Mapping[str, object] | None = None, fromlist: Sequence[str] | None = (), level: int = 0
+    name: str,
+    globals: Mapping[str, object] | None = None,
+    locals: Mapping[str, object] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
 ) -> Any:
     """Python's import, but for ``numpy`` and all below it."""
     head, _, below = name.partition(".")

@@ -22,7 +22,9 @@ def get_logger(name: str | None = None, filename: str | None = None, filemode: s
     logger = logging.getLogger(name)
     if name is not None and not logger.handlers:
         handler = logging.FileHandler(filename, filemode or "a") if filename else logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(levelname).1s%(asctime)s %(process)d %(pathname)s:%(lineno)d] %(message)s", "%m%d %H:%M:%S"))
+        handler.setFormatter(
+            logging.Formatter("%(levelname).1s%(asctime)s %(process)d %(pathname)s:%(lineno)d] %(message)s", "%m%d %H:%M:%S")
+        )
         logger.addHandler(handler)
         logger.setLevel(level)
     return logger

@@ -7,7 +7,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["data_dir", "getenv", "integer_types", "mx_real_t", "mx_uint", "numeric_types", "py_str", "setenv", "string_types", "use_np_shape"]
+__all__ = [
+    "data_dir",
+    "getenv",
+    "integer_types",
+    "mx_real_t",
+    "mx_uint",
+    "numeric_types",
+    "py_str",
+    "setenv",
+    "string_types",
+    "use_np_shape",
+]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

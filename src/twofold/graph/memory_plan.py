@@ -16,7 +16,7 @@ class Place(NamedTuple):
     """
 
     kind: str
-    index: int = 0
+    number: int = 0
 
 
 @dataclass
@@ -114,11 +114,11 @@ class _Planner:
                 self.plan.place[n] = Place("kernel")
             else:
                 self._place(n, k, dying, read)
-        self.free += [self.plan.place[d].index for d in dying if self.plan.place[d].kind == "buffer"]
+        self.free += [self.plan.place[d].number for d in dying if self.plan.place[d].kind == "buffer"]
 
     def _reusable(self, node: Node) -> bool:
         place = self.plan.place.get(node)
-        return place is not None and (place.kind == "buffer" or (place.kind == "leaf" and place.index in self.writable))
+        return place is not None and (place.kind == "buffer" or (place.kind == "leaf" and place.number in self.writable))
 
     def _place(self, n: Node, k: int, dying: list[Node], read: dict[Node, int]) -> None:
         """An element-wise result may take a dying operand's memory only if no later node of the kernel reads the operand.
@@ -148,7 +148,7 @@ class _Planner:
         self.plan.outputs.append(n.nbytes)
         if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:
             dying.remove(fit)
-            self.plan.buffers[self.plan.place[fit].index] = (0, fit.dtype)
+            self.plan.buffers[self.plan.place[fit].number] = (0, fit.dtype)
             self.plan.place[fit] = place
         self._settle(n, place)
 

@@ -24,7 +24,7 @@ def on_device(cell: Cell, device: Device) -> Any:
     copied = Value(moved(data_of(v), source, device), device=device)
     tape = tls.tape
     if tape is not None and v.__class__ is Value and v.rec is not None and v.rec.node.tracked:
-        shape, dtype = copied.type[:2]
+        shape, dtype = copied.type
         link = Rec(leaf(tape.leaves, shape, dtype, True), (rec_of(v, tape),), (), tape)  # type: ignore[arg-type]
         link.devices = source, device
         tape.leaves += 1

@@ -125,7 +125,7 @@ def delivered(op: Op, contents: list[Any], out: Any) -> Any:
         return arrays[0] if len(arrays) == 1 else arrays
     targets = out if isinstance(out, (list, tuple)) else [out]
     for target, new in zip(targets, contents, strict=False):
-        shape, dtype = type_of(new)[:2]
+        shape, dtype = type_of(new)
         if target.shape != shape:
             raise ShapeError(
                 f"{op.title}: out has another shape than the result", f"{target.shape} for {shape}", "give an array of that shape"

@@ -123,7 +123,7 @@ def _cast(target: NDArray, other: Any, name: str) -> Any:
 
 
 def _checked(target: NDArray, new: Any, name: str) -> Any:
-    shape, dtype = type_of(new)[:2]
+    shape, dtype = type_of(new)
     if shape != target.shape:
         raise ShapeError(
             f"in-place {name}: the result has another shape", f"{shape} into {target.shape}", "write the result to a new array"

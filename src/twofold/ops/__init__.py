@@ -16,6 +16,8 @@ from . import (  # noqa: F401  (imported for what they register)
     joining,
     linear,
     normalization,
+    numpy_elementwise,
+    numpy_reduction,
     optimizer_adaptive,
     optimizer_sgd,
     ordering,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
-from ..backend.kernel import ArrayType, Call, KernelStep, Ref, RowProgram
+from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowProgram
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..dtype import WEAK, promote
@@ -96,9 +96,9 @@ class Program:
         return "\n".join(" + ".join(n.sig.op.name for n in s.nodes if n.sig is not None) for s in self.steps)
 
 
-def type_of(node: Node) -> ArrayType:
-    """A node's type for the backend; what a leaf holds may be strided, what a program makes is not, but for views."""
-    return ArrayType(node.shape, node.dtype, _is_packed(node))
+def operand_type(node: Node) -> OperandType:
+    """A node's type as an operand; what a leaf holds may be strided, what a program makes is not, but for views."""
+    return OperandType(node.shape, node.dtype, _is_packed(node))
 
 
 def call_of(node: Node, backend: Backend) -> Call:
@@ -111,8 +111,8 @@ def call_of(node: Node, backend: Backend) -> Call:
         held, method = USER_CODE[node.sig.op.name]
         run = partial(_call_user, method, backend.xp.contiguous)
         return Call(f"run({operands})", {"run": partial(run, node.sig.params["handle"]) if held else run})
-    inputs = [type_of(i) for i in node.inputs if i is not None]
-    return backend.call(node.sig.op.name, node.sig.params, inputs, type_of(node))
+    inputs = [operand_type(i) for i in node.inputs if i is not None]
+    return backend.call(node.sig.op.name, node.sig.params, inputs, ArrayType(node.shape, node.dtype))
 
 
 def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: Any) -> Any:
@@ -290,7 +290,7 @@ class Printer:
         """The name of the memory that the plan gives a node; None if it is to be allocated now."""
         place = self.plan.place[n]
         if place.kind == "leaf":
-            return f"x{place.index}"
+            return f"x{place.number}"
         if place.kind != "buffer":
             return self.name.get(place)
         key = place, n.shape

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.kernel import ArrayType, Call, KernelStep, Ref, RowProgram
+from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowProgram
 from ..backend.protocol import Backend
 from ..device import Device
 from ..dtype import NAME_OF, NUMPY, is_float, promote
@@ -100,7 +100,7 @@ def host_type(array: np.ndarray) -> ArrayType:
 
 def by_call(backend: Backend, case: Case) -> Any:
     """The result of a case by the adapter's source text for it, into given memory where the text wants some."""
-    call = backend.call(case.op, full_params(case), [host_type(a) for a in case.operands], host_type(case.want))
+    call = backend.call(case.op, full_params(case), [OperandType(*host_type(a)) for a in case.operands], host_type(case.want))
     operands = _operands(backend, case)
     if not call.into:
         return backend.as_array(backend.quietly(lambda: _run(call, operands, None)))

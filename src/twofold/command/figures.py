@@ -1,0 +1,94 @@
+"""The figures of the demo's report as HTML, drawn by matplotlib; a line of text where that is not installed."""
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+__all__ = ["confusion_figure", "curves_figure", "misread_figure"]
+
+MISREAD_SHOWN = 30
+SMOOTHED_POINTS = 200  # of a curve
+
+
+def _drawn(draw: Callable[[Any], None], width: float, height: float) -> str:
+    """An image that a function draws into a figure; sizes in inches."""
+    if find_spec("matplotlib") is None:
+        return "<p>(no figure: pip install 'twofold[demo]' brings matplotlib)</p>"
+    from matplotlib.figure import Figure  # without pyplot there is no window and no global state
+
+    figure, file = Figure(figsize=(width, height), layout="constrained"), BytesIO()
+    draw(figure)
+    figure.savefig(file, format="png", dpi=110)
+    return f'<img alt="" src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
+
+
+def curves_figure(losses: Mapping[str, Sequence[float]]) -> str:
+    """The losses of each way over steps: of the first twenty steps, and of all, averaged over stretches.
+
+    Parameters
+    ----------
+    losses
+        By way, of each step.
+    """
+
+    def draw(figure: Any) -> None:
+        first, whole = figure.subplots(1, 2)
+        for number, (way, values) in enumerate(losses.items()):
+            first.plot(values[:20], label=way, linewidth=7 - 1.8 * number, alpha=0.7)  # the later over the earlier
+            stretch = max(1, len(values) // SMOOTHED_POINTS)
+            means = np.reshape(values[: len(values) // stretch * stretch], (-1, stretch)).mean(axis=1)
+            whole.semilogy(np.arange(len(means)) * stretch, means, label=way, linewidth=5 - 1.3 * number, alpha=0.7)
+        first.set(xlabel="step", ylabel="cross-entropy of the batch", title="the first 20 steps")
+        whole.set(xlabel="step", title="all steps, averaged")
+        first.legend()
+
+    return _drawn(draw, 10, 4)
+
+
+def confusion_figure(counts: np.ndarray) -> str:
+    """How often each digit is read as which.
+
+    Parameters
+    ----------
+    counts
+        Shape (10, 10): what it is, what it is read as.
+    """
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.imshow(np.log1p(counts), cmap="Blues")
+        for (row, column), count in np.ndenumerate(counts):
+            if count:
+                axes.text(column, row, str(count), ha="center", va="center", color="white" if row == column else "black", fontsize=8)
+        axes.set(xticks=range(10), yticks=range(10), xlabel="read as", ylabel="is")
+
+    return _drawn(draw, 5, 5)
+
+
+def misread_figure(images: np.ndarray, true: np.ndarray, read: np.ndarray) -> str:
+    """The first images that are misread.
+
+    Parameters
+    ----------
+    images
+        Shape (n, height, width).
+    true, read
+        Shape (n,): what they are, and what they are read as.
+    """
+    wrong = np.flatnonzero(true != read)
+    if not len(wrong):
+        return "<p>None.</p>"
+
+    def draw(figure: Any) -> None:
+        for place, axes in enumerate(np.ravel(figure.subplots(3, MISREAD_SHOWN // 3))):
+            axes.axis("off")
+            if place < len(wrong):
+                k = wrong[place]
+                axes.imshow(images[k], cmap="gray_r")
+                axes.set_title(f"{true[k]} as {read[k]}", fontsize=8)
+
+    return f"<p>{len(wrong)} of {len(true)}; the first of them:</p>{_drawn(draw, 10, 3.6)}"

@@ -1,0 +1,101 @@
+"""The demo's report: one page of HTML that needs no other file."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from ..device import CPU
+from ..visualization import plot_network
+from .figures import confusion_figure, curves_figure, misread_figure
+from .four_ways import Outcome, Task, network
+
+__all__ = ["write_report"]
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc; }
+td:first-child, th:first-child { text-align: left; } pre { background: #f4f4f4; padding: 1rem; overflow: auto; font-size: 13px; }
+img, svg { max-width: 100%; } .failed { color: #b00020; }
+"""
+
+
+def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> Path:
+    """Write ``report.html`` into a folder, which is made if need be.
+
+    Parameters
+    ----------
+    folder
+        Where to.
+    task, outcomes
+        What was trained, and how it went in each way; figures are of the last one.
+    faults
+        In what the ways differ.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    last = outcomes[-1]
+    read = last.scores.argmax(axis=1)
+    true = task.data.held_out_labels.astype(int)
+    sections = {
+        "Four ways, one result": _verdict(faults) + _timings(task, outcomes),
+        "Loss": curves_figure({o.way: o.losses for o in outcomes}),
+        "Which digit is read as which": _confusion(true, read),
+        "Misread": misread_figure(task.data.held_out_images, true, read),
+        "The network": f"<pre>{escape(plot_network(network(task), shape=_shapes(task)).source)}</pre>",
+        "Its memory": f"<pre>{escape(_memory_plan(task))}</pre>",
+    }
+    body = "".join(f"<h2>{title}</h2>\n{content}\n" for title, content in sections.items())
+    head = f"<title>Twofold: digits in four ways</title><style>{STYLE}</style>"
+    intro = f"<h1>Digits in four ways</h1><p>{escape(_described(task))}</p>"
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / "report.html"
+    page.write_text(
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{head}</head><body>{intro}{body}</body></html>\n', encoding="utf-8"
+    )
+    return page
+
+
+def _described(task: Task) -> str:
+    data = task.data
+    return (
+        f"{data.source}: {len(data.labels)} images to train on, {len(data.held_out_labels)} held out. A perceptron "
+        f"{'-'.join(map(str, task.sizes))}, {task.epochs} epochs of batches of {task.batch_size}, learning rate {task.learning_rate}."
+    )
+
+
+def _verdict(faults: Sequence[str]) -> str:
+    if not faults:
+        return "<p>The first losses and the accuracies agree.</p>"
+    return "".join(f'<p class="failed">{escape(fault)}</p>' for fault in faults)
+
+
+def _timings(task: Task, outcomes: Sequence[Outcome]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(o.way)}</td><td>{o.accuracy:.4f}</td><td>{o.losses[0]:.6f}</td><td>{np.mean(o.losses[-task.steps_per_epoch :]):.6f}</td>"
+        f"<td>{o.seconds:.1f} s</td><td>{1e3 * o.seconds / len(o.losses):.2f} ms</td></tr>"
+        for o in outcomes
+    )
+    heads = "".join(f"<th>{head}</th>" for head in ("way", "accuracy", "first loss", "loss of the last epoch", "training", "per step"))
+    return f"<table><tr>{heads}</tr>{rows}</table>"
+
+
+def _confusion(true: np.ndarray, read: np.ndarray) -> str:
+    counts = np.zeros((10, 10), int)
+    np.add.at(counts, (true, read), 1)
+    rows = "".join(f"<tr><td>{k}</td>{''.join(f'<td>{n}</td>' for n in row)}</tr>" for k, row in enumerate(counts))
+    heads = "".join(f"<th>{k}</th>" for k in range(10))
+    return f"{confusion_figure(counts)}<p>Rows: what it is. Columns: what it is read as.</p><table><tr><th></th>{heads}</tr>{rows}</table>"
+
+
+def _shapes(task: Task) -> Mapping[str, tuple[int, ...]]:
+    return {"data": (task.batch_size, task.sizes[0])}
+
+
+def _memory_plan(task: Task) -> str:
+    plans = network(task).simple_bind(CPU, **_shapes(task)).memory_plan()
+    return "\n\n".join(f"{what}\n{plan}" for what, plan in plans.items())

@@ -1,0 +1,1 @@
+"""`SequentialModule`: modules one after the other."""

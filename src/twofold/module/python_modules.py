@@ -1,0 +1,1 @@
+"""`PythonModule`, `PythonLossModule`: modules that are written in Python."""

@@ -1,0 +1,122 @@
+"""Functions without an operator: NumPy itself, on copies in the host's memory. Opaque: not recorded, so without a gradient.
+
+They work on any device: results are put where the first array among the arguments lives.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..device import Device, current_device
+from ..dtype import NAME_OF
+from ..errors import DTypeError
+from ..imperative.array import Array, adopted
+from ..imperative.invoke import host_of
+from .array import ndarray
+
+#: Functions that write into their first argument.
+WRITES_FIRST = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+#: Functions that only ask for dtypes: arrays are not copied for them.
+ASKS_DTYPES = frozenset({"can_cast", "common_type", "min_scalar_type", "promote_types", "result_type", "isdtype"})
+#: NumPy's functions that are left as they are, though arrays of ours may be given to them.
+PLAIN_FUNCTIONS = frozenset({"errstate", "geterr", "seterr", "printoptions", "set_printoptions", "get_printoptions", "show_config", "info"})
+
+
+def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], *, writes: int | None = None) -> Any:
+    """What a function of NumPy gives.
+
+    Parameters
+    ----------
+    function, args, options
+        The call; arrays of ours may stand anywhere, in nested sequences too. What is given as ``out`` is written.
+    writes
+        Number of the argument that the function writes into, if it does.
+    """
+    arrays = list(_arrays((args, options)))
+    device = arrays[0].context if arrays else current_device()
+    if writes is not None and isinstance(args[writes], Array):
+        target: Any = args[writes]
+        host = target.asnumpy()
+        given = [host if k == writes else _hosts(a) for k, a in enumerate(args)]
+        result = function(*given, **_hosts(options))
+        target[...] = host
+        return _ours(result, device)
+    out = options.get("out")
+    if out is None:
+        return _ours(function(*_hosts(args), **_hosts(options)), device)
+    return _written(function(*_hosts(args), **_hosts({k: v for k, v in options.items() if k != "out"})), out)
+
+
+def _written(result: Any, out: Any) -> Any:
+    targets = out if isinstance(out, tuple) else (out,)
+    for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
+        if not np.can_cast(new.dtype, target.dtype, "same_kind"):
+            raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "give an array of another dtype")
+        target[...] = new
+    return targets[0] if len(targets) == 1 else targets
+
+
+def _arrays(value: Any) -> Any:
+    """The arrays of ours in nested sequences and dictionaries."""
+    if isinstance(value, Array):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from _arrays(v)
+    elif isinstance(value, dict):
+        yield from _arrays(list(value.values()))
+
+
+def _hosts(value: Any) -> Any:
+    """The value with NumPy's arrays for ours, which cannot be written: others may hold the memory."""
+    if isinstance(value, Array):
+        host = host_of(value).view()
+        host.flags.writeable = False
+        return host
+    if isinstance(value, dict):
+        return {k: _hosts(v) for k, v in value.items()}
+    return type(value)(map(_hosts, value)) if value.__class__ in (list, tuple) else value
+
+
+def _ours(value: Any, device: Device) -> Any:
+    """The value with arrays of ours for NumPy's and for its numbers, where there is such a dtype here."""
+    if isinstance(value, np.ndarray) and value.dtype in NAME_OF and type(value) is np.ndarray:
+        own = value.flags.owndata and value.flags.c_contiguous
+        return adopted(ndarray, value if own else np.array(value, order="C"), device)
+    if isinstance(value, np.generic) and value.dtype in NAME_OF:
+        return adopted(ndarray, np.asarray(value), device)
+    if isinstance(value, tuple) and type(value) is not tuple:  # a named tuple
+        return type(value)(*[_ours(v, device) for v in value])
+    return type(value)(_ours(v, device) for v in value) if value.__class__ in (list, tuple) else value
+
+
+def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy as one of arrays of ours."""
+    name = function.__name__
+    writes = 0 if name in WRITES_FIRST else None
+
+    @wraps(function, updated=())
+    def call(*args: Any, device: Any = None, ctx: Any = None, **options: Any) -> Any:
+        if name in ASKS_DTYPES:
+            return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
+        with Device(device or ctx or current_device()):
+            return by_numpy(function, args, options, writes=writes)
+
+    call.__doc__ = f"``numpy.{name}``, computed on the host, without a gradient.\n\n{function.__doc__ or ''}"
+    return call
+
+
+def attribute(module: ModuleType, name: str) -> Any:
+    """A name of NumPy's: its functions wrapped; classes, constants and modules as they are.
+
+    Raises
+    ------
+    AttributeError
+        If NumPy has no such name.
+    """
+    found = getattr(module, name)
+    is_function = isinstance(found, (FunctionType, BuiltinFunctionType, type(np.sum)))
+    return wrapped(found) if is_function and name not in PLAIN_FUNCTIONS else found

@@ -1,0 +1,206 @@
+"""``ufunc``: NumPy's element-wise functions with their arguments and methods; made for every ufunc of NumPy when first asked for.
+
+Those that are operators run as such: recorded, folded, on any device. The others are computed by NumPy on the host.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..dtype import dtype_name
+from ..errors import DTypeError, ParameterError
+from ..imperative.cell import wrap
+from ..imperative.invoke import invoke
+from ..op.registry import NAMES, OPS
+from ..op.spec import Op
+from .array import ndarray, ndarrayView
+from .creation import asarray, zeros
+from .fallback import by_numpy
+from .operators import COMPARISONS, operands, short
+
+#: NumPy's name → registered name of the operator that has its semantics but is no primitive of that name.
+COMPOSITES = {
+    "exp2": "_npi_exp2",
+    "fabs": "abs",
+    "float_power": "_npi_float_power",
+    "fmax": "_npi_fmax",
+    "fmin": "_npi_fmin",
+    "heaviside": "_npi_heaviside",
+    "ldexp": "_npi_ldexp",
+    "logaddexp": "_npi_logaddexp",
+    "logaddexp2": "_npi_logaddexp2",
+    "positive": "_npi_positive",
+    "reciprocal": "_npi_reciprocal",
+}
+#: What ``reduce`` and ``accumulate`` are called as functions.
+REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
+#: Functions by those names, filled by `reductions`, which stands on this module.
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+@cache
+def _ops() -> dict[str, Op]:
+    """The operators by NumPy's names."""
+    primitives = {n: op for op in OPS.values() if op.elementwise and not op.params for n in op.numpy_names}
+    return primitives | {n: NAMES[name] for n, name in COMPOSITES.items()} | {"matmul": OPS["matmul"]}
+
+
+class ufunc:  # NumPy's name
+    """An element-wise function.
+
+    Parameters
+    ----------
+    numpys
+        NumPy's function of that name.
+    """
+
+    def __init__(self, numpys: np.ufunc) -> None:
+        self._numpys, self._op = numpys, _ops().get(numpys.__name__)
+        self.nin, self.nout, self.nargs, self.identity = numpys.nin, numpys.nout, numpys.nargs, numpys.identity
+        self.__name__ = self.__qualname__ = numpys.__name__
+        kind = "computed by NumPy on the host, without a gradient" if self._op is None else self._op.doc.strip()
+        self.__doc__ = f"{numpys.__name__}: {kind}"
+        is_short = self._op is not None and self._op.primitive
+        self._short = short(self._op.name) if is_short else None  # type: ignore[union-attr]
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """The function of its operands.
+
+        Parameters
+        ----------
+        *args
+            As many array-likes as the function takes; after them, arrays for the results.
+        **options
+            ``out``: array for the result, or a tuple of them; ``where``: where to compute (elsewhere ``out`` keeps its elements, without
+            one they are 0); ``dtype``: in which to compute; ``casting``: what may be written into ``out``; ``order`` and ``subok`` have no
+            effect.
+
+        Raises
+        ------
+        DTypeError
+            If an operand is no array of numbers.
+        ParameterError
+            For an unknown option.
+        """
+        if not options and len(args) == self.nin and self._short is not None:
+            kind = args[0].__class__
+            if kind is ndarray or kind is ndarrayView:
+                result = self._short(*args)
+                if result is not NotImplemented:
+                    return result
+        return self._general(args[: self.nin], out=args[self.nin :] or None, **options) if args[self.nin :] else self._general(args, **options)
+
+    def _general(
+        self,
+        inputs: tuple[Any, ...],
+        *,
+        out: Any = None,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        order: str = "K",
+        subok: bool = True,
+        **unknown: Any,
+    ) -> Any:
+        if unknown or len(inputs) != self.nin:
+            given = f"{len(inputs)} operands, options {', '.join(unknown) or 'none'}"
+            raise DTypeError(f"{self.__name__}() takes {self.nin} operands", given, "see its documentation")
+        results = self._computed(inputs, dtype)
+        targets = out if isinstance(out, tuple) else (out,) * (out is not None)
+        done = [_delivered(r, t, where, casting) for r, t in zip(results, [*targets, *[None] * (len(results) - len(targets))], strict=True)]
+        return done[0] if len(done) == 1 else tuple(done)
+
+    def _computed(self, inputs: tuple[Any, ...], dtype: Any) -> list[ndarray]:
+        op = self._op
+        if self.__name__ == "divmod" and dtype is None:
+            return [function_of(name)(*inputs) for name in ("floor_divide", "remainder")]
+        if op is None or op.result == "bool" and dtype is not None:
+            got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype})
+            return list(got) if isinstance(got, tuple) else [got]
+        values = operands(inputs, op.name in COMPARISONS)
+        if dtype is not None:
+            values = [asarray(v).astype(dtype_name(dtype), copy=False) for v in values]
+        return [wrap(ndarray, c) for c in invoke(op.sig(), values)]
+
+    # methods
+
+    def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        """The array combined along axes by the function."""
+        name = REDUCTIONS.get(self.__name__)
+        if name is None or name in ("max", "min", "all", "any") and dtype is not None:
+            given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
+            return by_numpy(self._numpys.reduce, (array,), given | options)
+        typed = {} if dtype is None else {"dtype": dtype}
+        return FUNCTIONS[name](array, axis=axis, out=out, keepdims=keepdims, **typed, **options)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """The results of combining the elements along an axis so far."""
+        name = ACCUMULATIONS.get(self.__name__)
+        if name is None:
+            return by_numpy(self._numpys.accumulate, (array,), {"axis": axis, "dtype": dtype, "out": out})
+        return FUNCTIONS[name](array, axis=axis, dtype=dtype, out=out)
+
+    def outer(self, A: Any, B: Any, **options: Any) -> Any:
+        """The function of all pairs of elements of two arrays."""
+        a, b = asarray(A), asarray(B)
+        return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Reductions of slices between indices; computed by NumPy on the host."""
+        return by_numpy(self._numpys.reduceat, (array, indices), {"axis": axis, "dtype": dtype, "out": out})
+
+    def at(self, a: Any, indices: Any, b: Any = None) -> None:
+        """Apply the function in place at indices, of which those that occur several times count as often; by NumPy on the host.
+
+        Raises
+        ------
+        ParameterError
+            If the array is not one of ours.
+        """
+        if not isinstance(a, ndarray):
+            raise ParameterError(f"{self.__name__}.at: only arrays are written", type(a).__name__, "make one with np.array")
+        by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
+
+    def __repr__(self) -> str:
+        return f"<ufunc {self.__name__!r}>"
+
+
+def _delivered(result: ndarray, out: Any, where: Any, casting: str) -> Any:
+    """A result written into ``out``, or completed, where ``where`` says."""
+    if where is not True:
+        shape = np.broadcast_shapes(result.shape, asarray(where).shape)
+        rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
+        result = FUNCTIONS["where"](where, result, rest)
+    return result if out is None else delivered(result, out, casting)
+
+
+def delivered(result: ndarray, out: Any, casting: str = "same_kind") -> Any:
+    """Write a result into an array that the caller gave, and return that.
+
+    Raises
+    ------
+    DTypeError
+        If ``out`` is no array, or of a dtype that the result may not be cast to.
+    ParameterError
+        If it has another shape.
+    """
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if not isinstance(out, ndarray):
+        raise DTypeError("return arrays must be of ArrayType", type(out).__name__, "give an array for out")
+    if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
+        raise DTypeError(f"Cannot cast output from {result.dtype} to {out.dtype}", f"casting={casting!r}", "give an array of another dtype")
+    if np.broadcast_shapes(result.shape, out.shape) != out.shape:
+        raise ParameterError("out has another shape than the result", f"{out.shape} for {result.shape}", "give an array of that shape")
+    out[...] = result  # type: ignore[index]
+    return out
+
+
+@cache
+def function_of(name: str) -> ufunc:
+    """The ufunc of NumPy's name (aliases give the same object)."""
+    numpys = getattr(np, name)
+    return ufunc(numpys) if numpys.__name__ == name else function_of(numpys.__name__)

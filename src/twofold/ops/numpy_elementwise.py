@@ -1,0 +1,100 @@
+"""Element-wise functions of NumPy that ``nd`` does not have."""
+
+import math
+
+from ..dtype import is_float
+from ..op.declare import elementwise
+
+
+@elementwise("_npi_exp2")
+def exp2(xp, data):
+    """2 to the power of the operand."""
+    return xp.power(2.0, xp.to_float(data))
+
+
+@exp2.grad
+def _(xp, dout, out):
+    return dout * out * math.log(2)
+
+
+@elementwise("_npi_fabs")
+def fabs(xp, data):
+    """Magnitude, as a real number."""
+    return xp.absolute(xp.to_float(data))
+
+
+@elementwise("_npi_positive")
+def positive(xp, data):
+    """The operand itself."""
+    return xp.contiguous(data)
+
+
+@elementwise("_npi_reciprocal")
+def reciprocal_number(xp, data):
+    """1 / data; of whole numbers without the fraction."""
+    name = xp.dtype_of(data)
+    return 1 / data if is_float(name) else xp.astype(xp.trunc(1 / data), dtype=name)
+
+
+for _op in (exp2, fabs, positive, reciprocal_number):
+    _op.sample(lambda draw: draw(draw.real((2, 3), low=0.5, high=2.0)))
+
+
+@elementwise("_npi_float_power")
+def float_power(xp, lhs, rhs):
+    """``lhs`` to the power ``rhs``, computed in float64."""
+    return xp.power(xp.astype(lhs, dtype="float64"), rhs)
+
+
+@elementwise("_npi_ldexp")
+def ldexp(xp, lhs, rhs):
+    """``lhs`` times 2 to the power ``rhs``."""
+    base = xp.to_float(lhs)
+    return base * xp.power(2.0, xp.cast_like(rhs, base))
+
+
+@elementwise("_npi_fmax")
+def fmax(xp, lhs, rhs):
+    """The larger of two arrays, element by element; NaN only if both are."""
+    return xp.where(xp.isnan(lhs), rhs, xp.where(xp.isnan(rhs), lhs, xp.maximum(lhs, rhs)))
+
+
+@elementwise("_npi_fmin")
+def fmin(xp, lhs, rhs):
+    """The smaller of two arrays, element by element; NaN only if both are."""
+    return xp.where(xp.isnan(lhs), rhs, xp.where(xp.isnan(rhs), lhs, xp.minimum(lhs, rhs)))
+
+
+@elementwise("_npi_logaddexp")
+def logaddexp(xp, lhs, rhs):
+    """log(exp(lhs) + exp(rhs)) without overflow."""
+    low, high = xp.to_float(xp.minimum(lhs, rhs)), xp.to_float(xp.maximum(lhs, rhs))
+    apart = xp.where(xp.equal(low, high), 0.0, low - high)  # equal infinities have no difference
+    return high + xp.log1p(xp.exp(apart))
+
+
+@logaddexp.grad
+def _(xp, dout, out, lhs, rhs):
+    return dout * xp.exp(lhs - out), dout * xp.exp(rhs - out)
+
+
+@elementwise("_npi_logaddexp2")
+def logaddexp2(xp, lhs, rhs):
+    """log2(2**lhs + 2**rhs) without overflow."""
+    return logaddexp(xp, lhs * math.log(2), rhs * math.log(2)) * (1 / math.log(2))
+
+
+for _op in (float_power, ldexp, fmax, fmin, logaddexp, logaddexp2):
+    _op.sample(lambda draw: draw(draw.real((2, 3), low=0.5, high=2.0, distinct=True), draw.real((3,), low=0.6, high=2.1, distinct=True)))
+
+
+@elementwise("_npi_heaviside")
+def heaviside(xp, lhs, rhs):
+    """0 below 0, ``rhs`` at 0, 1 above."""
+    step = xp.cast_like(xp.greater(lhs, 0), xp.to_float(lhs))
+    return xp.where(xp.equal(lhs, 0), rhs, xp.where(xp.isnan(lhs), lhs, step))
+
+
+@heaviside.sample
+def _(draw):
+    return draw(draw.integer((3, 4), -1, 2), draw.real((4,)), gradient=False)

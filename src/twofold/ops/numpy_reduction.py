@@ -1,0 +1,47 @@
+"""Reductions of NumPy whose results differ from those of ``nd``: mean, variance, standard deviation."""
+
+from ..op.declare import op
+from ..op.params import Axis, DType
+from .primitive_reduce import count_of
+
+HALVES = ("float16", "bfloat16")
+
+
+def in_dtype(xp, a, dtype):
+    """The operand as it is averaged, and the result's dtype: whole numbers as float64, 16-bit floats in float32 and then rounded."""
+    x = xp.to_float(a) if dtype is None else xp.cast(a, dtype)
+    result = xp.dtype_of(x)
+    return (xp.astype(x, dtype="float32"), result) if result in HALVES else (x, result)
+
+
+def averaged(xp, x, axis, keepdims, less=0.0):
+    """The sum divided by the number of elements, ``less`` subtracted from it."""
+    count = max(count_of(x.shape, axis) - less, 0.0)
+    return xp.divide(xp.sum(x, axis=axis, keepdims=keepdims), count)
+
+
+@op("_npi_mean")
+def numpy_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False):
+    """Arithmetic mean over axes."""
+    x, result = in_dtype(xp, a, dtype)
+    return xp.cast(averaged(xp, x, axis, keepdims), result)
+
+
+@op("_npi_var")
+def numpy_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: float = 0.0, keepdims: bool = False):
+    """Variance over axes: the mean square distance from the mean, divided by the number of elements less ``ddof``."""
+    x, result = in_dtype(xp, a, dtype)
+    centred = x - averaged(xp, x, axis, True)
+    return xp.cast(averaged(xp, centred * centred, axis, keepdims, ddof), result)
+
+
+@op("_npi_std")
+def numpy_std(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: float = 0.0, keepdims: bool = False):
+    """Standard deviation over axes: the square root of the variance."""
+    x, result = in_dtype(xp, a, dtype)
+    return xp.cast(xp.sqrt(numpy_var(xp, x, axis=axis, ddof=ddof, keepdims=keepdims)), result)
+
+
+for _op in (numpy_mean, numpy_var, numpy_std):
+    _op.sample(lambda draw: draw(draw.real((2, 3, 4)), axis=(0, 2)))
+    _op.sample(lambda draw: draw(draw.real((3, 4)), keepdims=True))
