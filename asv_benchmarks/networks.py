@@ -186,15 +186,14 @@ def _lenet_layers() -> list[Any]:
     ]
 
 
-#: An optimizer with its parameters, for `trained`.
-Optimizer = tuple[str, dict[str, Any]]
-SGD: Optimizer = ("sgd", {"learning_rate": 1e-4})
-ADAM: Optimizer = ("adam", {"lr_scheduler": mx.lr_scheduler.CosineScheduler(max_update=1000, base_lr=1e-4)})
+def adam() -> tuple[str, dict[str, Any]]:
+    """Adam with a schedule, for `trained`."""
+    return "adam", {"learning_rate": 1e-3, "lr_scheduler": mx.lr_scheduler.CosineScheduler(max_update=1000, base_lr=1e-3)}
 
 
-def trained(net: Step, optimizer: str = SGD[0], options: dict[str, Any] = SGD[1]) -> Callable[[], Any]:
+def trained(net: Step, optimizer: str = "sgd", options: dict[str, Any] | None = None) -> Callable[[], Any]:
     """The step of a network of Gluon followed by the update of its parameters."""
-    trainer = mx.gluon.Trainer(net.parameters, optimizer, options)
+    trainer = mx.gluon.Trainer(net.parameters, optimizer, options or {"learning_rate": 1e-4})
 
     def step() -> None:
         net.step()

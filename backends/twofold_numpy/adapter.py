@@ -27,7 +27,7 @@ class NumpyBackend(Backend):
 
     def __init__(self) -> None:
         self._xp = NumpyNamespace()
-        self.quick = quiet_context().run  # 16 ns; refuses to be entered twice
+        vars(self)["quick"] = quiet_context().run  # in the place of the method: 16 ns, refuses to be entered twice
         os.register_at_fork(after_in_child=forget_pool)
 
     @property

@@ -16,6 +16,11 @@ from .special import digamma, erf, erfinv, gammaln, polygamma
 
 #: Elements of a block of the summation tree, and of a fused kernel.
 BLOCK = 65_536
+#: The reductions behind ``np.sum`` and its like, without their front ends: (array, axis, dtype, out, keepdims).
+_SUM: Any = np.add.reduce
+_PRODUCT: Any = np.multiply.reduce
+_MAX: Any = np.maximum.reduce
+_MIN: Any = np.minimum.reduce
 
 
 def contiguous(a: Any) -> np.ndarray:
@@ -34,13 +39,13 @@ def tree_sum(a: np.ndarray, axis: Any = None, keepdims: bool = False, out: np.nd
         wide = tree_sum(a.astype(np.float32), axis, keepdims).astype(dtype)
         return wide if out is None else _store(out, wide)
     if a.size <= BLOCK:
-        return np.add.reduce(a, axis, None, out, keepdims)
+        return _SUM(a, axis, None, out, keepdims)
     axes = _trailing(a, axis)
     if axes is None:
-        return np.add.reduce(a, axis, None, out, keepdims)
+        return _SUM(a, axis, None, out, keepdims)
     lead, row = a.shape[: a.ndim - axes], math.prod(a.shape[a.ndim - axes :])
     if row <= BLOCK:
-        return np.add.reduce(a, axis, None, out, keepdims)
+        return _SUM(a, axis, None, out, keepdims)
     rows = a.reshape(-1, row)
     whole = row // BLOCK * BLOCK
     partial = np.add.reduce(rows[:, :whole].reshape(len(rows), -1, BLOCK), 2)
@@ -162,15 +167,15 @@ class NumpyNamespace:
 
     @staticmethod
     def prod(x, *, axis=None, keepdims=False):
-        return np.multiply.reduce(contiguous(x), axis, None, None, keepdims)
+        return _PRODUCT(contiguous(x), axis, None, None, keepdims)
 
     @staticmethod
     def max(x, *, axis=None, keepdims=False):
-        return np.maximum.reduce(x, axis, None, None, keepdims)
+        return _MAX(x, axis, None, None, keepdims)
 
     @staticmethod
     def min(x, *, axis=None, keepdims=False):
-        return np.minimum.reduce(x, axis, None, None, keepdims)
+        return _MIN(x, axis, None, None, keepdims)
 
     @staticmethod
     def any(x, *, axis=None, keepdims=False):

@@ -1,7 +1,6 @@
 """Twofold in miniature: one table of operators, interned nodes, gradient, fusion, a memory plan, cells, a window. For reading.
 
-The same ideas as in the package, each in its smallest form. What is left out: dtypes, devices, threads, views, errors, saved
-values (gradients are computed from the leaves again), operators beyond a dozen. Results are the package's: a test compares them.
+Left out: dtypes, devices, threads, views, errors, saved values, most operators. A test compares the results with the package's.
 """
 
 import math
@@ -149,13 +148,12 @@ class Program:
         self.leaves = [n for n in order if n.op is None and isinstance(n.param, int)]
         self.place = {n: f"x{n.param}" for n in self.leaves} | {n: repr(n.param) for n in order if isinstance(n.param, float)}
         self.nbytes = sum(8 * n.size for n in self.leaves)
-        self.lines: list[str] = []
-        self.writable = {f"x{k}" for k in donated}
+        self.lines, self.writable = list[str](), {f"x{k}" for k in donated}
         self.last = {i: t for t, step in enumerate(self.steps) for n in step for i in n.inputs} | dict.fromkeys(outputs, len(self.steps))
         self.free: dict[tuple[int, ...], list[str]] = {}
         for t, step in enumerate(self.steps):
             self._emit(t, step, in_place)
-        results = ", ".join(self.place[o] if o.op else f"full({o.shape}, {self.place[o]})" for o in outputs)
+        results = ", ".join(f"full({o.shape}, {o.param})" if isinstance(o.param, float) else self.place[o] for o in outputs)
         taken = [f"{self.place[n]} = L[{n.param}]" for n in self.leaves]
         self.source = "\n ".join(["def program(L):", *taken, *self.lines, f"return [{results}]"])
         env = {name: op.run for name, op in OPS.items()} | {"empty": np.empty, "full": np.full, "own": partial(np.array, order="C")}
@@ -196,8 +194,8 @@ class Program:
 
     def _kernel(self, step: list[Node], inner: set[Node]) -> None:
         """A loop over blocks that stay in the cache: what is read and written once crosses the memory bus once."""
-        size, shape = step[0].size, step[0].shape
-        outside = [n for m in step for n in (*m.inputs, m) if n not in inner and n.shape == shape and not isinstance(n.param, float)]
+        size, used = step[0].size, [n for m in step for n in (*m.inputs, m) if n not in inner]
+        outside = [n for n in used if n.shape == step[0].shape and not isinstance(n.param, float)]
         flat = {name: f"f{k}" for k, name in enumerate(dict.fromkeys(self.place[n] for n in outside))}
         self.lines += [f"{alias} = {name}.reshape(-1)" for name, alias in flat.items()]
         self.lines += [f"{self.place[n]} = empty({min(BLOCK, size)})" for n in inner]
@@ -242,8 +240,7 @@ class Scope:
         for v, data in zip(live, program_of(tuple(v.node for v in live)).run(self.leaves), strict=True):
             v.data = data
         self.results = []
-        if current is self and not self.recording:
-            current = Scope()
+        current = Scope() if current is self and not self.recording else current
 
     def __enter__(self) -> "Scope":
         global current
@@ -272,7 +269,7 @@ class Array:
         return self.value.data
 
     def __setitem__(self, key: slice, other: "Array") -> None:
-        self.value = (other + 0.0).value  # x[:] = other
+        self.value = (other + 0.0).value
 
     def attach_grad(self) -> None:
         """Ask for the gradient with respect to this array."""
@@ -280,10 +277,9 @@ class Array:
 
     def backward(self) -> None:
         """Write the gradients of the sum of this array into those that asked for them."""
-        tape = self.value.scope
-        wrt = list(tape.variables)
-        arrays = program_of(tuple(gradient(self.value.node, wrt))).run(tape.leaves)
-        for n, data in zip(wrt, arrays, strict=True):
+        tape, wrt = self.value.scope, list(self.value.scope.variables)
+        program = program_of(tuple(gradient(self.value.node, wrt)))
+        for n, data in zip(wrt, program.run(tape.leaves), strict=True):
             tape.variables[n].grad.value = Value(data=data, scope=None)
 
 

@@ -136,7 +136,8 @@ def prop_of(op_type: str, parameters: dict[str, Any]) -> CustomOpProp:
     """
     if op_type not in REGISTERED:
         raise OperatorError("Custom: no operator of that op_type", repr(op_type), f"register it first; there are {sorted(REGISTERED)}")
-    return REGISTERED[op_type](**{k: str(v) for k, v in parameters.items()})
+    make: Any = REGISTERED[op_type]  # each class takes parameters of its own
+    return make(**{k: str(v) for k, v in parameters.items()})
 
 
 class CustomHandle(Handle):

@@ -260,25 +260,29 @@ class Trainer:
     def _check_fresh(self, param: Parameter) -> None:
         stale = next((a for a in param.list_data() if not a._fresh_grad), None)
         if stale is not None:
-            raise StaleGradient(
-                f"Gradient of Parameter `{param.name}` on context {stale.context} has not been updated by backward since last `step`. This could "
-                "mean a bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration",
-                None,
-                "if you are intentionally only using a subset, call step with ignore_stale_grad=True",
-            )
+            raise self._stale(param, stale)
+
+    @staticmethod
+    def _stale(param: Parameter, array: NDArray) -> StaleGradient:
+        return StaleGradient(
+            f"Gradient of Parameter `{param.name}` on context {array.context} has not been updated by backward since last `step`. This could "
+            "mean a bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration",
+            None,
+            "if you are intentionally only using a subset, call step with ignore_stale_grad=True",
+        )
 
     def _update(self, ignore_stale_grad: bool) -> None:
         if self._update_on_kvstore:
             return
         work: list[tuple[list[int], list[NDArray], list[NDArray]]] = [([], [], []) for _ in self._updaters]
         for k, param in self._trained():
-            if not ignore_stale_grad:
-                self._check_fresh(param)
             for (indices, grads, weights), weight, grad in zip(work, param.list_data(), param.list_grad(), strict=False):
                 if weight._fresh_grad:
                     indices.append(k)
                     grads.append(grad)
                     weights.append(weight)
+                elif not ignore_stale_grad:
+                    raise self._stale(param, weight)
         for updater, (indices, grads, weights) in zip(self._updaters, work, strict=True):
             if indices:
                 updater(indices, grads, weights)

@@ -127,12 +127,13 @@ def _builder(op: Op) -> Callable[..., Any]:
         given = [i if i is None or isinstance(i, Node) else const(i) for i in inputs]
         if not op.variadic and len(given) < len(names):
             given += [None] * (len(names) - len(given))
-        if op.name in _FOLD and all(i.value is not None and i.value[0] == "const" for i in given):
-            a, b = [i.value[1] for i in given]
+        numbers = [i.value[1] for i in given if i is not None and i.value is not None and i.value[0] == "const"]
+        if op.name in _FOLD and len(numbers) == 2:
+            a, b = numbers
             if op.name != "divide" or b != 0:
                 return const(_FOLD[op.name](a, b))
-        if op.name == "negative" and given[0].value is not None and given[0].value[0] == "const":
-            return const(-given[0].value[1])
+        if op.name == "negative" and numbers:
+            return const(-numbers[0])
         node = apply(op.sig(**params), tuple(given))
         return node if len(node.parts) == 1 else node.parts
 

@@ -11,7 +11,7 @@ in order to find one that was made earlier.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dtype import ITEMSIZE
 from ..op.spec import Sig
@@ -59,6 +59,15 @@ class Node:
     def is_primitive(self) -> bool:
         """Whether a backend implements it as it stands."""
         return self.sig is not None and not self.body
+
+    if TYPE_CHECKING:  # `graph.build` attaches what makes further nodes
+
+        def __add__(self, other: Any) -> "Node": ...
+        def __radd__(self, other: Any) -> "Node": ...
+        def __sub__(self, other: Any) -> "Node": ...
+        def __mul__(self, other: Any) -> "Node": ...
+        def __truediv__(self, other: Any) -> "Node": ...
+        def __neg__(self) -> "Node": ...
 
     def __repr__(self) -> str:
         if self.sig is None:

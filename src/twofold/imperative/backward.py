@@ -254,7 +254,7 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
 
 def _known(head: Rec, cls: type, retain: bool) -> list[tuple[Variable, Any]] | None:
     """The commonest case in one go: a head of ones, one device, no bridge, no hook, a structure seen before; None if it is not that."""
-    device = head.tape.device if head.tape is not None else None
+    device: Any = head.tape.device if head.tape is not None else None
     b = _compiled.get(((head.node,), ONES, device.device_type, False)) if device else None
     if b is None or b.hooked:
         return None
@@ -336,7 +336,7 @@ def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], give
         if n.value is not None:
             cells[n] = n.value[1]
         elif n.sig is not None and n.sig.op.name == "item":
-            cells[n] = cells[n.inputs[0]][n.sig.params["place"]]
+            cells[n] = cells[n.inputs[0]][n.sig.params["place"]]  # type: ignore[index]
         elif n.sig is not None:
             results = [wrap(cls, r) for r in invoke(n.sig, [None if i is None else cells[i] for i in n.inputs], b.device)]
             cells[n] = results[0] if len(results) == 1 else results

@@ -121,6 +121,10 @@ class Cell:
     _v: Any
     _g: Any
 
+    def _rebind(self, v: Any) -> None:
+        """Bind the result of a write."""
+        self._v = v
+
     def _promote(self, content: Any) -> Value:
         """Turn a plain content into a Value."""
         self._v = v = Value(content)

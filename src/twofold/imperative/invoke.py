@@ -76,7 +76,7 @@ def enter(v: Value, tape: Tape) -> Rec:
     return rec
 
 
-def scalar_rec(x: float | int | bool, tape: Tape) -> Rec:
+def scalar_rec(x: Any, tape: Tape) -> Rec:
     """The record of a Python scalar: a literal, or a fresh leaf so that its value is not part of the structure."""
     if x.__class__ is int and x in LITERALS:
         return _literal_recs[x]
@@ -282,7 +282,7 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     rec = Rec(node, tuple(recs), (), tape)
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
     if lazy and not plan.positions and sig.op.backward_rule is None:
-        keep = [("out", k) in plan.saves for k in range(len(parts))]
+        keep = [("out", k) in (plan.saves or ()) for k in range(len(parts))]
         outs, kept = defer(sig, values, device, parts, keep)
         residual: list[Any] = []
     else:
@@ -333,7 +333,7 @@ def _twins(outs: Sequence[Value], plan: NodePlan, tape: Tape) -> list[Value | No
 def _save(rec: Rec, plan: NodePlan, values: Sequence[Any], kept: Sequence[Value | None], residual: Sequence[Value], tape: Tape) -> None:
     saved: list[Any] = []
     for kind, k in plan.saves or ():
-        v = kept[k] if kind == "out" else residual[k] if kind == "res" else values[k]
+        v: Any = kept[k] if kind == "out" else residual[k] if kind == "res" else values[k]
         if kind == "in" and v.__class__ is Value:
             v = v.lend(tape)
         saved.append(v)

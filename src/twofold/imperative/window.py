@@ -172,6 +172,9 @@ def _window_for(args: Sequence[Any], device: Device) -> Window:
 
 def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
+    live: list[Value] = []
+    wanted: tuple[Node, ...] = ()
+    dead: tuple[int, ...] = ()
     with LOCK:
         mine = not w.closed
         w.closed = True

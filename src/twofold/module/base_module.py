@@ -207,7 +207,12 @@ class BaseModule:
         self.backward()
 
     def set_params(
-        self, arg_params: Params | None, aux_params: Params | None, allow_missing: bool = False, force_init: bool = True, allow_extra: bool = False
+        self,
+        arg_params: Params | None,
+        aux_params: Params | None,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
     ) -> None:
         """Write parameters and auxiliary states.
 

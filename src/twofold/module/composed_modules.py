@@ -1,1 +1,304 @@
-"""`SequentialModule`: modules one after the other."""
+"""`SequentialModule`: modules one after the other, each on the outputs of the one before."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import MXNetError, ParameterError
+from ..io.iterator import DataBatch, DataDesc
+from ..ndarray.array import NDArray
+from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
+from .shapes import Shapes, described
+
+__all__ = ["SequentialModule"]
+
+
+class SequentialModule(BaseModule):
+    """Modules one after the other, each on the outputs of the one before.
+
+    Parameters
+    ----------
+    logger
+        Where progress is logged.
+    """
+
+    META_TAKE_LABELS = "take_labels"
+    META_AUTO_WIRING = "auto_wiring"
+
+    def __init__(self, logger: Any = logging) -> None:
+        super().__init__(logger)
+        self._modules: list[BaseModule] = []
+        self._metas: list[dict[str, Any]] = []
+        self._label_shapes: Any = None
+
+    def add(self, module: BaseModule, **kwargs: Any) -> "SequentialModule":
+        """Add a module at the end; everything has to be bound anew.
+
+        Parameters
+        ----------
+        module
+            The module.
+        **kwargs
+            ``take_labels=True`` if it is given the labels; ``auto_wiring=True`` if its data takes the outputs before by position, not
+            by name.
+
+        Returns
+        -------
+        SequentialModule
+            Itself.
+
+        Raises
+        ------
+        ParameterError
+            For another keyword.
+        """
+        known = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
+        for key in kwargs:
+            if key not in known:
+                raise ParameterError(f'Unknown meta "{key}", a typo?', None, f"use {' or '.join(known)}")
+        self._modules.append(module)
+        self._metas.append(kwargs)
+        self.binded = self.params_initialized = self.optimizer_initialized = False
+        return self
+
+    def _takes_labels(self) -> list[BaseModule]:
+        return [m for m, meta in zip(self._modules, self._metas, strict=True) if meta.get(self.META_TAKE_LABELS)]
+
+    # names and shapes
+
+    @property
+    def data_names(self) -> Sequence[str]:
+        """Names of the first module's data."""
+        return self._modules[0].data_names if self._modules else []
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """Names of the last module's outputs."""
+        return self._modules[-1].output_names if self._modules else []
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the data that the first module is bound for."""
+        self._require("data_shapes")
+        return self._modules[0].data_shapes
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the labels; None if no module takes them."""
+        self._require("label_shapes")
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Pairs of name and shape of the last module's outputs."""
+        self._require("output_shapes")
+        return self._modules[-1].output_shapes
+
+    # binding
+
+    def bind(
+        self,
+        data_shapes: Shapes,
+        label_shapes: Shapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BaseModule | None = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Bind all modules.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes
+            Descriptions of the first module's data, and of the labels.
+        for_training, inputs_need_grad, force_rebind, grad_req
+            As of `Module.bind`.
+        shared_module
+            Must be None.
+
+        Raises
+        ------
+        ParameterError
+            If it is not, or data does not fit the outputs that it is to take.
+        MXNetError
+            If there are no modules.
+        """
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if shared_module is not None:
+            raise ParameterError("Shared module is not supported", type(shared_module).__name__, "leave it out")
+        if not self._modules:
+            raise MXNetError("Attempting to bind an empty SequentialModule", None, "add modules first")
+        given: Any = data_shapes
+        for place, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
+            if meta.get(self.META_AUTO_WIRING):
+                given = self._wired(module, described(given))
+            module.bind(
+                given,
+                label_shapes if meta.get(self.META_TAKE_LABELS) else None,
+                for_training,
+                inputs_need_grad or (for_training and place > 0),
+                force_rebind=force_rebind,
+                grad_req=grad_req,
+            )
+            given = module.output_shapes
+        self._label_shapes = label_shapes if self._takes_labels() else None
+        self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
+
+    def _wired(self, module: BaseModule, shapes: Sequence[DataDesc]) -> list[DataDesc]:
+        names = module.data_names
+        if len(names) != len(shapes):
+            raise ParameterError(
+                "SequentialModule: a module takes another number of arrays than the one before makes",
+                f"{len(shapes)} for {', '.join(names)}",
+                "make them fit",
+            )
+        return [DataDesc(name, x.shape, x.dtype, x.layout) for name, x in zip(names, shapes, strict=True)]
+
+    # parameters and optimizer
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Dicts of the parameters and of the auxiliary states of all modules."""
+        self._require("get_params", params=True)
+        arg_params: dict[str, NDArray] = {}
+        aux_params: dict[str, NDArray] = {}
+        for module in self._modules:
+            args, auxs = module.get_params()
+            arg_params |= args
+            aux_params |= auxs
+        return arg_params, aux_params
+
+    def init_params(
+        self,
+        initializer: Any = UNIFORM,
+        arg_params: Params | None = None,
+        aux_params: Params | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give the parameters and auxiliary states of all modules their first values; those of each are picked by name.
+
+        Parameters
+        ----------
+        initializer, arg_params, aux_params, allow_missing, force_init
+            As of `Module.init_params`.
+        allow_extra
+            Whether names that no module has are passed over, where there is no initializer.
+
+        Raises
+        ------
+        ParameterError
+            If two modules have parameters of one name, or one is missing or unknown otherwise.
+        """
+        if self.params_initialized and not force_init:
+            return
+        self._require("init_params")
+        for module in self._modules:
+            module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra=True)
+        owners: dict[str, int] = {}
+        for place, module in enumerate(self._modules):
+            for name in (n for params in module.get_params() for n in params):
+                if name in owners:
+                    raise ParameterError(
+                        f'Duplicated parameter names: name "{name}" in layer {place} ({type(module).__name__}) is already used in layer '
+                        f"{owners[name]} ({type(self._modules[owners[name]]).__name__})",
+                        None,
+                        "give the modules' symbols other names",
+                    )
+                owners[name] = place
+        unknown = sorted({*(arg_params or ()), *(aux_params or ())} - set(owners))
+        if unknown and initializer is None and not allow_extra:
+            raise ParameterError(f'Find name "{unknown[0]}" that is not in any module', None, "pass allow_extra=True to leave such out")
+        self.params_initialized = True
+
+    def init_optimizer(
+        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
+    ) -> None:
+        """Make an optimizer for each module: see `Module.init_optimizer`."""
+        self._require("init_optimizer", params=True)
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring...")
+            return
+        for module in self._modules:
+            module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        self.optimizer_initialized = True
+
+    def update(self) -> None:
+        """Update the parameters of all modules."""
+        self._require("update", params=True, optimizer=True)
+        for module in self._modules:
+            module.update()
+
+    # computation
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Run a batch through all modules.
+
+        Parameters
+        ----------
+        data_batch
+            The batch.
+        is_train
+            As of `Module.forward`.
+        """
+        self._require("forward", params=True)
+        batch = data_batch
+        for module, following in zip(self._modules, [*self._modules[1:], None], strict=True):
+            module.forward(batch, is_train=is_train)
+            if following is None:
+                return
+            outputs = module.get_outputs()
+            names = [name for name, _ in module.output_shapes]
+            if self._metas[self._modules.index(following)].get(self.META_AUTO_WIRING):
+                names = list(following.data_names)
+            shapes = [DataDesc(name, out.shape, out.dtype) for name, out in zip(names, outputs, strict=True)]
+            batch = DataBatch(
+                outputs, data_batch.label, data_batch.pad, data_batch.index, None, shapes, getattr(data_batch, "provide_label", None)
+            )
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Run gradients back through all modules.
+
+        Parameters
+        ----------
+        out_grads
+            Head gradients of the last module's outputs; not needed where these are losses.
+        """
+        self._require("backward")
+        for place in reversed(range(len(self._modules))):
+            self._modules[place].backward(out_grads)
+            if place > 0:
+                out_grads = self._modules[place].get_input_grads()
+
+    def get_outputs(self, merge_multi_context: bool = True) -> Any:
+        """The last module's outputs."""
+        self._require("get_outputs", params=True)
+        return self._modules[-1].get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
+        """Gradients with respect to the first module's data.
+
+        Raises
+        ------
+        MXNetError
+            If the modules are bound without them.
+        """
+        self._require("get_input_grads", params=True)
+        if not self.inputs_need_grad:
+            raise MXNetError("SequentialModule.get_input_grads: they are not computed", None, "bind with inputs_need_grad=True")
+        return self._modules[0].get_input_grads(merge_multi_context)
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Give a metric the labels of a batch and the outputs of the modules that take labels."""
+        self._require("update_metric", params=True)
+        for module in self._takes_labels():
+            module.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon: Any) -> None:
+        """Have a monitor watch all modules."""
+        self._require("install_monitor")
+        for module in self._modules:
+            module.install_monitor(mon)

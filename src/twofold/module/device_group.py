@@ -67,7 +67,9 @@ class Plan:
         if isinstance(self.grad_req, (list, tuple)):
             if len(self.grad_req) != len(arguments):
                 raise ParameterError(
-                    "module: grad_req has another length than the arguments", f"{len(self.grad_req)}", f"give one for {', '.join(arguments)}"
+                    "module: grad_req has another length than the arguments",
+                    f"{len(self.grad_req)}",
+                    f"give one for {', '.join(arguments)}",
                 )
             return dict(zip(arguments, self.grad_req, strict=True))
         wanted = {n for n in self.param_names if n not in self.fixed_param_names}

@@ -76,7 +76,9 @@ class Module(BaseModule):
         self._work_load_list = [1] * len(self._context) if work_load_list is None else list(work_load_list)
         if not self._context or len(self._work_load_list) != len(self._context):
             raise ParameterError(
-                "Module: as many work loads as devices are needed, and at least one", f"{self._work_load_list} for {self._context}", "fit them"
+                "Module: as many work loads as devices are needed, and at least one",
+                f"{self._work_load_list} for {self._context}",
+                "fit them",
             )
         self._groups = _groups_by_device(group2ctxs, len(self._context))
         self._compression_params = compression_params

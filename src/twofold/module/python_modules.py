@@ -1,1 +1,258 @@
-"""`PythonModule`, `PythonLossModule`: modules that are written in Python."""
+"""`PythonModule`, `PythonLossModule`: modules without parameters whose computation is written in Python."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import DTypeError, MXNetError, ParameterError
+from ..io.iterator import DataDesc
+from ..ndarray.array import NDArray
+from ..ndarray.creation import array
+from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
+from .shapes import Shapes, check_data, described
+
+__all__ = ["PythonLossModule", "PythonModule"]
+
+
+class PythonModule(BaseModule):
+    """A module without parameters; a subclass defines `forward`, `backward`, `get_outputs`, `get_input_grads` and the shapes of outputs.
+
+    Parameters
+    ----------
+    data_names, label_names, output_names
+        Names of data, labels (None for none) and outputs.
+    logger
+        Where progress is logged.
+    """
+
+    def __init__(
+        self, data_names: Sequence[str], label_names: Sequence[str] | None, output_names: Sequence[str], logger: Any = logging
+    ) -> None:
+        super().__init__(logger)
+        self._data_names, self._output_names = list(data_names), list(output_names)
+        self._label_names = list(label_names or ())
+        self._data_shapes: list[DataDesc] = []
+        self._label_shapes: list[DataDesc] | None = None
+        self._output_shapes: Any = None
+
+    @property
+    def data_names(self) -> Sequence[str]:
+        """Names of the data."""
+        return self._data_names
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """Names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """Descriptions of the data that it is bound for."""
+        self._require("data_shapes")
+        return self._data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc] | None:
+        """Descriptions of the labels that it is bound for; None without labels."""
+        self._require("label_shapes")
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Pairs of name and shape of the outputs."""
+        self._require("output_shapes")
+        return self._output_shapes
+
+    def bind(
+        self,
+        data_shapes: Shapes,
+        label_shapes: Shapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BaseModule | None = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Take over shapes.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes
+            Descriptions of data and labels.
+        for_training, inputs_need_grad
+            Whether gradients are wanted.
+        force_rebind
+            Whether to bind a module that is bound already.
+        shared_module
+            Has no effect: there are no parameters to share.
+        grad_req
+            ``"write"``.
+
+        Raises
+        ------
+        ParameterError
+            If names do not fit, or for another ``grad_req``.
+        """
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if grad_req != "write":
+            raise ParameterError("Python module only support write gradient", repr(grad_req), "pass grad_req='write'")
+        data, label = described(data_shapes), described(label_shapes)
+        check_data(data, self._data_names)
+        if label and [x.name for x in label] != self._label_names:
+            raise ParameterError(
+                "PythonModule.bind: other labels than it was made for",
+                ", ".join(x.name for x in label),
+                f"give {', '.join(self._label_names)}",
+            )
+        self._data_shapes, self._label_shapes = data, label or None
+        self._output_shapes = self._compute_output_shapes()
+        self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
+
+    def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Pairs of name and shape of the outputs, from ``_data_shapes``; a subclass defines it."""
+        raise self._undefined("_compute_output_shapes")
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """There are none: two empty dicts."""
+        return {}, {}
+
+    def init_params(
+        self,
+        initializer: Any = UNIFORM,
+        arg_params: Params | None = None,
+        aux_params: Params | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """There are no parameters; those given are other modules'."""
+        self.params_initialized = True
+
+    def init_optimizer(
+        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
+    ) -> None:
+        """There is nothing to optimize."""
+        self.optimizer_initialized = True
+
+    def update(self) -> None:
+        """There is nothing to update."""
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Give a metric the labels of a batch and the outputs, if it was made for labels.
+
+        Parameters
+        ----------
+        eval_metric
+            The metric.
+        labels
+            A list of labels.
+        pre_sliced
+            Must be False: the module runs on one device.
+        """
+        if pre_sliced:
+            raise ParameterError("PythonModule.update_metric: it runs on one device", "pre_sliced=True", "give the whole batch's labels")
+        if self._label_names:
+            eval_metric.update(labels, self.get_outputs())
+
+    def install_monitor(self, mon: Any) -> None:
+        """There is no executor to watch."""
+
+
+class PythonLossModule(PythonModule):
+    """A loss written in Python: passes scores on, and starts gradients from them and the labels.
+
+    Parameters
+    ----------
+    name
+        Name of the output is ``<name>_output``.
+    data_names, label_names
+        One name each.
+    logger
+        Where progress is logged.
+    grad_func
+        Function of scores and labels to the gradient of the loss with respect to the scores. Without one a subclass defines
+        ``_backward_impl``, which writes ``_scores_grad``.
+
+    Raises
+    ------
+    ParameterError
+        If there are several data or labels.
+    DTypeError
+        If ``grad_func`` is not a function.
+    """
+
+    def __init__(
+        self,
+        name: str = "pyloss",
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] = ("softmax_label",),
+        logger: Any = logging,
+        grad_func: Callable[[NDArray, NDArray], Any] | None = None,
+    ) -> None:
+        super().__init__(data_names, label_names, [f"{name}_output"], logger)
+        self._name = name
+        if len(data_names) != 1 or len(label_names) != 1:
+            raise ParameterError("PythonLossModule: it takes one array and one label", f"{data_names}, {label_names}", "name one of each")
+        if grad_func is not None and not callable(grad_func):
+            raise DTypeError("PythonLossModule: grad_func is not a function", type(grad_func).__name__, "give a function")
+        self._grad_func = grad_func
+        self._scores: Any = None
+        self._labels: Any = None
+        self._scores_grad: Any = None
+
+    def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The output has the shape of the data."""
+        return [(self._output_names[0], self._data_shapes[0].shape)]
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Take the scores and, in training, the labels of a batch.
+
+        Parameters
+        ----------
+        data_batch
+            The batch.
+        is_train
+            Whether labels are needed; whether the module is bound for training if None.
+        """
+        self._scores = data_batch.data[0]
+        if self.for_training if is_train is None else is_train:
+            self._labels = data_batch.label[0]
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
+        """The scores; there is one device, nothing to join."""
+        return [self._scores] if merge_multi_context else [[self._scores]]  # type: ignore[list-item]
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradient with respect to the scores.
+
+        Parameters
+        ----------
+        out_grads
+            Must be None: gradients start here.
+
+        Raises
+        ------
+        ParameterError
+            If it is not.
+        MXNetError
+            If the module is not bound for training.
+        """
+        if out_grads is not None:
+            raise ParameterError("For a loss module, out_grads should be None", type(out_grads).__name__, "leave it out")
+        self._require("backward")
+        if not self.for_training:
+            raise MXNetError("PythonLossModule.backward: the module is not bound for training", None, "re-bind with for_training=True")
+        self._backward_impl()
+
+    def _backward_impl(self) -> None:
+        """Write ``_scores_grad``."""
+        if self._grad_func is None:
+            raise self._undefined("_backward_impl")
+        grad = self._grad_func(self._scores, self._labels)
+        self._scores_grad = grad if isinstance(grad, NDArray) else array(grad, ctx=self._scores.context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """The gradient with respect to the scores; there is one device, nothing to join."""
+        return [self._scores_grad] if merge_multi_context else [[self._scores_grad]]

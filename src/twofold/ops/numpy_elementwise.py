@@ -97,4 +97,4 @@ def heaviside(xp, lhs, rhs):
 
 @heaviside.sample
 def _(draw):
-    return draw(draw.integer((3, 4), -1, 2), draw.real((4,)), gradient=False)
+    return draw(draw.real((3, 4)), draw.real((4,)), gradient=False)

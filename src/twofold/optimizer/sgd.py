@@ -7,6 +7,7 @@ from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
 from .base import Optimizer, each, register, zeros_like
+from .together import are_independent, update_together
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test", "ccSGD"]
 
@@ -49,6 +50,9 @@ class SGD(WithMaster):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight, or each of a list."""
+        if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s is None for s in state}) == 1:
+            self._update_together(index, weight, grad, state)
+            return
         for i, w, g, mom in each(index, weight, grad, state):
             lr, wd, _ = self._begin(i)
             common = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
@@ -57,8 +61,24 @@ class SGD(WithMaster):
             else:
                 nd.sgd_mom_update(w, g, mom, out=w, momentum=self.momentum, **common)
 
+    def _update_together(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update each of a list of weights by one program; all of them have a momentum or none has."""
+        rates = [(float(lr), float(wd)) for lr, wd, _ in map(self._begin, index)]
+        scale, params = float(self.rescale_grad), {"lazy_update": self.lazy_update}
+        if self.clip_gradient:
+            params["clip_gradient"] = self.clip_gradient
+        if state[0] is not None:
+            momentum = float(self.momentum)
+            scalars = [(lr, momentum, wd, scale) for lr, wd in rates]
+            update_together("sgd_mom_update", list(zip(weight, grad, state, strict=True)), scalars, **params)
+        else:
+            update_together("sgd_update", list(zip(weight, grad, strict=True)), [(lr, wd, scale) for lr, wd in rates], **params)
+
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight, or each of a list; of those of 16 bits the float32 copy."""
+        if isinstance(weight, (list, tuple)) and type(self).update is SGD.update and not any(self._has_master(w) for w in weight):
+            self.update(index, weight, grad, state)
+            return
         for i, w, g, s in each(index, weight, grad, state):
             if not self._has_master(w):
                 self.update(i, w, g, s)

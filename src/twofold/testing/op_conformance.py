@@ -73,7 +73,7 @@ def leaves_for(arrays: Sequence[Any], sample: Sample | None = None) -> list[Node
     return out
 
 
-def eager(sig: Sig, arrays: Sequence[Any], device: Device = CPU, record: bool = False) -> tuple[list[Cell], list[Cell]]:
+def eager(sig: Sig, arrays: Sequence[Any], device: Device = CPU, record: bool = False) -> tuple[list[Any], list[Any]]:
     """(results, operands) of the imperative call."""
     cells = [from_host(NDArray, a, device) if isinstance(a, np.ndarray) and a is not KEY else a for a in arrays]
     if record:

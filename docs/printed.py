@@ -1,0 +1,95 @@
+"""Pages printed from the code that they describe: the directives ``operator-table``, ``settings-table`` and ``error-tree``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from sphinx.util.docutils import SphinxDirective
+
+from twofold import errors
+from twofold import ndarray as _registers_the_operators  # noqa: F401
+from twofold.config import TABLE
+from twofold.op.frontend import place_of
+from twofold.op.params import text as spelt
+from twofold.op.registry import NAMES
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+    from twofold.op.spec import Op
+
+#: Where operators stand in ``mx.nd`` and ``mx.sym``, in the order of the page.
+PLACES = {
+    "": "Functions of `mx.nd` and `mx.sym`",
+    "linalg": "`linalg`",
+    "contrib": "`contrib`",
+    "image": "`image`",
+    "random": "`random`",
+    "_internal": "`_internal`: what Python's operators and the hand-written functions stand for",
+}
+
+
+def cell(text: str) -> str:
+    """A text as it may stand in a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def summary(op: Op) -> str:
+    """The first sentence of an operator's documentation."""
+    first = inspect.cleandoc(op.doc).partition("\n\n")[0]
+    return first or f"{op.title.strip('_')}."
+
+
+def arguments(op: Op) -> str:
+    """Arrays and parameters with their defaults, as the generated function takes them."""
+    arrays = [f"*{i.name}" if op.variadic and i is op.inputs[-1] else i.name for i in op.inputs if not i.injected]
+    params = [p.name if p.required else f"{p.name}={spelt(p.default)}" for p in op.params.values() if p.name not in op.training]
+    return ", ".join(f"`{part}`" for part in arrays + params)
+
+
+def operator_tables() -> Iterable[str]:
+    """A table for each place, with one row for each operator under its first name there."""
+    rows: dict[str, dict[Op, list[str]]] = {}
+    for registered, op in sorted(NAMES.items()):
+        where, name = place_of(registered)
+        rows.setdefault(where, {}).setdefault(op, []).append(name)
+    for where, title in PLACES.items():
+        if found := rows.get(where):
+            yield f"## {title}\n\n| name | arrays and parameters | what |\n|---|---|---|"
+            for op, names in found.items():
+                yield f"| {', '.join(f'`{n}`' for n in names)} | {cell(arguments(op))} | {cell(summary(op))} |"
+            yield ""
+
+
+def settings_table() -> Iterable[str]:
+    """A row for each setting."""
+    yield "| variable | default | meaning |\n|---|---|---|"
+    for setting in TABLE:
+        yield f"| `TWOFOLD_{setting.name.upper()}` | `{setting.default}` | {cell(setting.meaning)} |"
+
+
+def error_tree() -> Iterable[str]:
+    """The tree as the module draws it."""
+    doc = inspect.getdoc(errors) or ""
+    drawn = doc.partition("::\n\n")[2].partition("\nA message has")[0]
+    yield f"```text\n{inspect.cleandoc(drawn)}\n```"
+
+
+class Printed(SphinxDirective):
+    """A directive whose content is Markdown made by a function."""
+
+    content_of: Any = None
+
+    def run(self) -> list[nodes.Node]:
+        """The parsed text."""
+        return self.parse_text_to_nodes("\n".join(type(self).content_of()), allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Tell Sphinx of the directives."""
+    for name, content in {"operator-table": operator_tables, "settings-table": settings_table, "error-tree": error_tree}.items():
+        app.add_directive(name, type(content.__name__, (Printed,), {"content_of": staticmethod(content)}))
+    return {"parallel_read_safe": True}

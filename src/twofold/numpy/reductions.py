@@ -1,0 +1,292 @@
+"""Functions of ``twofold.np`` that combine elements along axes: sums, extrema, means, tests, running sums.
+
+``dtype`` is what a sum is computed in, ``out`` an array for the result, ``where`` which elements count, ``initial`` what the
+result starts from. All have NumPy's meaning.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtype import dtype_name, is_float
+from ..errors import DTypeError, ParameterError
+from ..imperative.array import apply_op
+from ..op.registry import NAMES
+from ..op.shapes import normalized_axes, normalized_axis
+from .array import ndarray
+from .creation import asarray
+from .fallback import by_numpy
+from .ufuncs import FUNCTIONS, delivered, function_of
+
+Axis = int | tuple[int, ...] | None
+
+
+def run(name: str, *arrays: Any, **params: Any) -> ndarray:
+    """An operator, by its registered name or that of a primitive, on arrays."""
+    return apply_op(NAMES[name].name if name in NAMES else name, *arrays, cls=ndarray, **params)
+
+
+def _ready(a: Any, dtype: Any = None) -> ndarray:
+    """The operand of a reduction: an array, in the dtype that it is computed in."""
+    x = asarray(a)
+    if not isinstance(x, ndarray):
+        raise DTypeError("the operand is no array of numbers", type(a).__name__, "compute with numpy")
+    return x if dtype is None else x.astype(dtype_name(dtype), copy=False)
+
+
+def _given(result: ndarray, out: Any, casting: str = "same_kind") -> Any:
+    return result if out is None else delivered(result, out, casting)
+
+
+def _axis(axis: Any) -> Axis:
+    return tuple(axis) if isinstance(axis, list) else axis.__index__() if axis is not None and not isinstance(axis, (int, tuple)) else axis
+
+
+def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
+    def total(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        x = _ready(a, dtype)
+        if where is not True:
+            x = FUNCTIONS["where"](where, x, neutral)
+        result = run(primitive, x, axis=_axis(axis), keepdims=bool(keepdims))
+        if dtype is not None:
+            result = result.astype(dtype, copy=False)
+        return _given(result if initial is None else function_of(combine)(result, initial), out)
+
+    total.__name__ = total.__qualname__ = primitive
+    return total
+
+
+sum, prod = _total("sum", 0, "add"), _total("prod", 1, "multiply")
+sum.__doc__ = "Sum of elements along axes (all if ``axis`` is None); small integers and bools are added up in 64 bits."
+prod.__doc__ = "Product of elements along axes (all if ``axis`` is None); small integers and bools are multiplied in 64 bits."
+
+
+def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
+    def extremum(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+        x, axis = _ready(a), _axis(axis)
+        if where is not True:
+            if initial is None:
+                what = f"reduction operation '{combine}' does not have an identity, so to use a where mask one has to specify 'initial'"
+                raise ParameterError(what, None, "give initial")
+            x = FUNCTIONS["where"](where, x, initial)
+        if 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)] and x.size == 0:
+            if initial is None:
+                raise ParameterError(f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "give initial")
+            return by_numpy(getattr(np, primitive), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
+        result = run(primitive, x, axis=axis, keepdims=bool(keepdims))
+        return _given(result if initial is None else function_of(combine)(result, initial), out)
+
+    extremum.__name__ = extremum.__qualname__ = primitive
+    extremum.__doc__ = f"The {worst} element along axes (of all if ``axis`` is None); NaN if there is one."
+    return extremum
+
+
+max, min = _extremum("max", "maximum", "largest"), _extremum("min", "minimum", "smallest")
+amax, amin = max, min
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """The largest element less the smallest, along axes."""
+    return _given(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out)
+
+
+def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., Any]:
+    def test(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        x = _ready(a)
+        if where is not True:
+            x = FUNCTIONS["where"](where, x.astype("bool", copy=False), neutral)
+        return _given(run(primitive, x, axis=_axis(axis), keepdims=bool(keepdims)), out, "unsafe")
+
+    test.__name__ = test.__qualname__ = primitive
+    test.__doc__ = doc
+    return test
+
+
+any = _test("any", False, "Whether some element along axes is not 0.")
+all = _test("all", True, "Whether every element along axes is not 0.")
+
+
+def _place(primitive: str, doc: str) -> Callable[..., Any]:
+    def place(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        x = _ready(a)
+        if x.size == 0:
+            raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
+        return _given(run(primitive, x, axis=None if axis is None else normalized_axis(axis, x.ndim), keepdims=keepdims), out)
+
+    place.__name__ = place.__qualname__ = primitive
+    place.__doc__ = doc
+    return place
+
+
+argmax = _place("argmax", "Index of the first largest element along an axis, in the flattened array if it is None.")
+argmin = _place("argmin", "Index of the first smallest element along an axis, in the flattened array if it is None.")
+
+
+# means
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
+    x = _ready(a)
+    if where is not True:
+        counted = count_nonzero(FUNCTIONS["broadcast_to"](where, x.shape), axis, keepdims=keepdims)
+        total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
+        return _given(function_of("divide")(total, counted).astype(total.dtype, copy=False), out)
+    if not _is_real(x, dtype):
+        return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
+    return _given(run("_npi_mean", x, axis=_axis(axis), keepdims=bool(keepdims), **_typed(dtype)), out)
+
+
+def _typed(dtype: Any) -> dict[str, Any]:
+    return {} if dtype is None else {"dtype": dtype_name(dtype)}
+
+
+def _is_real(x: ndarray, dtype: Any) -> bool:
+    return not x._dtype.startswith("complex") and (dtype is None or not dtype_name(dtype).startswith("complex"))
+
+
+def _spread(registered: str, name: str, doc: str) -> Callable[..., Any]:
+    def spread(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = None,
+        correction: float | None = None,
+    ) -> Any:
+        x = _ready(a)
+        ddof = ddof if correction is None else correction
+        if where is not True or mean is not None or not _is_real(x, dtype):
+            options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
+            return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
+        return _given(run(registered, x, axis=_axis(axis), ddof=float(ddof), keepdims=bool(keepdims), **_typed(dtype)), out)
+
+    spread.__name__ = spread.__qualname__ = name
+    spread.__doc__ = doc
+    return spread
+
+
+var = _spread("_npi_var", "var", "Variance along axes; the squares are divided by the number of elements less ``ddof`` (``correction``).")
+std = _spread("_npi_std", "std", "Standard deviation along axes: the square root of `var`.")
+
+
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """Weighted mean along axes.
+
+    Parameters
+    ----------
+    a
+        The elements.
+    axis
+        The axes; all if None.
+    weights
+        In the shape of ``a``, or of its ``axis``; all equal if None.
+    returned
+        Also return the sums of the weights.
+    keepdims
+        Keep the axes, with size 1.
+
+    Raises
+    ------
+    ParameterError
+        If the weights do not fit.
+    """
+    x = _ready(a)
+    if weights is None:
+        result = mean(x, axis, keepdims=keepdims)
+        return (result, FUNCTIONS["full_like"](result, x.size / (result.size or 1))) if returned else result
+    w = _ready(weights)
+    if w.shape != x.shape:
+        if not isinstance(axis, int) or w.shape != (x.shape[axis],):
+            raise ParameterError("average: the weights do not fit", f"{w.shape} for {x.shape}, axis {axis}", "give one for each element")
+        w = w.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
+    scale = sum(FUNCTIONS["broadcast_to"](w, x.shape), axis, keepdims=keepdims)
+    result = function_of("divide")(sum(x * w, axis, keepdims=keepdims), scale)
+    return (result, scale) if returned else result
+
+
+# running sums and counts
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running sums along an axis, of the flattened array if it is None."""
+    return _running("cumulative_sum", a, axis, dtype, out)
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running products along an axis, of the flattened array if it is None; without a gradient."""
+    return _running("cumulative_prod", a, axis, dtype, out)
+
+
+def _running(primitive: str, a: Any, axis: int | None, dtype: Any, out: Any) -> Any:
+    x = _ready(a, dtype)
+    x = x.reshape(-1) if axis is None else x
+    result = run(primitive, x, axis=0 if axis is None else normalized_axis(axis, x.ndim))
+    return _given(result if dtype is None else result.astype(dtype, copy=False), out)
+
+
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+    """Running sums along an axis, by the array API's name; with ``include_initial`` a 0 comes first."""
+    return _cumulative(cumsum, 0, asarray(x), axis, dtype, out, include_initial)
+
+
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+    """Running products along an axis, by the array API's name; with ``include_initial`` a 1 comes first; without a gradient."""
+    return _cumulative(cumprod, 1, asarray(x), axis, dtype, out, include_initial)
+
+
+def _cumulative(function: Any, first: int, x: ndarray, axis: int | None, dtype: Any, out: Any, include_initial: bool) -> Any:
+    if axis is None and x.ndim > 1:
+        raise ParameterError("For arrays which have more than one dimension ``axis`` argument is required", str(x.shape), "give axis")
+    result = function(x, axis or 0, dtype)
+    if include_initial:
+        shape = [1 if k == (axis or 0) % x.ndim else n for k, n in enumerate(x.shape)]
+        result = FUNCTIONS["concatenate"]([FUNCTIONS["full_like"](result, first, shape=shape), result], axis=axis or 0)
+    return _given(result, out)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> ndarray:
+    """Number of elements along axes that are not 0."""
+    return sum(_ready(a).astype("bool", copy=False), axis, keepdims=keepdims)
+
+
+# without NaN
+
+
+def _without_nan(name: str, neutral: float, reduce: Callable[..., Any]) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        x = _ready(a)
+        if is_float(x._dtype):
+            x = FUNCTIONS["where"](function_of("isnan")(x), neutral, x)
+        return reduce(x, axis, dtype, out, keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"As `{reduce.__name__}`, with NaN as {neutral:g}."
+    return function
+
+
+nansum, nanprod = _without_nan("nansum", 0, sum), _without_nan("nanprod", 1, prod)
+
+
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Arithmetic mean along axes of the elements that are not NaN."""
+    x = _ready(a)
+    if not is_float(x._dtype):
+        return mean(x, axis, dtype, out, keepdims)
+    counted = count_nonzero(~function_of("isnan")(x), axis, keepdims=keepdims)
+    total = nansum(x, axis, dtype, keepdims=keepdims)
+    return _given(function_of("divide")(total, counted.astype(total.dtype)), out)
+
+
+FUNCTIONS.update({f.__name__: f for f in (sum, prod, max, min, all, any, cumsum, cumprod)})
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
+    "max", "mean", "min", "nanmean", "nanprod", "nansum", "prod", "ptp", "std", "sum", "var",
+]  # fmt: skip

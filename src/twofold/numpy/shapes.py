@@ -1,0 +1,425 @@
+"""Functions of ``twofold.np`` that rearrange elements: views where NumPy makes views, joining, repeating, padding.
+
+What has no operator of its own is `rearranged`: NumPy's function is run on the places of the elements, and the elements are taken
+from there. So it gives NumPy's results by construction, and gradients flow through it.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..dtype import NAME_OF, promote
+from ..errors import ParameterError, ShapeError
+from ..imperative.array import adopted
+from ..op.registry import OPS
+from ..op.shapes import broadcast_shapes, normalized_axes, normalized_axis
+from .array import ndarray
+from .creation import asarray, broadcast
+from .reductions import run
+from .ufuncs import FUNCTIONS, delivered
+
+# views
+
+
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> ndarray:
+    """The elements in another shape; see `ndarray.reshape`."""
+    return asarray(a).reshape(shape, order=order, copy=copy)
+
+
+def ravel(a: Any, order: str = "C") -> ndarray:
+    """The elements along one axis: a view where memory allows it, else a copy."""
+    return asarray(a).reshape(-1, order=order)
+
+
+def transpose(a: Any, axes: Any = None) -> ndarray:
+    """A view with the axes in another order, reversed if none is given."""
+    return asarray(a).transpose(axes)
+
+
+def matrix_transpose(x: Any, /) -> ndarray:
+    """A view with the last two axes exchanged."""
+    return asarray(x).mT
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
+    """A view with two axes exchanged."""
+    return asarray(a).swapaxes(axis1, axis2)
+
+
+def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> ndarray:
+    """A view with axes moved to other places, the others in order.
+
+    Raises
+    ------
+    ShapeError
+        If an axis is out of range or named twice.
+    ParameterError
+        If source and destination differ in number.
+    """
+    x = asarray(a)
+    sources, destinations = _distinct(source, x.ndim, "source"), _distinct(destination, x.ndim, "destination")
+    if len(sources) != len(destinations):
+        what = "`source` and `destination` arguments must have the same number of elements"
+        raise ParameterError(what, f"{source} and {destination}", "give as many of one as of the other")
+    order = [k for k in range(x.ndim) if k not in sources]
+    for to, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(to, axis)
+    return x.transpose(order)
+
+
+def _distinct(axes: int | Sequence[int], ndim: int, name: str) -> list[int]:
+    given = [normalized_axis(a, ndim, name) for a in ([axes] if isinstance(axes, int) else axes)]
+    if len(set(given)) < len(given):
+        raise ShapeError(f"repeated axis in `{name}` argument", str(axes), "name each axis once")
+    return given
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
+    """A view with one axis rolled back to before another one."""
+    x = asarray(a)
+    at, to = normalized_axis(axis, x.ndim), start + x.ndim if start < 0 else start
+    return moveaxis(x, at, to - 1 if at < to else to)
+
+
+def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
+    """A view with new axes of size 1 at places of the result."""
+    x = asarray(a)
+    given = [axis] if isinstance(axis, int) else list(axis)
+    ndim = x.ndim + len(given)
+    places, sizes = set(_distinct(given, ndim, "axis")), iter(x.shape)
+    return x.reshape(tuple(1 if k in places else next(sizes) for k in range(ndim)))
+
+
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
+    """A view without axes of size 1: those given, or all."""
+    return asarray(a).squeeze(axis)
+
+
+def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) -> ndarray:
+    """A view repeated along axes of size 1 and new leading axes, which cannot be written.
+
+    Raises
+    ------
+    ShapeError
+        If the shape does not fit.
+    """
+    x, target = asarray(array), (shape,) if isinstance(shape, int) else tuple(shape)
+    if broadcast_shapes("broadcast_to", [x.shape, target]) != target:
+        raise ShapeError("broadcast_to: the shape does not fit", f"{x.shape} to {target}", "only axes of size 1 grow")
+    return broadcast(x, target)
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
+    """Views of arrays in their common shape, which cannot be written."""
+    arrays = [asarray(a) for a in args]
+    shape = broadcast_shapes("broadcast_arrays", [a.shape for a in arrays])
+    return tuple(broadcast(a, shape) for a in arrays)
+
+
+def _at_least(ndim: int, where: Callable[[int], tuple[Any, ...]]) -> Callable[..., Any]:
+    def function(*arys: Any) -> Any:
+        results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in map(asarray, arys)]  # type: ignore[index]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    function.__name__ = function.__qualname__ = f"atleast_{ndim}d"
+    function.__doc__ = f"Views of arrays with at least {ndim} axes, as NumPy places the new ones."
+    return function
+
+
+atleast_1d = _at_least(1, lambda ndim: (None, ...))
+atleast_2d = _at_least(2, lambda ndim: (None,) * (2 - ndim) + (...,))
+atleast_3d = _at_least(3, lambda ndim: ((None, None, None), (None, slice(None), None), (..., None))[ndim])
+
+
+def flip(m: Any, axis: int | Sequence[int] | None = None) -> ndarray:
+    """A view reversed along axes, along all if None."""
+    x = asarray(m)
+    axes = normalized_axes(axis, x.ndim)
+    return x[(..., *(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))]  # type: ignore[index]
+
+
+def fliplr(m: Any) -> ndarray:
+    """A view reversed along the second axis."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> ndarray:
+    """A view reversed along the first axis."""
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
+    """A view turned by ``k`` quarters in the plane of two axes, from the first towards the second."""
+    x = asarray(m)
+    a, b = (normalized_axis(n, x.ndim) for n in axes)
+    if a == b:
+        raise ShapeError("Axes must be different.", str(tuple(axes)), "name two axes")
+    if k % 4 in (0, 2):
+        return x[...] if k % 4 == 0 else flip(x, (a, b))  # type: ignore[index]
+    return flip(x, b).swapaxes(a, b) if k % 4 == 1 else flip(x.swapaxes(a, b), b)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+    """Views of parts along an axis: as many as said, their sizes differing by one at most, or cut before places."""
+    x = asarray(ary)
+    at = normalized_axis(axis, x.ndim)
+    size = x.shape[at]
+    if isinstance(indices_or_sections, (int, np.integer)):
+        count = int(indices_or_sections)
+        if count < 1:
+            raise ParameterError("number sections must be larger than 0.", str(count), "give a number from 1")
+        places = [k * (size // count) + min(k, size % count) for k in range(1, count)]
+    else:
+        places = [int(k) for k in indices_or_sections]
+    edges = zip([0, *places], [*places, size], strict=True)
+    return [x[(slice(None),) * at + (slice(i, j),)] for i, j in edges]  # type: ignore[index]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+    """Views of parts along an axis: equal ones, or cut before places.
+
+    Raises
+    ------
+    ParameterError
+        If the axis has no equal parts of that number.
+    """
+    size = asarray(ary).shape[axis]
+    if isinstance(indices_or_sections, (int, np.integer)) and size % indices_or_sections:
+        raise ParameterError("array split does not result in an equal division", f"{size} into {indices_or_sections}", "use array_split")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """`split` along the second axis, of vectors along the only one."""
+    return split(ary, indices_or_sections, 1 if asarray(ary).ndim > 1 else 0)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """`split` along the first axis of at least two."""
+    if asarray(ary).ndim < 2:
+        raise ShapeError("vsplit only works on arrays of 2 or more dimensions", str(asarray(ary).shape), "use split")
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """`split` along the third axis."""
+    if asarray(ary).ndim < 3:
+        raise ShapeError("dsplit only works on arrays of 3 or more dimensions", str(asarray(ary).shape), "use split")
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
+    """Views of the slices along an axis, which is gone."""
+    return tuple(moveaxis(asarray(x), axis, 0))
+
+
+# joining and repeating
+
+
+def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Arrays joined along an axis, flattened first if it is None.
+
+    Raises
+    ------
+    ParameterError
+        If there are none.
+    ShapeError
+        If shapes differ off the axis.
+    """
+    parts = [asarray(a) for a in arrays]
+    if not parts:
+        raise ParameterError("need at least one array to concatenate", None, "give arrays")
+    if not all(p.ndim for p in parts) and axis is not None:
+        raise ParameterError("zero-dimensional arrays cannot be concatenated", None, "use stack, or axis=None")
+    parts = [p.reshape(-1) for p in parts] if axis is None else parts
+    common = promote(*[p._dtype for p in parts]) if dtype is None else dtype
+    result = run("concat", *[p.astype(common, casting=casting, copy=False) for p in parts], axis=normalized_axis(axis or 0, parts[0].ndim))
+    return result if out is None else delivered(result, out, casting)
+
+
+concat = concatenate
+
+
+def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Arrays of one shape joined along a new axis."""
+    parts = [asarray(a) for a in arrays]
+    if len({p.shape for p in parts}) > 1:
+        raise ShapeError("all input arrays must have the same shape", ", ".join(str(p.shape) for p in parts), "make them equal")
+    return concatenate([expand_dims(p, axis) for p in parts], axis, out, dtype=dtype, casting=casting)
+
+
+def _several(result: Any) -> list[ndarray]:
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Arrays of at least two axes joined along the first."""
+    return concatenate(_several(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
+
+
+row_stack = vstack
+
+
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Arrays joined along the second axis, vectors along the only one."""
+    parts = _several(atleast_1d(*tup))
+    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+def dstack(tup: Any) -> ndarray:
+    """Arrays of at least three axes joined along the third."""
+    return concatenate(_several(atleast_3d(*tup)), 2)
+
+
+def column_stack(tup: Any) -> ndarray:
+    """Arrays joined along the second axis, vectors as columns."""
+    parts = [asarray(a) for a in tup]
+    return concatenate([p if p.ndim > 1 else p.reshape(-1, 1) for p in parts], 1)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
+    """An array with others behind it along an axis, flattened first if it is None."""
+    return concatenate([arr, values], axis)
+
+
+def tile(A: Any, reps: int | Sequence[int]) -> ndarray:
+    """The whole array repeated along each axis, aligned at the last one."""
+    return run("tile", asarray(A), reps=(reps,) if isinstance(reps, (int, np.integer)) else tuple(int(n) for n in reps))
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
+    """Each element repeated along an axis (flattened first if it is None): as often as the others, or as its own number says."""
+    x, counts = asarray(a), np.asarray(repeats)
+    if counts.size != 1:
+        return _repeat(x, counts, axis)
+    return run("repeat", x, repeats=int(counts.reshape(())), axis=axis)
+
+
+def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> ndarray:
+    """Elements moved along axes, those beyond the end to the front; flattened meanwhile if no axis is given."""
+    x = asarray(a)
+    if axis is None:
+        return roll(x.reshape(-1), int(np.sum(shift)), 0).reshape(x.shape)
+    for by, at in zip(*map(np.ravel, np.broadcast_arrays(shift, axis)), strict=True):
+        k = normalized_axis(int(at), x.ndim)
+        cut = x.shape[k] - int(by) % x.shape[k] if x.shape[k] else 0
+        x = concatenate(array_split(x, [cut], k)[::-1], k)
+    return x if x is not a else x.copy()
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> ndarray:
+    """The array with elements added before and behind along each axis, as ``numpy.pad``.
+
+    Modes that only move elements (``edge``, ``reflect``, ``symmetric``, ``wrap``) have gradients, ``constant`` with a single value too.
+    """
+    x = asarray(array)
+    if isinstance(mode, str) and mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
+        return _pad(x, pad_width, mode, **options)
+    value = options.get("constant_values", 0)
+    if mode != "constant" or not isinstance(value, (int, float)) or set(options) - {"constant_values"}:
+        return FUNCTIONS["by_numpy"](np.pad, (x, pad_width, mode), options)
+    width = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    return run("pad", x, width=tuple(map(tuple, width)), value=value)
+
+
+# by places
+
+
+def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy that only moves elements of its first argument, as one of arrays of ours, with gradients."""
+
+    @wraps(function, updated=())
+    def call(a: Any, *args: Any, **options: Any) -> Any:
+        x = asarray(a)
+        places = function(np.arange(x.size).reshape(x.shape), *args, **options)
+        return _taken(x, places)
+
+    call.__doc__ = f"As ``numpy.{function.__name__}``, always a copy."
+    return call
+
+
+def _taken(x: ndarray, places: np.ndarray) -> ndarray:
+    """The elements at places of the flattened array."""
+    index = adopted(ndarray, np.array(places, np.int64, order="C"), x.context)
+    return run("index", x.reshape(-1), index, key=(0,))
+
+
+_repeat, _pad = rearranged(np.repeat), rearranged(np.pad)
+delete, resize, diagonal = rearranged(np.delete), rearranged(np.resize), rearranged(np.diagonal)
+
+
+def diag(v: Any, k: int = 0) -> ndarray:
+    """Diagonal ``k`` of a matrix, or the matrix that has a vector there and zeros elsewhere."""
+    x = asarray(v)
+    if x.ndim not in (1, 2):
+        raise ShapeError("Input must be 1- or 2-d.", str(x.shape), "use diagonal")
+    return run("diag", x, k=k)
+
+
+def diagflat(v: Any, k: int = 0) -> ndarray:
+    """The matrix that has the flattened array on its diagonal ``k`` and zeros elsewhere."""
+    return diag(asarray(v).reshape(-1), k)
+
+
+def _triangle(name: str, keep_low: bool) -> Callable[..., ndarray]:
+    def function(m: Any, k: int = 0) -> ndarray:
+        x = asarray(m)
+        low = np.tri(*((1, 1) + x.shape)[-2:], k if keep_low else k - 1, bool) if x.ndim > 1 else np.tri(x.size, x.size, k if keep_low else k - 1, bool)
+        mask = adopted(ndarray, low if keep_low else ~low, x.context)
+        return FUNCTIONS["where"](mask, x, 0)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The array with zeros {'above' if keep_low else 'below'} diagonal ``k`` of its last two axes."
+    return function
+
+
+tril, triu = _triangle("tril", True), _triangle("triu", False)
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    """The sum along diagonal ``offset`` of two axes."""
+    return FUNCTIONS["sum"](diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+# shapes as numbers
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """Sizes of the axes."""
+    return asarray(a).shape
+
+
+def ndim(a: Any) -> int:
+    """Number of axes."""
+    return asarray(a).ndim
+
+
+def size(a: Any, axis: int | Iterable[int] | None = None) -> int:
+    """Number of elements, or along axes."""
+    x = asarray(a)
+    return x.size if axis is None else math.prod(x.shape[k] for k in normalized_axes(axis, x.ndim))
+
+
+def _memory(a: Any) -> tuple[Any, np.ndarray]:
+    """The root of an array and the places that it shows of it."""
+    layout = a._layout
+    root = a.base if a.base is not None else a
+    steps = [np.arange(n).reshape([-1 if j == k else 1 for j in range(a.ndim)]) * s for k, (n, s) in enumerate(zip(a.shape, layout.strides, strict=True))]
+    return root, np.asarray(layout.offset + np.add.reduce(np.broadcast_arrays(*steps)) if steps else layout.offset)
+
+
+def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+    """Whether two arrays show an element of the same memory; ``max_work`` has no effect: the answer is exact."""
+    if not isinstance(a, ndarray) or not isinstance(b, ndarray):
+        return False
+    (root, places), (other, others) = _memory(a), _memory(b)
+    return root is other and bool(np.intersect1d(places, others).size)
+
+
+may_share_memory = shares_memory
+
+FUNCTIONS.update(concatenate=concatenate, broadcast_to=broadcast_to)
+_ = NAME_OF, OPS

@@ -1,0 +1,75 @@
+"""Real training on MNIST: LeNet and a perceptron reach the accuracies that their authors and everyone since have reported."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+import twofold as mx
+from twofold import autograd, gluon
+from twofold.command.digits import mnist, mnist_folder
+from twofold.gluon import nn
+from twofold.gluon.loss import SoftmaxCrossEntropyLoss
+
+pytestmark = [pytest.mark.mnist, pytest.mark.slow, pytest.mark.timeout(900)]
+
+BATCH = 100
+
+
+@pytest.fixture(scope="module")
+def digits(shared):
+    # One thread each: products of this size gain little from more, and on a busy machine lose much.
+    with threadpool_limits(1, user_api="blas"):
+        yield mnist(mnist_folder() or shared / "data" / "mnist")
+
+
+def images_of(array):
+    return mx.nd.array(array[:, None])
+
+
+def accuracy(net, digits):
+    right = 0
+    for start in range(0, len(digits.held_out_labels), 1000):
+        rows = slice(start, start + 1000)
+        read = net(images_of(digits.held_out_images[rows])).asnumpy().argmax(axis=1)
+        right += int(np.sum(read == digits.held_out_labels[rows]))
+    return right / len(digits.held_out_labels)
+
+
+def train(net, digits, rates, momentum=0.9):
+    """Train with one learning rate for each epoch."""
+    mx.random.seed(1)
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    loss_of = SoftmaxCrossEntropyLoss()
+    loss_of.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": rates[0], "momentum": momentum})
+    for epoch, rate in enumerate(rates):
+        trainer.set_learning_rate(rate)
+        order = np.random.RandomState(epoch).permutation(len(digits.labels))
+        for start in range(0, len(order), BATCH):
+            rows = order[start : start + BATCH]
+            with autograd.record():
+                loss = loss_of(net(images_of(digits.images[rows])), mx.nd.array(digits.labels[rows]))
+            loss.backward()
+            trainer.step(BATCH)
+
+
+def test_lenet_reads_98_5_percent_after_two_epochs(digits):
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(20, kernel_size=5, activation="relu"),
+        nn.MaxPool2D(pool_size=2, strides=2),
+        nn.Conv2D(50, kernel_size=5, activation="relu"),
+        nn.MaxPool2D(pool_size=2, strides=2),
+        nn.Dense(500, activation="relu"),
+        nn.Dense(10),
+    )
+    train(net, digits, rates=(0.05, 0.01))
+    assert accuracy(net, digits) >= 0.985
+
+
+def test_perceptron_reads_97_percent_after_five_epochs(digits):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(128, activation="relu"), nn.Dense(64, activation="relu"), nn.Dense(10))
+    train(net, digits, rates=(0.05, 0.05, 0.05, 0.01, 0.01))
+    assert accuracy(net, digits) >= 0.97
