@@ -1,5 +1,443 @@
-"""``mx.model``: checkpoints, and what callbacks are told."""
+"""``mx.model``: checkpoints, what callbacks are told, and `FeedForward`, the model of before there were modules."""
 
+import logging
+import time
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from . import metric as metrics
+from . import optimizer as optimizers
+from .callback import LogValidationMetricsCallback
 from .checkpoint import BatchEndParam, load_checkpoint, load_params, save_checkpoint
+from .device import CPU, Device
+from .errors import DTypeError, MXNetError, ParameterError, ShapeError
+from .io.array_iterator import NDArrayIter
+from .module.base_module import UNIFORM, BaseModule, Callbacks, call_all
+from .module.bucketing_module import BucketingModule
+from .module.module import Contexts, Module
+from .ndarray.array import NDArray
+from .symbol.symbol import Symbol
 
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
+
+Params = dict[str, NDArray]
+_VALIDATION = LogValidationMetricsCallback()
+
+
+class FeedForward:
+    """A symbol with its parameters, that is trained on and predicts for NumPy arrays or iterators; `Module` can do more.
+
+    Parameters
+    ----------
+    symbol
+        The symbol; or a function of a bucket's key to one, for iterators whose batches have lengths of their own.
+    ctx
+        A device or a list of them; the CPU if None.
+    num_epoch
+        Number of the first epoch that is not run any more.
+    epoch_size
+        Batches of an epoch; one pass through the data if None.
+    optimizer
+        An optimizer, or the name of one; one that is made here divides gradients by the batch size.
+    initializer
+        Fills parameters that are not given.
+    numpy_batch_size
+        Rows of a batch where data is a NumPy array.
+    arg_params, aux_params
+        Parameters and auxiliary states by name.
+    allow_extra_params
+        Whether parameters that the symbol does not have are passed over.
+    begin_epoch
+        Number of the first epoch.
+    **kwargs
+        Parameters of the optimizer.
+
+    Raises
+    ------
+    ParameterError
+        If two of the symbol's arguments have one name.
+    """
+
+    def __init__(
+        self,
+        symbol: Any,
+        ctx: Contexts | None = None,
+        num_epoch: int | None = None,
+        epoch_size: int | None = None,
+        optimizer: Any = "sgd",
+        initializer: Any = UNIFORM,
+        numpy_batch_size: int = 128,
+        arg_params: Params | None = None,
+        aux_params: Params | None = None,
+        allow_extra_params: bool = False,
+        begin_epoch: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        self.symbol, self.sym_gen = (None, symbol) if _is_generator(symbol) else (symbol, None)
+        self.ctx = [CPU] if ctx is None else [ctx] if isinstance(ctx, Device) else list(ctx)
+        self.num_epoch, self.epoch_size, self.begin_epoch = num_epoch, epoch_size, begin_epoch
+        self.optimizer, self.initializer, self.numpy_batch_size = optimizer, initializer, numpy_batch_size
+        self.arg_params, self.aux_params, self.allow_extra_params = arg_params, aux_params, allow_extra_params
+        self.kwargs = dict(kwargs)
+        self._predictor: Module | None = None
+        if self.symbol is not None:
+            self._check_arguments()
+
+    def _check_arguments(self) -> None:
+        for what, names in (("argument", self.symbol.list_arguments()), ("auxiliary", self.symbol.list_auxiliary_states())):
+            twice = sorted({n for n in names if names.count(n) > 1})
+            if twice:
+                raise ParameterError(
+                    f'Find duplicated {what} name "{twice[0]}"', ", ".join(names), "use the same Variable, or give them different names"
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_predictor": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+    # data
+
+    def _iterator(self, X: Any, y: Any, is_train: bool) -> Any:
+        """An iterator over given data.
+
+        Raises
+        ------
+        ParameterError
+            If there are no labels to train on.
+        ShapeError
+            If there are not as many labels as rows, or labels have more than one axis.
+        DTypeError
+            If the data is neither an array nor an iterator.
+        """
+        if not isinstance(X, (np.ndarray, NDArray)):
+            if not hasattr(type(X), "__iter__") or isinstance(X, (list, tuple, str, Mapping)):
+                raise DTypeError("X must be DataIter, NDArray or numpy.ndarray", type(X).__name__, "make an NDArrayIter")
+            return X
+        if y is None and is_train:
+            raise ParameterError("y must be specified when X is numpy.ndarray", None, "give the labels")
+        labels = np.zeros(X.shape[0]) if y is None else y.asnumpy() if isinstance(y, NDArray) else np.asarray(y)
+        if labels.shape[0] != X.shape[0]:
+            raise ShapeError("The numbers of data points and labels not equal", f"{X.shape[0]} and {labels.shape[0]}", "give one each")
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels.reshape(-1)
+        if labels.ndim != 1:
+            raise ShapeError("Label must be 1D or 2D (with 2nd dimension being 1)", f"shape {labels.shape}", "pass an iterator for others")
+        size = min(X.shape[0], self.numpy_batch_size)
+        return NDArrayIter(X, labels, size, shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
+
+    def _eval_iterator(self, eval_data: Any) -> Any:
+        if not isinstance(eval_data, (list, tuple)):
+            return eval_data
+        if len(eval_data) != 2:
+            raise ParameterError("eval_data as a list is a pair of data and labels", f"{len(eval_data)} items", "give both")
+        data, label = eval_data
+        if not isinstance(data, (np.ndarray, NDArray, list)):
+            return data
+        return self._iterator(np.asarray(data) if isinstance(data, list) else data, label, is_train=True)
+
+    # training
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Callbacks = None,
+        batch_end_callback: Callbacks = None,
+        kvstore: Any = "local",
+        logger: Any = None,
+        work_load_list: Any = None,
+        monitor: Any = None,
+        eval_end_callback: Callbacks = _VALIDATION,
+        eval_batch_end_callback: Callbacks = None,
+    ) -> None:
+        """Train.
+
+        Parameters
+        ----------
+        X
+            An iterator over batches, or an array, whose rows come in random order.
+        y
+            Labels, one for each row of the array.
+        eval_data
+            An iterator over other batches, or a pair of data and labels.
+        eval_metric
+            A metric, or what `metric.create` makes one of.
+        epoch_end_callback
+            Called with the epoch, the symbol, the parameters and the auxiliary states; a function or a list of them.
+        batch_end_callback, eval_batch_end_callback, eval_end_callback
+            Called with a `BatchEndParam`; functions or lists of them. Batches of training count from 1.
+        kvstore
+            As of `Module.init_optimizer`.
+        logger
+            Where progress is logged.
+        work_load_list
+            As of `Module`.
+        monitor
+            A `Monitor` to install.
+
+        Raises
+        ------
+        ParameterError
+            Without ``num_epoch``, or without labels for an array.
+        """
+        if self.num_epoch is None:
+            raise ParameterError("FeedForward.fit: please specify number of epochs", None, "give num_epoch")
+        logger = logging if logger is None else logger
+        train_data, eval_data = self._iterator(X, y, is_train=True), self._eval_iterator(eval_data)
+        metric = metrics.create(eval_metric)
+        module = self._trainer(train_data, logger, work_load_list)
+        logger.info("Start training with %s", str(self.ctx))
+        module.bind(train_data.provide_data, train_data.provide_label)
+        if monitor is not None:
+            module.install_monitor(monitor)
+        module.init_params(self.initializer, self.arg_params, self.aux_params, allow_missing=True)
+        optimizer, params = self._optimizer_of(train_data.provide_data[0].shape[0])
+        module.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=params)
+        train_data.reset()
+        for epoch in range(self.begin_epoch, self.num_epoch):
+            start = time.time()
+            self._train_epoch(epoch, module, train_data, metric, monitor, batch_end_callback, logger)
+            logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
+            self._take_params(module)
+            call_all(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
+            if eval_data is not None:
+                module.score(eval_data, metric, None, eval_batch_end_callback, eval_end_callback, epoch=epoch)
+
+    def _trainer(self, train_data: Any, logger: Any, work_load_list: Any) -> BaseModule:
+        """An unbound module for the names that an iterator gives."""
+        data = [name for name, *_ in train_data.provide_data]
+        label = [name for name, *_ in train_data.provide_label or ()]
+        if self.sym_gen is None:
+            return Module(self.symbol, data, label, logger, self.ctx, work_load_list)
+        generate: Callable[[Any], Any] = self.sym_gen
+        key = train_data.default_bucket_key
+        self.symbol = generate(key)
+        self._check_arguments()
+        return BucketingModule(lambda k: (generate(k), data, label), key, logger, self.ctx, work_load_list)
+
+    def _optimizer_of(self, batch_size: int) -> tuple[Any, dict[str, Any]]:
+        if isinstance(self.optimizer, str) or not self.kwargs:
+            return self.optimizer, self.kwargs
+        if isinstance(self.optimizer, type) and issubclass(self.optimizer, optimizers.Optimizer):
+            return self.optimizer(rescale_grad=1.0 / batch_size, **self.kwargs), {}
+        raise ParameterError("FeedForward: parameters for an optimizer that is made already", ", ".join(self.kwargs), "give them to it")
+
+    def _take_params(self, module: BaseModule) -> None:
+        """Keep copies of a module's parameters; its devices agree again on auxiliary states."""
+        arg_params, aux_params = module.get_params()
+        module.set_params(arg_params, aux_params)
+        self.arg_params = {name: value.copy() for name, value in arg_params.items()}
+        self.aux_params = {name: value.copy() for name, value in aux_params.items()}
+
+    def _train_epoch(
+        self, epoch: int, module: BaseModule, train_data: Any, eval_metric: Any, monitor: Any, batch_end_callback: Callbacks, logger: Any
+    ) -> None:
+        """``epoch_size`` batches, or one pass; data starts anew at its end."""
+        eval_metric.reset()
+        nbatch = 0
+        while True:
+            for data_batch in train_data:
+                if monitor is not None:
+                    monitor.tic()
+                module.forward_backward(data_batch)
+                module.update()
+                if monitor is not None:
+                    monitor.toc_print()
+                module.update_metric(eval_metric, data_batch.label)
+                nbatch += 1
+                call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+                if self.epoch_size is not None and nbatch >= self.epoch_size:
+                    return
+            logger.info("Epoch[%d] Resetting Data Iterator", epoch)
+            train_data.reset()
+            if self.epoch_size is None or nbatch == 0:
+                return
+
+    # evaluation
+
+    def _bound_predictor(self, data: Any) -> Module:
+        """A module for inference on an iterator's data, with the current parameters."""
+        if self.arg_params is None or self.symbol is None:
+            raise MXNetError("FeedForward: there are no parameters", None, "fit the model, load it, or give arg_params")
+        arguments, aux = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
+        shapes = [(name, tuple(shape)) for name, shape, *_ in data.provide_data]
+        names = [name for name, _ in shapes]
+        extra = [n for n in self.arg_params if n not in arguments] + [n for n in self.aux_params or () if n not in aux]
+        if extra and not self.allow_extra_params:
+            raise ParameterError(f'Find name "{extra[0]}" that is not in the arguments', None, "pass allow_extra_params=True")
+        labels = [n for n in arguments if n not in names and n not in self.arg_params]
+        unknown = [n for n in labels if not n.endswith("label")]
+        if unknown:
+            raise ParameterError("FeedForward: there is no parameter", ", ".join(unknown), "fit the model, or give it in arg_params")
+        module = self._predictor
+        if module is None or module.symbol is not self.symbol or [(x.name, x.shape) for x in module.data_shapes or ()] != shapes:
+            module = self._predictor = Module(self.symbol, names, labels, context=self.ctx[0])
+            module.bind(data.provide_data, for_training=False)
+        module.init_params(None, self.arg_params, self.aux_params or {}, force_init=True, allow_extra=True)
+        return module
+
+    def predict(self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True) -> Any:
+        """Outputs for data.
+
+        Parameters
+        ----------
+        X
+            An iterator over batches, or an array.
+        num_batch
+            How many batches to take; all if None.
+        return_data
+            Whether data and labels are returned too.
+        reset
+            Whether to start the iterator anew first.
+
+        Returns
+        -------
+        numpy.ndarray or list or tuple
+            The output, or a list if there are several; with ``return_data`` a tuple of outputs, data and labels, each like this.
+
+        Raises
+        ------
+        MXNetError
+            If there are no parameters.
+        """
+        data = self._iterator(X, None, is_train=False)
+        module = self._bound_predictor(data)
+        rows: list[tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]] = []
+        for outputs, _, batch in module.iter_predict(data, num_batch, reset):
+            size = batch.data[0].shape[0] - (batch.pad or 0)
+            given = [[x[:size].asnumpy() for x in arrays or ()] if return_data else [] for arrays in (batch.data, batch.label)]
+            rows.append(([out.asnumpy() for out in outputs], *given))
+        found = tuple(_joined(column) for column in zip(*rows, strict=True))
+        if not found:
+            return ([], [], []) if return_data else []
+        return found if return_data else found[0]
+
+    def score(
+        self, X: Any, eval_metric: Any = "acc", num_batch: int | None = None, batch_end_callback: Callbacks = None, reset: bool = True
+    ) -> Any:
+        """Evaluate a metric over data.
+
+        Parameters
+        ----------
+        X
+            An iterator over batches.
+        eval_metric
+            A metric, or what `metric.create` makes one of.
+        num_batch, reset
+            As of `predict`.
+        batch_end_callback
+            Called with a `BatchEndParam` after each batch; a function or a list of them.
+
+        Returns
+        -------
+        float or list
+            The figure, or a list for several metrics.
+
+        Raises
+        ------
+        MXNetError
+            If there are no parameters.
+        """
+        data, metric = self._iterator(X, None, is_train=False), metrics.create(eval_metric)
+        self._bound_predictor(data).score(data, metric, num_batch, batch_end_callback, reset=reset)
+        return metric.get()[1]
+
+    # files
+
+    def save(self, prefix: str | PathLike[str], epoch: int | None = None, remove_amp_cast: bool = True) -> None:
+        """Write the symbol and the parameters.
+
+        Parameters
+        ----------
+        prefix
+            How the files' names begin, see `save_checkpoint`.
+        epoch
+            Number that the parameters' file has in its name; ``num_epoch`` if None.
+        remove_amp_cast
+            Leave out the casts that mixed precision put into the symbol.
+
+        Raises
+        ------
+        ParameterError
+            Without an epoch.
+        MXNetError
+            If there are no parameters.
+        """
+        number = self.num_epoch if epoch is None else epoch
+        if number is None:
+            raise ParameterError("FeedForward.save: the number of the epoch is not known", None, "give epoch")
+        if self.arg_params is None:
+            raise MXNetError("FeedForward.save: there are no parameters", None, "fit the model first")
+        save_checkpoint(prefix, number, self.symbol, self.arg_params, self.aux_params or {}, remove_amp_cast=remove_amp_cast)
+
+    @staticmethod
+    def load(prefix: str | PathLike[str], epoch: int, ctx: Contexts | None = None, **kwargs: Any) -> "FeedForward":
+        """A model from a checkpoint; it goes on with that epoch.
+
+        Parameters
+        ----------
+        prefix, epoch
+            As of `save_checkpoint`.
+        ctx, **kwargs
+            As of `FeedForward`.
+        """
+        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+        return FeedForward(symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs)
+
+    @staticmethod
+    def create(
+        symbol: Any,
+        X: Any,
+        y: Any = None,
+        ctx: Contexts | None = None,
+        num_epoch: int | None = None,
+        epoch_size: int | None = None,
+        optimizer: Any = "sgd",
+        initializer: Any = UNIFORM,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Callbacks = None,
+        batch_end_callback: Callbacks = None,
+        kvstore: Any = "local",
+        logger: Any = None,
+        work_load_list: Any = None,
+        eval_end_callback: Callbacks = _VALIDATION,
+        eval_batch_end_callback: Callbacks = None,
+        **kwargs: Any,
+    ) -> "FeedForward":
+        """A trained model: `FeedForward` and `fit` in one, with the parameters of both."""
+        model = FeedForward(
+            symbol, ctx=ctx, num_epoch=num_epoch, epoch_size=epoch_size, optimizer=optimizer, initializer=initializer, **kwargs
+        )
+        model.fit(
+            X,
+            y,
+            eval_data=eval_data,
+            eval_metric=eval_metric,
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            kvstore=kvstore,
+            logger=logger,
+            work_load_list=work_load_list,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
+        )
+        return model
+
+
+def _is_generator(symbol: Any) -> bool:
+    """Whether it makes symbols: symbols themselves can be called too, to compose them."""
+    return not isinstance(symbol, Symbol) and callable(symbol)
+
+
+def _joined(parts: Any) -> Any:
+    """Batches of arrays, joined along their rows; a single array by itself."""
+    arrays = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return arrays[0] if len(arrays) == 1 else arrays

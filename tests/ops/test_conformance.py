@@ -3,10 +3,13 @@
 import pytest
 
 import twofold.ndarray  # noqa: F401  (registers the operators)
+import twofold_array_api
+import twofold_fake
 from twofold.config import SETTINGS
+from twofold.errors import DTypeError
 from twofold.op.registry import OPS
 from twofold.op.samples import samples_of
-from twofold.testing.op_conformance import CHECKS
+from twofold.testing.op_conformance import CHECKS, check_backend
 
 CASES = [(op, k, sample) for op in OPS.values() for k, sample in enumerate(samples_of(op))]
 
@@ -20,6 +23,22 @@ def _verify(monkeypatch):
 @pytest.mark.parametrize(("op", "sample"), [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES])
 def test_operator(op, sample, check):
     CHECKS[check](op, sample)
+
+
+@pytest.fixture(scope="module")
+def backends():
+    return {"array_api_strict": twofold_array_api.Backend(), "fake GPU": twofold_fake.Backend()}
+
+
+@pytest.mark.parametrize("name", ["array_api_strict", "fake GPU"])
+@pytest.mark.parametrize(("op", "sample"), [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES])
+def test_operator_on_another_backend(op, sample, name, backends):
+    try:
+        check_backend(op, sample, backends[name], 2e-5)
+    except DTypeError as error:
+        if "no such dtype: given float16" not in str(error):
+            raise
+        pytest.skip("the array API has no 16-bit floats")
 
 
 def test_every_operator_has_a_sample():

@@ -77,7 +77,8 @@ def _verdict(faults: Sequence[str]) -> str:
 def _timings(task: Task, outcomes: Sequence[Outcome]) -> str:
     rows = "".join(
         f"<tr><td>{escape(o.way)}</td><td>{o.accuracy:.4f}</td><td>{o.losses[0]:.6f}</td>"
-        f"<td>{np.mean(o.losses[-task.steps_per_epoch :]):.6f}</td><td>{o.seconds:.1f} s</td><td>{1e3 * o.seconds / len(o.losses):.2f} ms</td></tr>"
+        f"<td>{np.mean(o.losses[-task.steps_per_epoch :]):.6f}</td>"
+        f"<td>{o.seconds:.1f} s</td><td>{1e3 * o.seconds / len(o.losses):.2f} ms</td></tr>"
         for o in outcomes
     )
     heads = "".join(f"<th>{head}</th>" for head in ("way", "accuracy", "first loss", "loss of the last epoch", "training", "per step"))

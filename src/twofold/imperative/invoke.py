@@ -150,7 +150,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
     # what the outside may write later (pinned) is read now
-    lazy = (lazy or not where.is_host) and not now and not op.dynamic_shape and SETTINGS.engine != "naive"
+    lazy = (lazy or where is not CPU and not where.is_host) and not now and not op.dynamic_shape and SETTINGS.engine != "naive"
     if tracked:
         return _recorded(sig, args, contents, where, tape, lazy)  # type: ignore[arg-type]
     if lazy:
@@ -215,7 +215,7 @@ def _typed(sig: Sig, contents: Sequence[Any]) -> Node:
 
 def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
     COUNTERS.inline += 1
-    key = device.is_host and _key(contents)
+    key = _key(contents) if device is CPU or device.is_host else None
     found = sig.inline.get(key) if key else None
     if found is None:
         node = _typed(sig, contents)
@@ -224,8 +224,23 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
         if key and found[0].__class__ is not Cold:
             sig.inline[key] = found
     run, given, count = found
-    results = run([data_of(contents[k]) for k in given])
+    results = run(_arrays(contents, given))
+    if count == 1:
+        return [content(results[0], device)]
     return [content(r, device) for r in results[:count]]
+
+
+def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Any]:
+    """What a program reads of contents: arrays, and Python scalars as they are."""
+    arrays = []
+    for k in given:
+        v = contents[k]
+        if v.__class__ is Value:
+            data = v.data
+            arrays.append(force(v) if data is None else data)
+        else:
+            arrays.append(v)
+    return arrays
 
 
 def _key(contents: Sequence[Any]) -> Any:
@@ -281,19 +296,20 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
         plan = plan_of(node)
     rec = Rec(node, tuple(recs), (), tape)
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
-    if lazy and not plan.positions and sig.op.backward_rule is None:
-        keep = [("out", k) in (plan.saves or ()) for k in range(len(parts))]
+    hooked = sig.op.backward_rule is not None
+    if lazy and not plan.positions and not hooked:
+        keep = [("out", k) in plan.saves for k in range(len(parts))]
         outs, kept = defer(sig, values, device, parts, keep)
         residual: list[Any] = []
     else:
         run = plan.run.get(device.device_type) or runner(node, backend_for(device))
-        datas = run([v.data if v.__class__ is Value and v.data is not None else data_of(v) for v in [values[k] for k in plan.given]])
-        outs = [Value(d, r, device=device) for d, r in zip(datas, parts, strict=False)]
-        residual = datas[len(parts) :] and [Value(d, device=device) for d in datas[len(parts) :]]
+        datas = run(_arrays(values, plan.given))
+        outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], rec, None, device)]
+        residual = [Value(d, None, None, device) for d in datas[len(parts) :]] if plan.positions else []
         kept = _twins(outs, plan, tape) if plan.keeps_out else ()
     if plan.saves:
         _save(rec, plan, values, kept, residual, tape)
-    if sig.op.backward_rule is not None:
+    if hooked:
         rec.hook = _hook(sig, args, outs)
     return outs
 

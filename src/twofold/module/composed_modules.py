@@ -246,18 +246,19 @@ class SequentialModule(BaseModule):
         """
         self._require("forward", params=True)
         batch = data_batch
-        for module, following in zip(self._modules, [*self._modules[1:], None], strict=True):
+        for place, module in enumerate(self._modules):
             module.forward(batch, is_train=is_train)
-            if following is None:
-                return
-            outputs = module.get_outputs()
-            names = [name for name, _ in module.output_shapes]
-            if self._metas[self._modules.index(following)].get(self.META_AUTO_WIRING):
-                names = list(following.data_names)
-            shapes = [DataDesc(name, out.shape, out.dtype) for name, out in zip(names, outputs, strict=True)]
-            batch = DataBatch(
-                outputs, data_batch.label, data_batch.pad, data_batch.index, None, shapes, getattr(data_batch, "provide_label", None)
-            )
+            if place + 1 < len(self._modules):
+                batch = self._following_batch(place, data_batch)
+
+    def _following_batch(self, place: int, first: Any) -> DataBatch:
+        """What the module after one is given: that one's outputs, with the labels of the first batch."""
+        outputs = self._modules[place].get_outputs()
+        names = [name for name, _ in self._modules[place].output_shapes]
+        if self._metas[place + 1].get(self.META_AUTO_WIRING):
+            names = list(self._modules[place + 1].data_names)
+        shapes = [DataDesc(name, out.shape, out.dtype) for name, out in zip(names, outputs, strict=True)]
+        return DataBatch(outputs, first.label, first.pad, first.index, None, shapes, first.provide_label)
 
     def backward(self, out_grads: Any = None) -> None:
         """Run gradients back through all modules.

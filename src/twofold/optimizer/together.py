@@ -5,9 +5,10 @@ from functools import cache
 from typing import Any
 
 from ..config import SETTINGS
+from ..device import CPU
 from ..graph.build import run_rule
 from ..imperative.cell import PLAIN, Value
-from ..imperative.invoke import invoke
+from ..imperative.invoke import device_of, invoke
 from ..imperative.record import tls
 from ..ndarray.array import NDArray
 from ..ndarray.namespace import delivered
@@ -18,13 +19,13 @@ __all__ = ["are_independent", "update_together"]
 
 
 def are_independent(weights: Sequence[NDArray]) -> bool:
-    """Whether weights may be updated at once: different arrays, no views, computed, and small (large ones are deferred)."""
+    """Whether weights may be updated at once: different arrays of cpu(0), no views, computed, small (large ones are deferred)."""
     if len({id(w) for w in weights}) < len(weights) or tls.tape is not None:
         return False
     for w in weights:
         v = w._v
         data = v.data if v.__class__ is Value else v
-        if w.__class__ is not NDArray or data.__class__ is not PLAIN or data.size >= SETTINGS.defer_elements:
+        if w.__class__ is not NDArray or device_of(v) is not CPU or data.__class__ is not PLAIN or data.size >= SETTINGS.defer_elements:
             return False
     return True
 
