@@ -4,9 +4,9 @@ The composition root: the public names, loaded when first used. The only file th
 """
 
 import importlib
-import sys
-from types import ModuleType
 from typing import Any
+
+from . import root as _root  # noqa: F401  (gives this module its class)
 
 __version__ = "0.1.0"
 
@@ -74,19 +74,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_PUBLIC])
-
-
-class _Root(ModuleType):
-    """The module itself: ``mx.op`` is the decorator that declares an operator, though a package of that name holds its machinery."""
-
-    @property
-    def op(self) -> Any:
-        """Declare an operator (see ``docs/how-to``)."""
-        return importlib.import_module(".op.declare", __name__).op
-
-    @op.setter
-    def op(self, package: ModuleType) -> None:
-        """Importing the package would bind it here; inside, modules are imported by their own names."""
-
-
-sys.modules[__name__].__class__ = _Root

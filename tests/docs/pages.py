@@ -43,7 +43,7 @@ def run_block(block: Block, name: str, namespace: dict[str, Any]) -> Iterator[st
     lines = block.text.splitlines()
     for statement in ast.parse(block.text).body:
         ast.increment_lineno(statement, block.line - 1)
-        code = compile(ast.Module([statement], []), name, "exec")
+        code = compile(ast.Module([statement], []), name, "exec", dont_inherit=True)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, namespace)
         expected = EXPECTED.match(lines[(statement.end_lineno or 0) - block.line])

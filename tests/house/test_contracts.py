@@ -36,7 +36,7 @@ BAD = {
     "root": {"src/twofold/op/spec.py": "import twofold"},
     "core": {"src/twofold/backend/loader.py": "import twofold_numpy"},
     "adapters": {"backends/twofold_numpy/adapter.py": "from twofold.op import spec"},
-    "strangers": {"backends/twofold_fake/adapter.py": "import twofold_numpy"},
+    "strangers": {"backends/twofold_numpy/adapter.py": "import twofold_fake"},
 }
 
 

@@ -127,7 +127,6 @@ INTERNAL = (
     "_numpy_op_doc",
     "api",
     "kvstore.kvstore_server",
-    "kvstore_server",
     "ndarray.numpy._api_internal",
     "ndarray.numpy._internal",
     "ndarray.numpy._op",

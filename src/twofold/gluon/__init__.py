@@ -1,7 +1,7 @@
 """``mx.gluon``: models as blocks of layers, their parameters, losses, data and training."""
 
 from . import batching as utils
-from . import data, loss, nn
+from . import data, loss, nn, rnn
 from .block import Block
 from .hybrid_block import HybridBlock
 from .parameter import Constant, DeferredInitializationError, Parameter
@@ -21,5 +21,6 @@ __all__ = [
     "data",
     "loss",
     "nn",
+    "rnn",
     "utils",
 ]

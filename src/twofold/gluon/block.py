@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from .. import initializer
 from ..errors import DTypeError, MXNetError
-from . import block_files
+from . import block_files, model_files
 from .hooks import HookHandle, Hooks
 from .parameter import Contexts, Parameter, Refused
 from .parameter_dict import ParameterDict
@@ -131,6 +131,13 @@ class Block:
         """Whether it runs as a compiled graph."""
         return False
 
+    def _traced_record(self) -> dict[str, Any]:
+        """What files say of its graph; nothing for a block that has none."""
+        return {}
+
+    def _restore_traced(self, record: dict[str, Any]) -> None:
+        """Take over a graph from a file's record."""
+
     def _warn_of_containers(self) -> None:
         """Warn of blocks inside lists and dictionaries, which nobody knows of."""
         known = set(map(id, self._children.values()))
@@ -163,7 +170,16 @@ class Block:
             The child.
         name
             Its name in files; its number if None.
+
+        Raises
+        ------
+        DTypeError
+            If it is not a block.
         """
+        if not isinstance(block, Block):
+            raise DTypeError(
+                f"{type(self).__name__}: a child must be a Block", f"{block!r} of type {type(block).__name__}", "use Lambda for a function"
+            )
         self._children[str(len(self._children)) if name is None else name] = block
 
     def apply(self, fn: "Callable[[Block], Any]") -> Self:
@@ -302,6 +318,31 @@ class Block:
     def save_params(self, filename: Path) -> None:
         """As `save_parameters`; MXNet's older name of it."""
         self.save_parameters(filename)
+
+    def save(self, prefix: Path) -> None:
+        """Write the parameters, and the graphs of hybridized blocks, so that `load` need not trace them.
+
+        Parameters
+        ----------
+        prefix
+            How the files' names begin: ``prefix-model.params`` and ``prefix-model.json``.
+        """
+        model_files.save_model(self, prefix)
+
+    def load(self, prefix: Path) -> None:
+        """Read what `save` or MXNet wrote, into a model of the same structure.
+
+        Parameters
+        ----------
+        prefix
+            How the files' names begin.
+
+        Raises
+        ------
+        FormatError
+            If the model's structure is another, or a file is damaged.
+        """
+        model_files.load_model(self, prefix)
 
     def load_params(self, filename: Path, ctx: Contexts = None, allow_missing: bool = False, ignore_extra: bool = False) -> None:
         """As `load_parameters`; MXNet's older name of it."""

@@ -12,12 +12,13 @@ from .. import symbol as sym
 from ..device import Device, current_device
 from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, MXNetError, ParameterError
+from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .block import Block, Undefined
 from .cached_graph import CachedGraph, Callback
 from .parameter import Parameter
-from .structure import Format, flattened, restored
+from .structure import NOTHING, Format, flattened, restored, tupled
 
 __all__ = ["HybridBlock"]
 
@@ -201,13 +202,15 @@ class HybridBlock(Block):
 
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
         arrays, form = flattened(args, (NDArray,), "input")
+        while form and form[-1] == NOTHING:  # an argument that was left out
+            form = form[:-1]
         traced = self._traced
         if traced is None:
             traced = self._traced = self._trace(args)
             traced.warn_of_unused(self.collect_params())
         if form != traced.inputs:
             raise ParameterError(
-                "The argument structure of HybridBlock does not match the cached version.",
+                "The argument structure of HybridBlock does not match the cached version",
                 f"Stored format = {list(traced.inputs)}, input format = {list(form)}",
                 "call hybridize() again to trace it with other arguments",
             )
@@ -232,6 +235,8 @@ class HybridBlock(Block):
 
     def _trace(self, args: Sequence[Any]) -> "_Traced":
         """The graph for inputs nested like these."""
+        while args and args[-1] is None:
+            args = args[:-1]
         flat, form = flattened(args, ARRAYS, "input")
         names = ["data"] if len(flat) == 1 else [f"data{k}" for k in range(len(flat))]
         inputs = [sym.var(name) for name in names]
@@ -292,10 +297,22 @@ class HybridBlock(Block):
                 str(error),
                 "give the layers' sizes (in_units, …)",
             ) from error
-        used = self._traced.symbol.list_inputs()  # type: ignore[union-attr]
-        for name, param in self.collect_params().items():
-            if param._is_shaped or name in used:
+        params = self.collect_params().values()
+        for param in params:
+            if param._is_shaped:
                 param._finish_deferred_init()
+        if self._children and any(p._waiting is not None for p in params):
+            self._run_apart(args)  # where the shapes of a layer follow from its input only, it finds them by itself
+        for name in self._asked_for():
+            self._reg_params[name]._finish_deferred_init()
+
+    def _run_apart(self, args: Sequence[Any]) -> None:
+        """Run the children one by one, without recording or training."""
+        own = [self._reg_params[name] for name in self._asked_for()]
+        if all(p._data is not None for p in own):
+            with Scope(False, False):
+                params = {name: self._reg_params[name].data(next(iter(p._place))) for name, p in zip(self._asked_for(), own, strict=True)}
+                self.hybrid_forward(nd, *args, **params)
 
     def register_op_hook(self, callback: Callback, monitor_all: bool = False) -> None:
         """Look at the values inside while the block is hybridized; it then runs operator by operator.
@@ -344,6 +361,26 @@ class HybridBlock(Block):
         self(x, *args)
 
     # files
+
+    def _traced_record(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"hybridized": self._active}
+        traced = self._traced
+        if traced is not None:
+            inputs = [sym.var(name).tojson() for name in traced.names]
+            record |= {"in_format": traced.inputs, "out_format": traced.outputs, "inputs": inputs, "symbol": traced.symbol.tojson()}
+        return record
+
+    def _restore_traced(self, record: dict[str, Any]) -> None:
+        if "symbol" not in record:
+            return
+        symbol = sym.load_json(record["symbol"])
+        names = [sym.load_json(text).name for text in record["inputs"]]
+        params = dict(self.collect_params().items())
+        if not {*symbol.list_inputs()} <= {*names, *params}:
+            return  # saved under other names: it is traced again when called
+        graph = CachedGraph(self.name, symbol.heads, names, params, self._mirror)
+        self._traced = _Traced(names, tupled(record["in_format"]), symbol, tupled(record["out_format"]), graph)
+        self._active = self._active or bool(record.get("hybridized"))
 
     def export(self, path: str | PathLike[str], epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Write the traced graph and its parameters, for `SymbolBlock.imports`, `Module` or MXNet.

@@ -212,7 +212,7 @@ class Parameter:
         elif not self._allow_deferred_init:
             self._waiting = None
             raise ParameterError(
-                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}.",
+                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}",
                 None,
                 "give its whole shape, or allow_deferred_init",
             )
@@ -224,7 +224,7 @@ class Parameter:
             return
         if not self._is_shaped:
             raise ParameterError(
-                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}.",
+                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}",
                 None,
                 "specify in_units, in_channels, etc. of the layers",
             )
@@ -285,7 +285,7 @@ class Parameter:
             self._load_first(data, wanted)
         elif wanted is not None and set(wanted) != set(self.list_ctx()):
             raise Refused(
-                f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {self.list_ctx()}.",
+                f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {self.list_ctx()}",
                 None,
                 "leave ctx out, or use reset_ctx",
             )
@@ -302,7 +302,7 @@ class Parameter:
             contexts = self._waiting.contexts
             if wanted is not None and set(wanted) != set(contexts):
                 raise Refused(
-                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {contexts}.",
+                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {contexts}",
                     None,
                     "leave ctx out",
                 )
@@ -316,12 +316,12 @@ class Parameter:
     def _missing(self) -> MXNetError:
         if self._waiting is not None:
             return DeferredInitializationError(
-                f"Parameter '{self.name}' has not been initialized yet because initialization was deferred.",
+                f"Parameter '{self.name}' has not been initialized yet because initialization was deferred",
                 None,
                 "pass one batch of data through the network before accessing parameters, or specify in_units, in_channels, etc. of the layers",
             )
         return MXNetError(
-            f"Parameter '{self.name}' has not been initialized.",
+            f"Parameter '{self.name}' has not been initialized",
             None,
             "initialize parameters, and create Trainer, with Block.collect_params() instead of Block.params: the latter does not include those of children",
         )
@@ -339,7 +339,7 @@ class Parameter:
             place = self._place.get(Device("cpu" if ctx.is_host else "gpu", ctx.device_id))
         if place is None:
             raise DeviceError(
-                f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on {list(self._place)}.",
+                f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on {list(self._place)}",
                 None,
                 "use reset_ctx",
             )
@@ -443,7 +443,7 @@ class Parameter:
             self._waiting = _Waiting(self._waiting.init, self._waiting.default, contexts, self._waiting.data)
         else:
             raise ParameterError(
-                f"Cannot reset context for Parameter '{self.name}' because it has not been initialized.", None, "call initialize"
+                f"Cannot reset context for Parameter '{self.name}' because it has not been initialized", None, "call initialize"
             )
 
     def _reduce(self) -> NDArray:
@@ -494,7 +494,7 @@ class Parameter:
 
     def _not_sparse(self, method: str) -> MXNetError:
         return MXNetError(
-            f"Cannot return a copy of Parameter {self.name} via {method}() because its storage type is default.", None, "use data() instead"
+            f"Cannot return a copy of Parameter {self.name} via {method}() because its storage type is default", None, "use data() instead"
         )
 
     def _set_trainer(self, trainer: Any) -> None:

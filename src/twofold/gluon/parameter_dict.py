@@ -135,7 +135,7 @@ class ParameterDict:
         found = self._find(name)
         if found is None:
             if value is None:
-                raise UnboundArgumentError(f"No constant named '{name}'.", None, "specify value if you want to create a new constant")
+                raise UnboundArgumentError(f"No constant named '{name}'", None, "specify value if you want to create a new constant")
             found = self._params[name] = Constant(name, value)
         elif value is not None and not (isinstance(found, Constant) and np.array_equal(_host(value), found.value.asnumpy())):
             raise Refused(f"Constant '{name}' already exists but its value doesn't match new value", None, "use another name")
@@ -220,7 +220,7 @@ class ParameterDict:
         strange = [p.name for p in self.values() if not p.name.startswith(strip_prefix)]
         if strange:
             raise ParameterError(
-                f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name '{strange[0]}' does not start with '{strip_prefix}'.",
+                f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name '{strange[0]}' does not start with '{strip_prefix}'",
                 None,
                 "save blocks that share parameters without it, and create children inside name_scope()",
             )

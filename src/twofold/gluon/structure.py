@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import ParameterError
 
-__all__ = ["ARRAY", "Format", "flattened", "restored"]
+__all__ = ["ARRAY", "NOTHING", "Format", "flattened", "restored", "tupled"]
 
 #: What one argument is: `ARRAY`, `NOTHING`, or a tuple of these for a list.
 Format = Any
@@ -52,3 +52,8 @@ def _taken(values: Iterator[Any], form: Format) -> Any:
     if form == ARRAY:
         return next(values)
     return None if form == NOTHING else [_taken(values, f) for f in form]
+
+
+def tupled(form: Any) -> Format:
+    """A format that was read from JSON, with tuples for its lists."""
+    return tuple(tupled(f) for f in form) if isinstance(form, list) else form

@@ -73,7 +73,7 @@ def _count(params: Sequence[Parameter]) -> int:
 
 
 def _line(*columns: Any) -> str:
-    return f"{columns[0]!s:>20}{columns[1]!s:>42}{columns[2]!s:>16}"
+    return f"{columns[0]!s:>20}{columns[1]!s:>44}{columns[2]!s:>16}"
 
 
 def _table(rows: Sequence[_Row], unique: Sequence[Parameter]) -> str:

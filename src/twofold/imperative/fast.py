@@ -70,7 +70,7 @@ def {name}(self, other):
             ra = a.rec
             if tape is not None and ra is not None and ra.tape is tape:
                 n = tape.leaves
-                lb = float_leaf(n)
+                lb = float_leaves[n] if n < len(float_leaves) else float_leaf(n)
                 node = typed.get(({nodes}))
                 if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
                     try:
@@ -190,6 +190,7 @@ def specialise(
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "typed": sig.typed,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "float_leaf": float_leaf, "to_scalar": HOST.scalar,
+        "float_leaves": _float_leaves,
         "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
         "recoverable": (RuntimeError, ValueError, TypeError), "general": general,
     }  # fmt: skip

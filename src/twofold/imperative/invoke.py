@@ -58,9 +58,14 @@ def content(data: Any, device: Device) -> Any:
 def enter(v: Value, tape: Tape) -> Rec:
     """The record, on a tape, of a value that was not made on it: a fresh leaf, or a bridge to an older tape."""
     rec = v.rec
+    if rec is not None and not rec.inputs and rec.node.value is not None and rec.node.value[1] == tape.leaves:
+        tape.leaves += 1  # the same leaf as in the last iteration
+        tape.entered.append(rec)
+        rec.tape = tape
+        return rec
     if rec is not None and rec.is_used:  # backward has used and freed what it was computed by: a constant from now on
         rec = None
-    if rec is not None and rec.node.value is not None and rec.node.value[1] == tape.leaves:  # the same leaf as in the last iteration
+    if rec is not None and rec.node.value is not None and rec.node.value[1] == tape.leaves:  # the same bridge
         tape.enter(rec)
         return rec
     tracked = rec is not None and rec.node.tracked

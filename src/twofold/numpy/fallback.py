@@ -40,14 +40,14 @@ def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[
     if writes is not None and isinstance(args[writes], Array):
         target: Any = args[writes]
         host = target.asnumpy()
-        given = [host if k == writes else _hosts(a) for k, a in enumerate(args)]
-        result = function(*given, **_hosts(options))
+        given = [host if k == writes else hosts(a) for k, a in enumerate(args)]
+        result = function(*given, **hosts(options))
         target[...] = host
         return _ours(result, device)
     out = options.get("out")
     if out is None:
-        return _ours(function(*_hosts(args), **_hosts(options)), device)
-    return _written(function(*_hosts(args), **_hosts({k: v for k, v in options.items() if k != "out"})), out)
+        return _ours(function(*hosts(args), **hosts(options)), device)
+    return _written(function(*hosts(args), **hosts({k: v for k, v in options.items() if k != "out"})), out)
 
 
 def _written(result: Any, out: Any) -> Any:
@@ -70,15 +70,15 @@ def _arrays(value: Any) -> Any:
         yield from _arrays(list(value.values()))
 
 
-def _hosts(value: Any) -> Any:
+def hosts(value: Any) -> Any:
     """The value with NumPy's arrays for ours, which cannot be written: others may hold the memory."""
     if isinstance(value, Array):
         host = host_of(value).view()
         host.flags.writeable = False
         return host
     if isinstance(value, dict):
-        return {k: _hosts(v) for k, v in value.items()}
-    return type(value)(map(_hosts, value)) if value.__class__ in (list, tuple) else value
+        return {k: hosts(v) for k, v in value.items()}
+    return type(value)(map(hosts, value)) if value.__class__ in (list, tuple) else value
 
 
 def _ours(value: Any, device: Device) -> Any:

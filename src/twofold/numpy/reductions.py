@@ -12,19 +12,19 @@ import numpy as np
 from ..dtype import dtype_name, is_float
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import apply_op
-from ..op.registry import NAMES
+from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axes, normalized_axis
 from .array import ndarray
-from .creation import asarray
+from .creation import asarray, broadcast, full_like
 from .fallback import by_numpy
-from .ufuncs import FUNCTIONS, delivered, function_of
+from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
 
 Axis = int | tuple[int, ...] | None
 
 
 def run(name: str, *arrays: Any, **params: Any) -> ndarray:
-    """An operator, by its registered name or that of a primitive, on arrays."""
-    return apply_op(NAMES[name].name if name in NAMES else name, *arrays, cls=ndarray, **params)
+    """An operator, by its name in the package or the registered one, on arrays."""
+    return apply_op(name if name in OPS else NAMES[name].name, *arrays, cls=ndarray, **params)
 
 
 def _ready(a: Any, dtype: Any = None) -> ndarray:
@@ -49,7 +49,7 @@ def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
     ) -> Any:
         x = _ready(a, dtype)
         if where is not True:
-            x = FUNCTIONS["where"](where, x, neutral)
+            x = chosen(where, x, neutral)
         result = run(primitive, x, axis=_axis(axis), keepdims=bool(keepdims))
         if dtype is not None:
             result = result.astype(dtype, copy=False)
@@ -71,7 +71,7 @@ def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
             if initial is None:
                 what = f"reduction operation '{combine}' does not have an identity, so to use a where mask one has to specify 'initial'"
                 raise ParameterError(what, None, "give initial")
-            x = FUNCTIONS["where"](where, x, initial)
+            x = chosen(where, x, initial)
         if 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)] and x.size == 0:
             if initial is None:
                 raise ParameterError(f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "give initial")
@@ -97,7 +97,7 @@ def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., Any]:
     def test(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
         x = _ready(a)
         if where is not True:
-            x = FUNCTIONS["where"](where, x.astype("bool", copy=False), neutral)
+            x = chosen(where, x.astype("bool", copy=False), neutral)
         return _given(run(primitive, x, axis=_axis(axis), keepdims=bool(keepdims)), out, "unsafe")
 
     test.__name__ = test.__qualname__ = primitive
@@ -132,7 +132,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
     x = _ready(a)
     if where is not True:
-        counted = count_nonzero(FUNCTIONS["broadcast_to"](where, x.shape), axis, keepdims=keepdims)
+        counted = count_nonzero(broadcast(asarray(where), x.shape), axis, keepdims=keepdims)
         total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
         return _given(function_of("divide")(total, counted).astype(total.dtype, copy=False), out)
     if not _is_real(x, dtype):
@@ -201,13 +201,13 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     x = _ready(a)
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
-        return (result, FUNCTIONS["full_like"](result, x.size / (result.size or 1))) if returned else result
+        return (result, full_like(result, x.size / (result.size or 1))) if returned else result
     w = _ready(weights)
     if w.shape != x.shape:
         if not isinstance(axis, int) or w.shape != (x.shape[axis],):
             raise ParameterError("average: the weights do not fit", f"{w.shape} for {x.shape}, axis {axis}", "give one for each element")
         w = w.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
-    scale = sum(FUNCTIONS["broadcast_to"](w, x.shape), axis, keepdims=keepdims)
+    scale = sum(broadcast(w, x.shape), axis, keepdims=keepdims)
     result = function_of("divide")(sum(x * w, axis, keepdims=keepdims), scale)
     return (result, scale) if returned else result
 
@@ -248,7 +248,7 @@ def _cumulative(function: Any, first: int, x: ndarray, axis: int | None, dtype: 
     result = function(x, axis or 0, dtype)
     if include_initial:
         shape = [1 if k == (axis or 0) % x.ndim else n for k, n in enumerate(x.shape)]
-        result = FUNCTIONS["concatenate"]([FUNCTIONS["full_like"](result, first, shape=shape), result], axis=axis or 0)
+        result = run("concat", full_like(result, first, shape=shape), result, axis=(axis or 0) % x.ndim)
     return _given(result, out)
 
 
@@ -264,7 +264,7 @@ def _without_nan(name: str, neutral: float, reduce: Callable[..., Any]) -> Calla
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         x = _ready(a)
         if is_float(x._dtype):
-            x = FUNCTIONS["where"](function_of("isnan")(x), neutral, x)
+            x = chosen(function_of("isnan")(x), neutral, x)
         return reduce(x, axis, dtype, out, keepdims)
 
     function.__name__ = function.__qualname__ = name
@@ -285,7 +285,9 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     return _given(function_of("divide")(total, counted.astype(total.dtype)), out)
 
 
-FUNCTIONS.update({f.__name__: f for f in (sum, prod, max, min, all, any, cumsum, cumprod)})
+REDUCE.update(add=sum, multiply=prod, maximum=max, minimum=min, logical_and=all, logical_or=any)
+ACCUMULATE.update(add=cumsum, multiply=cumprod)
+
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
     "max", "mean", "min", "nanmean", "nanprod", "nansum", "prod", "ptp", "std", "sum", "var",

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import NAME_OF, promote
+from ..dtype import promote
 from ..errors import ParameterError, ShapeError
 from ..imperative.array import adopted
-from ..op.registry import OPS
 from ..op.shapes import broadcast_shapes, normalized_axes, normalized_axis
 from .array import ndarray
 from .creation import asarray, broadcast
-from .reductions import run
-from .ufuncs import FUNCTIONS, delivered
+from .fallback import by_numpy, hosts
+from .reductions import run, sum
+from .ufuncs import chosen, delivered
 
 # views
 
@@ -319,8 +319,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> n
     if isinstance(mode, str) and mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
         return _pad(x, pad_width, mode, **options)
     value = options.get("constant_values", 0)
-    if mode != "constant" or not isinstance(value, (int, float)) or set(options) - {"constant_values"}:
-        return FUNCTIONS["by_numpy"](np.pad, (x, pad_width, mode), options)
+    if mode != "constant" or not isinstance(value, (int, float)) or set(options) - {"constant_values"} or isinstance(pad_width, dict):
+        return by_numpy(np.pad, (x, pad_width, mode), options)
     width = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     return run("pad", x, width=tuple(map(tuple, width)), value=value)
 
@@ -334,7 +334,7 @@ def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function, updated=())
     def call(a: Any, *args: Any, **options: Any) -> Any:
         x = asarray(a)
-        places = function(np.arange(x.size).reshape(x.shape), *args, **options)
+        places = function(np.arange(x.size).reshape(x.shape), *hosts(args), **hosts(options))
         return _taken(x, places)
 
     call.__doc__ = f"As ``numpy.{function.__name__}``, always a copy."
@@ -367,9 +367,9 @@ def diagflat(v: Any, k: int = 0) -> ndarray:
 def _triangle(name: str, keep_low: bool) -> Callable[..., ndarray]:
     def function(m: Any, k: int = 0) -> ndarray:
         x = asarray(m)
-        low = np.tri(*((1, 1) + x.shape)[-2:], k if keep_low else k - 1, bool) if x.ndim > 1 else np.tri(x.size, x.size, k if keep_low else k - 1, bool)
+        low = np.tri(*x.shape[-2:], k=k if keep_low else k - 1, dtype=bool)
         mask = adopted(ndarray, low if keep_low else ~low, x.context)
-        return FUNCTIONS["where"](mask, x, 0)
+        return chosen(mask, x, 0)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The array with zeros {'above' if keep_low else 'below'} diagonal ``k`` of its last two axes."
@@ -381,7 +381,7 @@ tril, triu = _triangle("tril", True), _triangle("triu", False)
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """The sum along diagonal ``offset`` of two axes."""
-    return FUNCTIONS["sum"](diagonal(a, offset, axis1, axis2), -1, dtype, out)
+    return sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
 # shapes as numbers
@@ -420,6 +420,3 @@ def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
 
 
 may_share_memory = shares_memory
-
-FUNCTIONS.update(concatenate=concatenate, broadcast_to=broadcast_to)
-_ = NAME_OF, OPS

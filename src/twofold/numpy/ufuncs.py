@@ -18,7 +18,7 @@ from ..op.spec import Op
 from .array import ndarray, ndarrayView
 from .creation import asarray, zeros
 from .fallback import by_numpy
-from .operators import COMPARISONS, operands, short
+from .operators import COMPARISONS, applied, operands, short
 
 #: NumPy's name → registered name of the operator that has its semantics but is no primitive of that name.
 COMPOSITES = {
@@ -34,11 +34,9 @@ COMPOSITES = {
     "positive": "_npi_positive",
     "reciprocal": "_npi_reciprocal",
 }
-#: What ``reduce`` and ``accumulate`` are called as functions.
-REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
-ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
-#: Functions by those names, filled by `reductions`, which stands on this module.
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+#: What ``reduce`` and ``accumulate`` of these ufuncs are, filled by `reductions`, which stands on this module.
+REDUCE: dict[str, Callable[..., Any]] = {}
+ACCUMULATE: dict[str, Callable[..., Any]] = {}
 
 
 @cache
@@ -129,19 +127,19 @@ class ufunc:  # NumPy's name
 
     def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
         """The array combined along axes by the function."""
-        name = REDUCTIONS.get(self.__name__)
-        if name is None or name in ("max", "min", "all", "any") and dtype is not None:
+        function = REDUCE.get(self.__name__)
+        if function is None or dtype is not None and self.__name__ not in ACCUMULATE:
             given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
             return by_numpy(self._numpys.reduce, (array,), given | options)
         typed = {} if dtype is None else {"dtype": dtype}
-        return FUNCTIONS[name](array, axis=axis, out=out, keepdims=keepdims, **typed, **options)
+        return function(array, axis=axis, out=out, keepdims=keepdims, **typed, **options)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """The results of combining the elements along an axis so far."""
-        name = ACCUMULATIONS.get(self.__name__)
-        if name is None:
+        function = ACCUMULATE.get(self.__name__)
+        if function is None:
             return by_numpy(self._numpys.accumulate, (array,), {"axis": axis, "dtype": dtype, "out": out})
-        return FUNCTIONS[name](array, axis=axis, dtype=dtype, out=out)
+        return function(array, axis=axis, dtype=dtype, out=out)
 
     def outer(self, A: Any, B: Any, **options: Any) -> Any:
         """The function of all pairs of elements of two arrays."""
@@ -173,8 +171,13 @@ def _delivered(result: ndarray, out: Any, where: Any, casting: str) -> Any:
     if where is not True:
         shape = np.broadcast_shapes(result.shape, asarray(where).shape)
         rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
-        result = FUNCTIONS["where"](where, result, rest)
+        result = chosen(where, result, rest)
     return result if out is None else delivered(result, out, casting)
+
+
+def chosen(condition: Any, x: Any, y: Any) -> ndarray:
+    """``x`` where the condition holds, else ``y``."""
+    return applied(OPS["where"], asarray(condition), x, y)
 
 
 def delivered(result: ndarray, out: Any, casting: str = "same_kind") -> Any:

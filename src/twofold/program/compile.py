@@ -18,6 +18,7 @@ from ..graph.ir import Node, is_const, is_leaf
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.verify import verify
+from .constants import without_constants
 from .control_flow import LOOPS, call_for_loop
 
 #: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
@@ -53,9 +54,13 @@ class Program:
         Elements from which element-wise nodes fuse into kernels; the setting ``defer_elements`` if None.
     in_place, share
         Memory optimisations, to be switched off for measurements.
+    fold
+        Whether what depends on no leaf is computed now, once.
 
     Attributes
     ----------
+    constants
+        Leaves for what was computed once, with the arrays.
     run
         ``run(arrays) -> list of arrays``.
     plan, steps, source
@@ -73,23 +78,30 @@ class Program:
         big: int | None = None,
         in_place: bool = True,
         share: bool = True,
+        fold: bool = True,
     ) -> None:
         self.backend, self.leaves = backend, list(leaves)
         self.outputs = simplify(lower(list(outputs), boundaries))
         verify(self.outputs, self.leaves)
+        self.constants: dict[Node, Any] = {}
+        if fold and backend.plain is not None:  # elsewhere each device would need its own
+            self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.steps = steps_of(unique, SETTINGS.defer_elements if big is None else big)
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
         own = {n for n in singles if n not in calls or not calls[n].into}
         self.plan: MemoryPlan = plan_memory(
-            self.steps, self.leaves, unique, donated=donated, fixed=own.__contains__, in_place=in_place, share=share
+            self.steps, [*self.leaves, *self.constants], unique, donated=donated, fixed=own.__contains__, in_place=in_place, share=share
         )
         printer = Printer(self, calls)
         self.source = printer.source()
         self.kernels = printer.kernels
         exec(compile(self.source, "<twofold program>", "exec"), printer.env)
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(backend.quietly, printer.env["program"])
+
+    def _computed(self, nodes: list[Node]) -> list[Any]:
+        return Program(nodes, [], self.backend, fold=False).run([])
 
     def explain(self) -> str:
         """The steps in order, kernels with what they fuse."""
@@ -156,6 +168,8 @@ class Printer:
         program = self.program
         for k, node in enumerate(program.leaves):
             self.name[node] = f"x{k}"
+        for node, array in program.constants.items():
+            self.name[node] = self.bind(array)
         releases = self._releases()
         for t, step in enumerate(program.steps):
             self._kernel(step) if step.is_kernel else self._single(step.nodes[0])

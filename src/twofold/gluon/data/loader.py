@@ -167,7 +167,7 @@ def _batches_of(
     if batch_sampler is not None:
         if batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ParameterError(
-                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is specified.", None, "leave them out"
+                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is specified", None, "leave them out"
             )
         return batch_sampler
     if batch_size is None:

@@ -53,7 +53,7 @@ class LeakyReLU(HybridBlock):
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
         if alpha < 0:
-            raise Refused("Slope coefficient for LeakyReLU must be no less than 0.", str(alpha), "give 0 or more")
+            raise Refused("Slope coefficient for LeakyReLU must be no less than 0", str(alpha), "give 0 or more")
         super().__init__(**kwargs)
         self._alpha = alpha
 

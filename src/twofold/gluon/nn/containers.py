@@ -104,7 +104,7 @@ def _function_of(function: Any, modules: tuple[Any, ...], where: str) -> tuple[C
     if isinstance(function, str):
         missing = [m for m in modules if function not in dir(m)]
         if missing:
-            raise Refused(f"Function name {function} is not found in {where}.", None, "name one of its functions, or give a function")
+            raise Refused(f"Function name {function} is not found in {where}", None, "name one of its functions, or give a function")
         return (lambda F, *args: getattr(F, function)(*args)), function
     if callable(function):
         return function, function.__name__

@@ -1,0 +1,25 @@
+"""``gluon.rnn``: recurrent cells and layers."""
+
+from .base import HybridRecurrentCell, RecurrentCell
+from .cells import GRUCell, LSTMCell, RNNCell
+from .containers import BidirectionalCell, HybridSequentialRNNCell, SequentialRNNCell
+from .layers import GRU, LSTM, RNN
+from .modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
+    "BidirectionalCell",
+    "DropoutCell",
+    "GRUCell",
+    "HybridRecurrentCell",
+    "HybridSequentialRNNCell",
+    "LSTMCell",
+    "ModifierCell",
+    "RNNCell",
+    "RecurrentCell",
+    "ResidualCell",
+    "SequentialRNNCell",
+    "ZoneoutCell",
+]

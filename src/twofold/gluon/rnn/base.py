@@ -1,0 +1,164 @@
+"""`RecurrentCell`: one step of a recurrent network, with states, and its unrolling over sequences."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import ndarray as nd
+from ..block import Block
+from ..hybrid_block import HybridBlock, taken_by
+from ..parameter import Refused
+from .sequences import first_states, merged, steps_of
+
+__all__ = ["HybridRecurrentCell", "RecurrentCell"]
+
+
+class RecurrentCell(Block):
+    """The base of cells: called with the input and the states of a step, it returns the output and the next states.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+    """
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._modified = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the steps so far, before another sequence."""
+        self._init_counter = -1
+        self._counter = -1
+        for cell in self._children.values():
+            if isinstance(cell, RecurrentCell):
+                cell.reset()
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape and layout of each state; defined by subclasses.
+
+        Parameters
+        ----------
+        batch_size
+            The size of the samples' axis; 0 if unknown.
+        """
+        raise Refused(f"{type(self).__name__} does not say what its states are", None, "define state_info(self, batch_size) in it")
+
+    def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:
+        """The states to begin with.
+
+        Parameters
+        ----------
+        batch_size
+            The size of the samples' axis; 0 for symbols that find it out.
+        func
+            What makes a state: such as `twofold.nd.zeros`, `twofold.sym.zeros` or `twofold.sym.Variable`.
+        **kwargs
+            Further arguments of it, such as ``ctx`` or ``dtype``.
+
+        Raises
+        ------
+        ParameterError
+            If the cell is inside a modifier.
+        """
+        if self._modified:
+            raise Refused(
+                "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly",
+                self.name,
+                "call the modifier cell",
+            )
+        states = []
+        for info in self.state_info(batch_size):
+            self._init_counter += 1
+            states.append(made_state(func, f"{self._prefix}begin_state_{self._init_counter}", {**info, **kwargs}))
+        return states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, Any]:
+        """Run the cell over a sequence.
+
+        Parameters
+        ----------
+        length
+            Number of steps.
+        inputs
+            An array or symbol with a time axis, or a list of steps.
+        begin_state
+            States to begin with; zeros if None.
+        layout
+            What the axes are: ``"NTC"`` or ``"TNC"``.
+        merge_outputs
+            Whether outputs are one array with a time axis; a list of steps if not, or if None (with ``valid_length`` one array).
+        valid_length
+            Lengths (n,) of sequences that are shorter: outputs beyond are 0, states are those of the last step.
+
+        Returns
+        -------
+        tuple
+            Outputs and last states.
+        """
+        self.reset()
+        steps = steps_of(length, inputs, layout)
+        F = steps.F
+        states = first_states(self, steps, begin_state)
+        outputs, history = [], []
+        for x in steps.values:
+            output, states = self(x, states)
+            outputs.append(output)
+            history.append(states)
+        if valid_length is None:
+            return (merged(F, outputs, layout) if merge_outputs else outputs), states
+        lengths = {"sequence_length": valid_length, "use_sequence_length": True}
+        states = [F.SequenceLast(F.stack(*each, axis=0), axis=0, **lengths) for each in zip(*history, strict=True)]
+        masked = F.SequenceMask(merged(F, outputs, layout), axis=layout.find("T"), **lengths)
+        return (steps_of(length, masked, layout).values if merge_outputs is False else masked), states
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """One step.
+
+        Parameters
+        ----------
+        inputs
+            The input (n, c).
+        states
+            A list of states.
+
+        Returns
+        -------
+        tuple
+            Output and list of next states.
+        """
+        self._counter += 1
+        return super().forward(inputs, states)
+
+
+class HybridRecurrentCell(RecurrentCell, HybridBlock):
+    """The base of cells that can be compiled: define ``hybrid_forward(F, inputs, states, …)``.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+    """
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """One step; defined by subclasses."""
+        return HybridBlock.hybrid_forward(self, F, x, *args, **kwargs)
+
+    def _step_name(self, what: str) -> str:
+        """A node's name in the current step."""
+        return f"t{self._counter}_{what}"
+
+
+def made_state(func: Callable[..., Any], name: str, info: dict[str, Any]) -> Any:
+    """A state, made by a function that may not take all that is known of it."""
+    names, everything = taken_by(func)
+    given = {"name": name, **info}
+    return func(**{k: v for k, v in given.items() if everything or k in names})

@@ -1,0 +1,263 @@
+"""Cells of recurrent networks: plain, LSTM and GRU."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from .base import HybridRecurrentCell
+
+__all__ = ["GRUCell", "LSTMCell", "RNNCell"]
+
+Activation = str | Callable[..., Any]
+
+
+def activated(F: Any, x: Any, activation: Activation, name: str) -> Any:
+    """An activation by its name, or a function, of x."""
+    if not isinstance(activation, str):
+        return activation(x)
+    if activation in ("tanh", "sigmoid", "relu", "softsign"):
+        return getattr(F, activation)(x, name=name)
+    return F.Activation(x, act_type=activation, name=name)
+
+
+class _Cell(HybridRecurrentCell):
+    """What the three cells share: gates that are affine in input and state, and their parameters.
+
+    Parameters
+    ----------
+    hidden_size
+        Size of the state and of the output.
+    i2h_weight_initializer, h2h_weight_initializer
+        How the weights of input and state start; as the whole model's initializer says if None.
+    i2h_bias_initializer, h2h_bias_initializer
+        How the biases start.
+    input_size
+        Size of the input; found at the first step if 0.
+    prefix, params
+        See `Block`.
+    """
+
+    _gates: ClassVar[int]
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: Any,
+        h2h_weight_initializer: Any,
+        i2h_bias_initializer: Any,
+        h2h_bias_initializer: Any,
+        input_size: int,
+        prefix: str | None,
+        params: Any,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._hidden_size = hidden_size
+        self._input_size = input_size
+        rows = self._gates * hidden_size
+        get = self.params.get
+        self.i2h_weight = get("i2h_weight", shape=(rows, input_size), init=i2h_weight_initializer, allow_deferred_init=True)
+        self.h2h_weight = get("h2h_weight", shape=(rows, hidden_size), init=h2h_weight_initializer, allow_deferred_init=True)
+        self.i2h_bias = get("i2h_bias", shape=(rows,), init=i2h_bias_initializer, allow_deferred_init=True)
+        self.h2h_bias = get("h2h_bias", shape=(rows,), init=h2h_bias_initializer, allow_deferred_init=True)
+
+    def _alias(self) -> str:
+        return type(self).__name__.removesuffix("Cell").lower()
+
+    def _affine(self, F: Any, inputs: Any, state: Any, weights: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
+        """All gates' parts of the input and of the state, (n, gates · hidden) each."""
+        wx, wh, bx, bh = weights
+        rows = self._gates * self._hidden_size
+        return (
+            F.FullyConnected(inputs, wx, bx, num_hidden=rows, name=self._step_name("i2h")),
+            F.FullyConnected(state, wh, bh, num_hidden=rows, name=self._step_name("h2h")),
+        )
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """One state (n, hidden_size)."""
+        return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
+
+    def _shown(self, *more: Any) -> str:
+        rows, size = self.i2h_weight.shape  # type: ignore[misc]
+        return f"{type(self).__name__}({', '.join([f'{size or None} -> {rows}', *map(str, more)])})"
+
+    def __repr__(self) -> str:
+        return self._shown()
+
+
+class RNNCell(_Cell):
+    """``h' = activation(W_i x + b_i + W_h h + b_h)``.
+
+    Parameters
+    ----------
+    hidden_size
+        Size of the state and of the output.
+    activation
+        Name of the activation, or a function.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        How the parameters start; weights, if None, as the whole model's initializer says.
+    input_size
+        Size of the input; found at the first step if 0.
+    prefix, params
+        See `Block`.
+    """
+
+    _gates: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        hidden_size: int,
+        activation: Activation = "tanh",
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            input_size,
+            prefix,
+            params,
+        )
+        self._activation = activation
+
+    def hybrid_forward(
+        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
+    ) -> tuple[Any, list[Any]]:
+        """Output (n, hidden) and states of one step."""
+        i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        output = activated(F, i2h + h2h, self._activation, self._step_name("out"))
+        return output, [output]
+
+    def __repr__(self) -> str:
+        return self._shown(self._activation)
+
+
+class LSTMCell(_Cell):
+    """Long short-term memory: gates i, f, g, o; ``c' = f · c + i · g``, ``h' = o · tanh(c')``.
+
+    Parameters
+    ----------
+    hidden_size
+        Size of the states and of the output.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        How the parameters start; weights, if None, as the whole model's initializer says.
+    input_size
+        Size of the input; found at the first step if 0.
+    prefix, params
+        See `Block`.
+    activation, recurrent_activation
+        Names of the activations of g and c', and of the other gates; or functions.
+
+    Notes
+    -----
+    Hochreiter and Schmidhuber, Long short-term memory, Neural Computation 9 (1997); with the forget gate of Gers, Schmidhuber and
+    Cummins (2000).
+    """
+
+    _gates: ClassVar[int] = 4
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            input_size,
+            prefix,
+            params,
+        )
+        self._activation = activation
+        self._recurrent_activation = recurrent_activation
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """The states h and c, (n, hidden_size) each."""
+        return super().state_info(batch_size) * 2
+
+    def hybrid_forward(
+        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
+    ) -> tuple[Any, list[Any]]:
+        """Output (n, hidden) and states of one step."""
+        i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        parts = list(F.SliceChannel(i2h + h2h, num_outputs=4, name=self._step_name("slice")))
+        i, f, o = (activated(F, parts[k], self._recurrent_activation, self._step_name(n)) for k, n in ((0, "i"), (1, "f"), (3, "o")))
+        g = activated(F, parts[2], self._activation, self._step_name("c"))
+        c = f * states[1] + i * g
+        h = o * activated(F, c, self._activation, self._step_name("activation0"))
+        return h, [h, c]
+
+
+class GRUCell(_Cell):
+    """Gated recurrent unit: gates r, z, n; ``n = tanh(i_n + r · h_n)``, ``h' = (1 − z) · n + z · h``.
+
+    Parameters
+    ----------
+    hidden_size
+        Size of the state and of the output.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        How the parameters start; weights, if None, as the whole model's initializer says.
+    input_size
+        Size of the input; found at the first step if 0.
+    prefix, params
+        See `Block`.
+
+    Notes
+    -----
+    Cho and others, Learning phrase representations using RNN encoder-decoder, EMNLP 2014, with the reset gate after the product, as
+    in cuDNN.
+    """
+
+    _gates: ClassVar[int] = 3
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            input_size,
+            prefix,
+            params,
+        )
+
+    def hybrid_forward(
+        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
+    ) -> tuple[Any, list[Any]]:
+        """Output (n, hidden) and states of one step."""
+        i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+        ir, iz, i_n = F.SliceChannel(i2h, num_outputs=3, name=self._step_name("i2h_slice"))
+        hr, hz, h_n = F.SliceChannel(h2h, num_outputs=3, name=self._step_name("h2h_slice"))
+        r = F.Activation(ir + hr, act_type="sigmoid", name=self._step_name("r_act"))
+        z = F.Activation(iz + hz, act_type="sigmoid", name=self._step_name("z_act"))
+        n = F.Activation(i_n + r * h_n, act_type="tanh", name=self._step_name("h_act"))
+        output = (1 - z) * n + z * states[0]
+        return output, [output]

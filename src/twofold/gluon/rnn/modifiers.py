@@ -1,0 +1,193 @@
+"""Cells that change what another cell does: dropout, zoneout, residual connections."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import ndarray as nd
+from ..parameter import Refused
+from ..parameter_dict import ParameterDict
+from .base import HybridRecurrentCell
+from .containers import BidirectionalCell
+from .sequences import merged, steps_of
+
+__all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
+
+
+class DropoutCell(HybridRecurrentCell):
+    """Sets elements of the input to 0 at random in training; without states.
+
+    Parameters
+    ----------
+    rate
+        The share that is set to 0.
+    axes
+        Axes along which one draw counts for all elements.
+    prefix, params
+        See `Block`.
+    """
+
+    def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+        if not isinstance(rate, (int, float)):
+            raise Refused("rate must be a number", repr(rate), "give a share between 0 and 1")
+        self._rate = rate
+        self._axes = axes
+
+    def _alias(self) -> str:
+        return "dropout"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """No states."""
+        return []
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
+        """Output and states of one step."""
+        if self._rate > 0:
+            inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=self._step_name("fwd"))
+        return inputs, states
+
+
+class ModifierCell(HybridRecurrentCell):
+    """The base of cells that change another one; they use its parameters and states.
+
+    Parameters
+    ----------
+    base_cell
+        The other cell.
+    """
+
+    def __init__(self, base_cell: Any) -> None:
+        base_cell._modified = True
+        super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
+        self.base_cell = base_cell
+
+    @property
+    def params(self) -> ParameterDict:
+        """The parameters of the other cell."""
+        return self.base_cell.params if "base_cell" in vars(self) else self._params
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """The states of the other cell."""
+        return self.base_cell.state_info(batch_size)
+
+    def begin_state(self, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
+        """The first states of the other cell; see `RecurrentCell.begin_state`."""
+        if self._modified:
+            raise Refused(
+                "After applying modifier cells (e.g. DropoutCell) the base cell cannot be called directly",
+                self.name,
+                "call the modifier cell",
+            )
+        self.base_cell._modified = False
+        try:
+            return self.base_cell.begin_state(func=func, **kwargs)
+        finally:
+            self.base_cell._modified = True
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_cell!r})"
+
+
+class ZoneoutCell(ModifierCell):
+    """Keeps elements of output and states from the step before at random, in training.
+
+    Parameters
+    ----------
+    base_cell
+        The cell.
+    zoneout_outputs, zoneout_states
+        The shares that are kept.
+
+    Raises
+    ------
+    ParameterError
+        If the cell cannot be stepped.
+
+    Notes
+    -----
+    Krueger and others, Zoneout, ICLR 2017.
+    """
+
+    def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
+        if isinstance(base_cell, BidirectionalCell):
+            raise Refused(
+                "BidirectionalCell doesn't support zoneout since it doesn't support step",
+                None,
+                "add ZoneoutCell to the cells underneath instead",
+            )
+        super().__init__(base_cell)
+        self.zoneout_outputs, self.zoneout_states = zoneout_outputs, zoneout_states
+        self._prev_output: Any = None
+
+    def _alias(self) -> str:
+        return "zoneout"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p_out={self.zoneout_outputs}, p_state={self.zoneout_states}, {self.base_cell!r})"
+
+    def reset(self) -> None:
+        """Forget the steps so far, before another sequence."""
+        super().reset()
+        self._prev_output = None
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
+        """Output and states of one step."""
+        output, new = self.base_cell(inputs, states)
+
+        def mixed(share: float, now: Any, before: Any) -> Any:
+            return F.where(F.Dropout(F.ones_like(now), p=share), now, before)
+
+        if self.zoneout_outputs:
+            before = F.zeros_like(output) if self._prev_output is None else self._prev_output
+            output = mixed(self.zoneout_outputs, output, before)
+        if self.zoneout_states:
+            new = [mixed(self.zoneout_states, now, before) for now, before in zip(new, states, strict=True)]
+        self._prev_output = output
+        return output, new
+
+
+class ResidualCell(ModifierCell):
+    """Adds the input to the output.
+
+    Parameters
+    ----------
+    base_cell
+        The cell, whose output has the input's size.
+
+    Notes
+    -----
+    Wu and others, Google's neural machine translation system, arXiv:1609.08144.
+    """
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
+        """Output and states of one step."""
+        output, new = self.base_cell(inputs, states)
+        return output + inputs, new
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, Any]:
+        """Run the cell over a sequence and add the inputs; see `RecurrentCell.unroll`."""
+        self.reset()
+        steps = steps_of(length, inputs, layout)
+        F = steps.F
+        self.base_cell._modified = False
+        try:
+            outputs, states = self.base_cell.unroll(length, steps.values, begin_state, layout, False, valid_length)
+        finally:
+            self.base_cell._modified = True
+        given = steps.values
+        if valid_length is not None:
+            masked = F.SequenceMask(merged(F, given, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
+            given = steps_of(length, masked, layout).values
+        sums = [a + b for a, b in zip(outputs, given, strict=True)]
+        return (merged(F, sums, layout) if merge_outputs else sums), states

@@ -1,0 +1,79 @@
+"""Sequences as one array or as lists of steps, for unrolling cells; their first states."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ... import ndarray as nd
+from ... import symbol as sym
+from ...ndarray.array import NDArray
+from ...symbol.symbol import Symbol
+from ..parameter import Refused
+
+__all__ = ["Steps", "first_states", "merged", "steps_of"]
+
+
+class Steps(NamedTuple):
+    """A sequence step by step.
+
+    Attributes
+    ----------
+    values
+        One array or symbol (n, …) for each step.
+    F
+        `twofold.nd` or `twofold.sym`.
+    batch_size
+        n; 0 for symbols, which do not know it.
+    """
+
+    values: list[Any]
+    F: Any
+    batch_size: int
+
+
+def steps_of(length: int, inputs: Any, layout: str) -> Steps:
+    """A sequence as its steps.
+
+    Parameters
+    ----------
+    length
+        Number of steps.
+    inputs
+        An array or symbol with a time axis, or a list of steps without it.
+    layout
+        What the axes are, such as ``"NTC"``.
+
+    Raises
+    ------
+    ParameterError
+        If there are not so many steps.
+    """
+    axis = layout.find("T")
+    if isinstance(inputs, (NDArray, Symbol)):
+        F = nd if isinstance(inputs, NDArray) else sym
+        if isinstance(inputs, NDArray) and inputs.shape[axis] != length:
+            raise Refused("unroll: the sequence has another length", f"{inputs.shape[axis]} steps for length={length}", "give its length")
+        values = F.split(inputs, num_outputs=length, axis=axis, squeeze_axis=True)
+        values = [values] if isinstance(values, NDArray) else list(values)
+    else:
+        values = list(inputs)
+        F = nd if isinstance(values[0], NDArray) else sym
+        if len(values) != length:
+            raise Refused(
+                "unroll: the list has another number of steps", f"{len(values)} for length={length}", "give one input for each step"
+            )
+    size = values[0].shape[layout.replace("T", "").find("N")] if isinstance(values[0], NDArray) else 0
+    return Steps(values, F, size)
+
+
+def merged(F: Any, steps: Sequence[Any], layout: str) -> Any:
+    """Steps as one array or symbol with a time axis."""
+    return F.stack(*steps, axis=layout.find("T"))
+
+
+def first_states(cell: Any, steps: Steps, given: Any) -> Any:
+    """The states to begin with: those that were given, or zeros."""
+    if given is not None:
+        return given
+    if steps.F is nd:
+        return cell.begin_state(func=nd.zeros, batch_size=steps.batch_size, ctx=steps.values[0].context, dtype=steps.values[0].dtype)
+    return cell.begin_state(func=sym.zeros, batch_size=0)

@@ -1,0 +1,74 @@
+"""``twofold.np.random``: NumPy's own generators and streams, drawn on the host; results are arrays on the current device.
+
+A seed gives the numbers that it gives in NumPy. ``mx.random.seed`` is for the samplers of ``nd`` and ``sym`` and has no part in it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..imperative.array import Array
+from .fallback import attribute, by_numpy
+
+#: Methods that write into their first argument.
+IN_PLACE = frozenset({"shuffle"})
+
+
+class _Draws:
+    """What draws numbers, by NumPy's: its methods with arrays of ours as arguments and results."""
+
+    def __init__(self, numpys: Any) -> None:
+        self._numpys = numpys
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._numpys, name)
+        return drawing(found, name) if callable(found) else found
+
+    def __repr__(self) -> str:
+        return f"twofold.np.random.{self._numpys!r}"
+
+
+class Generator(_Draws):
+    """NumPy's ``Generator`` of a bit generator."""
+
+    def __init__(self, bit_generator: Any) -> None:
+        super().__init__(np.random.Generator(bit_generator))
+
+    def spawn(self, n_children: int) -> "list[Generator]":
+        """Independent generators."""
+        return [Generator(g.bit_generator) for g in self._numpys.spawn(n_children)]
+
+
+class RandomState(_Draws):
+    """NumPy's ``RandomState`` of a seed."""
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__(np.random.RandomState(seed))
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """A generator with NumPy's default stream of a seed."""
+    return seed if isinstance(seed, Generator) else Generator(np.random.default_rng(seed).bit_generator)
+
+
+def drawing(function: Any, name: str) -> Any:
+    """A function that draws, with arrays of ours as arguments and results; ``device`` (or ``ctx``) is where results go."""
+
+    def draw(*args: Any, device: Any = None, ctx: Any = None, **options: Any) -> Any:
+        from .creation import device_of_keywords
+
+        if name in IN_PLACE and args and not isinstance(args[0], Array):
+            return function(*args, **options)
+        with device_of_keywords(device, ctx):
+            return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
+
+    draw.__name__ = draw.__qualname__ = name
+    draw.__doc__ = f"As NumPy's ``{name}``, from its stream; the result is put on the current device, or on ``device``.\n\n{function.__doc__}"
+    return draw
+
+
+def __getattr__(name: str) -> Any:
+    found = getattr(np.random, name)
+    if name.startswith("_") or isinstance(found, type) or not callable(found):
+        return attribute(np.random, name)
+    return drawing(found, name)

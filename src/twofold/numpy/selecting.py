@@ -1,0 +1,253 @@
+"""Functions of ``twofold.np`` that choose, order and compare elements."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtype import is_float
+from ..errors import IndexingError, ParameterError, ShapeError
+from ..imperative.array import adopted
+from ..imperative.invoke import host_of
+from ..op.registry import OPS
+from ..op.shapes import normalized_axis
+from .array import ndarray
+from .creation import asarray
+from .operators import applied
+from .reductions import all, run
+from .shapes import broadcast_to, concatenate, moveaxis
+from .ufuncs import chosen, delivered, function_of
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """``x`` where the condition holds, else ``y``, all three broadcast; with a condition alone `nonzero` of it.
+
+    Raises
+    ------
+    ParameterError
+        If only one of ``x`` and ``y`` is given.
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ParameterError("either both or neither of x and y should be given", None, "give both")
+    return chosen(condition, x, y)
+
+
+def nonzero(a: Any) -> tuple[ndarray, ...]:
+    """The places of the elements that are not 0: one array of indices for each axis."""
+    x = asarray(a)
+    return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of(x)))
+
+
+def flatnonzero(a: Any) -> ndarray:
+    """The places of the elements of the flattened array that are not 0."""
+    return nonzero(asarray(a).reshape(-1))[0]
+
+
+def argwhere(a: Any) -> ndarray:
+    """The places of the elements that are not 0: one row of indices for each."""
+    x = asarray(a)
+    return adopted(ndarray, np.ascontiguousarray(np.argwhere(host_of(x))), x.context)
+
+
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+    """Elements at indices along an axis, of the flattened array if it is None.
+
+    Parameters
+    ----------
+    a
+        The array (…, n, …).
+    indices
+        Integers of any shape s…; the result is (…, s…, …).
+    axis
+        The axis.
+    out
+        Array for the result.
+    mode
+        What becomes of indices out of range: ``"raise"``, ``"wrap"`` (modulo n) or ``"clip"`` (the nearest place; none is negative).
+
+    Raises
+    ------
+    IndexingError
+        If an index is out of range and ``mode`` is ``"raise"``.
+    """
+    x = asarray(a)
+    x = x.reshape(-1) if axis is None else x
+    at = normalized_axis(axis or 0, x.ndim)
+    places = _places(indices, x.shape[at], mode)
+    result = run("take", x, adopted(ndarray, places, x.context), axis=at)
+    return result if out is None else delivered(result, out)
+
+
+def _places(indices: Any, size: int, mode: str) -> np.ndarray:
+    index = np.array(host_of(indices) if isinstance(indices, ndarray) else indices)
+    if index.dtype.kind not in "iub":
+        raise IndexingError("indices must be integers", str(index.dtype), "cast them")
+    index = index.astype(np.int64)
+    if mode == "wrap":
+        return np.asarray(index % size)
+    if mode == "clip":
+        return np.asarray(index.clip(0, size - 1))
+    if mode != "raise":
+        raise ParameterError("unknown mode", repr(mode), "use 'raise', 'wrap' or 'clip'")
+    if index.size and (index.min() < -size or index.max() >= size):
+        wrong = index.max() if index.max() >= size else index.min()
+        raise IndexingError(f"index {wrong} is out of bounds for axis of size {size}")
+    return np.asarray(np.where(index < 0, index + size, index))
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> ndarray:
+    """``arr[…, indices[…, k, …], …]``: an index for each place along an axis; of the flattened array if it is None.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of axes differ.
+    """
+    x, index = asarray(arr), asarray(indices)
+    x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
+    if index.ndim != x.ndim:
+        raise ShapeError("`indices` and `arr` must have the same number of dimensions", f"{index.shape} and {x.shape}", "reshape one")
+    places = adopted(ndarray, _places(index, x.shape[at], "raise"), x.context)
+    return run("take_along_axis", x, places, axis=at)
+
+
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    """The slices along an axis where a vector holds, elements of the flattened array if it is None."""
+    return take(a, flatnonzero(condition), axis, out)
+
+
+def extract(condition: Any, arr: Any) -> ndarray:
+    """The elements where a condition of the array's size holds."""
+    return take(asarray(arr).reshape(-1), flatnonzero(condition))
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any) -> Any:
+    """Elements limited to [a_min, a_max]; None is no limit. ``min`` and ``max`` are other names; options as of a ufunc."""
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    result = asarray(a)
+    if low is None and high is None:
+        result = result.copy()
+    if low is not None:
+        result = function_of("maximum")(result, low, **options)
+    if high is not None:
+        result = function_of("minimum")(result, high, **options)
+    return result if out is None else delivered(result, out)
+
+
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    """Elements rounded to a number of decimals, halves to the even neighbour."""
+    x = asarray(a)
+    if not is_float(x._dtype):
+        result = x.copy() if decimals >= 0 else asarray(np.round(host_of(x), decimals), device=x.context)
+    elif decimals == 0:
+        result = applied(OPS["round_even"], x)
+    else:
+        scale = 10.0 ** abs(decimals)
+        result = applied(OPS["round_even"], x * scale) / scale if decimals > 0 else applied(OPS["round_even"], x / scale) * scale
+    return result if out is None else delivered(result, out)
+
+
+around = round
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> ndarray:
+    """Elements with NaN and infinities replaced, the latter by the dtype's largest numbers if nothing is given; in place if not ``copy``."""
+    a = asarray(x)
+    if not is_float(a._dtype):
+        return a.copy() if copy else a
+    limits = np.finfo(np.float32 if a._dtype == "bfloat16" else a.dtype)
+    high, low = float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf
+    result = chosen(function_of("isnan")(a), nan, a)
+    result = chosen(result == np.inf, high, result)
+    result = chosen(result == -np.inf, low, result)
+    if copy:
+        return result
+    a[...] = result  # type: ignore[index]
+    return a
+
+
+# order
+
+
+def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
+    """The elements in order along an axis, flattened if it is None; equal ones keep theirs, whatever ``kind`` and ``stable`` say.
+
+    Raises
+    ------
+    ParameterError
+        For an ``order``: arrays have no fields.
+    """
+    return run("sort", asarray(a), axis=_sortable(axis, order))
+
+
+def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
+    """The places of the elements in order along an axis; parameters as `sort`."""
+    return run("_npi_argsort", asarray(a), axis=_sortable(axis, order), dtype="int64")
+
+
+def _sortable(axis: int | None, order: Any) -> int | None:
+    if order is not None:
+        raise ParameterError("Cannot specify order when the array has no fields.", repr(order), "leave order out")
+    return axis
+
+
+# comparison
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> ndarray:
+    """Whether ``|a - b| <= atol + rtol |b|``, element by element; infinities only equal themselves, NaN nothing or, if so told, NaN."""
+    x, y = asarray(a), asarray(b)
+    finite = function_of("isfinite")(y) & function_of("isfinite")(x)
+    near = function_of("less_equal")(function_of("absolute")(x - y), atol + rtol * function_of("absolute")(y))
+    result = finite & near | (x == y)
+    return result | function_of("isnan")(x) & function_of("isnan")(y) if equal_nan else result
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether `isclose` holds everywhere."""
+    return bool(all(isclose(a, b, rtol, atol, equal_nan)))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have one shape and equal elements."""
+    x, y = asarray(a1), asarray(a2)
+    return x.shape == y.shape and _all_equal(x, y, equal_nan)
+
+
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether two arrays broadcast to one shape and have equal elements there."""
+    try:
+        return _all_equal(asarray(a1), asarray(a2), False)
+    except ShapeError:
+        return False
+
+
+def _all_equal(x: Any, y: Any, equal_nan: bool) -> bool:
+    equal = x == y
+    if equal_nan:
+        equal = equal | (x != x) & (y != y)  # noqa: PLR0124  (only NaN differs from itself)
+    return bool(all(equal))
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
+    """The ``n``-th differences of neighbours along an axis, with ``prepend`` and ``append`` (arrays, or numbers) joined to it before.
+
+    Raises
+    ------
+    ParameterError
+        If ``n`` is negative or the array has no axes.
+    """
+    x = asarray(a)
+    if n < 0 or not x.ndim:
+        raise ParameterError("diff needs at least one axis and an order that is not negative", f"n={n}, shape {x.shape}", "give others")
+    ends = [asarray(e) for e in (prepend, x, append) if e is not None]
+    shape = [1 if k == axis % x.ndim else m for k, m in enumerate(x.shape)]
+    if len(ends) > 1:
+        x = concatenate([e if e.ndim else broadcast_to(e, shape) for e in ends], axis)
+    x = moveaxis(x, axis, -1)
+    minus: Callable[..., Any] = function_of("not_equal" if x._dtype == "bool" else "subtract")
+    for _ in range(n):
+        x = minus(x[..., 1:], x[..., :-1])  # type: ignore[index]
+    return moveaxis(x, -1, axis)

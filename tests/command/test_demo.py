@@ -1,0 +1,92 @@
+"""``twofold demo``: it trains real digits in four ways that agree, writes its report, and fails where they do not agree."""
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+
+from twofold.command import main
+from twofold.command.demo import differences
+from twofold.command.digits import digits, mnist_folder
+from twofold.command.four_ways import WAYS, Outcome
+from twofold.errors import MissingFileError
+
+pytest.importorskip("sklearn")
+
+
+@pytest.fixture
+def no_mnist(monkeypatch, tmp_path):
+    monkeypatch.delenv("TWOFOLD_DATA", raising=False)
+    monkeypatch.setenv("MXNET_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def demo(no_mnist, tmp_path, capsys):
+    status = main(["demo", "--epochs", "4", "--out", str(tmp_path / "report")])
+    return status, capsys.readouterr().out.splitlines(), tmp_path / "report" / "report.html"
+
+
+def test_the_four_ways_agree_and_the_last_line_is_the_accuracy(demo):
+    status, lines, page = demo
+    assert status == 0
+    assert float(re.fullmatch(r"accuracy: (0\.\d+)", lines[-1])[1]) > 0.9
+    text = page.read_text(encoding="utf-8")
+    assert all(way in text for way in WAYS)
+    assert "backward on cpu(0)" in text
+    assert text.count("<img ") == 3
+
+
+def outcome(way, losses, accuracy=0.9):
+    return Outcome(way, np.zeros((1, 10)), accuracy, losses, 1.0)
+
+
+def test_losses_that_differ_by_more_than_rounding_are_named():
+    faults = differences([outcome("one", [1.0, 0.5]), outcome("other", [1.0, 0.50001])], 1000)
+    assert faults == ["one and other: the loss of step 1 is 0.5 and 0.50001"]
+
+
+def test_losses_after_the_first_twenty_may_differ():
+    assert differences([outcome("one", [1.0] * 20 + [2]), outcome("other", [1.0] * 20 + [3])], 1000) == []
+
+
+@pytest.mark.parametrize(
+    ("images", "apart", "agree"), [(10_000, 0.004, True), (10_000, 0.006, False), (100, 0.03, True), (100, 0.04, False)]
+)
+def test_accuracies_may_differ_by_half_a_point_or_three_images(images, apart, agree):
+    assert (differences([outcome("one", [1.0]), outcome("other", [1.0], 0.9 - apart)], images) == []) is agree
+
+
+def test_a_difference_is_the_exit_status(no_mnist, monkeypatch, tmp_path, capsys):
+    other = {**WAYS, "Gluon": lambda task, told: WAYS["NDArray and autograd"](task, lambda loss: told(loss * 1.1))}
+    monkeypatch.setattr("twofold.command.four_ways.WAYS", other)
+    assert main(["demo", "--epochs", "1", "--out", str(tmp_path)]) == 1
+    assert "FAILED: Symbol and Module.fit and Gluon: the loss of step 0" in capsys.readouterr().out
+
+
+def idx(array):
+    return bytes([0, 0, 8, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape) + array.tobytes()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_mnist_is_read_where_its_files_are(tmp_path, packed):
+    images, labels = np.arange(32, dtype=np.uint8).reshape(2, 4, 4), np.array([3, 5], np.uint8)
+    for part in ("train", "t10k"):
+        for name, array in ((f"{part}-images-idx3-ubyte", images), (f"{part}-labels-idx1-ubyte", labels)):
+            data = idx(array)
+            (tmp_path / (name + ".gz" * packed)).write_bytes(gzip.compress(data) if packed else data)
+    data = digits(str(tmp_path))
+    np.testing.assert_array_equal(data.images, images.astype(np.float32) / 255)
+    np.testing.assert_array_equal(data.held_out_labels, [3, 5])
+
+
+def test_a_folder_that_lacks_files_is_an_error(tmp_path):
+    with pytest.raises(MissingFileError, match="the folder lacks files"):
+        mnist_folder(str(tmp_path))
+
+
+def test_scikit_learns_digits_stand_in_for_mnist(no_mnist):
+    data = digits()
+    assert data.images.shape == (1437, 8, 8)
+    assert len(data.held_out_labels) == 360
+    assert (data.images.min(), data.images.max()) == (0, 1)

@@ -1,0 +1,69 @@
+"""The table of MXNet's modules against the inventory of MXNet 1.9.1."""
+
+import json
+
+import pytest
+
+from twofold.compat.module_table import ABSENT, INTERNAL, SAME, SOURCES
+from twofold.compat.mxnet_alias import reason_for_absence, sources_of
+
+#: Names that programs import most, by module: they must be there, each under the name MXNet gives it.
+USED = {
+    "": "nd sym gluon autograd cpu gpu Context MXNetError AttrScope init io kv lr_scheduler metric mod model mon name opt random viz",
+    "autograd": "record pause train_mode predict_mode backward grad Function is_recording is_training",
+    "base": "MXNetError string_types numeric_types py_str mx_real_t NotImplementedForSymbol",
+    "gluon": "Block HybridBlock SymbolBlock Parameter ParameterDict Constant Trainer nn loss utils",
+    "gluon.block": "Block HybridBlock SymbolBlock Parameter ParameterDict DeferredInitializationError",
+    "gluon.loss": "Loss L1Loss L2Loss SoftmaxCrossEntropyLoss SoftmaxCELoss HuberLoss",
+    "gluon.nn": "Sequential HybridSequential Dense Conv2D MaxPool2D BatchNorm Dropout Embedding Flatten Activation Block HybridBlock",
+    "gluon.nn.basic_layers": "Dense BatchNorm Dropout",
+    "gluon.nn.conv_layers": "Conv2D MaxPool2D",
+    "gluon.parameter": "Parameter ParameterDict Constant DeferredInitializationError",
+    "gluon.utils": "split_data split_and_load clip_global_norm",
+    "initializer": "Xavier Normal Uniform Zero One Constant InitDesc Initializer",
+    "io": "DataIter DataBatch DataDesc NDArrayIter",
+    "io.io": "DataIter DataBatch DataDesc NDArrayIter",
+    "log": "get_logger INFO",
+    "model": "load_checkpoint save_checkpoint BatchEndParam FeedForward",
+    "module": "Module BaseModule BucketingModule SequentialModule PythonModule",
+    "module.module": "Module",
+    "module.base_module": "BaseModule",
+    "ndarray": "NDArray array zeros ones concat dot FullyConnected waitall load save random linalg contrib",
+    "ndarray.ndarray": "NDArray array zeros ones concatenate",
+    "ndarray.utils": "load save zeros array",
+    "optimizer": "Optimizer SGD Adam create register Updater get_updater",
+    "optimizer.optimizer": "Optimizer SGD Adam",
+    "symbol": "Symbol Variable var Group load load_json FullyConnected",
+    "symbol.symbol": "Symbol Variable Group",
+}
+
+
+@pytest.fixture(scope="module")
+def modules(shared):
+    found = json.loads((shared / "inventory" / "mxnet_api.json").read_text(encoding="utf-8"))["modules"]
+    return {name.partition(".")[2] for name in found}
+
+
+def test_every_row_is_a_module_of_mxnet(modules):
+    rows = {*SOURCES, *ABSENT, *INTERNAL}
+    assert rows <= modules
+    assert not {*SOURCES} & {*ABSENT, *INTERNAL}
+
+
+def test_second_names_are_of_modules_that_exist(modules):
+    assert {*SAME.values()} <= modules
+
+
+@pytest.mark.parametrize("module", USED)
+def test_used_names_are_found(module):
+    sources = sources_of(module)
+    missing = [name for name in USED[module].split() if not any(hasattr(source, name) for source in sources)]
+    # Second names of modules are found by the face, through the table.
+    assert [name for name in missing if not sources_of(f"{module}.{name}" if module else name)] == []
+
+
+def test_absent_modules_say_what_to_do():
+    for module in ABSENT:
+        reason, todo = reason_for_absence(f"{module}.anything") or ("", "")
+        assert reason
+        assert todo

@@ -1,0 +1,122 @@
+"""``twofold run``: scripts that import mxnet, old ones, and ones whose numpy is replaced, each in a process of its own."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a script's text; returns what it printed, or its error where it fails."""
+
+    def execute(text, *options, arguments=(), fails=False):
+        script = tmp_path / "script.py"
+        script.write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "twofold", "run", *options, str(script), *arguments]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert (result.returncode != 0) == fails, result.stderr
+        return result.stderr if fails else result.stdout
+
+    return execute
+
+
+def test_every_form_of_import_of_mxnet_means_twofold(run):
+    text = """
+import mxnet as mx
+import mxnet.ndarray as F
+from mxnet import nd, gluon, autograd
+from mxnet.gluon import nn
+from mxnet.gluon.nn import Dense
+from mxnet.gluon.utils import split_data
+from mxnet.ndarray.ndarray import NDArray
+from mxnet.base import MXNetError, string_types
+import mxnet.optimizer.optimizer
+import twofold
+assert mx.nd is nd and F is nd
+assert nn.Dense is Dense is twofold.gluon.nn.Dense and NDArray is twofold.nd.NDArray
+assert MXNetError is twofold.MXNetError and mx.optimizer.optimizer.SGD is twofold.optimizer.SGD
+x = nd.array([1, 2, 3])
+x.attach_grad()
+with autograd.record():
+    y = (x * x).sum()
+y.backward()
+print(x.grad.asnumpy().tolist())
+"""
+    assert run(text) == "[2.0, 4.0, 6.0]\n"
+
+
+def test_star_import_gives_public_names(run):
+    assert run("from mxnet.ndarray import *\nprint(zeros((2,)).asnumpy().tolist())") == "[0.0, 0.0]\n"
+
+
+def test_version_is_the_one_that_scripts_compare(run):
+    assert run("import mxnet\nprint(mxnet.__version__)") == "1.9.1\n"
+
+
+def test_script_finds_its_arguments_its_name_and_its_neighbours(run, tmp_path):
+    (tmp_path / "neighbour.py").write_text("import mxnet as mx\nvalue = mx.nd.ones((1,)).asscalar()\n", encoding="utf-8")
+    text = "import sys, neighbour\nif __name__ == '__main__':\n    print(sys.argv[1:], neighbour.value, __file__ == sys.argv[0])"
+    assert run(text, arguments=["--lr", "0.1"]) == "['--lr', '0.1'] 1.0 True\n"
+
+
+def test_exit_status_is_the_scripts(run):
+    assert run("raise SystemExit('stop')", fails=True).strip() == "stop"
+
+
+@pytest.mark.parametrize("statement", ["import mxnet.nothing", "from mxnet import nothing", "from mxnet.gluon import nothing"])
+def test_missing_import_says_which_name(run, statement):
+    message = run(statement, fails=True)
+    assert "nothing: Twofold does not have it" in message
+    assert "MissingModule" in message
+
+
+def test_missing_attribute_says_which_name(run):
+    assert "mxnet.ndarray.nothing: Twofold does not have it" in run("import mxnet as mx\nmx.nd.nothing", fails=True)
+
+
+def test_module_without_counterpart_says_why(run):
+    assert "write the operator with mx.operator.CustomOp" in run("import mxnet.rtc", fails=True)
+
+
+def test_scripts_may_ask_whether_a_name_is_there(run):
+    assert run("import mxnet as mx\nprint(hasattr(mx, 'nothing'), hasattr(mx.nd, 'dot'))") == "False True\n"
+
+
+def test_names_that_old_numpy_had_are_back(run):
+    text = """
+import collections, inspect, time
+import numpy as np
+assert np.zeros(1, np.float).dtype == float and np.int is int
+assert isinstance([], collections.Iterable) and time.clock() >= 0
+assert inspect.getargspec(lambda a, b=1: 0)[:1] == (["a", "b"],)
+assert np.asscalar(np.ones(1)) == 1 and np.product([2, 3]) == 6
+print(np.fromstring(b"ab", np.uint8).tolist(), np.fromstring("1 2", sep=" ").tolist())
+"""
+    assert run(text) == "[97, 98] [1.0, 2.0]\n"
+
+
+NUMPY_SCRIPT = """
+import numpy as np
+import numpy.random as npr
+from numpy import ones
+x = np.arange(3.0) + ones(3)
+print(type(x).__module__.partition('.')[0], x.tolist())
+"""
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_numpy_of_the_script_is_replaced_on_demand(run, after):
+    printed = run(NUMPY_SCRIPT, arguments=["--numpy"]) if after else run(NUMPY_SCRIPT, "--numpy")
+    assert printed == "twofold [1.0, 2.0, 3.0]\n"
+
+
+def test_numpy_of_what_the_script_imports_stays(run, tmp_path):
+    (tmp_path / "library.py").write_text("import numpy\nkind = type(numpy.ones(1)).__module__\n", encoding="utf-8")
+    assert run("import library\nprint(library.kind)", "--numpy") == "numpy\n"
+
+
+def test_script_that_is_not_there_is_named(capfd):
+    result = subprocess.run([sys.executable, "-m", "twofold", "run", "nowhere.py"], capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode != 0
+    assert "there is no such script: given nowhere.py" in result.stderr

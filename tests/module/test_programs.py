@@ -1,0 +1,30 @@
+"""Every program of modules gives what the real MXNet gave (values.json, written by make_values.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import twofold as mx
+
+from tests.module.programs import all_programs
+from tests.training.programs.outcome import plain
+from tests.training.test_programs import difference
+
+EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
+#: Several steps with a large learning rate in single precision.
+TOLERANCE = 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:Parameters already initialized", "ignore:Optimizer created manually", "ignore:You created Module")
+@pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
+def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
+    assert difference(plain(program(mx)), EXPECTED[name], TOLERANCE) is None
+
+
+def test_every_stored_value_has_its_program() -> None:
+    assert list(EXPECTED) == list(all_programs())
