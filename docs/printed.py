@@ -27,7 +27,7 @@ PLACES = {
     "linalg": "`linalg`",
     "contrib": "`contrib`",
     "image": "`image`",
-    "random": "`random`",
+    "random": "What `mx.nd.random` and `mx.sym.random` stand for, registered as `_random_…` and `_sample_…`",
     "_internal": "`_internal`: what Python's operators and the hand-written functions stand for",
 }
 

@@ -58,7 +58,7 @@ MUTANTS = (
     Mutant("a tape saves a copy of exported memory", CELL, "elif self.pinned:", "elif False:"),
     Mutant("sharing an alias keeps its owner", CELL, "if self.borrow.__class__ is not Value and self.borrow is not PINNED:", "if self.borrow is not PINNED:"),
     Mutant("sharing keeps an export", CELL, "if self.borrow.__class__ is not Value and self.borrow is not PINNED:", "if self.borrow.__class__ is not Value:"),
-    Mutant("what is shared is not written", CELL, "            self.borrow = ALWAYS\n\n    def pin", "            pass\n\n    def pin"),
+    Mutant("what is shared is not written", CELL, "            self.borrow = ALWAYS\n\n    def shown", "            pass\n\n    def shown"),
     Mutant("a value that a window reads is not written", CELL, "if self.data is None or at is not None and not at[0].is_done:", "if self.data is None:"),
     Mutant("a value that somebody borrowed is not written", CELL, "return b is None or b.__class__ is ref and b() is None", "return True"),
     Mutant(
@@ -68,7 +68,9 @@ MUTANTS = (
         "return b is None",
     ),
     Mutant("an alias holds its owner", CELL, "    out.borrow = owner\n", ""),
-    Mutant("an alias shares its owner", CELL, "    owner.share()\n", ""),
+    Mutant("the owner of an alias is shown", CELL, "    owner.shown_by(out)\n", ""),
+    Mutant("what an alias shows is borrowed while it lives", CELL, "            self.borrow = ref(other)\n", "            self.share()\n"),
+    Mutant("of two aliases the first counts too", CELL, "        else:\n            self.share()\n", "        else:\n            self.borrow = ref(other)\n"),
     Mutant("the window is read before the data", CELL, "at, data = self.at, self.data", "data, at = self.data, self.at"),
     # windows
     Mutant(
@@ -77,8 +79,8 @@ MUTANTS = (
         "seen_elsewhere = not (b is None or b.__class__ is ref and b() is None)",
         "seen_elsewhere = False",
     ),
-    Mutant("a leaf of two windows is not donated", WINDOW, "            v.share()\n            seen_elsewhere = True\n", "            pass\n"),
-    Mutant("a leaf of two windows is held by the second", WINDOW, "if elsewhere or v.borrow.__class__ is Value:", "if v.borrow.__class__ is Value and not elsewhere:"),
+    Mutant("a leaf of two windows is not written", WINDOW, "            v.share()\n", "            pass\n"),
+    Mutant("a leaf of two windows is held by the second", WINDOW, "if elsewhere or v.borrow.__class__ is Value:", "if v.borrow.__class__ is Value:"),
     Mutant("a window holds alias leaves", WINDOW, "if elsewhere or v.borrow.__class__ is Value:", "if elsewhere:"),
     Mutant("a value remembers the window that reads it", WINDOW, "        v.at = self, node  # while this window is open, a write must not be in place\n", ""),
     Mutant("closed is not done", WINDOW, "return not self.done.locked()", "return self.closed"),
@@ -122,10 +124,8 @@ MUTANTS = (
         "    rec = v.rec\n    if rec is not None and rec.grad is not None:\n        shape",
     ),
     Mutant("a variable written in place stays one", WRITE, "(), (), None, rec.grad) if rec.grad is not None else None", "(), (), None, rec.grad) if False else None"),
-    Mutant("marking leaves what was computed", WRITE, "if v.rec is not None or v.borrow is not None:", "if v.borrow is not None:"),
-    Mutant("marking looks into what was borrowed", WRITE, "if v.rec is not None or v.borrow is not None:", "if v.rec is not None:"),
-    Mutant("what is marked looks into its owner", WRITE, "        fresh.borrow = v\n", ""),
-    Mutant("the owner of what is marked is shared", WRITE, "        v.share()\n        cell._v = v = fresh", "        cell._v = v = fresh"),
+    Mutant("marking leaves what a tape saved", WRITE, "if v.borrow is not None:  # a tape", "if False:  # a tape"),
+    Mutant("what is marked is an alias", WRITE, "cell._v = v = alias(data_of(v), v)", "cell._v = v = Value(data_of(v))"),
     Mutant("a look without record is an alias", WRITE, "return alias(data_of(v), v) if pending is None else pending", "return Value(data_of(v)) if pending is None else pending"),
     Mutant("what a view shows is an alias", WRITE, "return alias(data, v) if data is seen else", "return Value(data) if data is seen else"),
     # records

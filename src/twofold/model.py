@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -76,7 +76,8 @@ class FeedForward:
         begin_epoch: int = 0,
         **kwargs: Any,
     ) -> None:
-        self.symbol, self.sym_gen = (None, symbol) if _is_generator(symbol) else (symbol, None)
+        self.symbol: Any = None if _is_generator(symbol) else symbol
+        self.sym_gen: Any = symbol if _is_generator(symbol) else None
         self.ctx = [CPU] if ctx is None else [ctx] if isinstance(ctx, Device) else list(ctx)
         self.num_epoch, self.epoch_size, self.begin_epoch = num_epoch, epoch_size, begin_epoch
         self.optimizer, self.initializer, self.numpy_batch_size = optimizer, initializer, numpy_batch_size
@@ -115,7 +116,7 @@ class FeedForward:
             If the data is neither an array nor an iterator.
         """
         if not isinstance(X, (np.ndarray, NDArray)):
-            if not hasattr(type(X), "__iter__") or isinstance(X, (list, tuple, str, Mapping)):
+            if not isinstance(X, Iterable) or isinstance(X, (list, tuple, str, Mapping)):
                 raise DTypeError("X must be DataIter, NDArray or numpy.ndarray", type(X).__name__, "make an NDArrayIter")
             return X
         if y is None and is_train:
@@ -123,7 +124,7 @@ class FeedForward:
         labels = np.zeros(X.shape[0]) if y is None else y.asnumpy() if isinstance(y, NDArray) else np.asarray(y)
         if labels.shape[0] != X.shape[0]:
             raise ShapeError("The numbers of data points and labels not equal", f"{X.shape[0]} and {labels.shape[0]}", "give one each")
-        if labels.ndim == 2 and labels.shape[1] == 1:
+        if labels.ndim == 2 and labels.size == labels.shape[0]:
             labels = labels.reshape(-1)
         if labels.ndim != 1:
             raise ShapeError("Label must be 1D or 2D (with 2nd dimension being 1)", f"shape {labels.shape}", "pass an iterator for others")
@@ -309,7 +310,7 @@ class FeedForward:
         """
         data = self._iterator(X, None, is_train=False)
         module = self._bound_predictor(data)
-        rows: list[tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]] = []
+        rows: list[tuple[list[np.ndarray], ...]] = []
         for outputs, _, batch in module.iter_predict(data, num_batch, reset):
             size = batch.data[0].shape[0] - (batch.pad or 0)
             given = [[x[:size].asnumpy() for x in arrays or ()] if return_data else [] for arrays in (batch.data, batch.label)]

@@ -74,6 +74,21 @@ def _soft(xp, data):
 soft = operator(_soft)
 
 
+def _logistic(xp, data):
+    raised = xp.exp(data)
+    return raised / (1 + raised)
+
+
+#: The logistic function, whose gradient rule has inner values in common with its definition.
+logistic = operator(_logistic)
+
+
+@logistic.op.grad
+def _(xp, dout, data):
+    raised = xp.exp(data)
+    return dout * (raised / (1 + raised)) / (1 + raised)
+
+
 def _norm(xp, data, mean):
     return data - mean
 

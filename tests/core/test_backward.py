@@ -8,7 +8,7 @@ from twofold.errors import AutogradError, DTypeError, ShapeError
 from twofold.graph.ir import drop_generation
 from twofold.imperative.record import tls
 
-from .operators import SIZE, op, operator, pair, ramp, soft
+from .operators import SIZE, logistic, op, operator, pair, ramp, soft
 
 X = np.linspace(0.5, 1.5, SIZE)
 
@@ -35,6 +35,22 @@ def test_write_replaces_and_add_adds_and_null_leaves(mode):
         near(written.grad, 2.0)
         near(added.grad, 2.0 * k)
         near(left.grad, 0.0)
+
+
+def test_an_array_of_grad_req_null_stays_one_when_it_is_written_while_recording(mode):
+    w, x = variable(), variable(grad_req="null")
+    with autograd.record():
+        x[:] = w * 2.0
+        y = x * 3.0
+    y.backward()
+    near(w.grad, 6.0)
+    near(x.grad, 0.0)
+    with autograd.record():
+        x[:] = w * 2.0
+    with autograd.record():
+        z = x * w
+    z.backward()
+    near(x.grad, 0.0)
 
 
 def test_the_gradient_array_stays_the_same_object(mode):
@@ -283,6 +299,14 @@ FUNCTIONS = {
     "tanh x": (
         lambda x: x.tanh(),
         lambda x: (1 - np.tanh(x) ** 2, 2 * np.tanh(x) ** 3 - 2 * np.tanh(x), -2 + 8 * np.tanh(x) ** 2 - 6 * np.tanh(x) ** 4),
+    ),
+    "1/(1 + e⁻ˣ) by its rule": (
+        logistic,
+        lambda x: (
+            (s := 1 / (1 + np.exp(-x))) * (1 - s),
+            s * (1 - s) * (1 - 2 * s),
+            s * (1 - s) * (1 - 6 * s + 6 * s * s),
+        ),
     ),
     "eˣ tanh x of two outputs": (
         lambda x: op("multiply", *pair(x)),

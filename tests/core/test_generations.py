@@ -11,14 +11,14 @@ from twofold.graph.build import apply
 from twofold.imperative import backward, fast, residuals, window
 from twofold.op.registry import OPS
 
-from .operators import SIZE, in_thread, pair, ramp, soft
+from .operators import SIZE, in_thread, logistic, pair, ramp, soft
 from .random_programs import run
 
 
 def results_of(x, keep):
     """A recorded piece of work in several steps; ``keep()`` is called between them."""
     with autograd.record():
-        h = soft((x * 0.5 + 1.0).reshape((4, 4)))
+        h = logistic(soft((x * 0.5 + 1.0).reshape((4, 4))))
         keep()
         a, b = pair(h * 2.0)
         keep()

@@ -36,10 +36,10 @@ def test_a_saved_value_is_not_written_in_place(mode):
     for _ in range(3):  # first by the general path, then by that for structures seen before
         w, c = variable(1.0), nd.array(ramp(2.0))
         with autograd.record():
-            y = w * c
+            y = (w + c) + w * c
         c[:] = 100.0
         y.backward()
-        same(w.grad, ramp(2.0))
+        same(w.grad, ramp(3.0))
         same(c, np.full(SIZE, 100.0))
 
 
@@ -47,10 +47,10 @@ def test_a_saved_value_is_not_updated_in_place(mode):
     for _ in range(3):
         w, c = variable(1.0), nd.array(ramp(2.0))
         with autograd.record():
-            y = w * c
+            y = (w + c) + w * c
         c += 100.0
         y.backward()
-        same(w.grad, ramp(2.0))
+        same(w.grad, ramp(3.0))
         same(c, ramp(102.0))
 
 
@@ -140,6 +140,19 @@ def test_a_value_is_written_in_place_once_its_window_has_run(deferred):
     assert address(x) == place
 
 
+def test_an_update_by_a_recorded_array_is_recorded(mode):
+    for _ in range(3):
+        x, y = variable(1.0), nd.array(ramp())
+        with autograd.record():
+            y += x * 2.0
+            y[0:8] *= x[0:8]
+            z = y * 3.0
+        z.backward()
+        want = np.full(SIZE, 6.0)
+        want[:8] = 3 * (ramp()[:8] + 4 * ramp(1.0)[:8])
+        same(x.grad, want)
+
+
 # aliases
 
 
@@ -149,6 +162,30 @@ def test_an_alias_keeps_its_owner_and_neither_is_written_in_place():
     assert seen.borrow is owner
     assert not owner.exclusive
     assert not seen.exclusive
+
+
+def test_a_value_is_written_in_place_again_when_no_alias_looks_into_it():
+    owner = Value(ramp())
+    seen = alias(owner.data[2:4], owner)
+    deeper = alias(seen.data[0:1], seen)
+    del seen
+    assert not owner.exclusive  # the alias of the alias holds both
+    del deeper
+    assert owner.exclusive
+    first, second = alias(owner.data, owner), alias(owner.data, owner)
+    del first
+    assert not owner.exclusive
+    del second
+
+
+def test_a_look_does_not_cost_the_next_write_a_copy(deferred):
+    x = nd.array(ramp())
+    place = address(x)
+    for _ in range(3):
+        x[0:8].asnumpy()
+        x += 1.0
+        x[:] = x.asnumpy()
+        assert address(x) == place
 
 
 def test_a_saved_alias_keeps_its_owner():

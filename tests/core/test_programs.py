@@ -141,7 +141,7 @@ def test_a_result_whose_memory_was_used_before_is_counted_once():
     (x,) = inputs((N,))
     s = G.sum(x * 2 + 1)
     t = G.exp(x * 3) * s
-    program = check([t + 1, G.sum(t)], [x], lambda x: [np.exp(x * 3) * (2 * x + 1).sum() + 1, (np.exp(x * 3) * (2 * x + 1).sum()).sum()])
+    program = check([G.sum(t), t + 1], [x], lambda x: [(np.exp(x * 3) * (2 * x + 1).sum()).sum(), np.exp(x * 3) * (2 * x + 1).sum() + 1])
     made = {id(b): b.nbytes for b in (a if a.base is None else a.base for a in program.run.args[0].__globals__["pool"][0])}
     assert sum(made.values()) == sum(n for n, _ in program.plan.buffers)
 
@@ -219,11 +219,17 @@ def test_large_values_of_the_backend_are_released_after_their_last_use(monkeypat
     (x,) = inputs((4, 6))
     steps = G.cumulative_sum(x, axis=1)
     seen = G.reshape(steps, shape=(24,))
-    again = G.cumulative_sum(steps, axis=0)
+    again, last = G.cumulative_sum(steps, axis=0), G.cumulative_sum(x + 1, axis=0)
     program = check(
-        [G.sum(seen), again * 2, G.sum(G.cumulative_sum(again, axis=1))],
+        [G.sum(seen), again * 2, G.sum(G.cumulative_sum(again, axis=1)), last, last * 3],
         [x],
-        lambda x: [x.cumsum(1).sum(), x.cumsum(1).cumsum(0) * 2, x.cumsum(1).cumsum(0).cumsum(1).sum()],
+        lambda x: [
+            x.cumsum(1).sum(),
+            x.cumsum(1).cumsum(0) * 2,
+            x.cumsum(1).cumsum(0).cumsum(1).sum(),
+            (x + 1).cumsum(0),
+            (x + 1).cumsum(0) * 3,
+        ],
     )
     assert program.source.count("del ") == 2  # not that which a view looks into
     lines = program.source.splitlines()

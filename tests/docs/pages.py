@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<language>[\w-]*)\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<language>[^`\n]*)\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
 EXPECTED = re.compile(r"^print\(.*\)\s+# (.*)$")
 
 
@@ -28,7 +28,7 @@ class Block(NamedTuple):
 
 def blocks(page: str) -> Iterator[Block]:
     """The fenced blocks of a page that are no directives."""
-    for match in BLOCK.finditer(page):
+    for match in (m for m in BLOCK.finditer(page) if not m["language"].startswith("{")):
         yield Block(match["language"], match["text"], page.count("\n", 0, match.start("text")) + 1)
 
 

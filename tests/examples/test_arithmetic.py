@@ -5,7 +5,6 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, nd, sym
-from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
 from twofold.imperative.counters import COUNTERS
 
@@ -53,7 +52,7 @@ def test_both_ways_give_the_same_gradient():
     with autograd.record():
         d = b * a + 1
     d.backward()
-    (symbolic,) = [mx.compile(textbook().grad(wrt=["a"]))(a=a, b=b)]
+    symbolic = mx.compile(textbook().grad(wrt=["a"]))(a=a, b=b)
     np.testing.assert_array_equal(a.grad.asnumpy(), symbolic.asnumpy())
 
 
@@ -80,7 +79,7 @@ def test_the_plan_of_a_bound_graph_says_how_many_bytes():
 
 
 def sigmoid_of_small_operations(F, x):
-    return 1 / (1 + F.exp(-x))
+    return 1 / (1 + F.exp(F.negative(x)))
 
 
 def test_sigmoid_big_or_small_has_the_same_values_and_gradients():
@@ -94,12 +93,11 @@ def test_sigmoid_big_or_small_has_the_same_values_and_gradients():
         found.append((y.asnumpy(), x.grad.asnumpy()))
     (big, big_gradient), (small, small_gradient) = found
     np.testing.assert_allclose(big, small, rtol=1e-6)
-    np.testing.assert_allclose(big_gradient, small_gradient, rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(big_gradient, small_gradient, rtol=1e-5, atol=1e-7)  # 1 - sigmoid cancels in float32
 
 
 def test_sigmoid_of_small_operations_is_folded_to_one_kernel_as_the_big_one_is(monkeypatch):
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)
-    assert backend_for(mx.cpu()).name == "numpy"
     kernels = []
     for f in (nd.sigmoid, lambda x: sigmoid_of_small_operations(nd, x)):
         x = nd.ones((1000,))
@@ -108,8 +106,12 @@ def test_sigmoid_of_small_operations_is_folded_to_one_kernel_as_the_big_one_is(m
         f(x).wait_to_read()
         kernels.append(COUNTERS.kernels)
     assert kernels == [1, 1]
-    symbols = [sym.sigmoid(sym.Variable("x")), sigmoid_of_small_operations(sym, sym.Variable("x"))]
-    big, small = (mx.compile(symbol) for symbol in symbols)
+
+
+def test_a_graph_of_small_operations_is_the_same_program_as_the_big_one():
+    x = sym.Variable("x")
+    big, small = mx.compile(sym.sigmoid(x)), mx.compile(sigmoid_of_small_operations(sym, x))
     big(x=nd.ones((100_000,)))
     small(x=nd.ones((100_000,)))
     assert big.explain() == small.explain()
+    assert len(big.explain().splitlines()) == 1

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import twofold as mx
-from twofold import autograd, gluon
+from twofold import autograd, gluon, nd
 from twofold.command.digits import mnist, mnist_folder
 from twofold.gluon import nn
 from twofold.gluon.loss import SoftmaxCrossEntropyLoss
@@ -16,10 +16,15 @@ BATCH = 100
 
 
 @pytest.fixture(scope="module")
-def digits(shared):
+def folder(shared):
+    return mnist_folder() or shared / "data" / "mnist"
+
+
+@pytest.fixture(scope="module")
+def digits(folder):
     # One thread each: products of this size gain little from more, and on a busy machine lose much.
     with threadpool_limits(1, user_api="blas"):
-        yield mnist(mnist_folder() or shared / "data" / "mnist")
+        yield mnist(folder)
 
 
 def images_of(array):
@@ -73,3 +78,25 @@ def test_perceptron_reads_97_percent_after_five_epochs(digits):
     net.add(nn.Dense(128, activation="relu"), nn.Dense(64, activation="relu"), nn.Dense(10))
     train(net, digits, rates=(0.05, 0.05, 0.05, 0.01, 0.01))
     assert accuracy(net, digits) >= 0.97
+
+
+def test_a_cnn_reads_a_data_set_through_a_lambda(digits, folder):
+    transform = lambda image, label: (nd.transpose(image, (2, 0, 1)).astype("float32") / 255, label)  # noqa: E731
+    part = gluon.data.vision.MNIST(folder, train=True, transform=transform).take(6000)
+    held_out = gluon.data.vision.MNIST(folder, train=False, transform=transform).take(1000)
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(16, kernel_size=3, activation="relu"), nn.MaxPool2D(), nn.Flatten(), nn.Dense(64, activation="relu"), nn.Dense(10))
+    mx.random.seed(1)
+    net.initialize(mx.init.Xavier())
+    loss_of = SoftmaxCrossEntropyLoss()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.003})
+    for _ in range(2):
+        for images, labels in gluon.data.DataLoader(part, BATCH):
+            with autograd.record():
+                loss = loss_of(net(images), labels)
+            loss.backward()
+            trainer.step(BATCH)
+    metric = mx.metric.Accuracy()
+    for images, labels in gluon.data.DataLoader(held_out, BATCH):
+        metric.update([labels], [net(images)])
+    assert metric.get()[1] >= 0.92

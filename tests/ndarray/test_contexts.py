@@ -7,24 +7,15 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, nd
-from twofold.backend import loader
 from twofold.errors import DeviceError
-from twofold.graph.ir import drop_generation
+
+from tests.devices import fake_gpus, forget_backends
 
 
 @pytest.fixture(autouse=True, params=["issue", "late", "eager"])
-def _fake_gpus(monkeypatch, request):
-    monkeypatch.setenv("TWOFOLD_FAKE_GPUS", "4")
-    monkeypatch.setenv("TWOFOLD_FAKE_SCHEDULE", request.param)
-    forget_backends()
-    yield
-    forget_backends()
-
-
-def forget_backends():
-    """Have adapters loaded anew, and programs compiled for the new ones."""
-    loader._backend_of_kind.cache_clear()
-    drop_generation()
+def _fake_gpus(request):
+    with fake_gpus(4, request.param):
+        yield
 
 
 DEVICES = [mx.cpu(0), mx.cpu(1), mx.gpu(0), mx.gpu(3)]
@@ -178,6 +169,7 @@ def test_pickles_and_files_remember_gpus(device, tmp_path):
 
 def test_an_array_of_a_gpu_that_is_not_there_is_loaded_on_the_cpu(tmp_path, monkeypatch):
     nd.save(str(tmp_path / "a"), nd.ones((2,), ctx=mx.gpu(3)))
+    nd.waitall()
     monkeypatch.setenv("TWOFOLD_FAKE_GPUS", "2")
     forget_backends()
     assert nd.load(str(tmp_path / "a"))[0].context is mx.cpu(0)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-import twofold as mx
-from twofold.backend import loader
+from tests.devices import fake_gpus
+
+if TYPE_CHECKING:
+    import twofold as mx
 
 
 @pytest.fixture
-def gpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[mx.Context]]:
+def gpus() -> Iterator[list[mx.Context]]:
     """Two fake GPUs as ``mx.gpu(0)`` and ``mx.gpu(1)``."""
-    monkeypatch.setenv("TWOFOLD_FAKE_GPUS", "2")
-    loader._backend_of_kind.cache_clear()
-    yield [mx.gpu(0), mx.gpu(1)]
-    mx.nd.waitall()
-    monkeypatch.undo()
-    loader._backend_of_kind.cache_clear()
+    with fake_gpus(2, "issue") as devices:
+        yield devices

@@ -9,6 +9,7 @@ import numpy as np
 from .. import autograd
 from .. import ndarray as nd
 from .. import symbol as sym
+from ..device import CPU
 from ..gluon import Trainer, nn
 from ..gluon.loss import SoftmaxCrossEntropyLoss
 from ..io import DataBatch, DataDesc, DataIter
@@ -194,7 +195,7 @@ def _by_module(task: Task, told: Told) -> Scores:
     )
     weights = module.get_params()[0]
     scores = network(task).get_internals()[f"fc{len(task.sizes) - 2}_output"]
-    return lambda x: scores.eval(data=x, **weights)[0]
+    return lambda x: scores.bind(CPU, {"data": x, **weights}).forward()[0]
 
 
 def _by_gluon(task: Task, told: Told, hybridize: bool = False) -> Scores:

@@ -1,6 +1,6 @@
 """The demo's report: one page of HTML that needs no other file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: 
         "Loss": curves_figure({o.way: o.losses for o in outcomes}),
         "Which digit is read as which": _confusion(true, read),
         "Misread": misread_figure(task.data.held_out_images, true, read),
-        "The network": f"<pre>{escape(plot_network(network(task), shape=_shapes(task)).source)}</pre>",
+        "The network": f"<pre>{escape(plot_network(network(task), shape={'data': (task.batch_size, task.sizes[0])}).source)}</pre>",
         "Its memory": f"<pre>{escape(_memory_plan(task))}</pre>",
     }
     body = "".join(f"<h2>{title}</h2>\n{content}\n" for title, content in sections.items())
@@ -93,10 +93,6 @@ def _confusion(true: np.ndarray, read: np.ndarray) -> str:
     return f"{confusion_figure(counts)}<p>Rows: what it is. Columns: what it is read as.</p><table><tr><th></th>{heads}</tr>{rows}</table>"
 
 
-def _shapes(task: Task) -> Mapping[str, tuple[int, ...]]:
-    return {"data": (task.batch_size, task.sizes[0])}
-
-
 def _memory_plan(task: Task) -> str:
-    plans = network(task).simple_bind(CPU, **_shapes(task)).memory_plan()
+    plans = network(task).simple_bind(CPU, data=(task.batch_size, task.sizes[0])).memory_plan()
     return "\n\n".join(f"{what}\n{plan}" for what, plan in plans.items())

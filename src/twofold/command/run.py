@@ -81,7 +81,7 @@ def _import_of_numpy(
     head, _, below = name.partition(".")
     if head != "numpy" or level:
         return builtins.__import__(name, globals, locals, fromlist or (), level)
-    module = import_module(f"{__package__.partition('.')[0]}.numpy")
+    module = import_module(f"{__name__.partition('.')[0]}.numpy")
     if fromlist:
         for part in filter(None, below.split(".")):
             module = getattr(module, part)

@@ -82,7 +82,7 @@ class _Face(ModuleType):
     def __init__(self, name: str, sources: Sequence[Any]) -> None:
         super().__init__(name, f"{name}, as a name of Twofold.")
         self.__dict__["_sources"] = list(sources)
-        self.__path__: list[str] = []  # names below it are asked of the finder
+        self.__path__ = []  # names below it are asked of the finder
 
     @property
     def __all__(self) -> list[str]:

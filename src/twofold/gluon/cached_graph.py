@@ -11,27 +11,31 @@ from typing import Any, NamedTuple
 from ..backend.loader import backend_for
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..graph.build import G
+from ..graph.build import G, item
 from ..graph.gradient import accumulate
 from ..graph.ir import TABLES, Node, leaf, topological
-from ..graph.rewrite import substitute
+from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..imperative.cell import Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import invoke
 from ..imperative.record import tls
+from ..imperative.residuals import plan_of
 from ..ndarray.array import NDArray
 from ..op.spec import Input, Op
 from ..symbol.bound import inferred
 from ..symbol.eager import evaluated
 from ..symbol.inference import Inference
 from ..symbol.inference_rules import is_open
-from ..symbol.node import Head, SymbolNode, topological as nodes_below
+from ..symbol.node import Head, SymbolNode
+from ..symbol.node import topological as nodes_below
 from ..symbol.replay import Replay
-from .parameter import Parameter
+from .parameter import RENEWALS, Parameter
 
 __all__ = ["CachedGraph"]
 
+#: For how many combinations of types a graph's nodes are remembered.
+REMEMBERED = 8
 #: What is called with the name, the operator and the value of what is inside a graph.
 Callback = Callable[[str, str, NDArray], Any]
 
@@ -75,6 +79,7 @@ class CachedGraph:
         self._given = [(k, place[n.name]) for k, n in enumerate(self.variables) if n.name in place]
         self.params = [(k, params[n.name]) for k, n in enumerate(self.variables) if n.name not in place]
         self._forms: dict[bool, _Form] = {}
+        self._known: tuple[int, Device | None, list[Any]] = -1, None, []
 
     def __call__(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
         """The outputs for inputs.
@@ -109,11 +114,16 @@ class CachedGraph:
         return [wrap(NDArray, c) for c in contents[:count]]
 
     def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[Any]:
-        cells: list[Any] = [None] * len(self.variables)
+        """One array per variable; those of the parameters are remembered until some are made anew."""
+        count, where, known = self._known
+        if where is not device or count != RENEWALS.count:
+            known = [None] * len(self.variables)
+            for k, param in self.params:
+                known[k] = param.data(device)
+            self._known = RENEWALS.count, device, known
+        cells = known.copy()
         for k, place in self._given:
             cells[k] = arrays[place]
-        for k, param in self.params:
-            cells[k] = param.data(device)
         return cells
 
     def _explain(self, cells: Sequence[NDArray]) -> None:
@@ -186,7 +196,7 @@ class _Form:
 
     def __init__(self, graph: CachedGraph, training: bool, cells: Sequence[NDArray]) -> None:
         self.graph, self.training = graph, training
-        self._memo: tuple[Any, list[Node]] | None = None
+        self._typed: dict[Any, _Typed] = {}
         self._open = any(not n.is_variable and n.op is not None and is_open(n) for n in graph.order)
         number = {n: k for k, n in enumerate(graph.variables)}
         replay = self._replay([leaf(("in", k), c.shape, c._dtype) for k, c in enumerate(cells)])
@@ -194,7 +204,7 @@ class _Form:
         self.written = [number[n] for n in replay.written]
         self._hidden: list[tuple[SymbolNode, int]] = []
         self._updates = [
-            self._update(replay, n, number) for n in graph.order if training and not n.is_variable and n.operator.backward_rule is not None
+            self._update(replay, n, number) for n in graph.order if training and n.op is not None and n.op.backward_rule is not None
         ]
         self.sig = self._operator(number).sig()
 
@@ -207,8 +217,7 @@ class _Form:
         op = Op(f"graph {graph.name}", self._rule, names=(), inputs=tuple(inputs), variadic=False, params={}, outputs=total, visible=count)
         if moved:
             op.backward_rule = self._moved
-        if graph.mirror:
-            op.grad_rule = _with_signature(self._recomputed, [i.name for i in inputs])
+        op.grad_rule = _with_signature(self._gradients, [i.name for i in inputs])
         return op
 
     # the graph as nodes
@@ -221,29 +230,36 @@ class _Form:
             inference.run()
         return Replay(inference, self.training, {Head(n, 0): i for n, i in zip(graph.variables, inputs, strict=False)}).run(graph.order)
 
-    def _outputs(self, inputs: Sequence[Node]) -> list[Node]:
+    def _outputs(self, inputs: tuple[Node, ...]) -> "_Typed":
         """Outputs, states written and hidden outputs for typed inputs."""
-        replay = self._replay(inputs)
-        nodes = [replay.values[h] for h in self.graph.heads] + list(replay.written.values())
-        nodes += [_parts(replay, n)[k] for n, k in self._hidden]
-        if replay.keys:
-            nodes = substitute(nodes, dict(zip(replay.keys, inputs[len(self.graph.variables) :], strict=True)))
-        return stabilise(nodes)
-
-    def _rule(self, xp: Any, *inputs: Node) -> tuple[Node, ...]:
         key = inputs, TABLES.generation
-        if self._memo is None or self._memo[0] != key:  # what a gradient refers to is asked for again and again
-            self._memo = key, self._outputs(inputs)
-        return tuple(self._memo[1])
+        typed = self._typed.get(key)  # what a gradient refers to is asked for again and again
+        if typed is None:
+            replay = self._replay(inputs)
+            nodes = [replay.values[h] for h in self.graph.heads] + list(replay.written.values())
+            nodes += [_parts(replay, n)[k] for n, k in self._hidden]
+            if replay.keys:
+                nodes = substitute(nodes, dict(zip(replay.keys, inputs[len(self.graph.variables) :], strict=True)))
+            if len(self._typed) >= REMEMBERED:
+                self._typed.clear()
+            typed = self._typed[key] = _Typed(stabilise(nodes), inputs)
+        return typed
 
-    def _recomputed(self, xp: Any, dout: Any, *inputs: Node) -> list[Node | None]:
-        """The gradient, through a second copy of the graph, of which forward keeps nothing."""
-        again = [G.contiguous(i) if i.tracked or i.shape else i for i in inputs]
-        outputs = self._outputs(again)
+    def _rule(self, xp: Any, *inputs: Node) -> list[Node]:
+        return self._outputs(inputs).opened
+
+    def _gradients(self, xp: Any, dout: Any, *inputs: Node) -> list[Node | None]:
+        """Gradients of the inputs; if mirrored through a second copy of the graph, of which forward keeps nothing."""
+        mirror = self.graph.mirror
+        ends = tuple(G.contiguous(i) if i.shape else i for i in inputs) if mirror else inputs
+        typed = self._outputs(ends)
         douts = dout if isinstance(dout, tuple) else (dout,)
-        pairs = [(o, d) for o, d in zip(outputs, douts, strict=True) if d is not None and o.tracked]
-        found = accumulate([o for o, _ in pairs], [d for _, d in pairs], stop=list(dict.fromkeys(again)))
-        return [found.get(a) if i.tracked else None for i, a in zip(inputs, again, strict=True)]
+        pairs = [(o, d) for o, d in zip(typed.outputs, douts, strict=True) if d is not None and o.tracked]
+        found = accumulate([o for o, _ in pairs], [d for _, d in pairs], stop=list(dict.fromkeys(ends)))
+        places = [k for k, (i, e) in enumerate(zip(inputs, ends, strict=True)) if i.tracked and e in found]
+        grads = [found[ends[k]] for k in places]
+        opened = dict(zip(places, grads if mirror else typed.open(grads), strict=True))
+        return [opened.get(k) for k in range(len(inputs))]
 
     # states that change when backward runs
 
@@ -283,6 +299,32 @@ class _Form:
             new = sig.op.backward_rule(xp, parts, *operands, **sig.params)  # type: ignore[misc]
             current |= {update.states[name]: value for name, value in new.items()}
         return {f"x{k}": current[k] for u in self._updates for k in u.states.values()}
+
+
+class _Typed:
+    """The outputs of a graph for typed inputs.
+
+    Attributes
+    ----------
+    outputs
+        The outputs, as applications of operators.
+    opened
+        The same with those operators replaced by their definitions whose inner values backward reads, so that these are kept
+        from forward. The others stay whole: their own gradients count in gradients of gradients, too.
+    """
+
+    def __init__(self, outputs: list[Node], inputs: Sequence[Node]) -> None:
+        self.outputs = outputs
+        inner = [n for n in topological(outputs, until=set(inputs)) if n.body]
+        self._shares = frozenset(n.sig.op for n in inner if not n.sig.op.ignores_head and plan_of(n).positions)  # type: ignore[union-attr]
+        self._boundaries = [p for n in inner for p in n.parts]
+        self.opened = self.open(outputs)
+
+    def open(self, nodes: Sequence[Node]) -> list[Node]:
+        """Nodes of the graph, or of its gradient, with these operators replaced."""
+        if not self._shares:
+            return list(nodes)
+        return lower(nodes, self._boundaries, lambda op: op is not item and op not in self._shares)
 
 
 def _parts(replay: Replay, node: SymbolNode) -> tuple[Node, ...]:

@@ -18,7 +18,7 @@ from ..symbol.symbol import Symbol
 from .block import Block, Undefined
 from .cached_graph import CachedGraph, Callback
 from .parameter import Parameter
-from .structure import NOTHING, Format, flattened, restored, tupled
+from .structure import ARRAY, NOTHING, SINGLE, Format, flattened, restored, tupled
 
 __all__ = ["HybridBlock"]
 
@@ -201,9 +201,13 @@ class HybridBlock(Block):
             return self.hybrid_forward(nd, *args, **params)
 
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
-        arrays, form = flattened(args, (NDArray,), "input")
-        while form and form[-1] == NOTHING:  # an argument that was left out
-            form = form[:-1]
+        if len(args) == 1 and isinstance(args[0], NDArray):
+            arrays, form = args, SINGLE
+        else:
+            arrays, form = flattened(args, (NDArray,), "input")
+            while form and form[-1] == NOTHING:  # an argument that was left out
+                form = form[:-1]
+            self._check_devices(arrays, device)
         traced = self._traced
         if traced is None:
             traced = self._traced = self._trace(args)
@@ -214,6 +218,15 @@ class HybridBlock(Block):
                 f"Stored format = {list(traced.inputs)}, input format = {list(form)}",
                 "call hybridize() again to trace it with other arguments",
             )
+        try:
+            outputs = self._computed(traced.graph, arrays, device)
+        except DeferredInitializationError:
+            self._finish_deferred(args)
+            outputs = self._computed(traced.graph, arrays, device)
+        return outputs[0] if traced.outputs == ARRAY else restored(outputs, traced.outputs)
+
+    @staticmethod
+    def _check_devices(arrays: Sequence[NDArray], device: Device) -> None:
         for array in arrays:
             if array.context is not device and not (array.context.is_host and device.is_host):
                 raise ParameterError(
@@ -221,12 +234,6 @@ class HybridBlock(Block):
                     ", ".join(str(a.context) for a in arrays),
                     "copy the inputs with as_in_context",
                 )
-        try:
-            outputs = self._computed(traced.graph, arrays, device)
-        except DeferredInitializationError:
-            self._finish_deferred(args)
-            outputs = self._computed(traced.graph, arrays, device)
-        return restored(outputs, traced.outputs)
 
     def _computed(self, graph: CachedGraph, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
         return graph(arrays, device) if self._watch is None else graph.watched(arrays, device, *self._watch)

@@ -27,6 +27,12 @@ GRAD_REQS = ("write", "add", "null")
 STORAGE = ("default", "row_sparse", "csr")
 
 
+class RENEWALS:
+    """How often arrays of some parameter were made anew, in ``count``: who remembers arrays of parameters compares it."""
+
+    count = 0
+
+
 class Refused(ParameterError, AssertionError):
     """A value that does not fit; MXNet says so by an AssertionError."""
 
@@ -239,11 +245,13 @@ class Parameter:
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:
         """Make the arrays as copies of one, and their gradients."""
+        RENEWALS.count += 1
         self._data = [data.copyto(c) for c in contexts]
         self._place = {c: k for k, c in enumerate(contexts)}
         self._attach_gradients()
 
     def _forget_arrays(self) -> None:
+        RENEWALS.count += 1
         self._data = self._grad = None
         self._place = {}
 
@@ -459,6 +467,7 @@ class Parameter:
         self._var = None
         if self._data is None:
             return
+        RENEWALS.count += 1
         with Scope(False, None):
             self._data = [a.astype(dtype) for a in self._data]
             self._grad = None if self._grad is None else [g.astype(dtype) for g in self._grad]

@@ -5,11 +5,13 @@ from typing import Any
 
 from ..errors import ParameterError
 
-__all__ = ["ARRAY", "NOTHING", "Format", "flattened", "restored", "tupled"]
+__all__ = ["ARRAY", "NOTHING", "SINGLE", "Format", "flattened", "restored", "tupled"]
 
 #: What one argument is: `ARRAY`, `NOTHING`, or a tuple of these for a list.
 Format = Any
 ARRAY, NOTHING = 0, -1
+#: One array as the only argument.
+SINGLE = (ARRAY,)
 
 
 def flattened(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any], Format]:

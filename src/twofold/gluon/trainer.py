@@ -11,7 +11,7 @@ from ..errors import DTypeError, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore import KVStoreBase
 from ..ndarray.array import NDArray
-from ..optimizer import Optimizer, Updater, create, get_updater
+from ..optimizer import Optimizer, create, get_updater
 from .parameter import Parameter, Refused
 from .parameter_dict import ParameterDict
 
@@ -265,8 +265,8 @@ class Trainer:
     @staticmethod
     def _stale(param: Parameter, array: NDArray) -> StaleGradient:
         return StaleGradient(
-            f"Gradient of Parameter `{param.name}` on context {array.context} has not been updated by backward since last `step`. This could "
-            "mean a bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration",
+            f"Gradient of Parameter `{param.name}` on context {array.context} has not been updated by backward since last `step`. "
+            "This could mean a bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration",
             None,
             "if you are intentionally only using a subset, call step with ignore_stale_grad=True",
         )

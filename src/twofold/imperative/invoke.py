@@ -155,7 +155,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
     # what the outside may write later (pinned) is read now
-    lazy = (lazy or where is not CPU and not where.is_host) and not now and not op.dynamic_shape and SETTINGS.engine != "naive"
+    lazy = (lazy or (where is not CPU and not where.is_host)) and not now and not op.dynamic_shape and SETTINGS.engine != "naive"
     if tracked:
         return _recorded(sig, args, contents, where, tape, lazy)  # type: ignore[arg-type]
     if lazy:

@@ -63,8 +63,9 @@ def plan_of(node: Node) -> NodePlan:
 
 
 def inner_nodes(node: Node, body: Sequence[Node]) -> list[Node]:
-    """The applications inside a definition, in a fixed order."""
-    return [n for n in topological(body, until={i for i in node.inputs if i is not None}) if n.sig is not None]
+    """The results of the applications inside a definition, in a fixed order; all of an application with several, used or not."""
+    found = topological(body, until={i for i in node.inputs if i is not None})
+    return list(dict.fromkeys(p for n in found if n.sig is not None for p in n.parts))
 
 
 def _derive(node: Node, plan: NodePlan) -> None:

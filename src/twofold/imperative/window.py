@@ -79,12 +79,11 @@ class Window:
 
     def _enter(self, v: Value) -> Node:
         shape, dtype = v.type
-        b = v.borrow
-        seen_elsewhere = not (b is None or b.__class__ is ref and b() is None)
         elsewhere = v.at is not None and not v.at[0].is_done
         if elsewhere:  # two open windows read it: nobody may write over it
             v.share()
-            seen_elsewhere = True
+        b = v.borrow
+        seen_elsewhere = not (b is None or b.__class__ is ref and b() is None)
         node = self._leaf(v.data, shape, dtype, None if seen_elsewhere else ref(v))
         if elsewhere or v.borrow.__class__ is Value:
             self.held.append(v)  # neither it nor the buffer's owner must look dead to another window

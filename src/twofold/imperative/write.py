@@ -157,11 +157,8 @@ def mark(cell: Cell, variable: Any) -> None:
     """Make a cell's content a leaf that wants a gradient."""
     v = cell._capture()
     shape, dtype = v.type
-    if v.rec is not None or v.borrow is not None:
-        fresh = Value(data_of(v), device=v.device)
-        fresh.borrow = v
-        v.share()
-        cell._v = v = fresh
+    if v.borrow is not None:  # a tape that saved it knows it by its record
+        cell._v = v = alias(data_of(v), v)
     v.rec = Rec(leaf("variable", shape, dtype, variable.req != "null"), (), (), None, variable)
 
 

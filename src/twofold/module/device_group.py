@@ -12,11 +12,13 @@ from ..io.iterator import DataBatch, DataDesc
 from ..ndarray.array import NDArray
 from .shapes import batch_axis, batch_size_of, described, divided, shapes_of_batch
 
-__all__ = ["DeviceGroup", "Plan"]
+__all__ = ["DeviceGroup", "Groups", "Plan", "groups_by_device"]
 
 #: How many sets of shapes keep their executors; memory bounds it, and the last, smaller batch of an epoch needs two.
 KEPT_SHAPES = 4
 
+#: Devices of ``ctx_group`` s: by group, or such dicts for each device of a module.
+Groups = Mapping[str, Any] | Sequence[Mapping[str, Device]]
 Requests = str | Sequence[str] | Mapping[str, str]
 
 
@@ -375,3 +377,26 @@ class DeviceGroup:
         for executors in self._kept.values():
             for executor in executors:
                 monitor.install(executor)
+
+
+def groups_by_device(groups: Groups | None, count: int) -> list[dict[str, Device]]:
+    """For each device where the groups run.
+
+    Raises
+    ------
+    ParameterError
+        If there is a list of another length than the devices.
+    """
+    if not groups:
+        return []
+    if not isinstance(groups, Mapping):
+        found = [dict(each) for each in groups]
+    else:
+        columns = {name: [place] * count if isinstance(place, Device) else list(place) for name, place in groups.items()}
+        columns = {name: column * count if len(column) == 1 else column for name, column in columns.items()}
+        if any(len(column) != count for column in columns.values()):
+            raise ParameterError("Module: group2ctxs has another length than context", repr(groups), f"give {count} devices for each group")
+        found = [{name: column[k] for name, column in columns.items()} for k in range(count)]
+    if len(found) != count:
+        raise ParameterError("Module: group2ctxs has another length than context", f"{len(found)} for {count}", "give one dict each")
+    return found

@@ -6,24 +6,21 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
-from .. import ndarray as nd
-from .. import optimizer as optimizers
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
-from ..errors import MXNetError, ParameterError, ShapeError
-from ..initializer.base import InitDesc
+from ..errors import MXNetError, ParameterError
 from ..io.iterator import DataDesc
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
-from .device_group import DeviceGroup, Plan
+from .device_group import DeviceGroup, Groups, Plan, groups_by_device
+from .parameters import Start, check_loaded, refuse_unknown
 from .shapes import Shapes, check_data, check_labels, described
-from .updates import Updates, store_for
+from .updates import Updates, named_optimizer, store_for
 
 __all__ = ["Module"]
 
 Contexts = Device | Sequence[Device]
-Groups = Mapping[str, Any] | Sequence[Mapping[str, Device]]
 
 
 class Module(BaseModule):
@@ -80,7 +77,7 @@ class Module(BaseModule):
                 f"{self._work_load_list} for {self._context}",
                 "fit them",
             )
-        self._groups = _groups_by_device(group2ctxs, len(self._context))
+        self._groups = groups_by_device(group2ctxs, len(self._context))
         self._compression_params = compression_params
         self._data_names, self._label_names = list(data_names or ()), list(label_names or ())
         self._state_names, self._fixed_param_names = list(state_names or ()), list(fixed_param_names or ())
@@ -166,7 +163,7 @@ class Module(BaseModule):
 
     def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
         """Read the optimizer's states from a file that `save_optimizer_states` or MXNet wrote."""
-        self._updates_for("load_optimizer_states").load(fname, len(self._context))
+        self._updates_for("load_optimizer_states").load(fname, self._exec_group)
 
     def _updates_for(self, action: str) -> Updates:
         self._require(action, params=True, optimizer=True)
@@ -278,6 +275,10 @@ class Module(BaseModule):
             if shared_module.optimizer_initialized:
                 self.borrow_optimizer(shared_module)
         elif self.params_initialized:
+            assert self._arg_params is not None
+            assert self._aux_params is not None
+            check_loaded(self._arg_params, self._param_names, self._exec_group.param_arrays)
+            check_loaded(self._aux_params, self._aux_names, self._exec_group.aux_arrays)
             self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
 
     def _shared_group(self, module: BaseModule) -> DeviceGroup:
@@ -363,49 +364,23 @@ class Module(BaseModule):
             warnings.warn(text, UserWarning, stacklevel=2)
             return
         self._require("init_params")
-        if initializer is None and not allow_extra:
-            self._refuse_extra(arg_params, aux_params)
         group = self._exec_group
-        attributes = self._symbol.attr_dict()
-        for which, names, blocks, given in (
-            ("_arg_params", self._param_names, group.param_arrays, arg_params),
-            ("_aux_params", self._aux_names, group.aux_arrays, aux_params),
-        ):
-            if getattr(self, which) is None:
-                setattr(self, which, {})
-            own = getattr(self, which)
-            keep = allow_missing and initializer is None
-            for name, block in sorted(zip(names, blocks, strict=True)):
-                if name not in own or own[name].shape != block[0].shape or own[name]._dtype != block[0]._dtype:
-                    own[name] = nd.zeros(block[0].shape, ctx=CPU, dtype=block[0].dtype)
-                if keep and self.params_initialized:
-                    block[0].copyto(own[name])
-                self._fill(InitDesc(name, attributes.get(name)), own[name], given, initializer, allow_missing)
+        arguments = dict(zip(self._param_names, (block[0] for block in group.param_arrays), strict=True))
+        states = dict(zip(self._aux_names, (block[0] for block in group.aux_arrays), strict=True))
+        if initializer is None and not allow_extra:
+            refuse_unknown(arg_params, arguments, "arguments")
+            refuse_unknown(aux_params, states, "auxiliary states")
+        if self.params_initialized and allow_missing:
+            self.get_params()  # what is not given stays as the devices have it
+        self._arg_params = {} if self._arg_params is None else self._arg_params
+        self._aux_params = {} if self._aux_params is None else self._aux_params
+        start = Start(self._symbol.attr_dict(), initializer, allow_missing)
+        start.fill(self._arg_params, arguments, arg_params)
+        start.fill(self._aux_params, states, aux_params)
         self.params_initialized = True
         group.set_params(self._arg_params, self._aux_params, allow_extra=True)
-
-    def _fill(self, desc: InitDesc, target: NDArray, given: Params | None, initializer: Any, allow_missing: bool) -> None:
-        """Fill one array, from those given or by the initializer."""
-        name = str(desc)
-        if given is not None and name in given:
-            if given[name].shape != target.shape:
-                raise ShapeError(
-                    f"Module: parameter {name} has another shape", f"{given[name].shape} for {target.shape}", "give those of this symbol"
-                )
-            if given[name] is not target:
-                target[:] = given[name]
-        elif given is not None and not allow_missing:
-            raise ParameterError(f"{name} is not presented", ", ".join(given), "give it, or pass allow_missing=True")
-        elif initializer is not None:
-            initializer(desc, target)
-        elif given is None:
-            raise ParameterError(f"Module: nothing says how {name} starts", "no initializer, no arrays", "give one of them")
-
-    def _refuse_extra(self, arg_params: Params | None, aux_params: Params | None) -> None:
-        for given, own, what in ((arg_params, self._param_names, "arguments"), (aux_params, self._aux_names, "auxiliary states")):
-            for name in given or ():
-                if name not in own:
-                    raise ParameterError(f'Find name "{name}" that is not in the {what}', None, "pass allow_extra=True to leave such out")
+        if self._updates is not None:
+            self._updates.restart(group, self._arg_params)
 
     # the optimizer
 
@@ -437,29 +412,15 @@ class Module(BaseModule):
         assert self._arg_params is not None
         params = self.get_params()[0]
         store, on_store = store_for(kvstore, len(self._context), params)
-        made = self._made_optimizer(optimizer, dict(optimizer_params), on_store)
+        devices = 1 if on_store else len(self._context)
+        names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
+        made = named_optimizer(optimizer, dict(optimizer_params), names, 1.0 / self._exec_group.batch_size, self._symbol)
         updates = Updates(made, store, on_store, self._param_names)
         updates.start(self._exec_group, params, self._compression_params)
         self._updates, self.optimizer_initialized = updates, True
         if self._preload_opt_states is not None:
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
-
-    def _made_optimizer(self, optimizer: Any, params: dict[str, Any], on_store: bool) -> Optimizer:
-        """An optimizer that knows the names of the parameters."""
-        count = 1 if on_store else len(self._context)
-        names = {count * place + k: name for k in range(count) for place, name in enumerate(self._param_names)}
-        scale = 1.0 / self._exec_group.batch_size
-        if isinstance(optimizer, str):
-            return optimizers.create(optimizer, **{"sym": self._symbol, "param_idx2name": names, "rescale_grad": scale, **params})
-        if not isinstance(optimizer, Optimizer):
-            raise ParameterError("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "make one with mx.optimizer.create")
-        if optimizer.rescale_grad != scale:
-            text = f"rescale_grad is not normalized to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {scale})"
-            warnings.warn(f"Optimizer created manually outside Module but {text}. Is this intended?", UserWarning, stacklevel=3)
-        if not optimizer.idx2name:
-            optimizer.idx2name = names
-        return optimizer
 
     def borrow_optimizer(self, shared_module: "Module") -> None:
         """Use the optimizer of another module, with its states.
@@ -611,26 +572,3 @@ class Module(BaseModule):
 
 def _states_path(prefix: str | PathLike[str], epoch: int) -> str:
     return f"{fspath(prefix)}-{epoch:04d}.states"
-
-
-def _groups_by_device(groups: Groups | None, count: int) -> list[dict[str, Device]]:
-    """For each device where the groups run.
-
-    Raises
-    ------
-    ParameterError
-        If there is a list of another length than the devices.
-    """
-    if not groups:
-        return []
-    if not isinstance(groups, Mapping):
-        found = [dict(each) for each in groups]
-    else:
-        columns = {name: [place] * count if isinstance(place, Device) else list(place) for name, place in groups.items()}
-        columns = {name: column * count if len(column) == 1 else column for name, column in columns.items()}
-        if any(len(column) != count for column in columns.values()):
-            raise ParameterError("Module: group2ctxs has another length than context", repr(groups), f"give {count} devices for each group")
-        found = [{name: column[k] for name, column in columns.items()} for k in range(count)]
-    if len(found) != count:
-        raise ParameterError("Module: group2ctxs has another length than context", f"{len(found)} for {count}", "give one dict each")
-    return found

@@ -12,7 +12,7 @@ import numpy as _numpy
 from .. import ops  # noqa: F401  (registers the operators)
 from . import creation, indexing, linalg, linear, methods, operators, random, reductions, selecting, shapes  # noqa: F401
 from .array import ndarray
-from .fallback import attribute
+from .fallback import attribute, vectorize
 from .ufuncs import function_of, ufunc
 
 _MODULES = (creation, reductions, shapes, selecting, linear)

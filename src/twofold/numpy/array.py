@@ -254,7 +254,7 @@ class ndarray(Array):  # NumPy's name
         return host_of(self).__index__()
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self.item(), digits)
+        return round(self.item()) if digits is None else self.round(digits)  # type: ignore[attr-defined]
 
     def __trunc__(self) -> int:
         return math.trunc(self.item())

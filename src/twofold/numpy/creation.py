@@ -108,6 +108,12 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any 
     return array(a, dtype, copy=copy, device=device, ctx=ctx)
 
 
+def asarrays(*values: Any) -> list[Any]:
+    """Array-likes as arrays; those that are none yet on the device of the first that is one."""
+    device = next((v.context for v in values if isinstance(v, Array)), None)
+    return [asarray(v) if isinstance(v, Array) else asarray(v, device=device) for v in values]
+
+
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
     """The array itself if its memory is in row-major order, else a copy; with at least one axis."""
     out = asarray(a, dtype)

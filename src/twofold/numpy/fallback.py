@@ -109,6 +109,14 @@ def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class vectorize(np.vectorize):  # NumPy's name
+    """NumPy's ``vectorize``, with arrays of ours as arguments and results."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """The function of every element of the arguments, broadcast; on the host, without a gradient."""
+        return by_numpy(super().__call__, args, options)
+
+
 def attribute(module: ModuleType, name: str) -> Any:
     """A name of NumPy's: its functions wrapped; classes, constants and modules as they are.
 

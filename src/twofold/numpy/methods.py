@@ -17,7 +17,7 @@ from .ufuncs import function_of
 #: Functions whose first argument is the method's own array.
 METHODS = {
     reductions: "all any argmax argmin cumprod cumsum max mean min prod std sum var",
-    selecting: "argsort clip compress nonzero round take",
+    selecting: "argsort clip nonzero round take",
     shapes: "diagonal repeat trace",
     linear: "dot",
 }
@@ -48,6 +48,11 @@ def _sort(self: ndarray, axis: int = -1, kind: str | None = None, order: None = 
 def _partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect") -> None:
     """Put elements in place as ``numpy.partition`` does."""
     self[...] = by_numpy(np.partition, (self, kth, axis, kind), {})  # type: ignore[index]
+
+
+def _compress(self: ndarray, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+    """The slices along an axis where a vector holds, elements of the flattened array if it is None."""
+    return selecting.compress(condition, self, axis, out)
 
 
 def _put(self: ndarray, indices: Any, values: Any, mode: str = "raise") -> None:
@@ -90,7 +95,7 @@ def attach() -> None:
             setattr(ndarray, name, getattr(module, name))
     for name in BY_NUMPY:
         setattr(ndarray, name, _host_method(name))
-    own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "sort": _sort, "partition": _partition, "put": _put}
+    own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "compress": _compress, "sort": _sort, "partition": _partition, "put": _put}
     for name, function in own.items():
         setattr(ndarray, name, function)
     ndarray.real, ndarray.imag = property(_real), property(_imag)  # type: ignore[attr-defined]

@@ -42,7 +42,7 @@ def operand(value: Any, like: ndarray | None) -> Any:
     DTypeError
         If it is an array of ``mx.nd``, or nothing that NumPy could compute with here.
     """
-    if isinstance(value, ndarray) or like is not None and isinstance(value, NUMBERS):
+    if isinstance(value, ndarray) or like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic):
         return value
     if isinstance(value, Array):
         raise DTypeError("an operand is an array of mx.nd among those of np", repr(value)[:60], "use as_np_ndarray() or as_nd_ndarray()")

@@ -15,7 +15,7 @@ from ..imperative.array import apply_op
 from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axes, normalized_axis
 from .array import ndarray
-from .creation import asarray, broadcast, full_like
+from .creation import asarray, asarrays, broadcast, full_like
 from .fallback import by_numpy
 from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
 
@@ -132,7 +132,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
     x = _ready(a)
     if where is not True:
-        counted = count_nonzero(broadcast(asarray(where), x.shape), axis, keepdims=keepdims)
+        counted = count_nonzero(broadcast(asarrays(x, where)[1], x.shape), axis, keepdims=keepdims)
         total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
         return _given(function_of("divide")(total, counted).astype(total.dtype, copy=False), out)
     if not _is_real(x, dtype):
@@ -202,13 +202,14 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
         return (result, full_like(result, x.size / (result.size or 1))) if returned else result
-    w = _ready(weights)
+    w = asarrays(x, weights)[1]
     if w.shape != x.shape:
         if not isinstance(axis, int) or w.shape != (x.shape[axis],):
             raise ParameterError("average: the weights do not fit", f"{w.shape} for {x.shape}, axis {axis}", "give one for each element")
         w = w.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
-    scale = sum(broadcast(w, x.shape), axis, keepdims=keepdims)
-    result = function_of("divide")(sum(x * w, axis, keepdims=keepdims), scale)
+    dtype = np.result_type(x.dtype, w.dtype, *([] if is_float(x._dtype) or is_float(w._dtype) else [np.float64]))
+    scale = sum(broadcast(w, x.shape), axis, dtype, keepdims=keepdims)
+    result = function_of("divide")(sum(x.astype(dtype) * w, axis, keepdims=keepdims), scale)
     return (result, scale) if returned else result
 
 

@@ -12,7 +12,7 @@ from ..imperative.invoke import host_of
 from ..op.registry import OPS
 from ..op.shapes import normalized_axis
 from .array import ndarray
-from .creation import asarray
+from .creation import asarray, asarrays
 from .operators import applied
 from .reductions import all, run
 from .shapes import broadcast_to, concatenate, moveaxis
@@ -105,7 +105,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> ndarray:
     ShapeError
         If the numbers of axes differ.
     """
-    x, index = asarray(arr), asarray(indices)
+    x, index = asarrays(arr, indices)
     x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
     if index.ndim != x.ndim:
         raise ShapeError("`indices` and `arr` must have the same number of dimensions", f"{index.shape} and {x.shape}", "reshape one")
@@ -198,7 +198,7 @@ def _sortable(axis: int | None, order: Any) -> int | None:
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> ndarray:
     """Whether ``|a - b| <= atol + rtol |b|``, element by element; infinities only equal themselves, NaN nothing or, if so told, NaN."""
-    x, y = asarray(a), asarray(b)
+    x, y = asarrays(a, b)
     finite = function_of("isfinite")(y) & function_of("isfinite")(x)
     near = function_of("less_equal")(function_of("absolute")(x - y), atol + rtol * function_of("absolute")(y))
     result = finite & near | (x == y)
@@ -212,14 +212,14 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Whether two arrays have one shape and equal elements."""
-    x, y = asarray(a1), asarray(a2)
+    x, y = asarrays(a1, a2)
     return x.shape == y.shape and _all_equal(x, y, equal_nan)
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays broadcast to one shape and have equal elements there."""
     try:
-        return _all_equal(asarray(a1), asarray(a2), False)
+        return _all_equal(*asarrays(a1, a2), False)
     except ShapeError:
         return False
 
@@ -242,7 +242,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x = asarray(a)
     if n < 0 or not x.ndim:
         raise ParameterError("diff needs at least one axis and an order that is not negative", f"n={n}, shape {x.shape}", "give others")
-    ends = [asarray(e) for e in (prepend, x, append) if e is not None]
+    ends = asarrays(*[e for e in (prepend, x, append) if e is not None])
     shape = [1 if k == axis % x.ndim else m for k, m in enumerate(x.shape)]
     if len(ends) > 1:
         x = concatenate([e if e.ndim else broadcast_to(e, shape) for e in ends], axis)

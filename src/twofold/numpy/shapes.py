@@ -16,7 +16,7 @@ from ..errors import ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..op.shapes import broadcast_shapes, normalized_axes, normalized_axis
 from .array import ndarray
-from .creation import asarray, broadcast
+from .creation import asarray, asarrays, broadcast
 from .fallback import by_numpy, hosts
 from .reductions import run, sum
 from .ufuncs import chosen, delivered
@@ -114,14 +114,14 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) ->
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     """Views of arrays in their common shape, which cannot be written."""
-    arrays = [asarray(a) for a in args]
+    arrays = asarrays(*args)
     shape = broadcast_shapes("broadcast_arrays", [a.shape for a in arrays])
     return tuple(broadcast(a, shape) for a in arrays)
 
 
 def _at_least(ndim: int, where: Callable[[int], tuple[Any, ...]]) -> Callable[..., Any]:
     def function(*arys: Any) -> Any:
-        results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in map(asarray, arys)]  # type: ignore[index]
+        results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in asarrays(*arys)]  # type: ignore[index]
         return results[0] if len(results) == 1 else tuple(results)
 
     function.__name__ = function.__qualname__ = f"atleast_{ndim}d"
@@ -229,7 +229,7 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
     ShapeError
         If shapes differ off the axis.
     """
-    parts = [asarray(a) for a in arrays]
+    parts = asarrays(*arrays)
     if not parts:
         raise ParameterError("need at least one array to concatenate", None, "give arrays")
     if not all(p.ndim for p in parts) and axis is not None:
@@ -245,7 +245,7 @@ concat = concatenate
 
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays of one shape joined along a new axis."""
-    parts = [asarray(a) for a in arrays]
+    parts = asarrays(*arrays)
     if len({p.shape for p in parts}) > 1:
         raise ShapeError("all input arrays must have the same shape", ", ".join(str(p.shape) for p in parts), "make them equal")
     return concatenate([expand_dims(p, axis) for p in parts], axis, out, dtype=dtype, casting=casting)
@@ -276,7 +276,7 @@ def dstack(tup: Any) -> ndarray:
 
 def column_stack(tup: Any) -> ndarray:
     """Arrays joined along the second axis, vectors as columns."""
-    parts = [asarray(a) for a in tup]
+    parts = asarrays(*tup)
     return concatenate([p if p.ndim > 1 else p.reshape(-1, 1) for p in parts], 1)
 
 

@@ -9,26 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import dtype_name
+from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..op.registry import NAMES, OPS
 from ..op.spec import Op
 from .array import ndarray, ndarrayView
-from .creation import asarray, zeros
+from .creation import asarray, asarrays, zeros
 from .fallback import by_numpy
 from .operators import COMPARISONS, applied, operands, short
 
 #: NumPy's name → registered name of the operator that has its semantics but is no primitive of that name.
 COMPOSITES = {
     "exp2": "_npi_exp2",
-    "fabs": "abs",
+    "fabs": "_npi_fabs",
     "float_power": "_npi_float_power",
     "fmax": "_npi_fmax",
     "fmin": "_npi_fmin",
     "heaviside": "_npi_heaviside",
-    "ldexp": "_npi_ldexp",
     "logaddexp": "_npi_logaddexp",
     "logaddexp2": "_npi_logaddexp2",
     "positive": "_npi_positive",
@@ -119,8 +118,11 @@ class ufunc:  # NumPy's name
             got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype})
             return list(got) if isinstance(got, tuple) else [got]
         values = operands(inputs, op.name in COMPARISONS)
-        if dtype is not None:
-            values = [asarray(v).astype(dtype_name(dtype), copy=False) for v in values]
+        if dtype is None and not op.primitive:  # what a number's dtype is must not depend on how the definition combines it
+            dtype = promote(*[v._dtype if isinstance(v, ndarray) else "weakf" if isinstance(v, float) else "weaki" for v in values])
+            values = asarrays(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[dtype]) for v in values])
+        elif dtype is not None:
+            values = [v.astype(dtype_name(dtype), copy=False) for v in asarrays(*values)]
         return [wrap(ndarray, c) for c in invoke(op.sig(), values)]
 
     # methods
@@ -143,7 +145,7 @@ class ufunc:  # NumPy's name
 
     def outer(self, A: Any, B: Any, **options: Any) -> Any:
         """The function of all pairs of elements of two arrays."""
-        a, b = asarray(A), asarray(B)
+        a, b = asarrays(A, B)
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
@@ -169,7 +171,8 @@ class ufunc:  # NumPy's name
 def _delivered(result: ndarray, out: Any, where: Any, casting: str) -> Any:
     """A result written into ``out``, or completed, where ``where`` says."""
     if where is not True:
-        shape = np.broadcast_shapes(result.shape, asarray(where).shape)
+        where = asarrays(where, result)[0]
+        shape = np.broadcast_shapes(result.shape, where.shape)
         rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
         result = chosen(where, result, rest)
     return result if out is None else delivered(result, out, casting)
@@ -177,7 +180,7 @@ def _delivered(result: ndarray, out: Any, where: Any, casting: str) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> ndarray:
     """``x`` where the condition holds, else ``y``."""
-    return applied(OPS["where"], asarray(condition), x, y)
+    return applied(OPS["where"], asarrays(condition, x, y)[0], x, y)
 
 
 def delivered(result: ndarray, out: Any, casting: str = "same_kind") -> Any:

@@ -1,5 +1,6 @@
 """Reductions of NumPy whose results differ from those of ``nd``: mean, variance, standard deviation."""
 
+from ..dtype import is_float
 from ..op.declare import op
 from ..op.params import Axis, DType
 from .primitive_reduce import count_of
@@ -9,7 +10,7 @@ HALVES = ("float16", "bfloat16")
 
 def in_dtype(xp, a, dtype):
     """The operand as it is averaged, and the result's dtype: whole numbers as float64, 16-bit floats in float32 and then rounded."""
-    x = xp.to_float(a) if dtype is None else xp.cast(a, dtype)
+    x = xp.cast(a, dtype or (xp.dtype_of(a) if is_float(xp.dtype_of(a)) else "float64"))
     result = xp.dtype_of(x)
     return (xp.astype(x, dtype="float32"), result) if result in HALVES else (x, result)
 

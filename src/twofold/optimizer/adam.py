@@ -6,6 +6,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from .base import Optimizer, register, zeros_like
+from .together import update_together
 
 __all__ = ["Adam", "Adamax", "Nadam"]
 
@@ -55,20 +56,10 @@ class Adam(Optimizer):
         """Update a weight."""
         lr, wd, t = self._begin(index)
         mean, var = state
-        nd.adam_update(
-            weight,
-            grad,
-            mean,
-            var,
-            out=weight,
-            lr=lr * sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t),
-            wd=wd,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            epsilon=self.epsilon,
-            lazy_update=self.lazy_update,
-            **self._scaling(),
-        )
+        rate = lr * sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
+        scalars = tuple(map(float, (rate, self.beta1, self.beta2, self.epsilon, wd, self.rescale_grad)))
+        params = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
+        update_together("adam_update", [(weight, grad, mean, var)], [scalars], lazy_update=self.lazy_update, **params)
 
 
 @register

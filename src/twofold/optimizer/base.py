@@ -263,9 +263,10 @@ class Optimizer:
     def _update_count(self, index: Any) -> None:
         """Count an update of a weight, or of each in a list."""
         counts = self._index_update_count
-        for i in index if isinstance(index, (list, tuple)) else [index]:
-            counts[i] = counts.get(i, self.begin_num_update) + 1
-            self.num_update = max(counts[i], self.num_update)
+        for i in index if isinstance(index, (list, tuple)) else (index,):
+            counts[i] = number = counts.get(i, self.begin_num_update) + 1
+            if number > self.num_update:
+                self.num_update = number
 
     # what subclasses share
 

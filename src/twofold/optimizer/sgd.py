@@ -51,28 +51,24 @@ class SGD(WithMaster):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight, or each of a list."""
         if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s is None for s in state}) == 1:
-            self._update_together(index, weight, grad, state)
+            self._apply(index, weight, grad, state)
             return
         for i, w, g, mom in each(index, weight, grad, state):
-            lr, wd, _ = self._begin(i)
-            common = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
-            if mom is None:
-                nd.sgd_update(w, g, out=w, **common)
-            else:
-                nd.sgd_mom_update(w, g, mom, out=w, momentum=self.momentum, **common)
+            self._apply([i], [w], [g], [mom])
 
-    def _update_together(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def _apply(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update each of a list of weights by one program; all of them have a momentum or none has."""
         rates = [(float(lr), float(wd)) for lr, wd, _ in map(self._begin, index)]
-        scale, params = float(self.rescale_grad), {"lazy_update": self.lazy_update}
+        scale = float(self.rescale_grad)
+        params: dict[str, Any] = {"lazy_update": self.lazy_update}
         if self.clip_gradient:
             params["clip_gradient"] = self.clip_gradient
-        if state[0] is not None:
+        if state[0] is None:
+            update_together("sgd_update", list(zip(weight, grad, strict=True)), [(lr, wd, scale) for lr, wd in rates], **params)
+        else:
             momentum = float(self.momentum)
             scalars = [(lr, momentum, wd, scale) for lr, wd in rates]
             update_together("sgd_mom_update", list(zip(weight, grad, state, strict=True)), scalars, **params)
-        else:
-            update_together("sgd_update", list(zip(weight, grad, strict=True)), [(lr, wd, scale) for lr, wd in rates], **params)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight, or each of a list; of those of 16 bits the float32 copy."""

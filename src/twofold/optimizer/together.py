@@ -1,4 +1,4 @@
-"""Updates several small weights by one program: what a call costs is then paid once, not once for each weight."""
+"""Updates weights in place by an operator, several small ones by one program: what a call costs is then paid once for all."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -31,7 +31,7 @@ def are_independent(weights: Sequence[NDArray]) -> bool:
 
 
 def update_together(name: str, operands: Sequence[Sequence[NDArray]], scalars: Sequence[tuple[float, ...]], **params: Any) -> None:
-    """Apply an update operator to each of several weights, in place.
+    """Apply an update operator to each of one or several weights, in place. Several must be independent.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def update_together(name: str, operands: Sequence[Sequence[NDArray]], scalars: S
     """
     op = NAMES[name]
     shared = scalars.count(scalars[0]) == len(scalars)  # as they are where no weight has a rate of its own: then they are given once
-    arguments = [a for group in operands for a in group]
+    arguments: list[Any] = [a for group in operands for a in group]
     for group in scalars[:1] if shared else scalars:
         arguments += group
     results = invoke(_several(op.sig(True, **params), len(operands), len(operands[0]), shared), arguments)
@@ -66,7 +66,7 @@ def _replace(op: Op, weight: NDArray, new: Any) -> None:
     """Put a result where a weight is: what `delivered` does, in short where nobody else sees the weight's memory."""
     v = weight._v
     old = v.data if v.__class__ is Value else v
-    alone = v.__class__ is not Value or not v.pinned
+    alone = weight.__class__ is NDArray and (v.__class__ is not Value or not v.pinned)
     if alone and new.__class__ is PLAIN and new.dtype is old.dtype and new.shape == old.shape:
         weight._rebind(new)
     else:

@@ -1,4 +1,7 @@
-"""Writes the ``.pyi`` files of ``mx.nd`` and ``mx.sym``, whose functions are generated; ``--check`` says which are stale (status 1)."""
+"""Writes the ``.pyi`` files of the root, whose names are lazy, and of ``mx.nd`` and ``mx.sym``, whose functions are generated.
+
+``python -m twofold.testing.stubs`` writes them, ``--check`` only says which are stale (exit status 1).
+"""
 
 import ast
 import inspect
@@ -16,6 +19,7 @@ from ..op.registry import NAMES
 from ..op.spec import Op
 
 WIDTH = 140
+ROOT = Path(__file__).parents[1]
 #: What a caller may give for a kind of parameter.
 TYPES = {
     kinds.SHAPE: "int | Sequence[int]", kinds.AXIS: "int | Sequence[int] | None", kinds.DTYPE: "Any", kinds.SCALAR: "float",
@@ -102,9 +106,23 @@ def stub_of(front: Front) -> str:
     return "\n".join([*text, *(f"\nclass {where}:\n" + "\n".join(functions) for where, functions in sorted(places.items()))]) + "\n"
 
 
+def root_stub() -> str:
+    """The stub of the package itself, whose names are loaded when first used; from the text of its table."""
+    source = (ROOT / "__init__.py").read_text(encoding="utf-8")
+    table = next(n for n in ast.parse(source).body if isinstance(n, ast.AnnAssign) and ast.unparse(n.target) == "_PUBLIC").value
+    public: dict[str, str | tuple[str, str]] = {**ast.literal_eval(table or "{}"), "op": ("op.declare", "op")}
+    lines = ['"""Written by ``make stubs`` from the table of public names."""\n', "# ruff: noqa: I001  (in the order of the table)\n"]
+    for name, where in public.items():
+        folder, _, last = where.rpartition(".") if isinstance(where, str) else (where[0], "", where[1])
+        lines.append(f"from .{folder} import {last}" + (f" as {name}" if last != name else ""))
+    names = "".join(f'    "{name}",\n' for name in sorted(public))
+    return "\n".join([*lines, f"\n__all__ = [\n{names}]\n", "__version__: str\n"])
+
+
 def main(check: bool) -> int:
     """Write the stubs, or only compare; the exit status says whether any is stale."""
     texts = {Path(str(front.package.__file__)).with_suffix(".pyi"): stub_of(front) for front in FRONTS}
+    texts[ROOT / "__init__.pyi"] = root_stub()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         print(f"{path}: {'stale, run make stubs' if check else f'{path.write_text(texts[path])} characters written'}")

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .samples import X, Y, params
 from tests.training.programs.callbacks import _Log as Log
 from tests.training.programs.outcome import fails
-
-from .samples import X, Y, params
 
 SHAPES = {"emb_weight": (7, 3), "fc_weight": (3, 3), "fc_bias": (3,)}
 LENGTHS = (6, 3, 4, 3)
@@ -98,7 +97,10 @@ def files_of_buckets(mx: Any) -> Any:
         again.bind([("data", (4, 6))], [("softmax_label", (4,))])
         failing = [fails(lambda: mx.mod.BucketingModule.load(prefix, 2, default_bucket_key=6))]
         failing += [fails(lambda: mx.mod.BucketingModule.load(prefix, 2, sym_gen=_generator(mx)))]
-    failing += [fails(lambda: mx.mod.BucketingModule(_generator(mx))), fails(lambda: mx.mod.BucketingModule.load_dict(default_bucket_key=6))]
+    failing += [
+        fails(lambda: mx.mod.BucketingModule(_generator(mx))),
+        fails(lambda: mx.mod.BucketingModule.load_dict(default_bucket_key=6)),
+    ]
     found = again.get_params()
     failing += [fails(lambda: again.bind([("data", (4, 6))], force_rebind=True, shared_module=module))]
     return [names, keys, found, failing]
@@ -118,7 +120,11 @@ def sequence(mx: Any) -> Any:
     module.add(mx.mod.Module(mx.sym.SoftmaxOutput(scores, name="softmax")), take_labels=True, auto_wiring=True)
     found += [list(module.data_names), list(module.output_names), fails(lambda: mx.mod.SequentialModule().add(module, other=1))]
     module.fit(
-        mx.io.NDArrayIter(X, Y, 4), num_epoch=2, arg_params=params(mx), aux_params={}, optimizer_params={"learning_rate": 0.5, "momentum": 0.9}
+        mx.io.NDArrayIter(X, Y, 4),
+        num_epoch=2,
+        arg_params=params(mx),
+        aux_params={},
+        optimizer_params={"learning_rate": 0.5, "momentum": 0.9},
     )
     found += [module.data_shapes, module.label_shapes, module.output_shapes, module.get_params(), fails(module.get_input_grads)]
     return [*found, module.score(mx.io.NDArrayIter(X, Y, 4), ["acc", "ce"]), module.predict(mx.io.NDArrayIter(X, Y, 4))]

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .samples import X, Y, batches, params, perceptron
 from tests.training.programs.callbacks import _Log as Log
 from tests.training.programs.outcome import fails
-
-from .samples import X, Y, batches, params, perceptron
 
 
 def _model(mx: Any, **kwargs: Any) -> Any:
@@ -41,7 +40,7 @@ def fit_on_an_iterator(mx: Any) -> Any:
 
 
 def fit_on_arrays(mx: Any) -> Any:
-    np.random.seed(0)
+    np.random.seed(0)  # noqa: NPY002  (the seed that programs set)
     model = _model(mx, numpy_batch_size=100)
     with Log() as lines:
         model.fit(X, Y.reshape(10, 1), eval_data=(X, Y), logger=None)
@@ -63,8 +62,16 @@ def fit_on_two_devices(mx: Any) -> Any:
 
 def data_that_does_not_fit(mx: Any) -> Any:
     model = _model(mx)
-    found = [fails(lambda: model.fit(X)), fails(lambda: model.fit(X, Y[:3])), fails(lambda: model.fit(X, X)), fails(lambda: model.fit("x", Y))]
-    found += [fails(lambda: mx.model.FeedForward(perceptron(mx), num_epoch=1).predict(X)), fails(lambda: _model(mx, num_epoch=None).save("x"))]
+    found = [
+        fails(lambda: model.fit(X)),
+        fails(lambda: model.fit(X, Y[:3])),
+        fails(lambda: model.fit(X, X)),
+        fails(lambda: model.fit("x", Y)),
+    ]
+    found += [
+        fails(lambda: mx.model.FeedForward(perceptron(mx), num_epoch=1).predict(X)),
+        fails(lambda: _model(mx, num_epoch=None).save("x")),
+    ]
     data = mx.sym.Variable("data")
     twice = mx.sym.FullyConnected(data, mx.sym.Variable("data"), num_hidden=3)
     return [*found, fails(lambda: mx.model.FeedForward(twice)), fails(lambda: _model(mx, other=3).fit(X, Y))]

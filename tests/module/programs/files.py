@@ -6,10 +6,9 @@ import os
 import tempfile
 from typing import Any
 
+from .samples import batch, batches, bound, normalized, params, perceptron
 from tests.training.programs.callbacks import _Log as Log
 from tests.training.programs.outcome import fails
-
-from .samples import batch, batches, bound, normalized, params, perceptron
 
 SGD = {"learning_rate": 0.5, "momentum": 0.9}
 
@@ -30,7 +29,9 @@ def checkpoints(mx: Any) -> Any:
 
 def files_of_parameters(mx: Any) -> Any:
     module = bound(mx, normalized(mx))
+    module.init_optimizer()
     module.forward_backward(batch(mx))
+    module.update()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "p")
         module.save_params(path)

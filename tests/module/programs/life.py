@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.training.programs.outcome import fails
-
 from .samples import batch, bound, params, perceptron
+from tests.training.programs.outcome import fails
 
 
 def names_and_shapes(mx: Any) -> Any:
@@ -123,7 +122,7 @@ def requests_of_gradients(mx: Any) -> Any:
 
 
 def fixed_parameters_stay(mx: Any) -> Any:
-    module = mx.mod.Module(perceptron(mx), fixed_param_names=["fc1_weight", "fc2_bias"])
+    module = mx.mod.Module(perceptron(mx), fixed_param_names=["fc1_weight", "fc1_bias"])
     module.bind([("data", (4, 4))], [("softmax_label", (4,))])
     module.init_params(arg_params=params(mx), aux_params={})
     module.init_optimizer(optimizer_params={"learning_rate": 1.0, "momentum": 0.5})

@@ -6,9 +6,8 @@ import os
 import tempfile
 from typing import Any
 
-from tests.training.programs.outcome import fails
-
 from .samples import X, Y, batch, batches, bound, normalized, params, perceptron
+from tests.training.programs.outcome import fails
 
 SGD = {"learning_rate": 0.5, "momentum": 0.9, "wd": 0.01}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .samples import batches, bound, normalized, params, perceptron
 from tests.training.programs.callbacks import _Log as Log
 from tests.training.programs.outcome import fails
-
-from .samples import batches, bound, normalized, params, perceptron
 
 
 def _plain(lines: list[str]) -> list[str]:

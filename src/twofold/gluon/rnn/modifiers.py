@@ -108,7 +108,8 @@ class ZoneoutCell(ModifierCell):
 
     Notes
     -----
-    Krueger and others, Zoneout, ICLR 2017.
+    Krueger and others, Zoneout, ICLR 2017. The output of the step before is no input of the cell, so the cell itself is never
+    compiled, only the one inside; in a compiled step of a cell around it each step counts as the first of its sequence.
     """
 
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
@@ -132,6 +133,11 @@ class ZoneoutCell(ModifierCell):
         """Forget the steps so far, before another sequence."""
         super().reset()
         self._prev_output = None
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:  # type: ignore[override]
+        """Have the cell inside run as a compiled graph; see `HybridBlock.hybridize`."""
+        super().hybridize(active, **kwargs)
+        self._active = False
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
         """Output and states of one step."""

@@ -1,0 +1,46 @@
+"""Linear regression twice: with arrays and recorded gradients alone, and with Gluon's layer, loss and trainer.
+
+Run: python examples/linear_regression.py
+"""
+
+import numpy as np
+
+import twofold as mx
+from twofold import autograd, gluon, nd
+from twofold.gluon import nn
+
+draw = np.random.RandomState(0)
+x = nd.array(draw.normal(size=(1000, 2)))
+y = nd.dot(x, nd.array([2, -3.4])) + 4.2 + nd.array(draw.normal(scale=0.01, size=1000))
+BATCH, EPOCHS, RATE = 10, 3, 0.1
+
+
+def batches():
+    """Ten points at a time."""
+    for start in range(0, len(x), BATCH):
+        yield x[start : start + BATCH], y[start : start + BATCH]
+
+
+weight, bias = nd.zeros((2,)), nd.zeros((1,))
+for parameter in (weight, bias):
+    parameter.attach_grad()
+for _ in range(EPOCHS):
+    for points, values in batches():
+        with autograd.record():
+            loss = ((nd.dot(points, weight) + bias - values) ** 2).mean() / 2
+        loss.backward()
+        for parameter in (weight, bias):
+            parameter -= RATE * parameter.grad
+print("from scratch:", weight.asnumpy(), bias.asnumpy())
+
+net, loss_of = nn.Dense(1), gluon.loss.L2Loss()
+net.initialize(mx.init.Zero())
+net.hybridize()
+trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": RATE})
+for _ in range(EPOCHS):
+    for points, values in batches():
+        with autograd.record():
+            loss = loss_of(net(points), values)
+        loss.backward()
+        trainer.step(BATCH)
+print("by Gluon:    ", net.weight.data().asnumpy()[0], net.bias.data().asnumpy())

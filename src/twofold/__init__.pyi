@@ -1,0 +1,97 @@
+"""Written by ``make stubs`` from the table of public names."""
+
+# ruff: noqa: I001  (in the order of the table)
+
+from . import ndarray as nd
+from . import ndarray
+from . import autograd
+from . import context
+from . import random
+from . import random as rnd
+from . import errors as base
+from .context import Context
+from .context import cpu
+from .context import cpu_pinned
+from . import gluon
+from .context import gpu
+from . import operator
+from .context import num_gpus
+from .context import current_context
+from .errors import MXNetError
+from . import symbol as sym
+from . import symbol
+from . import executor
+from .executor import Executor
+from .op.declare import elementwise
+from .symbol.compiled import compile
+from .symbol import naming as name
+from .symbol import naming as attribute
+from .symbol.naming import AttrScope
+from . import visualization as viz
+from . import visualization
+from . import callback
+from . import initializer as init
+from . import initializer
+from . import io
+from . import kvstore as kv
+from . import kvstore
+from . import lr_scheduler
+from . import metric
+from . import module as mod
+from . import model
+from . import module
+from . import monitor as mon
+from . import monitor
+from . import optimizer as opt
+from . import optimizer
+from . import registry
+from .op.declare import op
+
+__all__ = [
+    "AttrScope",
+    "Context",
+    "Executor",
+    "MXNetError",
+    "attribute",
+    "autograd",
+    "base",
+    "callback",
+    "compile",
+    "context",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "elementwise",
+    "executor",
+    "gluon",
+    "gpu",
+    "init",
+    "initializer",
+    "io",
+    "kv",
+    "kvstore",
+    "lr_scheduler",
+    "metric",
+    "mod",
+    "model",
+    "module",
+    "mon",
+    "monitor",
+    "name",
+    "nd",
+    "ndarray",
+    "num_gpus",
+    "op",
+    "operator",
+    "opt",
+    "optimizer",
+    "random",
+    "registry",
+    "rnd",
+    "sym",
+    "symbol",
+    "visualization",
+    "viz",
+]
+
+__version__: str

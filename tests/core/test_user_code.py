@@ -1,0 +1,91 @@
+"""User code as operations: it may keep, write into or return what it is given, and keep what it returns."""
+
+import numpy as np
+
+from twofold import autograd, nd
+
+from .operators import SIZE, ramp
+
+
+class Passing(autograd.Function):
+    """The identity; its backward returns the array it was given."""
+
+    def forward(self, x):
+        return x
+
+    def backward(self, dy):
+        return dy
+
+
+class Writing(autograd.Function):
+    """Twice its operand; both ways by writing into what it was given a copy of."""
+
+    def forward(self, x):
+        y = x.copy()
+        y *= 2.0
+        return y
+
+    def backward(self, dy):
+        dy *= 2.0
+        return dy
+
+
+class Keeping(autograd.Function):
+    """The identity, which keeps every array that it sees."""
+
+    kept: list = []  # noqa: RUF012  (one for all calls is the point)
+
+    def forward(self, x):
+        self.kept.append(x)
+        return x * 1.0
+
+    def backward(self, dy):
+        self.kept.append(dy)
+        return dy * 1.0
+
+
+def gradients(function, times=4):
+    """Gradients of exp(k · function(x)) for several k, all held at once, and what they should be for the identity."""
+    x = nd.array(ramp() / SIZE)
+    x.attach_grad()
+    got = []
+    for k in range(1, times + 1):
+        with autograd.record():
+            y = (function()(x) * float(k)).exp()
+        got += autograd.grad([y], [x])
+    return [g.asnumpy() for g in got], [k * np.exp(k * ramp() / SIZE) for k in range(1, times + 1)]
+
+
+def test_a_gradient_that_is_returned_as_it_was_given_stays_as_it_is(mode):
+    got, want = gradients(Passing)
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_writing_into_a_head_gradient_changes_nothing_else(mode):
+    x, h = nd.array(ramp()), nd.array(ramp(1.0))
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            y = Writing()(x)
+            z = y + x
+        z.backward(h)
+        np.testing.assert_array_equal(x.grad.asnumpy(), 3 * ramp(1.0))
+        np.testing.assert_array_equal(h.asnumpy(), ramp(1.0))
+        np.testing.assert_array_equal(y.asnumpy(), 2 * ramp())
+
+
+def test_what_user_code_keeps_stays_as_it_was(mode):
+    Keeping.kept.clear()
+    _, want = gradients(Keeping)
+    for k, dy in enumerate(Keeping.kept[1::2]):
+        np.testing.assert_allclose(dy.asnumpy(), want[k], rtol=1e-5)
+
+
+def test_a_result_that_is_the_operand_is_a_copy(mode):
+    x = nd.array(ramp())
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            y = Passing()(x)
+        y[:] = 0.0
+        np.testing.assert_array_equal(x.asnumpy(), ramp())

@@ -1,0 +1,33 @@
+"""Fake GPUs for a test: set up, and forgotten again with everything that refers to them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import twofold as mx
+from twofold.backend import loader
+from twofold.graph.ir import drop_generation
+from twofold.imperative import window
+
+
+def forget_backends() -> None:
+    """Have adapters loaded anew, programs compiled for the new ones, and devices of the old ones not waited for."""
+    loader._backend_of_kind.cache_clear()
+    window._used.clear()
+    drop_generation()
+
+
+@contextmanager
+def fake_gpus(count: int, schedule: str = "late") -> Iterator[list[mx.Context]]:
+    """``mx.gpu(0)`` … as NumPy arrays whose operations run late (a forgotten wait shows), at once, or in issue order."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TWOFOLD_FAKE_GPUS", str(count))
+        patch.setenv("TWOFOLD_FAKE_SCHEDULE", schedule)
+        forget_backends()
+        try:
+            yield [mx.gpu(k) for k in range(count)]
+            mx.nd.waitall()  # nothing pending may outlive its device
+        finally:
+            patch.undo()
+            forget_backends()

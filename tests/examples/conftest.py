@@ -1,0 +1,16 @@
+"""What the examples need: GPUs that are not there."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import twofold as mx
+
+from tests.devices import fake_gpus
+
+
+@pytest.fixture
+def gpus() -> Iterator[list[mx.Context]]:
+    """Four fake GPUs, whose operations run late: a forgotten wait shows."""
+    with fake_gpus(4) as devices:
+        yield devices

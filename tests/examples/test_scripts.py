@@ -1,0 +1,60 @@
+"""Every script of examples/ runs, and prints what its text promises."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from twofold.command.digits import mnist_folder
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def output_of(name, *arguments, by=(), **variables):
+    """What a script prints."""
+    command = [sys.executable, *by, str(EXAMPLES / name), *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False, env={**os.environ, **variables})
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_arithmetic_needs_three_arrays_or_two():
+    printed = output_of("arithmetic.py")
+    assert re.findall(r"total +(\d+) bytes", printed) == ["240", "160"]
+
+
+def test_the_toy_and_autograd_agree():
+    closures, recorded = output_of("toy_autodiff.py").splitlines()
+    assert closures.removeprefix("closures:") == recorded.removeprefix("autograd:")
+
+
+def test_both_regressions_find_the_plane():
+    for line in output_of("linear_regression.py").splitlines():
+        assert [round(float(x), 1) for x in re.findall(r"-?\d+\.\d+", line)] == [2.0, -3.4, 4.2]
+
+
+@pytest.mark.parametrize("gpus", ["0", "4"])
+def test_the_store_adds_up_and_updates(gpus):
+    lines = output_of("key_value_store.py", TWOFOLD_FAKE_GPUS=gpus).splitlines()
+    kind = "gpu" if gpus == "4" else "cpu"
+    assert lines[1] == f"the sum of 4 {[[4.0] * 3] * 2}"
+    assert lines[2:] == [f"on {kind}({k}): {[[6.0] * 3] * 2}" for k in range(4)]
+
+
+def test_a_script_of_2018_runs_as_it_is():
+    printed = output_of("mxnet_script.py", "--epochs", 30, by=("-m", "twofold", "run"))
+    assert float(re.fullmatch(r"accuracy: (.*)\n", printed)[1]) > 0.95
+
+
+@pytest.mark.mnist
+def test_the_cnn_reads_digits(shared):
+    printed = output_of("mnist_cnn.py", mnist_folder() or shared / "data" / "mnist", "--images", 20_000, OPENBLAS_NUM_THREADS="1")
+    assert float(printed.removeprefix("accuracy:")) > 0.9
+
+
+def test_every_script_is_tested():
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in text] == []

@@ -1,0 +1,20 @@
+"""What tests of modules need: GPUs that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.devices import fake_gpus
+
+if TYPE_CHECKING:
+    import twofold as mx
+
+
+@pytest.fixture
+def gpus() -> Iterator[list[mx.Context]]:
+    """Two fake GPUs, whose operations run late: a forgotten wait shows."""
+    with fake_gpus(2) as devices:
+        yield devices

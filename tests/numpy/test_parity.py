@@ -1,0 +1,53 @@
+"""What an expression gives in ``twofold.np`` is what it gives in NumPy: values, dtypes, shapes, and errors of the same classes."""
+
+import numpy
+import pytest
+
+import twofold.numpy as tnp
+from twofold.imperative.array import Array
+
+from tests.numpy.expressions import TABLES, variables
+
+CASES = [pytest.param(text, id=f"{table}: {text}") for table, texts in TABLES.items() for text in dict.fromkeys(texts)]
+
+
+def evaluated(np, text):
+    """(value, None), or (None, the exception)."""
+    try:
+        with numpy.errstate(all="ignore"):
+            return eval(text, {"np": np, "numpy": numpy} | variables(np)), None
+    except Exception as error:  # compared with what NumPy raises
+        return None, error
+
+
+def assert_same(ours, numpys, text):
+    if isinstance(numpys, (numpy.ndarray, numpy.generic)) and not isinstance(ours, (numpy.dtype, numpy.generic)):
+        assert isinstance(ours, tnp.ndarray), f"{text}: {type(ours)}"
+        got = ours.asnumpy()
+        assert (got.shape, got.dtype) == (numpys.shape, numpys.dtype), text
+        exact = got.dtype.kind in "biu"
+        tolerance = 0 if exact else {"float16": 2e-3, "float32": 1e-5, "complex64": 1e-5}.get(got.dtype.name, 1e-12)
+        numpy.testing.assert_allclose(got, numpys, rtol=tolerance, atol=tolerance, err_msg=text)
+    elif isinstance(numpys, (list, tuple)):
+        assert len(ours) == len(numpys), text
+        for a, b in zip(ours, numpys, strict=True):
+            assert_same(a, b, text)
+    else:
+        assert not isinstance(ours, Array), text
+        assert type(ours) is type(numpys), text
+        assert ours == numpys, text
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("text", CASES)
+def test_an_expression_gives_what_it_gives_in_numpy(text):
+    want, refused = evaluated(numpy, text)
+    got, error = evaluated(tnp, text)
+    if refused is not None:
+        assert error is not None, f"{text}: NumPy raises {refused!r}, here it gives {got!r}"
+        builtin = next(c for c in type(refused).__mro__ if c.__module__ == "builtins")
+        assert isinstance(error, builtin), f"{text}: {error!r}, in NumPy {refused!r}"
+    else:
+        if error is not None:
+            raise error
+        assert_same(got, want, text)

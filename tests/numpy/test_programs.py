@@ -1,0 +1,74 @@
+"""Seeded random programs on arrays of ``np`` give NumPy's results and right gradients, bitwise the same in every mode of execution."""
+
+import os
+
+import numpy
+import pytest
+
+from tests.numpy.random_programs import SIZE, reference, run
+from twofold.config import SETTINGS
+from twofold.graph.ir import drop_generation
+
+CASES = int(os.environ.get("FUZZ_CASES", "120"))
+HUGE = 1 << 40
+
+
+@pytest.fixture(autouse=True)
+def _settings(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "verify", True)
+    in_mode(monkeypatch)
+
+
+def in_mode(monkeypatch, *, engine="window", defer=HUGE):
+    monkeypatch.setattr(SETTINGS, "engine", engine)
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+
+
+def assert_same(a, b, what):
+    assert len(a) == len(b), what
+    for x, y in zip(a, b, strict=True):
+        numpy.testing.assert_array_equal(x, y, err_msg=what)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("record", [False, True])
+def test_every_mode_gives_the_same_bits(monkeypatch, record):
+    for seed in range(CASES):
+        in_mode(monkeypatch, engine="naive")
+        naive = run(seed, record)
+        in_mode(monkeypatch)
+        assert_same(naive, run(seed, record), f"inline, seed {seed}")
+        for repetition in range(2):
+            in_mode(monkeypatch, defer=8)
+            assert_same(naive, run(seed, record), f"deferred, seed {seed}, repetition {repetition}")
+        if seed % 10 == 0:
+            drop_generation()
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("record", [False, True])
+@pytest.mark.parametrize("defer", [HUGE, 8])
+def test_results_are_those_of_numpy(monkeypatch, defer, record):
+    in_mode(monkeypatch, defer=defer)
+    for seed in range(CASES):
+        want = reference(seed)
+        for got, expected in zip(run(seed, record), want, strict=False):
+            numpy.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}")
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("defer", [HUGE, 8])
+def test_gradients_are_those_of_finite_differences(monkeypatch, defer):
+    in_mode(monkeypatch, defer=defer)
+    checked = 0
+    for seed in range(0, CASES, 2):
+        got = run(seed, True, length=9, detach=False)
+        if len(got) == len(reference(seed, 9, detach=False)):
+            continue  # the loss depended on no variable
+        direction = numpy.random.default_rng(seed).standard_normal((2, SIZE))
+        step = 1e-6
+        ahead, behind = (float(reference(seed, 9, s * step * direction, detach=False)[-1]) for s in (1, -1))
+        have = sum(float((g * d).sum()) for g, d in zip(got[-2:], direction, strict=True))
+        assert have == pytest.approx((ahead - behind) / (2 * step), rel=1e-4, abs=1e-4), f"seed {seed}"
+        checked += 1
+    assert checked > CASES // 5
