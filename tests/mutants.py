@@ -132,7 +132,7 @@ MUTANTS = (
     Mutant("a result that is saved is borrowed", INVOKE, "twin.borrow = outs[k].borrow = tape.ref", "pass"),
     Mutant("an operand that is saved is borrowed", INVOKE, "            v = v.lend(tape)\n", "            pass\n"),
     Mutant("exported memory is read at once", INVOKE, "                    now = True\n", "                    pass\n"),
-    Mutant("a leaf has a number of its own", INVOKE, "rec.node.value[1] == tape.leaves:", "True:"),
+    Mutant("a leaf has a number of its own", INVOKE, "not rec.inputs and rec.node.value is not None and rec.node.value[1] == tape.leaves:", "not rec.inputs:"),
     Mutant("a float has a number of its own", INVOKE, '"object")\n    tape.leaves += 1\n', '"object")\n'),
     Mutant("a float is no part of the structure", INVOKE, "    if x.__class__ is bool:\n        return Rec(const(x)", "    if isinstance(x, (bool, float)):\n        return Rec(const(x)"),
     Mutant("an older tape is bridged", INVOKE, "        bridge = (rec,) if", "        bridge = () if True else (rec,) if"),
@@ -170,7 +170,7 @@ MUTANTS = (
     Mutant("a pinned window runs before the export", ARRAY, "            flush(v.at[0])  # a window", "            pass  # a window"),
     # programs
     Mutant("only what dies is written over", PLAN, "if i not in inside and self.last[i] == t and self._reusable(i)]", "if i not in inside and self._reusable(i)]"),
-    Mutant("only what was donated is written over", PLAN, 'place.kind == "leaf" and place.index in self.writable)', 'place.kind == "leaf")'),
+    Mutant("only what was donated is written over", PLAN, '(place.kind == "leaf" and place.number in self.writable)', 'place.kind == "leaf"'),
     Mutant("a kernel reads an operand before it is written over", PLAN, "read[d] <= k and d not in self.viewed", "d not in self.viewed"),
     Mutant("what a kernel reads by a view is not written over", PLAN, "read[d] <= k and d not in self.viewed", "read[d] <= k"),
     Mutant("a choice is not made over its operands", PLAN, ' and n.sig.op.name != "where":', ":"),

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from twofold.command import main
 from twofold.command.demo import differences
 from twofold.command.digits import digits, mnist_folder
+from twofold.command.figures import curves_figure
 from twofold.command.four_ways import WAYS, Outcome
-from twofold.errors import MissingFileError
+from twofold.command.progress import progress
+from twofold.errors import MissingDependency, MissingFileError
 
 pytest.importorskip("sklearn")
 
@@ -90,3 +93,29 @@ def test_scikit_learns_digits_stand_in_for_mnist(no_mnist):
     assert data.images.shape == (1437, 8, 8)
     assert len(data.held_out_labels) == 360
     assert (data.images.min(), data.images.max()) == (0, 1)
+
+
+def test_without_any_digits_the_demo_says_what_to_install(no_mnist, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'twofold\[demo\]'"):
+        digits()
+
+
+def test_without_matplotlib_the_report_has_no_figures(monkeypatch):
+    monkeypatch.setattr("twofold.command.figures.find_spec", lambda name: None)
+    assert "brings matplotlib" in curves_figure({"one": [1.0, 0.5]})
+
+
+def test_without_a_terminal_progress_is_lines_of_text(capsys):
+    with progress() as bar:
+        step = bar("one way", 8)
+        for loss in range(8):
+            step(loss)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert re.fullmatch(r"one way +\[#{20}\] +8/8  loss 7\.0000", lines[-1])
+
+
+def test_what_is_missing_is_one_line_and_the_exit_status(tmp_path, capsys):
+    assert main(["demo", "--data", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.startswith("twofold: MNIST: the folder lacks files")

@@ -50,5 +50,5 @@ def _backend_of_kind(kind: str) -> Backend:
 
 _HINT = {
     "cpu": "reinstall twofold with its NumPy adapter",
-    "gpu": "install CuPy (pip install twofold[cuda12]) on a machine with an NVIDIA GPU, or set TWOFOLD_FAKE_GPUS=1 to try without",
+    "gpu": "the adapter for NVIDIA GPUs is not part of this version; set TWOFOLD_FAKE_GPUS=1 to try programs without one",
 }

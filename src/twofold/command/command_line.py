@@ -1,8 +1,10 @@
 """The command line: which programs there are, and which one was asked for."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 
+from ..errors import MissingDependency, MissingFileError
 from . import demo, doctor, run
 
 __all__ = ["main"]
@@ -31,4 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         program.add_arguments(own)
         own.set_defaults(program=program)
     given = parser.parse_args(arguments)
-    return given.program.execute(given)
+    try:
+        return given.program.execute(given)
+    except (MissingDependency, MissingFileError) as error:
+        if given.program is run:
+            raise  # the script's own, and its traceback says where
+        print(f"twofold: {error}", file=sys.stderr)
+        return 1

@@ -12,7 +12,7 @@ from ..device import Device
 from ..errors import ParameterError
 from ..ndarray.array import NDArray
 from .hooks import HookHandle
-from .parameter import Refused
+from .refusals import Refused
 
 __all__ = ["HookHandle", "clip_global_norm", "shape_is_known", "split_and_load", "split_data"]
 
@@ -117,7 +117,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     if not check_isfinite:
         scale = nd.minimum(max_norm / (norm + 1e-8), 1.0)
         for array in arrays:
-            array *= scale.astype(array._dtype).as_in_context(array.context)  # noqa: PLW2901
+            array *= scale.astype(array._dtype).as_in_context(array.context)
         return norm
     value = float(norm.asscalar())
     if not math.isfinite(value):
@@ -125,7 +125,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     scale = max_norm / (value + 1e-8)
     if scale < 1.0:
         for array in arrays:
-            array *= scale  # noqa: PLW2901
+            array *= scale
     return value
 
 

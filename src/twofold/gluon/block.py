@@ -7,21 +7,18 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 from .. import initializer
-from ..errors import DTypeError, MXNetError
+from ..errors import DTypeError
 from . import block_files, model_files
 from .hooks import HookHandle, Hooks
-from .parameter import Contexts, Parameter, Refused
+from .parameter import Contexts, Parameter
 from .parameter_dict import ParameterDict
+from .refusals import Refused, Undefined
 from .scope import BlockScope
 from .summary import summary_of
 
-__all__ = ["Block", "Undefined"]
+__all__ = ["Block"]
 
 Path = str | PathLike[str]
-
-
-class Undefined(MXNetError, NotImplementedError):
-    """A subclass was to define a method and does not."""
 
 
 class Block:

@@ -6,8 +6,9 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..errors import ParameterError
-from .parameter import Contexts, Parameter, Refused, check_dtype_source
+from .parameter import Contexts, Parameter, check_dtype_source
 from .parameter_dict import brief_list, loaded_arrays
+from .refusals import Refused
 
 __all__ = ["load_parameters", "save_parameters"]
 

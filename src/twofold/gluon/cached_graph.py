@@ -1,41 +1,29 @@
 """`CachedGraph`: a traced block as one operation, which is recorded, deferred, compiled and differentiated as a whole.
 
-For each training mode the graph becomes an unregistered operator whose rule replays the symbol's nodes: its gradient is that of
-the definition, its programs are cached by the types of its inputs.
+For each training mode the graph becomes an operator (see `graph_operator`), whose programs are cached by the types of its inputs.
 """
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..backend.loader import backend_for
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..graph.build import G, item
-from ..graph.gradient import accumulate
-from ..graph.ir import TABLES, Node, leaf, topological
-from ..graph.rewrite import lower, substitute
-from ..graph.stabilise import stabilise
 from ..imperative.cell import Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import invoke
 from ..imperative.record import tls
-from ..imperative.residuals import plan_of
 from ..ndarray.array import NDArray
-from ..op.spec import Input, Op
 from ..symbol.bound import inferred
 from ..symbol.eager import evaluated
-from ..symbol.inference import Inference
-from ..symbol.inference_rules import is_open
-from ..symbol.node import Head, SymbolNode
+from ..symbol.node import Head
 from ..symbol.node import topological as nodes_below
-from ..symbol.replay import Replay
-from .parameter import RENEWALS, Parameter
+from .copies import RENEWALS
+from .graph_operator import GraphOperator
+from .parameter import Parameter
 
 __all__ = ["CachedGraph"]
 
-#: For how many combinations of types a graph's nodes are remembered.
-REMEMBERED = 8
 #: What is called with the name, the operator and the value of what is inside a graph.
 Callback = Callable[[str, str, NDArray], Any]
 
@@ -78,7 +66,7 @@ class CachedGraph:
             )
         self._given = [(k, place[n.name]) for k, n in enumerate(self.variables) if n.name in place]
         self.params = [(k, params[n.name]) for k, n in enumerate(self.variables) if n.name not in place]
-        self._forms: dict[bool, _Form] = {}
+        self._forms: dict[bool, GraphOperator] = {}
         self._known: tuple[int, Device | None, list[Any]] = -1, None, []
 
     def __call__(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
@@ -102,7 +90,7 @@ class CachedGraph:
         form = self._forms.get(tls.training)
         try:
             if form is None:
-                form = self._forms[tls.training] = _Form(self, tls.training, cells)
+                form = self._forms[tls.training] = self._operator(cells)
             contents = invoke(form.sig, [*cells, *_keys(form.draws, device)] if form.draws else cells)
         except (ShapeError, DTypeError):
             self._explain(cells)
@@ -112,6 +100,10 @@ class CachedGraph:
             for k, new in zip(form.written, contents[count:], strict=False):
                 cells[k]._rebind(new)
         return [wrap(NDArray, c) for c in contents[:count]]
+
+    def _operator(self, cells: Sequence[NDArray]) -> GraphOperator:
+        types = [(c.shape, c._dtype) for c in cells]
+        return GraphOperator(self.name, self.heads, self.order, self.variables, types, tls.training, self.mirror)
 
     def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[Any]:
         """One array per variable; those of the parameters are remembered until some are made anew."""
@@ -157,192 +149,6 @@ class CachedGraph:
 
     def _named(self, cells: Sequence[NDArray]) -> dict[str, NDArray]:
         return {n.name: c for n, c in zip(self.variables, cells, strict=True)}
-
-
-class _Update(NamedTuple):
-    """A node that changes states when backward runs: what its rule reads, as inputs of the graph or as hidden outputs.
-
-    Attributes
-    ----------
-    node
-        The node.
-    count
-        How many results it has.
-    parts, operands
-        Result or operand of the node to place: a number from 0 is a hidden output, one below a variable's (-1 the first).
-    states
-        Operand's name to variable's number.
-    """
-
-    node: SymbolNode
-    count: int
-    parts: dict[int, int]
-    operands: dict[int, int]
-    states: dict[str, int]
-
-
-class _Form:
-    """A cached graph in one training mode, as an operator.
-
-    Attributes
-    ----------
-    sig
-        The operator: of the variables and the random keys; it gives the outputs, then the states written, then the hidden outputs.
-    draws
-        Number of random keys.
-    written
-        Numbers of the variables that forward writes.
-    """
-
-    def __init__(self, graph: CachedGraph, training: bool, cells: Sequence[NDArray]) -> None:
-        self.graph, self.training = graph, training
-        self._typed: dict[Any, _Typed] = {}
-        self._open = any(not n.is_variable and n.op is not None and is_open(n) for n in graph.order)
-        number = {n: k for k, n in enumerate(graph.variables)}
-        replay = self._replay([leaf(("in", k), c.shape, c._dtype) for k, c in enumerate(cells)])
-        self.draws = len(replay.keys)
-        self.written = [number[n] for n in replay.written]
-        self._hidden: list[tuple[SymbolNode, int]] = []
-        self._updates = [
-            self._update(replay, n, number) for n in graph.order if training and n.op is not None and n.op.backward_rule is not None
-        ]
-        self.sig = self._operator(number).sig()
-
-    def _operator(self, number: Mapping[SymbolNode, int]) -> Op:
-        graph = self.graph
-        moved = {k for u in self._updates for k in u.states.values()}
-        count = len(graph.heads)
-        total = count + len(self.written) + len(self._hidden)
-        inputs = [Input(f"x{k}", auxiliary=k in moved) for k in range(len(number))] + [Input(f"key{k}") for k in range(self.draws)]
-        op = Op(f"graph {graph.name}", self._rule, names=(), inputs=tuple(inputs), variadic=False, params={}, outputs=total, visible=count)
-        if moved:
-            op.backward_rule = self._moved
-        op.grad_rule = _with_signature(self._gradients, [i.name for i in inputs])
-        return op
-
-    # the graph as nodes
-
-    def _replay(self, inputs: Sequence[Node]) -> Replay:
-        graph = self.graph
-        named = {n.name: i for n, i in zip(graph.variables, inputs, strict=False)}
-        inference = Inference(graph.heads, {k: i.shape for k, i in named.items()}, {k: i.dtype for k, i in named.items()})
-        if self._open:
-            inference.run()
-        return Replay(inference, self.training, {Head(n, 0): i for n, i in zip(graph.variables, inputs, strict=False)}).run(graph.order)
-
-    def _outputs(self, inputs: tuple[Node, ...]) -> "_Typed":
-        """Outputs, states written and hidden outputs for typed inputs."""
-        key = inputs, TABLES.generation
-        typed = self._typed.get(key)  # what a gradient refers to is asked for again and again
-        if typed is None:
-            replay = self._replay(inputs)
-            nodes = [replay.values[h] for h in self.graph.heads] + list(replay.written.values())
-            nodes += [_parts(replay, n)[k] for n, k in self._hidden]
-            if replay.keys:
-                nodes = substitute(nodes, dict(zip(replay.keys, inputs[len(self.graph.variables) :], strict=True)))
-            if len(self._typed) >= REMEMBERED:
-                self._typed.clear()
-            typed = self._typed[key] = _Typed(stabilise(nodes), inputs)
-        return typed
-
-    def _rule(self, xp: Any, *inputs: Node) -> list[Node]:
-        return self._outputs(inputs).opened
-
-    def _gradients(self, xp: Any, dout: Any, *inputs: Node) -> list[Node | None]:
-        """Gradients of the inputs; if mirrored through a second copy of the graph, of which forward keeps nothing."""
-        mirror = self.graph.mirror
-        ends = tuple(G.contiguous(i) if i.shape else i for i in inputs) if mirror else inputs
-        typed = self._outputs(ends)
-        douts = dout if isinstance(dout, tuple) else (dout,)
-        pairs = [(o, d) for o, d in zip(typed.outputs, douts, strict=True) if d is not None and o.tracked]
-        found = accumulate([o for o, _ in pairs], [d for _, d in pairs], stop=list(dict.fromkeys(ends)))
-        places = [k for k, (i, e) in enumerate(zip(inputs, ends, strict=True)) if i.tracked and e in found]
-        grads = [found[ends[k]] for k in places]
-        opened = dict(zip(places, grads if mirror else typed.open(grads), strict=True))
-        return [opened.get(k) for k in range(len(inputs))]
-
-    # states that change when backward runs
-
-    def _update(self, replay: Replay, node: SymbolNode, number: Mapping[SymbolNode, int]) -> _Update:
-        """Find what a node's rule reads; what is no variable becomes a hidden output."""
-        sig = node.sig(self.training)
-        parts, operands = _parts(replay, node), node.operands([replay.values[h] for h in node.inputs])
-        heads = node.operands(node.inputs)
-        new = sig.op.backward_rule(G, parts, *operands, **sig.params)  # type: ignore[misc]
-        ends = {*parts, *(o for o in operands if o is not None)}
-        seen = {i for n in topological(new.values(), until=ends) for i in n.inputs} | set(new.values())
-        read: dict[int, int] = {}
-        for k, operand in enumerate(operands):
-            if operand in seen and operand not in parts:
-                owner = heads[k].node
-                read[k] = -1 - number[owner] if owner in number else self._hide(owner, heads[k].index)
-        names = [i.name for i in sig.op.inputs if not i.injected]
-        states = {name: number[heads[names.index(name)].node] for name in new}
-        return _Update(node, len(parts), {k: self._hide(node, k) for k, p in enumerate(parts) if p in seen}, read, states)
-
-    def _hide(self, node: SymbolNode, part: int) -> int:
-        if (node, part) not in self._hidden:
-            self._hidden.append((node, part))
-        return self._hidden.index((node, part))
-
-    def _moved(self, xp: Any, out: Sequence[Any], *inputs: Any) -> dict[str, Any]:
-        """New values of the states, one node after the other."""
-        hidden = out[len(out) - len(self._hidden) :]
-        current = dict(enumerate(inputs))
-        for update in self._updates:
-            sig = update.node.sig(self.training)
-            count = len([i for i in sig.op.inputs if not i.injected])
-            parts = [hidden[update.parts[k]] if k in update.parts else None for k in range(update.count)]
-            operands: list[Any] = [None] * count
-            for k, place in update.operands.items():
-                operands[k] = hidden[place] if place >= 0 else current[-1 - place]
-            new = sig.op.backward_rule(xp, parts, *operands, **sig.params)  # type: ignore[misc]
-            current |= {update.states[name]: value for name, value in new.items()}
-        return {f"x{k}": current[k] for u in self._updates for k in u.states.values()}
-
-
-class _Typed:
-    """The outputs of a graph for typed inputs.
-
-    Attributes
-    ----------
-    outputs
-        The outputs, as applications of operators.
-    opened
-        The same with those operators replaced by their definitions whose inner values backward reads, so that these are kept
-        from forward. The others stay whole: their own gradients count in gradients of gradients, too.
-    """
-
-    def __init__(self, outputs: list[Node], inputs: Sequence[Node]) -> None:
-        self.outputs = outputs
-        inner = [n for n in topological(outputs, until=set(inputs)) if n.body]
-        self._shares = frozenset(n.sig.op for n in inner if not n.sig.op.ignores_head and plan_of(n).positions)  # type: ignore[union-attr]
-        self._boundaries = [p for n in inner for p in n.parts]
-        self.opened = self.open(outputs)
-
-    def open(self, nodes: Sequence[Node]) -> list[Node]:
-        """Nodes of the graph, or of its gradient, with these operators replaced."""
-        if not self._shares:
-            return list(nodes)
-        return lower(nodes, self._boundaries, lambda op: op is not item and op not in self._shares)
-
-
-def _parts(replay: Replay, node: SymbolNode) -> tuple[Node, ...]:
-    """All results of a node, hidden ones included."""
-    first = replay.values[Head(node, 0)]
-    owner = first.inputs[0] if first.sig is not None and first.sig.op.name == "item" else first
-    return owner.parts  # type: ignore[union-attr]
-
-
-def _with_signature(rule: Callable[..., Any], names: Iterable[str]) -> Callable[..., Any]:
-    """A gradient rule that asks for all inputs by name."""
-
-    def named(xp: Any, dout: Any, *inputs: Any) -> Any:
-        return rule(xp, dout, *inputs)
-
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    named.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in ("xp", "dout", *names)])  # type: ignore[attr-defined]
-    return named
 
 
 def _keys(count: int, device: Device) -> list[Any]:

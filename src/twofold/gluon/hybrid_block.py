@@ -15,9 +15,10 @@ from ..errors import DeferredInitializationError, MXNetError, ParameterError
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .block import Block, Undefined
+from .block import Block
 from .cached_graph import CachedGraph, Callback
 from .parameter import Parameter
+from .refusals import Undefined
 from .structure import ARRAY, NOTHING, SINGLE, Format, flattened, restored, tupled
 
 __all__ = ["HybridBlock"]
@@ -318,7 +319,7 @@ class HybridBlock(Block):
         own = [self._reg_params[name] for name in self._asked_for()]
         if all(p._data is not None for p in own):
             with Scope(False, False):
-                params = {name: self._reg_params[name].data(next(iter(p._place))) for name, p in zip(self._asked_for(), own, strict=True)}
+                params = {name: self._reg_params[name].list_data()[0] for name, p in zip(self._asked_for(), own, strict=True)}
                 self.hybrid_forward(nd, *args, **params)
 
     def register_op_hook(self, callback: Callback, monitor_all: bool = False) -> None:

@@ -9,32 +9,23 @@ import numpy as np
 
 from .. import initializer
 from .. import ndarray as nd
-from ..device import CPU, Device, current_device
+from ..device import CPU, Device
 from ..dtype import dtype_name
-from ..errors import DeferredInitializationError, DeviceError, MXNetError, ParameterError, ShapeError
-from ..imperative.cell import Value
+from ..errors import DeferredInitializationError, MXNetError, ParameterError
 from ..imperative.scope import Scope
 from ..initializer import InitDesc, Initializer
 from ..ndarray.array import NDArray
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
+from .copies import Copies, context_list
+from .refusals import Refused, WrongShape
 
-__all__ = ["Constant", "DeferredInitializationError", "Parameter", "Refused"]
+__all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
 Shape = tuple[int, ...] | None
 Contexts = Device | Sequence[Device] | None
 GRAD_REQS = ("write", "add", "null")
 STORAGE = ("default", "row_sparse", "csr")
-
-
-class RENEWALS:
-    """How often arrays of some parameter were made anew, in ``count``: who remembers arrays of parameters compares it."""
-
-    count = 0
-
-
-class Refused(ParameterError, AssertionError):
-    """A value that does not fit; MXNet says so by an AssertionError."""
 
 
 class Parameter:
@@ -97,9 +88,7 @@ class Parameter:
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._stype, self._grad_stype = self._dense(stype, "stype"), self._dense(grad_stype, "grad_stype")
-        self._data: list[NDArray] | None = None
-        self._grad: list[NDArray] | None = None
-        self._place: dict[Device, int] = {}
+        self._copies: Copies | None = None
         self._waiting: _Waiting | None = None
         self._var: Symbol | None = None
         self._trainer: Callable[[], Any] | None = None
@@ -134,8 +123,8 @@ class Parameter:
         if self._grad_req == req:
             return
         self._grad_req = req
-        if self._data is not None:
-            self._attach_gradients()
+        if self._copies is not None:
+            self._copies.attach(req)
 
     @property
     def dtype(self) -> Any:
@@ -159,12 +148,17 @@ class Parameter:
 
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
-        old, new = self._shape, tuple(shape)
-        if old is not None and (len(old) != len(new) or any(a not in (0, b) for a, b in zip(old, new, strict=True))):
-            raise _WrongShape(
-                f"Expected shape {new} is incompatible with given shape {old}", f"Parameter '{self.name}'", "give shapes that agree"
+        new = tuple(shape)
+        if not self._may_have(new):
+            raise WrongShape(
+                f"Expected shape {new} is incompatible with given shape {self._shape}", f"Parameter '{self.name}'", "give shapes that agree"
             )
         self._shape = new
+
+    def _may_have(self, shape: Sequence[int]) -> bool:
+        """Whether a shape agrees with what is known."""
+        old = self._shape
+        return old is None or (len(old) == len(shape) and all(a in (0, b) for a, b in zip(old, shape, strict=True)))
 
     @property
     def stype(self) -> str:
@@ -210,18 +204,17 @@ class Parameter:
                 stacklevel=2,
             )
             return
-        self._forget_arrays()
+        self._copies = None
         own = init if init is not None else self.init if self.init is not None else default_init
         self._waiting = _Waiting(own, default_init, context_list(ctx))
         if self._is_shaped:
             self._finish_deferred_init()
         elif not self._allow_deferred_init:
             self._waiting = None
-            raise ParameterError(
-                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}",
-                None,
-                "give its whole shape, or allow_deferred_init",
-            )
+            raise self._unshaped("give its whole shape, or allow_deferred_init")
+
+    def _unshaped(self, todo: str) -> ParameterError:
+        return ParameterError(f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}", None, todo)
 
     def _finish_deferred_init(self) -> None:
         """Make the arrays if that was waiting for the shape."""
@@ -229,11 +222,7 @@ class Parameter:
         if waiting is None:
             return
         if not self._is_shaped:
-            raise ParameterError(
-                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}",
-                None,
-                "specify in_units, in_channels, etc. of the layers",
-            )
+            raise self._unshaped("specify in_units, in_channels, etc. of the layers")
         self._waiting = None
         with Scope(False, None):
             data = waiting.data
@@ -245,42 +234,44 @@ class Parameter:
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:
         """Make the arrays as copies of one, and their gradients."""
-        RENEWALS.count += 1
-        self._data = [data.copyto(c) for c in contexts]
-        self._place = {c: k for k, c in enumerate(contexts)}
-        self._attach_gradients()
+        self._copies = Copies(data, contexts)
+        self._copies.attach(self._grad_req)
 
-    def _forget_arrays(self) -> None:
-        RENEWALS.count += 1
-        self._data = self._grad = None
-        self._place = {}
-
-    def _attach_gradients(self) -> None:
-        arrays = self._data or []
-        if self._grad_req == "null":
-            self._grad = None
-            for array in arrays:
-                _detach_gradient(array)
-            return
-        if self._grad is None:
-            self._grad = [nd.zeros(a.shape, ctx=a.context, dtype=a._dtype) for a in arrays]
-        for array, grad in zip(arrays, self._grad, strict=True):
-            array._attach(grad, self._grad_req)
+    @property
+    def _data(self) -> list[NDArray] | None:
+        """The arrays of all devices; None before they are made."""
+        return None if self._copies is None else self._copies.arrays
 
     def _load_init(self, data: NDArray, ctx: Contexts, cast_dtype: bool = False, dtype_source: str = "current") -> None:
-        """Take over an array that was read from a file."""
+        """Take over an array that was read from a file; see `ParameterDict.load_dict`."""
+        data = self._fitting(data, cast_dtype, dtype_source)
+        contexts = self._waiting.contexts if self._waiting is not None else None if self._data is None else self.list_ctx()
+        wanted = None if ctx is None else context_list(ctx)
+        if contexts is not None and wanted is not None and set(wanted) != set(contexts):
+            raise Refused(
+                f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {contexts}",
+                None,
+                "leave ctx out, or use reset_ctx",
+            )
+        self._waiting = None
+        if self._data is not None and self._data[0]._dtype == data._dtype:
+            self.set_data(data)
+            return
+        with Scope(False, None):
+            self._put(data, contexts or wanted or [CPU])
+
+    def _fitting(self, data: NDArray, cast_dtype: bool, dtype_source: str) -> NDArray:
+        """An array for this parameter, cast if it may be; the parameter takes its shape, and its dtype if that is wanted."""
         check_dtype_source(cast_dtype, dtype_source)
         what = f"Failed loading Parameter '{self.name}' from saved params"
-        if self._shape is not None and (
-            len(self._shape) != data.ndim or any(a not in (0, b) for a, b in zip(self._shape, data.shape, strict=True))
-        ):
-            raise _WrongShape(
+        if not self._may_have(data.shape):
+            raise WrongShape(
                 f"{what}: shape incompatible", f"expected {self.shape} vs saved {data.shape}", "load the file that belongs to this model"
             )
         self._shape = data.shape
         if cast_dtype and dtype_source == "current":
-            data = data.astype(self.dtype, copy=False)
-        elif cast_dtype:
+            return data.astype(self.dtype, copy=False)
+        if cast_dtype:
             self._dtype = data.dtype
         elif dtype_name(self.dtype) != data._dtype:
             raise Refused(
@@ -288,36 +279,7 @@ class Parameter:
                 f"expected {self.dtype} vs saved {data.dtype}",
                 "set cast_dtype=True to cast the dtype of saved params",
             )
-        wanted = None if ctx is None else context_list(ctx)
-        if self._data is None or self._waiting is not None:
-            self._load_first(data, wanted)
-        elif wanted is not None and set(wanted) != set(self.list_ctx()):
-            raise Refused(
-                f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {self.list_ctx()}",
-                None,
-                "leave ctx out, or use reset_ctx",
-            )
-        elif cast_dtype and dtype_source == "saved" and data._dtype != self._data[0]._dtype:
-            contexts = self.list_ctx()
-            self._forget_arrays()
-            self._put(data, contexts)
-        else:
-            self.set_data(data)
-        self._waiting = None
-
-    def _load_first(self, data: NDArray, wanted: list[Device] | None) -> None:
-        if self._waiting is not None:
-            contexts = self._waiting.contexts
-            if wanted is not None and set(wanted) != set(contexts):
-                raise Refused(
-                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {contexts}",
-                    None,
-                    "leave ctx out",
-                )
-            wanted = contexts
-        self._waiting = None
-        with Scope(False, None):
-            self._put(data, wanted or [CPU])
+        return data
 
     # arrays
 
@@ -334,24 +296,10 @@ class Parameter:
             "initialize parameters, and create Trainer, with Block.collect_params() instead of Block.params: the latter does not include those of children",
         )
 
-    def _on(self, arrays: list[NDArray] | None, ctx: Device | None) -> NDArray:
-        """One of the arrays: that of a device, or the only one."""
-        if arrays is None:
+    def _made(self) -> Copies:
+        if self._copies is None:
             raise self._missing()
-        if ctx is None:
-            if len(arrays) == 1:
-                return arrays[0]
-            ctx = current_device()
-        place = self._place.get(ctx)
-        if place is None:
-            place = self._place.get(Device("cpu" if ctx.is_host else "gpu", ctx.device_id))
-        if place is None:
-            raise DeviceError(
-                f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on {list(self._place)}",
-                None,
-                "use reset_ctx",
-            )
-        return arrays[place]
+        return self._copies
 
     def data(self, ctx: Device | None = None) -> NDArray:
         """The array of a device; if it is None that of the only one, or of the current one.
@@ -363,22 +311,23 @@ class Parameter:
         MXNetError
             If `initialize` was not called, or not for that device.
         """
-        return self._on(self._data, ctx)
+        copies = self._copies
+        if copies is None:
+            raise self._missing()
+        place = copies.places.get(ctx)  # type: ignore[arg-type]
+        return copies.arrays[copies.place(ctx, self.name) if place is None else place]
 
     def list_data(self) -> list[NDArray]:
         """The arrays of all devices, in the order of `initialize`."""
-        if self._data is None:
-            raise self._missing()
-        return list(self._data)
+        return list(self._made().arrays)
 
     def _gradients(self) -> list[NDArray]:
-        if self._data is not None and self._grad is None:
+        grads = self._made().grads
+        if grads is None:
             raise MXNetError(
                 f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'", None, "set grad_req to 'write'"
             )
-        if self._grad is None:
-            raise self._missing()
-        return self._grad
+        return grads
 
     def grad(self, ctx: Device | None = None) -> NDArray:
         """The gradient on a device; as `data`.
@@ -388,7 +337,7 @@ class Parameter:
         MXNetError
             Also if it has none.
         """
-        return self._on(self._gradients(), ctx)
+        return self._gradients()[self._made().place(ctx, self.name)]
 
     def list_grad(self) -> list[NDArray]:
         """The gradients on all devices."""
@@ -396,8 +345,8 @@ class Parameter:
 
     def list_ctx(self) -> list[Device]:
         """The devices."""
-        if self._data is not None:
-            return list(self._place)
+        if self._copies is not None:
+            return list(self._copies.contexts)
         if self._waiting is not None:
             return list(self._waiting.contexts)
         raise MXNetError(f"Parameter '{self.name}' has not been initialized", None, "call initialize first")
@@ -425,7 +374,7 @@ class Parameter:
 
     def zero_grad(self) -> None:
         """Set the gradients on all devices to 0."""
-        for grad in self._grad or ():
+        for grad in (self._copies.grads if self._copies is not None else None) or ():
             grad[:] = 0
 
     def reset_ctx(self, ctx: Contexts) -> None:
@@ -442,11 +391,9 @@ class Parameter:
             If it was not initialized.
         """
         contexts = context_list(ctx)
-        if self._data is not None:
+        if self._copies is not None:
             with Scope(False, None):
-                data = self._reduce()
-                self._forget_arrays()
-                self._put(data, contexts)
+                self._put(self._copies.mean(), contexts)
         elif self._waiting is not None:
             self._waiting = _Waiting(self._waiting.init, self._waiting.default, contexts, self._waiting.data)
         else:
@@ -456,22 +403,16 @@ class Parameter:
 
     def _reduce(self) -> NDArray:
         """The mean over devices, on the CPU."""
-        first, *others = [a.copyto(CPU) for a in self.list_data()]
-        for array in others:
-            first = first + array
-        return first / (len(others) + 1) if others else first
+        return self._made().mean()
 
     def cast(self, dtype: Any) -> None:
         """Cast the arrays and gradients."""
         self._dtype = dtype
         self._var = None
-        if self._data is None:
-            return
-        RENEWALS.count += 1
-        with Scope(False, None):
-            self._data = [a.astype(dtype) for a in self._data]
-            self._grad = None if self._grad is None else [g.astype(dtype) for g in self._grad]
-            self._attach_gradients()
+        if self._copies is not None:
+            with Scope(False, None):
+                self._copies.cast(dtype)
+                self._copies.attach(self._grad_req)
 
     def var(self) -> Symbol:
         """The variable that stands for it in symbols, always the same one."""
@@ -540,10 +481,6 @@ class Constant(Parameter):
         return f"Constant {self.name} (shape={self.shape}, dtype={self.dtype})"
 
 
-class _WrongShape(ShapeError, AssertionError):
-    """A shape that contradicts the parameter's; MXNet says so by an AssertionError."""
-
-
 class _Waiting:
     """Initialization that waits for the shape."""
 
@@ -551,13 +488,6 @@ class _Waiting:
 
     def __init__(self, init: Any, default: Any, contexts: Iterable[Device], data: NDArray | None = None) -> None:
         self.init, self.default, self.contexts, self.data = init, default, list(contexts), data
-
-
-def context_list(ctx: Contexts) -> list[Device]:
-    """Devices as a list: one, several, or the current one for None."""
-    if ctx is None:
-        return [current_device()]
-    return [ctx] if isinstance(ctx, Device) else list(ctx)
 
 
 def check_dtype_source(cast_dtype: bool, dtype_source: str) -> None:
@@ -570,11 +500,3 @@ def check_dtype_source(cast_dtype: bool, dtype_source: str) -> None:
     """
     if cast_dtype and dtype_source not in ("current", "saved"):
         raise Refused("dtype_source must be one of 'current' and 'saved'", repr(dtype_source), "use one of these")
-
-
-def _detach_gradient(array: NDArray) -> None:
-    """The array wants no gradient any more: neither it nor its content is a variable."""
-    array._g = None
-    v = array._v
-    if v.__class__ is Value and v.rec is not None and v.rec.grad is not None:
-        v.rec = None

@@ -13,7 +13,8 @@ from ..device import Device
 from ..dtype import dtype_name
 from ..errors import ParameterError, UnboundArgumentError
 from ..ndarray.array import NDArray
-from .parameter import Constant, Contexts, Parameter, Refused, check_dtype_source
+from .parameter import Constant, Contexts, Parameter, check_dtype_source
+from .refusals import Refused
 
 __all__ = ["ParameterDict", "loaded_arrays"]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..imperative.array import Array
 from .hooks import HookHandle
-from .parameter import Parameter, Refused
+from .parameter import Parameter
+from .refusals import Refused
 
 __all__ = ["summary_of"]
 

@@ -9,8 +9,9 @@ from ..device import Device
 from ..symbol.symbol import Symbol
 from .cached_graph import CachedGraph
 from .hybrid_block import HybridBlock, _Traced
-from .parameter import Contexts, Refused
+from .parameter import Contexts
 from .parameter_dict import ParameterDict
+from .refusals import Refused
 from .structure import flattened
 
 __all__ = ["SymbolBlock"]

@@ -12,8 +12,9 @@ from ..formats.files import read_file, write_file
 from ..kvstore import KVStoreBase
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
-from .parameter import Parameter, Refused
+from .parameter import Parameter
 from .parameter_dict import ParameterDict
+from .refusals import Refused
 
 __all__ = ["StaleGradient", "Trainer"]
 

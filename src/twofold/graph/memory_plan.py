@@ -110,6 +110,8 @@ class _Planner:
                 self.plan.place[n] = self.plan.place.get(self.root[n], Place("constant"))
             elif self.fixed(n):
                 self.plan.place[n] = Place("fresh")
+                if n in self.outputs:
+                    self.plan.outputs.append(n.nbytes)
             elif step.is_kernel and self.last.get(n, -1) <= t:
                 self.plan.place[n] = Place("kernel")
             else:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..config import SETTINGS
+from ..device import CPU
 from ..dtype import NAME_OF
 from ..graph.ir import TABLES, leaf
 from ..op.registry import OPS
@@ -45,7 +46,7 @@ def {name}(self, other):
                 if ra is not None and rb is not None and ra.tape is tape and rb.tape is tape:
                     node = typed.get((ra.node, rb.node))
                     if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements \\
-                            and a.data is not None and b.data is not None:
+                            and a.data is not None and b.data is not None and a.device is cpu and b.device is cpu:
                         try:
                             out = run(fn, a.data, b.data)
                         except RuntimeError:
@@ -65,7 +66,7 @@ def {name}(self, other):
                     return r
             except recoverable:
                 pass
-        elif a.__class__ is Value and a.data is not None{numbers}:
+        elif a.__class__ is Value and a.data is not None and a.device is cpu{numbers}:
             tape = tls.tape
             ra = a.rec
             if tape is not None and ra is not None and ra.tape is tape:
@@ -101,7 +102,7 @@ def {name}(self):
                 return r
         except recoverable:
             pass
-    elif a.__class__ is Value and a.data is not None:
+    elif a.__class__ is Value and a.data is not None and a.device is cpu:
         tape = tls.tape
         ra = a.rec
         if tape is not None and ra is not None and ra.tape is tape:
@@ -189,7 +190,7 @@ def specialise(
     parts |= {"operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse), "kept": _pair("a", "float(other)", reverse)}
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "typed": sig.typed,
-        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "float_leaf": float_leaf, "to_scalar": HOST.scalar,
+        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaf": float_leaf, "to_scalar": HOST.scalar,
         "float_leaves": _float_leaves,
         "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
         "recoverable": (RuntimeError, ValueError, TypeError), "general": general,

@@ -394,9 +394,7 @@ class BaseModule:
             self._require("predict", params=True)
             self.forward(DataBatch([array(eval_data) if isinstance(eval_data, np.ndarray) else eval_data]), is_train=False)
             return self.get_outputs()[0].copy()
-        if not isinstance(eval_data, Iterable):
-            raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "make an NDArrayIter")
-        if isinstance(eval_data, (list, tuple, str)):
+        if not isinstance(eval_data, Iterable) or isinstance(eval_data, (list, tuple, str)):
             raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "make an NDArrayIter")
         found = [[out.copy() for out in outputs] for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
         if not found or not merge_batches:

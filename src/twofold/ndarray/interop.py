@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dtype import NUMPY, dtype_name
+from ..errors import DTypeError
 from ..imperative.array import Array, adopted
 from ..imperative.cell import Cell, wrap
 from ..imperative.invoke import host_of, invoke
@@ -57,7 +58,7 @@ def array_ufunc(cls: type, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...]
     name = _operators().get(ufunc)
     ours = name is not None and method == "__call__" and set(options) <= {"out"} and all(isinstance(o, cls) for o in out)
     if not ours or not all(isinstance(i, (cls, np.ndarray, np.generic, bool, int, float)) for i in inputs):
-        return _by_numpy(getattr(ufunc, method), inputs, options)
+        return by_numpy(getattr(ufunc, method), inputs, options)
     result = wrap(cls, invoke(OPS[name].sig(cls._legacy), operands(cls, inputs))[0])  # type: ignore[attr-defined, index]
     if out:
         out[0][:] = result
@@ -96,31 +97,39 @@ def array_function(cls: type, function: Callable[..., Any], args: tuple[Any, ...
         given = {k: v for k, v in rest if not _is_unset(v)}
         if isinstance(first[1], cls) and set(given) <= set(keywords) and not any(isinstance(v, np.ndarray) for v in given.values()):
             return FINDERS[cls](name)(first[1], **{keywords[k]: v for k, v in given.items()})
-    return _by_numpy(function, args, options)
+    return by_numpy(function, args, options)
 
 
 def _is_unset(value: Any) -> bool:
     return value is None or value is np._NoValue
 
 
-def _by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call NumPy with the arrays' contents; into arrays of ours given as ``out`` the result is written."""
+def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call NumPy with the arrays' contents; into arrays of ours given as ``out`` the result is written.
+
+    Raises
+    ------
+    DTypeError
+        If the result may not be cast to the dtype of ``out``.
+    """
     out = options.get("out")
     targets = out if isinstance(out, tuple) else (out,)
     if not any(isinstance(t, Array) for t in targets):
-        return function(*_hosts(args), **_hosts(options))
-    result = function(*_hosts(args), **_hosts({k: v for k, v in options.items() if k != "out"}))
+        return function(*hosts(args), **hosts(options))
+    result = function(*hosts(args), **hosts({k: v for k, v in options.items() if k != "out"}))
     for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
-        target[...] = new  # type: ignore[index]
+        if not np.can_cast(new.dtype, target.dtype, "same_kind"):
+            raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "give an array of another dtype")
+        target[...] = new
     return targets[0] if len(targets) == 1 else targets
 
 
-def _hosts(value: Any) -> Any:
-    """The value with NumPy arrays in place of ours, in lists, tuples and dictionaries too."""
+def hosts(value: Any) -> Any:
+    """The value with NumPy arrays in place of ours, in lists, tuples and dictionaries too; read-only, for others may hold the memory."""
     if isinstance(value, Cell):
-        return host_of(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_hosts(v) for v in value)
-    if isinstance(value, dict):
-        return {k: _hosts(v) for k, v in value.items()}
-    return value
+        host = host_of(value).view()
+        host.flags.writeable = False
+        return host
+    if value.__class__ in (list, tuple):
+        return type(value)(map(hosts, value))
+    return {k: hosts(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..device import Device, current_device
 from ..dtype import NAME_OF
-from ..errors import DTypeError
 from ..imperative.array import Array, adopted
-from ..imperative.invoke import host_of
+from ..ndarray import interop
+from ..ndarray.interop import hosts
 from .array import ndarray
 
 #: Functions that write into their first argument.
@@ -44,19 +44,7 @@ def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[
         result = function(*given, **hosts(options))
         target[...] = host
         return _ours(result, device)
-    out = options.get("out")
-    if out is None:
-        return _ours(function(*hosts(args), **hosts(options)), device)
-    return _written(function(*hosts(args), **hosts({k: v for k, v in options.items() if k != "out"})), out)
-
-
-def _written(result: Any, out: Any) -> Any:
-    targets = out if isinstance(out, tuple) else (out,)
-    for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
-        if not np.can_cast(new.dtype, target.dtype, "same_kind"):
-            raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "give an array of another dtype")
-        target[...] = new
-    return targets[0] if len(targets) == 1 else targets
+    return _ours(interop.by_numpy(function, args, options), device)
 
 
 def _arrays(value: Any) -> Any:
@@ -68,17 +56,6 @@ def _arrays(value: Any) -> Any:
             yield from _arrays(v)
     elif isinstance(value, dict):
         yield from _arrays(list(value.values()))
-
-
-def hosts(value: Any) -> Any:
-    """The value with NumPy's arrays for ours, which cannot be written: others may hold the memory."""
-    if isinstance(value, Array):
-        host = host_of(value).view()
-        host.flags.writeable = False
-        return host
-    if isinstance(value, dict):
-        return {k: hosts(v) for k, v in value.items()}
-    return type(value)(map(hosts, value)) if value.__class__ in (list, tuple) else value
 
 
 def _ours(value: Any, device: Device) -> Any:

@@ -13,8 +13,8 @@ from .node import Head, SymbolNode, topological
 GRADIENT = "_gradient"
 
 
-def gradient_of(symbol: Any, wrt: Sequence[str]) -> Any:
-    """The gradient of the sum of a symbol's outputs, one output for each variable named.
+def gradient_of(symbol: Any, wrt: Sequence[Any]) -> Any:
+    """The gradient of the sum of a symbol's outputs, one output for each variable (its name, or the variable itself).
 
     The node reads the outputs and then the variables.
 
@@ -23,6 +23,7 @@ def gradient_of(symbol: Any, wrt: Sequence[str]) -> Any:
     ParameterError
         If a name is not that of exactly one argument.
     """
+    wrt = [w if isinstance(w, str) else w.name for w in wrt]
     found = {}
     for node in topological(symbol.heads):
         if node.is_variable and node.name in wrt:

@@ -125,7 +125,9 @@ def main(check: bool) -> int:
     texts[ROOT / "__init__.pyi"] = root_stub()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
-        print(f"{path}: {'stale, run make stubs' if check else f'{path.write_text(texts[path])} characters written'}")
+        print(f"{path}: {'stale, run make stubs' if check else 'written'}")
+        if not check:
+            path.write_text(texts[path], encoding="utf-8")
     return int(check and bool(stale))
 
 

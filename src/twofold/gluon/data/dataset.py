@@ -5,8 +5,7 @@ from typing import Any
 
 from ...errors import DTypeError, IndexingError
 from ...ndarray.array import NDArray
-from ..block import Undefined
-from ..parameter import Refused
+from ..refusals import Refused, Undefined
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
 __all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]

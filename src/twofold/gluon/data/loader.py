@@ -9,7 +9,7 @@ from typing import Any
 from ...device import Device
 from ...errors import EngineError, ParameterError
 from ...ndarray.array import NDArray
-from ..parameter import Refused
+from ..refusals import Refused
 from .batches import default_batchify_fn
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...errors import ParameterError
-from ..parameter import Refused
+from ..refusals import Refused
 from .base import Loss
 
 __all__ = [

@@ -4,7 +4,7 @@ from typing import Any
 
 from ... import initializer
 from ..hybrid_block import HybridBlock
-from ..parameter import Refused
+from ..refusals import Refused
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 

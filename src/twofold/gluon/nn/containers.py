@@ -9,7 +9,7 @@ from ... import symbol as sym
 from ...errors import ParameterError
 from ..block import Block
 from ..hybrid_block import HybridBlock
-from ..parameter import Refused
+from ..refusals import Refused
 
 __all__ = ["HybridLambda", "HybridSequential", "Lambda", "Sequential"]
 

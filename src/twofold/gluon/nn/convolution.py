@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..hybrid_block import HybridBlock
-from ..parameter import Refused
+from ..refusals import Refused
 from .activations import Activation
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]

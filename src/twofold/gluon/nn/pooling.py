@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..hybrid_block import HybridBlock
-from ..parameter import Refused
+from ..refusals import Refused
 from .convolution import Sizes, sizes_of
 
 __all__ = [

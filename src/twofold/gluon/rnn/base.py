@@ -6,7 +6,7 @@ from typing import Any
 from ... import ndarray as nd
 from ..block import Block
 from ..hybrid_block import HybridBlock, taken_by
-from ..parameter import Refused
+from ..refusals import Refused
 from .sequences import first_states, merged, steps_of
 
 __all__ = ["HybridRecurrentCell", "RecurrentCell"]

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import ndarray as nd
-from ..block import Undefined
-from ..parameter import Refused
+from ..refusals import Refused, Undefined
 from .base import HybridRecurrentCell, RecurrentCell
 from .sequences import first_states, merged, steps_of
 
@@ -187,7 +186,7 @@ class BidirectionalCell(HybridRecurrentCell):
             F.concat(a, b, dim=1, name=f"{self._output_prefix}t{k}") if F is not nd else F.concat(a, b, dim=1)
             for k, (a, b) in enumerate(zip(forth, back, strict=True))
         ]
-        merge = merge_outputs or merge_outputs is None and valid_length is not None
+        merge = merge_outputs or (merge_outputs is None and valid_length is not None)
         return (merged(F, outputs, layout) if merge else outputs), [*first, *second]
 
 

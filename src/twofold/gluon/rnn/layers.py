@@ -9,7 +9,8 @@ from ...errors import ParameterError
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
 from ..hybrid_block import HybridBlock
-from ..parameter import Parameter, Refused
+from ..parameter import Parameter
+from ..refusals import Refused
 from .base import made_state
 
 __all__ = ["GRU", "LSTM", "RNN"]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import ndarray as nd
-from ..parameter import Refused
 from ..parameter_dict import ParameterDict
+from ..refusals import Refused
 from .base import HybridRecurrentCell
 from .containers import BidirectionalCell
 from .sequences import merged, steps_of

@@ -7,7 +7,7 @@ from ... import ndarray as nd
 from ... import symbol as sym
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
-from ..parameter import Refused
+from ..refusals import Refused
 
 __all__ = ["Steps", "first_states", "merged", "steps_of"]
 
