@@ -12,6 +12,7 @@ from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
 from twofold.backend.protocol import Backend
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
+from twofold.errors import DeviceOutOfMemory
 
 from .blocked import compile_kernel, forget_pool
 from .calls import call_for
@@ -64,6 +65,8 @@ class NumpyBackend(Backend):
             context = quiet_context()
         try:
             return context.run(function, *args)
+        except MemoryError as error:
+            raise out_of_memory(error) from error
         finally:
             _QUIET.append(context)
 
@@ -77,7 +80,10 @@ class NumpyBackend(Backend):
 
     def copy(self, array: np.ndarray, device: Device) -> np.ndarray:
         """A C-contiguous copy."""
-        return np.array(array, order="C")
+        try:
+            return np.array(array, order="C")
+        except MemoryError as error:
+            raise out_of_memory(error) from error
 
     def type_of(self, array: np.ndarray) -> ArrayType:
         """Shape and dtype name."""
@@ -110,6 +116,11 @@ class NumpyBackend(Backend):
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """A cache-blocked kernel."""
         return compile_kernel(program)
+
+
+def out_of_memory(error: MemoryError) -> DeviceOutOfMemory:
+    """NumPy's failure to allocate, as the library's."""
+    return DeviceOutOfMemory("cpu: an array does not fit into memory", str(error), "use smaller batches, or free arrays that are not needed")
 
 
 def quiet_context() -> contextvars.Context:

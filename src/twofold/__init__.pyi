@@ -42,6 +42,10 @@ from . import model
 from . import module
 from . import monitor as mon
 from . import monitor
+from . import numpy as np
+from . import numpy_extension as npx
+from . import numpy
+from . import numpy_extension
 from . import optimizer as opt
 from . import optimizer
 from . import registry
@@ -80,7 +84,11 @@ __all__ = [
     "name",
     "nd",
     "ndarray",
+    "np",
+    "npx",
     "num_gpus",
+    "numpy",
+    "numpy_extension",
     "op",
     "operator",
     "opt",

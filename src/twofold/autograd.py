@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .backend.loader import backend_for
-from .errors import ParameterError
+from .errors import DTypeError, ParameterError
 from .imperative.array import apply_op, record_of
 from .imperative.array import backward as _backward
 from .imperative.backward import run_backward
 from .imperative.cell import Cell, Value, wrap
-from .imperative.handle import Handle
+from .imperative.handle import Handle, user_code
 from .imperative.invoke import data_of
 from .imperative.record import Variable, tls
 from .imperative.scope import Scope, set_recording, set_training
@@ -189,7 +189,10 @@ class Function:
         """Run forward, and record it if recording."""
         cls = type(inputs[0])._root or type(inputs[0])
         recording, training = tls.tape is not None, tls.training
-        with Scope(False, training):
+        for x in inputs:
+            if not isinstance(x, Cell):
+                raise DTypeError(f"{type(self).__name__}: an input is no array", type(x).__name__, "keep numbers as attributes of the instance")
+        with Scope(False, training), user_code(f"{type(self).__name__}: forward"):
             results = self.forward(*inputs)
         several = isinstance(results, (list, tuple))
         arrays = list(results) if several else [results]
@@ -212,6 +215,12 @@ class _FunctionHandle(Handle):
         backend = backend_for(self._device)
         given, self._results = self._results, []
         return [backend.copy(data_of(r._v), self._device) for r in given]
+
+    def backward_on_cells(self, cells: Sequence[Any]) -> list[Any]:
+        """The user's backward code, recorded."""
+        with user_code(f"{self.label}: backward"):
+            grads = self._function.backward(*cells)
+        return list(grads) if isinstance(grads, (list, tuple)) else [grads]
 
     def _backward(self, arrays: list[Any]) -> list[Any]:
         with Scope(False, None):

@@ -13,7 +13,7 @@ from .errors import OperatorError, ParameterError
 from .graph.build import G
 from .graph.ir import Node
 from .imperative.cell import Value, wrap
-from .imperative.handle import Handle
+from .imperative.handle import Handle, user_code
 from .imperative.invoke import content, data_of
 from .imperative.record import tls
 from .imperative.scope import Scope
@@ -137,7 +137,8 @@ def prop_of(op_type: str, parameters: dict[str, Any]) -> CustomOpProp:
     if op_type not in REGISTERED:
         raise OperatorError("Custom: no operator of that op_type", repr(op_type), f"register it first; there are {sorted(REGISTERED)}")
     make: Any = REGISTERED[op_type]  # each class takes parameters of its own
-    return make(**{k: str(v) for k, v in parameters.items()})
+    with user_code(f"Custom({op_type}): making its property class"):
+        return make(**{k: str(v) for k, v in parameters.items()})
 
 
 class CustomHandle(Handle):
@@ -147,7 +148,8 @@ class CustomHandle(Handle):
         super().__init__(f"Custom({type(prop).__name__})")
         self._types, self._device, self._operands, self._training = types, device, operands, training
         shapes, dtypes = [t[0] for t in types["in"]], [NUMPY[t[1]].type for t in types["in"]]
-        self._op = prop.create_operator(device, [list(s) for s in shapes], dtypes)
+        with user_code(f"{self.label}: create_operator"):
+            self._op = prop.create_operator(device, [list(s) for s in shapes], dtypes)
 
     def _cells(self, arrays: Sequence[Any]) -> list[NDArray]:
         return [wrap(NDArray, Value(a, device=self._device)) for a in arrays]
@@ -183,8 +185,9 @@ def _zeros(device: Device, shape: tuple[int, ...], dtype: str) -> Any:
 
 def inferred_types(prop: CustomOpProp, shapes: list[Any], dtypes: list[str]) -> dict[str, list[tuple[tuple[int, ...], str]]]:
     """(shape, dtype) of operands, results and auxiliary states, as the property infers them."""
-    got_shapes = prop.infer_shape([list(s) for s in shapes])
-    got_types = prop.infer_type([NUMPY[d].type for d in dtypes])
+    with user_code(f"Custom({type(prop).__name__}): infer_shape or infer_type"):
+        got_shapes = prop.infer_shape([list(s) for s in shapes])
+        got_types = prop.infer_type([NUMPY[d].type for d in dtypes])
     names = ("in", "out", "aux")
     out: dict[str, list[tuple[tuple[int, ...], str]]] = {}
     for k, name in enumerate(names):
@@ -265,7 +268,8 @@ def _infer(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) 
     prop = _node_prop(node)
     if inputs[0].shape is None or None in inputs[0].shape:
         return
-    got = prop.infer_shape([list(k.shape) if k.is_shaped else [] for k in inputs])  # type: ignore[arg-type]
+    with user_code(f"Custom({type(prop).__name__}): infer_shape"):
+        got = prop.infer_shape([list(k.shape) if k.is_shaped else [] for k in inputs])  # type: ignore[arg-type]
     for k, (known, shape) in enumerate(zip((*inputs, *outputs), (*got[0], *got[1]), strict=True)):
         known.learn_shape(tuple(shape), f"array {k}")
     kinds = prop.infer_type([NUMPY[k.dtype or inputs[0].dtype or "float32"].type for k in inputs])
@@ -276,7 +280,7 @@ def _infer(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) 
 def _replay(replay: Replay, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
     prop = _node_prop(node)
     types = inferred_types(prop, [a.shape for a in arrays], [a.dtype for a in arrays])
-    handle = CustomHandle(prop, types, current_device(), len(arrays), replay.training)
+    handle = CustomHandle(prop, types, replay.device or current_device(), len(arrays), replay.training)
     got = G.bound_forward(*arrays, handle=handle, types=tuple(types["out"]), label=handle.label)
     return got if isinstance(got, tuple) else (got,)
 

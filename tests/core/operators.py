@@ -89,6 +89,20 @@ def _(xp, dout, data):
     return dout * (raised / (1 + raised)) / (1 + raised)
 
 
+def _growth(xp, data, rate):
+    return xp.exp(data) * xp.exp(rate)
+
+
+#: ``exp(data) · exp(rate)``; its gradient reads its result, and an inner value that depends on ``rate`` alone.
+growth = operator(_growth)
+
+
+@growth.op.grad
+def _(xp, dout, data, rate):
+    fixed = xp.exp(rate)
+    return dout * (xp.exp(data) * fixed), dout * fixed * xp.exp(data)
+
+
 def _norm(xp, data, mean):
     return data - mean
 

@@ -8,7 +8,7 @@ from twofold.errors import AutogradError, DTypeError, ShapeError
 from twofold.graph.ir import drop_generation
 from twofold.imperative.record import tls
 
-from .operators import SIZE, logistic, op, operator, pair, ramp, soft
+from .operators import SIZE, growth, logistic, op, operator, pair, ramp, soft
 
 X = np.linspace(0.5, 1.5, SIZE)
 
@@ -190,13 +190,34 @@ def test_an_unrecorded_array_becomes_recorded_by_a_write_of_a_recorded_one(mode)
     near(x.grad, [6.0] * 4 + [0.0] * (SIZE - 4))
 
 
-def test_a_recorded_array_written_outside_is_no_longer_recorded(mode):
+@pytest.mark.parametrize("write", ["scale", "all", "some", "shared"])
+def test_a_write_outside_keeps_the_history_of_what_was_recorded(mode, write):
     x = variable()
     with autograd.record():
-        y = x + 1.0
-    y[:] = 2.0
-    with pytest.raises(AutogradError):
-        y.backward()
+        y = x * x
+    if write == "scale":
+        y /= 4
+    elif write == "all":
+        y[:] = 2.0
+    elif write == "some":
+        y[0:2] = 5.0
+    else:
+        other = y.detach()
+        y += 1
+        assert other is not y
+    y.backward()  # MXNet's result: the gradient of what was recorded
+    near(x.grad, 2 * X)
+
+
+def test_what_is_recorded_after_an_unrecorded_write_sees_both(mode):
+    x = variable()
+    with autograd.record():
+        y = x * 2.0
+        with autograd.pause():
+            y += 1
+        z = y * (x * 2.0)
+    z.backward()
+    near(x.grad, 2 * (2 * X) + 2 * (2 * X + 1))
 
 
 def test_detached_arrays_pass_no_gradient(mode):
@@ -308,6 +329,7 @@ FUNCTIONS = {
             s * (1 - s) * (1 - 6 * s + 6 * s * s),
         ),
     ),
+    "eˣ·eˣ by its rule": (lambda x: growth(x, x), lambda x: (2 * np.exp(2 * x), 4 * np.exp(2 * x), 8 * np.exp(2 * x))),
     "eˣ tanh x of two outputs": (
         lambda x: op("multiply", *pair(x)),
         lambda x: (

@@ -11,18 +11,19 @@ from twofold.graph.build import apply
 from twofold.imperative import backward, fast, residuals, window
 from twofold.op.registry import OPS
 
-from .operators import SIZE, in_thread, logistic, pair, ramp, soft
+from .operators import SIZE, growth, in_thread, logistic, pair, ramp, soft
 from .random_programs import run
 
 
 def results_of(x, keep):
     """A recorded piece of work in several steps; ``keep()`` is called between them."""
+    rate = nd.array(ramp().reshape(4, 4) * 0.125)
     with autograd.record():
         h = logistic(soft((x * 0.5 + 1.0).reshape((4, 4))))
         keep()
         a, b = pair(h * 2.0)
         keep()
-        y = a * b + h
+        y = growth(a * b + h, rate)
     keep()
     y.backward(retain_graph=True)
     first = x.grad.asnumpy()

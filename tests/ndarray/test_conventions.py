@@ -25,7 +25,6 @@ def difference_of(row):
 #: Rows of what is not there yet: a piece of the row, and what it waits for.
 WAITING = {
     "nd.contrib.boolean_mask": "an operator of another family",
-    "as_np_ndarray": "arrays of mx.np",
 }
 
 

@@ -158,3 +158,56 @@ def test_an_exception_of_user_code_is_the_cause():
 def test_auxiliary_states_in_symbols_are_refused():
     with pytest.raises(ParameterError, match="auxiliary states"):
         mx.sym.Custom(mx.sym.var("a"), mx.sym.var("b"), op_type="tests_counting")
+
+
+class Square(mx.autograd.Function):
+    def forward(self, x):
+        self.save_for_backward(x)
+        return x * x
+
+    def backward(self, dy):
+        (x,) = self.saved_tensors
+        return 2 * dy * x
+
+
+def test_the_gradient_of_a_functions_gradient():
+    x = nd.ones(3) * 2
+    x.attach_grad()
+    with mx.autograd.record():
+        (g,) = mx.autograd.grad(Square()(x), [x], create_graph=True)
+        q = g * g + x
+    q.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), np.full(3, 17.0))
+
+
+def test_the_gradient_of_a_custom_operators_gradient_is_refused():
+    x = nd.array(X)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = nd.Custom(x, op_type="tests_logistic")
+        with pytest.raises(mx.base.AutogradError, match="cannot be differentiated"):
+            mx.autograd.grad(y, [x], create_graph=True)
+
+
+def test_errors_of_forward_and_of_a_property_are_wrapped():
+    class Broken(mx.autograd.Function):
+        def forward(self, x):
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(mx.MXNetError, match="Broken: forward") as caught:
+        Broken()(nd.ones(2))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+    @mx.operator.register("tests_bad_shapes")
+    class BadProp(mx.operator.CustomOpProp):
+        def infer_shape(self, in_shape):
+            raise KeyError("mine")
+
+    with pytest.raises(mx.MXNetError, match="infer_shape") as caught:
+        nd.Custom(nd.ones(2), op_type="tests_bad_shapes")
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_number_among_a_functions_inputs_is_refused():
+    with pytest.raises(mx.base.DTypeError, match="no array"):
+        Square()(3)

@@ -29,6 +29,14 @@ def backend_for(device: Device) -> Backend:
     return backend
 
 
+def gpu_count() -> int:
+    """How many GPUs there are; 0 where no array library serves them."""
+    try:
+        return backend_for(Device("gpu", 0)).device_count()
+    except (BackendUnavailable, RuntimeError):
+        return 0
+
+
 @cache
 def _backend_of_kind(kind: str) -> Backend:
     chosen = os.environ.get(f"TWOFOLD_BACKEND_{kind.upper()}")

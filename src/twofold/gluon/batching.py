@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool 
         return [data]
     least, larger = divmod(size, num_slice)
     ends = [least * k + min(k, larger) for k in range(num_slice + 1)]
-    return [_slice(data, batch_axis, begin, end) for begin, end in zip(ends, ends[1:], strict=False)]
+    return [_slice(data, batch_axis, begin, end) for begin, end in pairwise(ends)]
 
 
 def _slice(data: Any, axis: int, begin: int, end: int) -> Any:

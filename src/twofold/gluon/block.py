@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-from .. import initializer
 from ..errors import DTypeError
 from . import block_files, model_files
 from .hooks import HookHandle, Hooks
-from .parameter import Contexts, Parameter
+from .parameter import DEFAULT, Contexts, Parameter
 from .parameter_dict import ParameterDict
 from .refusals import Refused, Undefined
 from .scope import BlockScope
@@ -143,9 +142,9 @@ class Block:
                 strange = any(id(block) not in known for block in _blocks_in(value))
                 if strange:
                     warnings.warn(
-                        f'"{type(self).__name__}.{name}" is an unregistered container with Blocks. Note that Blocks inside the list, tuple or '
-                        "dict will not be registered automatically. Make sure to register them using register_child() or switching to "
-                        "nn.Sequential/nn.HybridSequential instead.",
+                        f'"{type(self).__name__}.{name}" is an unregistered container with Blocks. Note that Blocks inside the list, '
+                        "tuple or dict will not be registered automatically. Make sure to register them using register_child() or "
+                        "switching to nn.Sequential/nn.HybridSequential instead.",
                         UserWarning,
                         stacklevel=3,
                     )
@@ -186,9 +185,7 @@ class Block:
         fn(self)
         return self
 
-    def initialize(
-        self, init: Any = initializer.Uniform(), ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False
-    ) -> None:
+    def initialize(self, init: Any = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
         """Initialize all parameters; those whose shape is unknown at the first forward.
 
         Parameters
@@ -218,12 +215,12 @@ class Block:
 
     # running
 
-    def forward(self, *args: Any) -> Any:
-        """What the block computes; defined by subclasses.
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the block computes; defined by subclasses, with parameters of their own.
 
         Parameters
         ----------
-        *args
+        *args, **kwargs
             Inputs: arrays, or nested lists of them.
         """
         raise Undefined(f"{type(self).__name__} does not say what it computes", None, "define forward(self, x) in it")

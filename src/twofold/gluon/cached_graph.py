@@ -109,7 +109,7 @@ class CachedGraph:
         """One array per variable; those of the parameters are remembered until some are made anew."""
         count, where, known = self._known
         if where is not device or count != RENEWALS.count:
-            known = [None] * len(self.variables)
+            known = list[Any]([None] * len(self.variables))
             for k, param in self.params:
                 known[k] = param.data(device)
             self._known = RENEWALS.count, device, known

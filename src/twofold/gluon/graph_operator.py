@@ -33,7 +33,7 @@ class _Update(NamedTuple):
     ----------
     node
         The node.
-    count
+    results
         How many results it has.
     parts, operands
         Result or operand of the node to place: a number from 0 is a hidden output, one below a variable's (-1 the first).
@@ -42,7 +42,7 @@ class _Update(NamedTuple):
     """
 
     node: SymbolNode
-    count: int
+    results: int
     parts: dict[int, int]
     operands: dict[int, int]
     states: dict[str, int]
@@ -180,7 +180,7 @@ class GraphOperator:
         for update in self._updates:
             sig = update.node.sig(self._training)
             count = len([i for i in sig.op.inputs if not i.injected])
-            parts = [hidden[update.parts[k]] if k in update.parts else None for k in range(update.count)]
+            parts = [hidden[update.parts[k]] if k in update.parts else None for k in range(update.results)]
             operands: list[Any] = [None] * count
             for k, place in update.operands.items():
                 operands[k] = hidden[place] if place >= 0 else current[-1 - place]

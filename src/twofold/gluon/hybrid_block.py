@@ -1,9 +1,7 @@
 """`HybridBlock`: a block whose computation is written once for arrays and for symbols, and may run as a compiled graph."""
 
-import inspect
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
@@ -19,11 +17,11 @@ from .block import Block
 from .cached_graph import CachedGraph, Callback
 from .parameter import Parameter
 from .refusals import Undefined
-from .structure import ARRAY, NOTHING, SINGLE, Format, flattened, restored, tupled
+from .structure import ARRAY, NOTHING, SINGLE, flattened, restored
+from .tracing import ARRAYS, Traced, arrays_in, taken_by, traced
 
 __all__ = ["HybridBlock"]
 
-ARRAYS = (NDArray, Symbol)
 #: Libraries that MXNet hands graphs to and whose work, fusing operators, is always done here.
 BACKENDS = ("MKLDNN", "ONEDNN")
 
@@ -58,7 +56,7 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         self._active = False
         self._mirror = False
-        self._traced: _Traced | None = None
+        self._traced: Traced | None = None
         self._watch: tuple[Callback, bool] | None = None
         self._asked: tuple[str, ...] | None = None
         super().__init__(prefix=prefix, params=params)
@@ -91,7 +89,7 @@ class HybridBlock(Block):
     def _is_hybridized(self) -> bool:
         return self._active
 
-    def hybridize(
+    def hybridize(  # type: ignore[override]
         self,
         active: bool = True,
         backend: str | None = None,
@@ -166,7 +164,7 @@ class HybridBlock(Block):
         """
         if isinstance(x, NDArray):
             return self._run(x.context, x, *args)
-        found = list(_arrays_in((x, *args)))
+        found = list(arrays_in((x, *args)))
         kinds = {isinstance(a, Symbol) for a in found}
         if len(kinds) != 1:
             what = "there must be one NDArray or one Symbol in the input" if not kinds else "we do not support mixed NDArrays and Symbols"
@@ -209,22 +207,22 @@ class HybridBlock(Block):
             while form and form[-1] == NOTHING:  # an argument that was left out
                 form = form[:-1]
             self._check_devices(arrays, device)
-        traced = self._traced
-        if traced is None:
-            traced = self._traced = self._trace(args)
-            traced.warn_of_unused(self.collect_params())
-        if form != traced.inputs:
+        found = self._traced
+        if found is None:
+            found = self._traced = traced(self, args, self._mirror)
+            found.warn_of_unused(self.collect_params())
+        if form != found.inputs:
             raise ParameterError(
                 "The argument structure of HybridBlock does not match the cached version",
-                f"Stored format = {list(traced.inputs)}, input format = {list(form)}",
+                f"Stored format = {list(found.inputs)}, input format = {list(form)}",
                 "call hybridize() again to trace it with other arguments",
             )
         try:
-            outputs = self._computed(traced.graph, arrays, device)
+            outputs = self._computed(found.graph, arrays, device)
         except DeferredInitializationError:
             self._finish_deferred(args)
-            outputs = self._computed(traced.graph, arrays, device)
-        return outputs[0] if traced.outputs == ARRAY else restored(outputs, traced.outputs)
+            outputs = self._computed(found.graph, arrays, device)
+        return outputs[0] if found.outputs == ARRAY else restored(outputs, found.outputs)
 
     @staticmethod
     def _check_devices(arrays: Sequence[NDArray], device: Device) -> None:
@@ -241,24 +239,10 @@ class HybridBlock(Block):
 
     # tracing and inference
 
-    def _trace(self, args: Sequence[Any]) -> "_Traced":
-        """The graph for inputs nested like these."""
-        while args and args[-1] is None:
-            args = args[:-1]
-        flat, form = flattened(args, ARRAYS, "input")
-        names = ["data"] if len(flat) == 1 else [f"data{k}" for k in range(len(flat))]
-        inputs = [sym.var(name) for name in names]
-        out = self._compose(*restored(inputs, form))
-        heads, outputs = flattened(out, (Symbol,), "output")
-        symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
-        params = dict(self.collect_params().items())
-        graph = CachedGraph(self.name, symbol.heads, names, params, self._mirror)
-        return _Traced(names, form, symbol, _grouped(heads, outputs), graph)
-
     def _inferred(self, what: str, args: Sequence[Any]) -> list[tuple[Parameter, Any]]:
         """Shapes or dtypes of all parameters for inputs."""
         if self._traced is None:
-            self._traced = self._trace(args)
+            self._traced = traced(self, args, self._mirror)
         flat, _ = flattened(args, ARRAYS, "input")
         known = {n: a.shape if what == "infer_shape" else a.dtype for n, a in zip(self._traced.names, flat, strict=True)}
         symbol = self._traced.symbol
@@ -371,24 +355,12 @@ class HybridBlock(Block):
     # files
 
     def _traced_record(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"hybridized": self._active}
-        traced = self._traced
-        if traced is not None:
-            inputs = [sym.var(name).tojson() for name in traced.names]
-            record |= {"in_format": traced.inputs, "out_format": traced.outputs, "inputs": inputs, "symbol": traced.symbol.tojson()}
-        return record
+        return {"hybridized": self._active, **({} if self._traced is None else self._traced.record())}
 
     def _restore_traced(self, record: dict[str, Any]) -> None:
-        if "symbol" not in record:
-            return
-        symbol = sym.load_json(record["symbol"])
-        names = [sym.load_json(text).name for text in record["inputs"]]
-        params = dict(self.collect_params().items())
-        if not {*symbol.list_inputs()} <= {*names, *params}:
-            return  # saved under other names: it is traced again when called
-        graph = CachedGraph(self.name, symbol.heads, names, params, self._mirror)
-        self._traced = _Traced(names, tupled(record["in_format"]), symbol, tupled(record["out_format"]), graph)
-        self._active = self._active or bool(record.get("hybridized"))
+        if "symbol" in record:
+            self._traced = Traced.from_record(self, record, self._mirror)
+            self._active = self._active or bool(record.get("hybridized"))
 
     def export(self, path: str | PathLike[str], epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Write the traced graph and its parameters, for `SymbolBlock.imports`, `Module` or MXNet.
@@ -426,37 +398,6 @@ class _NotInferred(ParameterError):
     """Shapes of parameters that do not follow from those of the inputs."""
 
 
-class _Traced:
-    """A traced block.
-
-    Attributes
-    ----------
-    names, inputs
-        Names of the variables that stand for inputs, and how the inputs are nested.
-    symbol
-        The outputs.
-    outputs
-        How they are nested.
-    graph
-        What computes them.
-    """
-
-    def __init__(self, names: Sequence[str], inputs: Format, symbol: Symbol, outputs: Format, graph: CachedGraph) -> None:
-        self.names, self.inputs, self.symbol, self.outputs, self.graph = names, inputs, symbol, outputs, graph
-
-    def warn_of_unused(self, params: Iterable[str]) -> None:
-        """Warn of inputs and parameters that no output depends on."""
-        used = set(self.symbol.list_inputs())
-        for k, name in enumerate(self.names):
-            if name not in used:
-                warnings.warn(
-                    f"The {k}-th input to HybridBlock is not used by any computation. Is this intended?", UserWarning, stacklevel=8
-                )
-        for name in params:
-            if name not in used:
-                warnings.warn(f"Parameter {name} is not used by any computation. Is this intended?", UserWarning, stacklevel=8)
-
-
 def check_backend(backend: str | None) -> None:
     """Raise unless a backend is None or known.
 
@@ -467,32 +408,3 @@ def check_backend(backend: str | None) -> None:
     """
     if backend is not None and backend.upper() not in BACKENDS:
         raise ParameterError("no such backend to optimize for", repr(backend), f"use one of {', '.join(BACKENDS)}, or none")
-
-
-@cache
-def taken_by(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
-    """Names of a function's parameters, and whether it takes any keyword."""
-    params = inspect.signature(function).parameters.values()
-    return frozenset(p.name for p in params if p.kind is not p.VAR_POSITIONAL), any(p.kind is p.VAR_KEYWORD for p in params)
-
-
-def _arrays_in(values: Any) -> Any:
-    """The arrays and symbols inside nested lists."""
-    for value in values:
-        if isinstance(value, ARRAYS):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _arrays_in(value)
-
-
-def _grouped(heads: Sequence[Symbol], form: Format) -> Format:
-    """How outputs are nested, a symbol of several outputs counting as a list."""
-    counts = iter([len(h.heads) for h in heads])
-
-    def visit(part: Format) -> Format:
-        if part != 0 or isinstance(part, tuple):
-            return tuple(visit(p) for p in part) if isinstance(part, tuple) else part
-        count = next(counts)
-        return 0 if count == 1 else (0,) * count
-
-    return visit(form)

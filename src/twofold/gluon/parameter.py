@@ -24,6 +24,8 @@ __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
 Shape = tuple[int, ...] | None
 Contexts = Device | Sequence[Device] | None
+#: The initializer of models that name none.
+DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
 STORAGE = ("default", "row_sparse", "csr")
 
@@ -176,9 +178,7 @@ class Parameter:
 
     # initialization
 
-    def initialize(
-        self, init: Any = None, ctx: Contexts = None, default_init: Any = initializer.Uniform(), force_reinit: bool = False
-    ) -> None:
+    def initialize(self, init: Any = None, ctx: Contexts = None, default_init: Any = DEFAULT, force_reinit: bool = False) -> None:
         """Make the arrays, or note how to make them once the shape is known.
 
         Parameters
@@ -288,12 +288,12 @@ class Parameter:
             return DeferredInitializationError(
                 f"Parameter '{self.name}' has not been initialized yet because initialization was deferred",
                 None,
-                "pass one batch of data through the network before accessing parameters, or specify in_units, in_channels, etc. of the layers",
+                "pass one batch of data through the network first, or specify in_units, in_channels, etc. of the layers",
             )
         return MXNetError(
             f"Parameter '{self.name}' has not been initialized",
             None,
-            "initialize parameters, and create Trainer, with Block.collect_params() instead of Block.params: the latter does not include those of children",
+            "initialize parameters, and create Trainer, with Block.collect_params(): Block.params does not include those of children",
         )
 
     def _made(self) -> Copies:

@@ -13,7 +13,7 @@ from ..device import Device
 from ..dtype import dtype_name
 from ..errors import ParameterError, UnboundArgumentError
 from ..ndarray.array import NDArray
-from .parameter import Constant, Contexts, Parameter, check_dtype_source
+from .parameter import DEFAULT, Constant, Contexts, Parameter, check_dtype_source
 from .refusals import Refused
 
 __all__ = ["ParameterDict", "loaded_arrays"]
@@ -159,9 +159,7 @@ class ParameterDict:
 
     # acting on all
 
-    def initialize(
-        self, init: Any = initializer.Uniform(), ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False
-    ) -> None:
+    def initialize(self, init: Any = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
         """Initialize all parameters; see `Parameter.initialize`.
 
         Parameters
@@ -221,8 +219,8 @@ class ParameterDict:
         strange = [p.name for p in self.values() if not p.name.startswith(strip_prefix)]
         if strange:
             raise ParameterError(
-                f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name '{strange[0]}' does not start with '{strip_prefix}'",
-                None,
+                f"Prefix '{strip_prefix}' is to be striped before saving, but a Parameter's name does not start with it",
+                strange[0],
                 "save blocks that share parameters without it, and create children inside name_scope()",
             )
         nd.save(filename, {p.name[len(strip_prefix) :]: p._reduce() for p in self.values()})

@@ -46,8 +46,8 @@ class BlockScope:
         """
         current = _OPEN.scopes[-1] if _OPEN.scopes else None
         if current is None:
-            prefix = NameManager.current.get(None, hint) + "_" if prefix is None else prefix
-            return prefix, ParameterDict(prefix) if params is None else ParameterDict(params.prefix, params)
+            outer: str = NameManager.current.get(None, hint) + "_" if prefix is None else prefix
+            return outer, ParameterDict(outer) if params is None else ParameterDict(params.prefix, params)
         if prefix is None:
             count = current._counter.get(hint, 0)
             current._counter[hint] = count + 1

@@ -5,7 +5,6 @@ from math import prod
 from typing import Any
 
 from ..imperative.array import Array
-from .hooks import HookHandle
 from .parameter import Parameter
 from .refusals import Refused
 
@@ -37,7 +36,7 @@ def summary_of(block: Any, inputs: Sequence[Any]) -> str:
         If a block is hybridized: what runs inside it is not seen.
     """
     rows = [_Row("Input", _outer(inputs), ())]
-    handles: dict[Any, HookHandle] = {}
+    handles: dict[Any, Any] = {}
 
     def watch(layer: Any) -> None:
         if layer._is_hybridized:

@@ -1,18 +1,18 @@
 """`SymbolBlock`: a symbol as a block, such as one that was exported; its variables that are no inputs become parameters."""
 
 from collections.abc import Sequence
-from os import PathLike, path
+from os import PathLike, fspath
 from typing import Any
 
 from .. import symbol as sym
 from ..device import Device
 from ..symbol.symbol import Symbol
-from .cached_graph import CachedGraph
-from .hybrid_block import HybridBlock, _Traced
+from .hybrid_block import HybridBlock
 from .parameter import Contexts
 from .parameter_dict import ParameterDict
 from .refusals import Refused
 from .structure import flattened
+from .tracing import Traced
 
 __all__ = ["SymbolBlock"]
 
@@ -59,8 +59,7 @@ class SymbolBlock(HybridBlock):
         if isinstance(outputs, Symbol) and len(outputs.heads) > 1:
             nested = (0,) * len(outputs.heads)
         self._make_params(symbol, names)
-        graph = CachedGraph(self.name, symbol.heads, names, dict(self._params.items()))
-        self._traced = _Traced(names, form, symbol, nested, graph)
+        self._traced = Traced(self, names, form, symbol, nested)
 
     def _make_params(self, symbol: Symbol, inputs: Sequence[str]) -> None:
         """Parameters for the variables that are no inputs; their names without what all have in common are attributes' names."""
@@ -108,7 +107,7 @@ class SymbolBlock(HybridBlock):
         MXNetError
             If a parameter is missing in the file.
         """
-        symbol = sym.load(symbol_file)
+        symbol = sym.load(fspath(symbol_file))
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         block = SymbolBlock(symbol, [sym.var(name) for name in names])
         if param_file is not None:
@@ -132,8 +131,7 @@ class SymbolBlock(HybridBlock):
         """Compile again; the symbol stays, for it is the block."""
         old = self._traced
         if old is not None:
-            graph = CachedGraph(self.name, old.symbol.heads, old.names, dict(self._params.items()), self._mirror)
-            self._traced = _Traced(old.names, old.inputs, old.symbol, old.outputs, graph)
+            self._traced = Traced(self, old.names, old.inputs, old.symbol, old.outputs, self._mirror)
 
     def reset_ctx(self, ctx: Contexts) -> None:
         """Move the parameters to other devices."""
@@ -141,5 +139,8 @@ class SymbolBlock(HybridBlock):
 
 
 def _common_prefix(names: Sequence[str]) -> str:
-    """What several names begin with alike, up to an underscore's end; of one name nothing."""
-    return path.commonprefix(list(names)) if len(names) > 1 else ""
+    """What several names begin with alike; of one name nothing."""
+    if len(names) < 2:
+        return ""
+    first, last = min(names), max(names)
+    return first[: next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))]

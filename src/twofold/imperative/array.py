@@ -16,7 +16,7 @@ from .invoke import check_float, content, data_of, device_of, host_of, invoke, t
 from .layout import shown_shape
 from .record import Rec, Variable, tls
 from .window import flush, force
-from .write import Chain, look, mark, read, untracked, write
+from .write import Chain, history_of, look, mark, read, untracked, write
 
 
 class Array(Cell):
@@ -84,9 +84,14 @@ class Array(Cell):
         old = self._v
         if old.__class__ is Value and old.borrow is PINNED and old is not v:
             v = _written_out(old, v)
-        self._v = v
         if grad is None:
+            history = history_of(old) if old.__class__ is Value and old.rec is not None else None
+            if history is not None and (v.__class__ is not Value or v.rec is None):
+                v = v if v.__class__ is Value else Value(v)
+                v.rec = history
+            self._v = v
             return
+        self._v = v
         if v.__class__ is Value and v.rec is not None:
             v.rec.grad = grad  # on this tape an operation's result, on the next the variable again
         else:

@@ -337,6 +337,9 @@ def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], give
             cells[n] = n.value[1]
         elif n.sig is not None and n.sig.op.name == "item":
             cells[n] = cells[n.inputs[0]][n.sig.params["place"]]  # type: ignore[index]
+        elif n.sig is not None and n.sig.op.name == "user_backward":
+            results = cells[n.inputs[0]].backward_on_cells([cells[i] for i in n.inputs[1:]])  # type: ignore[index]
+            cells[n] = results[0] if len(results) == 1 else results
         elif n.sig is not None:
             results = [wrap(cls, r) for r in invoke(n.sig, [None if i is None else cells[i] for i in n.inputs], b.device)]
             cells[n] = results[0] if len(results) == 1 else results

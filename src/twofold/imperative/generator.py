@@ -4,6 +4,7 @@ One stream serves all CPU devices and each GPU has its own, so that two GPUs do 
 (seed, draws so far, lane); all of them together are saved and restored for an exact resume.
 """
 
+import os
 import threading
 from typing import Any
 
@@ -54,6 +55,12 @@ class Streams:
         self._lock = threading.Lock()
         self.seed(seed)
 
+    def renew_locks(self) -> None:
+        """In a forked child, where another thread's lock would stay locked for good."""
+        self._lock = threading.Lock()
+        for stream in self._of.values():
+            stream._lock = threading.Lock()
+
     def seed(self, seed: int, device: Device | None = None) -> None:
         """Start anew: all streams, those of GPUs other than 0 in lanes of their own; or one device's, with exactly that seed."""
         with self._lock:
@@ -93,3 +100,4 @@ def _owner(device: Device) -> Device:
 
 #: What the imperative and symbolic samplers draw from.
 STREAMS = Streams(np.random.SeedSequence().entropy or 0)  # type: ignore[arg-type]
+os.register_at_fork(after_in_child=STREAMS.renew_locks)

@@ -1,10 +1,11 @@
 """A user's object as an operand: what `CustomOp` and `autograd.Function` are called through."""
 
 import contextvars
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import MXNetError
+from ..errors import AutogradError, MXNetError
 
 
 class Handle:
@@ -25,13 +26,19 @@ class Handle:
         """Run the backward code."""
         return self._guarded("backward", self._backward, arrays)
 
+    def backward_on_cells(self, cells: Sequence[Any]) -> list[Any]:
+        """Run the backward code on recording arrays, so that the gradients have gradients.
+
+        Raises
+        ------
+        AutogradError
+            If this kind of user code cannot.
+        """
+        raise AutogradError(f"{self.label}: its gradients cannot be differentiated", None, "write it with operators, or without create_graph")
+
     def _guarded(self, what: str, function: Any, arrays: Sequence[Any]) -> Any:
-        try:
+        with user_code(f"{self.label}: {what}"):
             results = self._context.copy().run(function, list(arrays))
-        except MXNetError:
-            raise
-        except Exception as error:
-            raise MXNetError(f"{self.label}: {what} raised {type(error).__name__}", str(error), "see the cause above") from error
         return results[0] if len(results) == 1 else results
 
     def _forward(self, arrays: list[Any]) -> list[Any]:
@@ -39,3 +46,14 @@ class Handle:
 
     def _backward(self, arrays: list[Any]) -> list[Any]:
         raise MXNetError(f"{self.label}: backward is not written", None, "override backward()")
+
+
+@contextmanager
+def user_code(what: str) -> Iterator[None]:
+    """A block of user code: its exceptions become an `MXNetError` with them as the cause."""
+    try:
+        yield
+    except MXNetError:
+        raise
+    except Exception as error:
+        raise MXNetError(f"{what} raised {type(error).__name__}", str(error), "see the cause above") from error

@@ -5,6 +5,7 @@ strongly, their Values weakly (a dead one: the leaf's memory may take a result).
 programs run outside it. A reader of another thread's pending value closes that window and waits until it is *done*.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -14,6 +15,7 @@ from weakref import WeakSet, ref
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
+from ..errors import EngineError
 from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
 from ..op.spec import Sig
@@ -31,6 +33,19 @@ TABLES.dependents.append(_programs.clear)
 _open: "WeakSet[Window]" = WeakSet()
 _used: set[Device] = set()
 _serials = count()
+
+
+def _after_fork() -> None:
+    """In a child: what another thread of the parent was running will never be done here; what was only recorded can be run."""
+    LOCK.release()
+    for w in list(_open):
+        if w.closed and not w.is_done:
+            w.error = EngineError("this array was being computed by another thread when the process forked", None, "wait for it before fork()")
+            w.data = w.outs = w.held = ()
+            w.done.release()
+
+
+os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=_after_fork)
 
 
 class Window:

@@ -149,8 +149,23 @@ def renew_leaf(v: Value) -> None:
     rec = v.rec
     if rec is not None:
         shape, dtype = v.type
-        wanted = rec.grad is not None and rec.grad.req != "null"
-        v.rec = Rec(leaf("variable", shape, dtype, wanted), (), (), None, rec.grad) if rec.grad is not None else None
+        if rec.grad is None:
+            v.rec = history_of(v)
+            return
+        v.rec = Rec(leaf("variable", shape, dtype, rec.grad.req != "null"), (), (), None, rec.grad)
+
+
+def history_of(v: Value) -> Rec | None:
+    """What remains of a recorded result's history after a write that is not recorded: a leaf that continues it.
+
+    Its gradient is that of what was recorded, as if the write had not been, as in MXNet.
+    """
+    rec = v.rec
+    if rec is None or not rec.node.tracked:
+        return None
+    shape, dtype = v.type
+    older = (rec,) if rec.node.sig is not None else rec.inputs
+    return Rec(leaf("written", shape, dtype, True), older, (), None) if older else None
 
 
 def mark(cell: Cell, variable: Any) -> None:

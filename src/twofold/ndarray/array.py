@@ -14,7 +14,7 @@ from ..imperative.transfer import on_device
 from ..op.registry import OPS
 from ..op.shapes import reshape_codes
 from . import indexing
-from .interop import array_function, array_ufunc
+from .interop import array_function, array_ufunc, class_of_views
 
 #: View operations of reshapes by (shape, codes, reverse): a reshape of a known structure is two look-ups.
 _RESHAPES: dict[Any, Any] = {}
@@ -97,6 +97,10 @@ class NDArray(Array):
     def as_nd_ndarray(self) -> "NDArray":
         """The array itself."""
         return self
+
+    def as_np_ndarray(self) -> Any:
+        """The same memory as an array of ``mx.np``: a view, through which writes and gradients pass."""
+        return view_of(class_of_views("numpy"), self, ())
 
     def tostype(self, stype: str) -> "NDArray":
         """The array copied into a storage type, of which only ``"default"`` is made here.

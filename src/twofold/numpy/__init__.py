@@ -11,7 +11,7 @@ import numpy as _numpy
 
 from .. import ops  # noqa: F401  (registers the operators)
 from . import creation, indexing, linalg, linear, methods, operators, random, reductions, selecting, shapes  # noqa: F401
-from .array import ndarray
+from .array import ndarray, ndarrayView  # noqa: F401  (its views are asked for by name)
 from .fallback import attribute, vectorize
 from .ufuncs import function_of, ufunc
 

@@ -307,11 +307,3 @@ class ndarrayView(ViewMixin, ndarray):
     @property
     def _layout(self) -> Layout:
         return layout_of(self._base.shape, self._chain)
-
-
-def _as_np_ndarray(self: NDArray) -> ndarray:
-    """The same memory as an array of ``mx.np``: a view, through which writes and gradients pass."""
-    return view_of(ndarrayView, self, ())
-
-
-NDArray.as_np_ndarray = _as_np_ndarray  # type: ignore[attr-defined]

@@ -331,7 +331,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> n
 def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy that only moves elements of its first argument, as one of arrays of ours, with gradients."""
 
-    @wraps(function, updated=())
+    @wraps(function, assigned=("__name__", "__qualname__"), updated=())
     def call(a: Any, *args: Any, **options: Any) -> Any:
         x = asarray(a)
         places = function(np.arange(x.size).reshape(x.shape), *hosts(args), **hosts(options))

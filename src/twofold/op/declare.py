@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import ParameterError
 from . import registry
 from .params import Param, kind_of
 from .spec import Input, Op, Rule
@@ -27,7 +28,14 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
         Names of the inputs that are auxiliary states.
     **facts
         Other facts of `Op`: ``outputs``, ``visible``, ``output_names``, ``mutates``, ``method``, ``numpy_names``, ``differentiable`` …
+
+    Raises
+    ------
+    ParameterError
+        If it is used without parentheses.
     """
+    if callable(name):
+        raise ParameterError("an operator's decorator is called", f"@… above {name.__name__}", "write it with parentheses: @op() or @op('name')")
 
     def declare(rule: Rule) -> Op:
         named = () if name is None and facts.get("primitive") else (name or rule.__name__, *aliases)

@@ -3,6 +3,7 @@
 The object is an input like any other, so that two calls of one structure share a program but not their state.
 """
 
+from ..errors import AutogradError
 from ..op.declare import primitive
 from ..op.params import Static
 
@@ -38,13 +39,23 @@ def _(xp, dout, out, handle, arrays, *, types, needs, label):
     return None, *(grads if isinstance(grads, tuple) else (grads,))
 
 
-@primitive(outputs=lambda types, label: len(types), dynamic_shape=True, differentiable=False)
+@primitive(outputs=lambda types, label: len(types), dynamic_shape=True)
 def user_backward(xp, handle, *arrays, types: Static, label: str):
     """``handle.backward(head gradients, operands, results)``: a gradient for each operand of the forward call."""
     return handle.backward(*arrays)
 
 
 user_backward.type(lambda handle, *arrays, types, label: list(types))
+
+
+def _refused(label):
+    given = "the gradient of a gradient"
+    raise AutogradError(f"{label}: its gradients cannot be differentiated", given, "write it with operators, or without create_graph")
+
+
+@user_backward.grad
+def _(xp, dout, *, label):
+    _refused(label)
 
 
 # the same with an object that is fixed when a graph is bound, as MXNet makes one operator for each executor
@@ -69,10 +80,15 @@ def _(xp, dout, out, arrays, *, handle, types, label):
     return grads if isinstance(grads, tuple) else (grads,)
 
 
-@primitive(outputs=lambda handle, types, label: len(types), dynamic_shape=True, differentiable=False)
+@primitive(outputs=lambda handle, types, label: len(types), dynamic_shape=True)
 def bound_backward(xp, *arrays, handle: Static, types: Static, label: str):
     """``handle.backward(head gradients, operands, results)``."""
     return handle.backward(*arrays)
 
 
 bound_backward.type(lambda *arrays, handle, types, label: list(types))
+
+
+@bound_backward.grad
+def _(xp, dout, *, label):
+    _refused(label)

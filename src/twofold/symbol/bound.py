@@ -99,7 +99,7 @@ class Bound:
             made = self._leaf(head.node) if head.node.is_variable else leaf(self.key_of(head), node.shape, node.dtype, node.tracked)  # type: ignore[union-attr]
             values[head] = reads[self.key_of(head)] = made
         before = dict(values)
-        replay = Replay(self.inference, training, values).run(nodes)
+        replay = Replay(self.inference, training, values, device=device).run(nodes)
         part = Part(device, list(reads.items()), replay.keys, [])
         part.written = [(state.name, new) for state, new in replay.written.items()]
         part.updates = [(state.name, new) for state, new in replay.updates.items()]

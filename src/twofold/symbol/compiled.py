@@ -5,7 +5,7 @@ from typing import Any
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
-from ..errors import MXNetError, ParameterError
+from ..errors import DeviceError, MXNetError, ParameterError
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
@@ -99,22 +99,39 @@ class Compiled:
         return {name: arrays[name] for name in names}
 
     def _run(self, cells: dict[str, NDArray]) -> list[NDArray]:
-        device = next((c.context for c in cells.values()), CPU)
+        device = self._device(cells)
         key = tuple([(c.shape, c._dtype) for c in cells.values()]), tls.training, device.device_type
         found = self._programs.get(key)
         if found is None:
             found = self._programs[key] = self._compiled(cells, device, tls.training)
         program, keys, written = found
         self._last = program
-        data = [
-            self._taken(c, leaf_) if n in self._donate else data_of(c._v)
-            for (n, c), leaf_ in zip(cells.items(), program.leaves, strict=False)
-        ]
         backend = backend_for(device)
+        data = [data_of(c._v) for c in cells.values()]
+        contents = [c._v for c in cells.values()]
+        for k, (name, cell) in enumerate(cells.items()):
+            if name in self._donate:
+                shared = sum(v is contents[k] for v in contents) > 1
+                data[k] = backend.copy(data[k], device) if shared else self._taken(cell, program.leaves[k])
         results = program.run([*data, *(backend.from_host(STREAMS.of(device).next_key(), device) for _ in keys)])
         for name, new in zip(written, results[len(self._heads) :], strict=True):
             cells[name]._v = content(new, device)
         return [wrap(NDArray, content(r, device)) for r in results[: len(self._heads)]]
+
+    @staticmethod
+    def _device(cells: dict[str, NDArray]) -> Device:
+        """Where all the arrays are.
+
+        Raises
+        ------
+        DeviceError
+            If they are in different memories.
+        """
+        places = dict.fromkeys(CPU if c.context.is_host else c.context for c in cells.values())
+        if len(places) > 1:
+            where = ", ".join(f"{n} on {c.context}" for n, c in cells.items())
+            raise DeviceError("compiled symbol: arrays are on different devices", where, "copy them to one with as_in_context")
+        return next((c.context for c in cells.values()), CPU)
 
     @staticmethod
     def _taken(cell: Cell, node: Node) -> Any:
@@ -138,7 +155,7 @@ class Compiled:
         wanted = differentiated(self._order)
         leaves = {v: leaf(("arg", v.name), cells[v.name].shape, dtypes[v.name], v in wanted) for v in self._variables}
         values = {Head(v, 0): node for v, node in leaves.items()}
-        replay = Replay(inference, training, values).run(self._order)
+        replay = Replay(inference, training, values, device=device).run(self._order)
         written: dict[SymbolNode, Node] = replay.written
         outputs = stabilise([values[h] for h in self._heads] + list(written.values()))
         donated = [node for v, node in leaves.items() if v.name in self._donate]

@@ -108,7 +108,7 @@ def _replayed(replay: "Replay", node: SymbolNode, heads: Sequence[Head], given: 
     """A sub-graph's outputs for typed arguments, and the leaves for its random keys."""
     inference = _sub_inference(heads, [Known(n.shape, n.dtype) for n in given])
     values = {Head(v, 0): n for v, n in zip(_arguments(heads), given, strict=True)}
-    sub = type(replay)(inference, replay.training, values)
+    sub = type(replay)(inference, replay.training, values, device=replay.device)
     sub.run(topological(heads))
     if sub.written or sub.updates:
         raise ParameterError(

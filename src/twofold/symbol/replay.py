@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ..device import Device
 from ..graph.build import G
 from ..graph.ir import Node, leaf
 from .gradient import GRADIENT, expanded
@@ -27,6 +28,8 @@ class Replay:
         State variable to its new value, for operators that change states when they run.
     updates
         The same for those that change them when backward runs.
+    device
+        Where the graph runs, for user code that is told; the current device if None.
     """
 
     inference: Inference
@@ -35,6 +38,7 @@ class Replay:
     keys: list[Node] = field(default_factory=list)
     written: dict[SymbolNode, Node] = field(default_factory=dict)
     updates: dict[SymbolNode, Node] = field(default_factory=dict)
+    device: Device | None = None
 
     def run(self, nodes: Iterable[SymbolNode]) -> "Replay":
         """Apply nodes in order."""

@@ -56,7 +56,7 @@ class RandomSampler(Sampler):
         self._length = length
 
     def __iter__(self) -> Iterator[int]:
-        return iter(np.random.permutation(self._length).tolist())
+        return iter(np.random.permutation(self._length).tolist())  # noqa: NPY002  (the global seed decides, as in MXNet)
 
     def __len__(self) -> int:
         return self._length

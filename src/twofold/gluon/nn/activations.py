@@ -6,6 +6,9 @@ from ... import initializer
 from ..hybrid_block import HybridBlock
 from ..refusals import Refused
 
+#: How slopes of `PReLU` start.
+QUARTER = initializer.Constant(0.25)
+
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
 
@@ -82,7 +85,7 @@ class PReLU(HybridBlock):
     He, Zhang, Ren and Sun, Delving deep into rectifiers, ICCV 2015.
     """
 
-    def __init__(self, alpha_initializer: Any = initializer.Constant(0.25), in_channels: int = 1, **kwargs: Any) -> None:
+    def __init__(self, alpha_initializer: Any = QUARTER, in_channels: int = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)

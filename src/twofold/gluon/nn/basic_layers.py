@@ -154,7 +154,7 @@ class Embedding(HybridBlock):
         )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
-        """Vectors of shape (\\*x.shape, output_dim)."""
+        """Vectors, of x's shape with a last axis of size output_dim."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:

@@ -76,7 +76,8 @@ class Sequential(_Stack):
         """Hybridize the blocks one by one; see `HybridBlock.hybridize`."""
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
             warnings.warn(
-                f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. Consider using HybridSequential for the best performance.",
+                f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. "
+                "Consider using HybridSequential for the best performance.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -114,7 +114,7 @@ class _Conv(HybridBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        layout, ndim, shape = self._kwargs["layout"], len(self._kwargs["kernel"]), self.weight.shape or ()
+        layout, ndim, shape = self._kwargs["layout"], len(self._kwargs["kernel"]), list(self.weight.shape or ())
         given, made = (shape[0], self._channels) if "adj" in self._kwargs else (shape[layout.index("C")], shape[0])
         ends = f"{given or None} -> {made}"
         parts = [ends, f"kernel_size={self._kwargs['kernel']}", f"stride={self._kwargs['stride']}"]

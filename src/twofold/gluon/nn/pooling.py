@@ -85,10 +85,8 @@ class _Pooling(HybridBlock):
 
     def __repr__(self) -> str:
         k = self._kwargs
-        return (
-            f"{type(self).__name__}(size={k['kernel']}, stride={k['stride']}, padding={k['pad']}, ceil_mode={k['pooling_convention'] == 'full'}, "
-            f"global_pool={k['global_pool']}, pool_type={k['pool_type']}, layout={k['layout']})"
-        )
+        ends = f"size={k['kernel']}, stride={k['stride']}, padding={k['pad']}, ceil_mode={k['pooling_convention'] == 'full'}"
+        return f"{type(self).__name__}({ends}, global_pool={k['global_pool']}, pool_type={k['pool_type']}, layout={k['layout']})"
 
 
 _PARAMETERS = """

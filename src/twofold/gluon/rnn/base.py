@@ -5,8 +5,9 @@ from typing import Any
 
 from ... import ndarray as nd
 from ..block import Block
-from ..hybrid_block import HybridBlock, taken_by
+from ..hybrid_block import HybridBlock
 from ..refusals import Refused
+from ..tracing import taken_by
 from .sequences import first_states, merged, steps_of
 
 __all__ = ["HybridRecurrentCell", "RecurrentCell"]
@@ -139,7 +140,7 @@ class RecurrentCell(Block):
         return super().forward(inputs, states)
 
 
-class HybridRecurrentCell(RecurrentCell, HybridBlock):
+class HybridRecurrentCell(RecurrentCell, HybridBlock):  # type: ignore[override]
     """The base of cells that can be compiled: define ``hybrid_forward(F, inputs, states, …)``.
 
     Parameters

@@ -94,13 +94,13 @@ class SequentialRNNCell(_Stack):
         See `Block`.
     """
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
         """The last cell's output, and the states of all."""
         self._counter += 1
         return self._step(inputs, states)
 
 
-class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
+class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[override]
     """Hybrid cells one after the other, which may be compiled together.
 
     Parameters
@@ -109,7 +109,7 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
         See `Block`.
     """
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
         """The last cell's output, and the states of all."""
         return HybridRecurrentCell.__call__(self, inputs, states)
 
@@ -135,7 +135,7 @@ class BidirectionalCell(HybridRecurrentCell):
         self.register_child(r_cell, "r_cell")
         self._output_prefix = output_prefix
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
         """Not possible.
 
         Raises

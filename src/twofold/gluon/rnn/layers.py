@@ -142,7 +142,7 @@ class _RNNLayer(HybridBlock):
             param = self._reg_params[f"{side}0_i2h_weight"]
             param.shape = (param.shape[0], size)  # type: ignore[index]
 
-    def __call__(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:
+    def __call__(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:  # type: ignore[override]
         """Run the layer.
 
         Parameters

@@ -49,7 +49,7 @@ def steps_of(length: int, inputs: Any, layout: str) -> Steps:
     """
     axis = layout.find("T")
     if isinstance(inputs, (NDArray, Symbol)):
-        F = nd if isinstance(inputs, NDArray) else sym
+        F: Any = nd if isinstance(inputs, NDArray) else sym
         if isinstance(inputs, NDArray) and inputs.shape[axis] != length:
             raise Refused("unroll: the sequence has another length", f"{inputs.shape[axis]} steps for length={length}", "give its length")
         values = F.split(inputs, num_outputs=length, axis=axis, squeeze_axis=True)

@@ -12,7 +12,6 @@ from ....dtype import NUMPY
 from ....errors import FormatError, MissingFileError
 from ....formats.datasets import load_idx
 from ....formats.files import read_file
-from ....formats.records import ArrayRecord
 from ..dataset import Dataset
 
 __all__ = ["MNIST", "FashionMNIST"]
@@ -85,7 +84,7 @@ def _array_of(folder: Path, name: str) -> np.ndarray:
     for path in (folder / name, folder / f"{name}.gz"):
         if path.exists():
             try:
-                record: ArrayRecord = load_idx(read_file(path))
+                record = load_idx(read_file(path))
             except FormatError as error:
                 raise error.at_path(path) from None
             return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape or ())

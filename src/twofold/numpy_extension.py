@@ -1,0 +1,323 @@
+"""``mx.npx``: what deep learning needs beside NumPy's functions: operators on arrays of ``mx.np``, files, devices, MXNet's switches.
+
+The operators are those of ``mx.nd`` under NumPy's convention: results keep their dtypes, have no extra axes, indices are int64 unless
+``dtype`` says otherwise. They are made from the operator table when they are first used.
+"""
+
+import functools
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from .backend.loader import backend_for, gpu_count
+from .device import Device, current_device
+from .errors import OperatorError, ParameterError, ShapeError
+from .ndarray.calls import Calls
+from .ndarray.functions import waitall
+from .ndarray.saving import Loaded, load_arrays, save_arrays
+from .numpy.array import ndarray
+from .numpy.creation import asarray
+from .numpy.selecting import argwhere
+from .op.frontend import function_of
+from .op.registry import NAMES, find
+from .op.shapes import filled_shape
+from .random import seed
+
+CALLS = Calls(ndarray)
+PREFIX = "_npx_"
+#: Operators that MXNet's files know by a name without the prefix, under their names here.
+OTHERS = {
+    "broadcast_like": "broadcast_like",
+    "ctc_loss": "ctc_loss",
+    "group_norm": "GroupNorm",
+    "hard_sigmoid": "hard_sigmoid",
+    "instance_norm": "InstanceNorm",
+    "l2_normalization": "L2Normalization",
+    "log_sigmoid": "log_sigmoid",
+    "mish": "mish",
+    "relu": "relu",
+    "sequence_last": "SequenceLast",
+    "sequence_reverse": "SequenceReverse",
+    "sigmoid": "sigmoid",
+    "softmin": "softmin",
+    "softsign": "softsign",
+    "stop_gradient": "stop_gradient",
+}
+
+
+def __getattr__(name: str) -> Any:
+    registered = PREFIX + name if PREFIX + name in NAMES else OTHERS.get(name, "")
+    if registered not in NAMES:
+        raise OperatorError(f"module {__name__!r} has no attribute {name!r}", None, "see dir() of it")
+    op = NAMES[registered]
+    extra = () if [i for i in op.inputs if not i.injected] else ("ctx",)
+    function = globals()[name] = function_of(op, name, CALLS.call, __name__, extra=extra, fast=CALLS.fast)
+    return function
+
+
+def __dir__() -> list[str]:
+    made = [n.removeprefix(PREFIX) for n in NAMES if n.startswith(PREFIX)] + [n for n, r in OTHERS.items() if r in NAMES]
+    return sorted({*globals(), *made})
+
+
+# arrays
+
+
+def nonzero(a: Any) -> ndarray:
+    """The places of the elements that are not 0: one row of indices (int64) for each."""
+    return argwhere(a)
+
+
+def constraint_check(x: Any, msg: str) -> ndarray:
+    """True, as an array, if every element is not 0.
+
+    Raises
+    ------
+    ParameterError
+        With the message, if one is.
+    """
+    result = asarray(x).all()  # type: ignore[attr-defined]
+    if not result:
+        raise ParameterError(msg)
+    return result
+
+
+def reshape(a: Any, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> ndarray:
+    """The elements in another shape, which codes may describe: a view where memory allows it.
+
+    Parameters
+    ----------
+    a
+        The array.
+    newshape
+        Sizes, or codes: -1 infers a size, -2 keeps one, -3 drops one that is 1, -4 keeps all that are left, -5 merges two,
+        -6 splits one in the two that follow.
+    reverse
+        Read the codes from the right.
+    order
+        As in `ndarray.reshape`.
+
+    Raises
+    ------
+    ShapeError
+        If the codes do not fit.
+    """
+    x = asarray(a)
+    codes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
+    shape = _shape_of_codes(x.shape[::-1], codes[::-1])[::-1] if reverse else _shape_of_codes(x.shape, codes)
+    return x.reshape(filled_shape(shape, x.size, "npx.reshape"), order=order)
+
+
+def _shape_of_codes(shape: tuple[int, ...], codes: Sequence[int]) -> tuple[int, ...]:
+    sizes, rest, out = list(shape), list(codes), []
+    try:
+        while rest:
+            code = rest.pop(0)
+            if code == -2:
+                out.append(sizes.pop(0))
+            elif code == -3:
+                if sizes.pop(0) != 1:
+                    raise ShapeError("npx.reshape: -3 drops an axis of size 1 only", f"{shape} by {tuple(codes)}", "keep the axis with -2")
+            elif code == -4:
+                out, sizes = out + sizes, []
+            elif code == -5:
+                out.append(sizes.pop(0) * sizes.pop(0))
+            elif code == -6:
+                size, first, second = sizes.pop(0), rest.pop(0), rest.pop(0)
+                out += [size // second if first == -1 else first, size // first if second == -1 else second]
+            else:
+                out.append(code)
+                sizes = sizes[1:]
+    except IndexError:
+        raise ShapeError("npx.reshape: the codes do not fit", f"{shape} by {tuple(codes)}", "see the meaning of -2 to -6") from None
+    return tuple(out)
+
+
+# files
+
+
+def save(file: str | os.PathLike[str], arr: Any) -> None:
+    """Write arrays into a file: one, a list of them, or a dictionary of arrays by name; see ``mx.nd.save``."""
+    save_arrays(file, arr, numpy_shape=True)
+
+
+def load(file: str | os.PathLike[str]) -> Loaded:
+    """Read the arrays of a file, as a list or, if they have names, a dictionary; see ``mx.nd.load``."""
+    return load_arrays(file, ndarray)
+
+
+# devices
+
+cpu, cpu_pinned, gpu = partial(Device, "cpu"), partial(Device, "cpu_pinned"), partial(Device, "gpu")
+current_context = current_device
+num_gpus = gpu_count
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """(free, total) bytes of a GPU's memory."""
+    return backend_for(gpu(device_id)).memory_info(gpu(device_id))
+
+
+# switches
+
+
+class _Switches(threading.local):
+    """MXNet's two switches, per thread. An array's class says which semantics it has; these only tell programs that ask."""
+
+    shape = False
+    array = False
+
+
+_switches = _Switches()
+
+
+def set_np(shape: bool = True, array: bool = True) -> None:
+    """Set MXNet's switches for NumPy's shapes and arrays, in this thread.
+
+    Raises
+    ------
+    ParameterError
+        For arrays without shapes.
+    """
+    if array and not shape:
+        raise ParameterError("NumPy Shape semantics is required in using NumPy array semantics.", None, "set both")
+    _switches.shape, _switches.array = bool(shape), bool(array)
+
+
+def reset_np() -> None:
+    """Set both of MXNet's switches off."""
+    set_np(False, False)
+
+
+def is_np_shape() -> bool:
+    """Whether MXNet's switch for NumPy's shapes is on."""
+    return _switches.shape
+
+
+def is_np_array() -> bool:
+    """Whether MXNet's switch for NumPy's arrays is on."""
+    return _switches.array
+
+
+def set_np_shape(active: bool) -> bool:
+    """Set MXNet's switch for NumPy's shapes; returns what it was."""
+    was, _switches.shape = _switches.shape, bool(active)
+    return was
+
+
+@contextmanager
+def _switched(**values: bool) -> Any:
+    was = {name: getattr(_switches, name) for name in values}
+    vars(_switches).update(values)
+    try:
+        yield
+    finally:
+        vars(_switches).update(was)
+
+
+def np_shape(active: bool = True) -> AbstractContextManager[None]:
+    """A context in which MXNet's switch for NumPy's shapes is on (or off)."""
+    return _switched(shape=active)
+
+
+def np_array(active: bool = True) -> AbstractContextManager[None]:
+    """A context in which MXNet's switch for NumPy's arrays is on (or off)."""
+    return _switched(array=active)
+
+
+def use_np_shape(func: Any) -> Any:
+    """The function (or the class, in all its methods) with MXNet's switch for NumPy's shapes on."""
+    return _under(np_shape, func)
+
+
+def use_np_array(func: Any) -> Any:
+    """The function (or the class, in all its methods) with MXNet's switch for NumPy's arrays on."""
+    return _under(np_array, func)
+
+
+def use_np(func: Any) -> Any:
+    """The function (or the class, in all its methods) with both of MXNet's switches on."""
+    return use_np_shape(use_np_array(func))
+
+
+def _under(context: Callable[[], AbstractContextManager[None]], target: Any) -> Any:
+    if isinstance(target, type):
+        for name, method in list(vars(target).items()):
+            if callable(method) and not isinstance(method, type):
+                setattr(target, name, _under(context, method))
+        return target
+
+    @functools.wraps(target)
+    def call(*args: Any, **options: Any) -> Any:
+        with context():
+            return target(*args, **options)
+
+    return call
+
+
+# random numbers from MXNet's streams
+
+
+def bernoulli(prob: Any = None, logit: Any = None, size: Any = None, dtype: Any = None, ctx: Device | None = None, out: Any = None) -> ndarray:
+    """1 with a probability, else 0.
+
+    Parameters
+    ----------
+    prob, logit
+        The probability, or its logit: numbers or arrays; one of the two.
+    size
+        Shape of the result; that of the probabilities if None.
+    dtype
+        Of the result; float32 if None.
+    ctx
+        The device; the current one if None.
+    out
+        Array to write into.
+
+    Raises
+    ------
+    ParameterError
+        If not exactly one of ``prob`` and ``logit`` is given.
+    """
+    if (prob is None) == (logit is None):
+        raise ParameterError("bernoulli: one of prob and logit is wanted", f"{prob!r} and {logit!r}", "give one")
+    chance = asarray(prob) if logit is None else __getattr__("sigmoid")(asarray(logit, "float32"))
+    shape = chance.shape if size is None else (size,) if isinstance(size, int) else tuple(size)
+    result = (_drawn("_random_uniform", shape, "float32", ctx or chance.context) < chance).astype("float32" if dtype is None else dtype)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def uniform_n(low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Device | None = None) -> ndarray:
+    """Draws from uniform distributions on [low, high): an array of ``batch_shape`` followed by the shape of the bounds."""
+    low, high = asarray(low), asarray(high)
+    drawn = _batch("_random_uniform", low, high, batch_shape, dtype, ctx)
+    return (low + (high - low) * drawn).astype(drawn.dtype)
+
+
+def normal_n(loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Device | None = None) -> ndarray:
+    """Draws from normal distributions: an array of ``batch_shape`` followed by the shape of means and deviations."""
+    loc, scale = asarray(loc), asarray(scale)
+    drawn = _batch("_random_normal", loc, scale, batch_shape, dtype, ctx)
+    return (loc + scale * drawn).astype(drawn.dtype)
+
+
+def _batch(name: str, a: ndarray, b: ndarray, batch_shape: Any, dtype: Any, ctx: Device | None) -> ndarray:
+    batch = () if batch_shape is None else (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
+    return _drawn(name, (*batch, *(a + b).shape), "float32" if dtype is None else dtype, ctx or a.context)  # type: ignore[operator]
+
+
+def _drawn(name: str, shape: tuple[int, ...], dtype: Any, ctx: Device) -> ndarray:
+    return CALLS.call(find(name), (), {"shape": shape, "dtype": dtype, "ctx": ctx})
+
+
+random = ModuleType(f"{__name__}.random", "Draws from MXNet's streams, which `seed` starts.")
+vars(random).update(bernoulli=bernoulli, normal_n=normal_n, seed=seed, uniform_n=uniform_n)
+
+__all__ = ["cpu", "gpu", "is_np_array", "is_np_shape", "load", "num_gpus", "random", "reset_np", "save", "seed", "set_np", "use_np", "waitall"]

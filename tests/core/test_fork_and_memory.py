@@ -1,0 +1,43 @@
+"""Forking while other threads record; running out of memory."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from twofold import nd
+from twofold.config import SETTINGS
+from twofold.errors import DeviceOutOfMemory
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
+def test_a_child_computes_whatever_other_threads_were_doing(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "defer_elements", 8)
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            y = nd.ones(100) * 2
+            (y + 1).asnumpy()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        failed = 0
+        for _ in range(20):
+            child = os.fork()
+            if not child:
+                signal.alarm(5)
+                os._exit(int((nd.ones(100) * 3).asnumpy().sum() != 300))
+            failed += os.waitpid(child, 0)[1] != 0
+    finally:
+        stop.set()
+        thread.join()
+    assert failed == 0
+
+
+def test_what_does_not_fit_into_memory_is_said_so():
+    with pytest.raises(DeviceOutOfMemory, match="does not fit into memory"):
+        nd.broadcast_add(nd.ones((1 << 21, 1)), nd.ones((1, 1 << 21))).asnumpy()
+    assert (nd.ones(2) + 1).asnumpy().tolist() == [2, 2]

@@ -1,0 +1,143 @@
+"""Gradients flow through every function with operators, through views and writes in place; functions of NumPy's give none."""
+
+import numpy
+import pytest
+
+import twofold as mx
+import twofold.numpy as np
+from twofold import npx
+from twofold.config import SETTINGS
+
+#: Functions of a (2, 3, 4) array of distinct values in (0.5, 1.5), and of a (3, 3) one.
+FUNCTIONS = [
+    "x.sum()", "x.mean(axis=1)", "x.var(axis=(0, 2))", "x.std()", "x.prod(axis=0)", "x.max(1)", "x.min()", "np.ptp(x, 0)", "np.average(x, 0, [1, 3])",
+    "np.average(x, weights=x * x)", "np.cumsum(x, 1)", "np.nansum(x)", "np.nanmean(x, 1)", "np.sum(x, where=x > 1)", "np.mean(x, axis=0, where=x > 0.7)",
+    "np.max(x, axis=2, initial=1.2)", "np.diff(x, 2)", "np.clip(x, 0.7, 1.3)", "np.where(x > 1, x * x, x)", "np.sort(x, 1)", "np.take(x, [[0, 2], [1, 1]], 1)",
+    "np.take_along_axis(x, np.argsort(x, 1), 1)", "np.compress([True, False], x, 0)", "np.extract(x > 1, x)", "np.nan_to_num(x)", "np.maximum(x, 1.0)",
+    "np.logaddexp(x, x[0])", "np.logaddexp2(x, 1.0)", "np.exp2(x)", "np.float_power(x, 1.5)", "np.reciprocal(x)", "np.hypot(x, x[:, :1])", "np.arctan2(x, 2)",
+    "np.fmax(x, x[::-1])", "np.degrees(x)", "np.deg2rad(x)", "x ** x", "2 ** x", "x ** 2", "1 / x", "x // 0.4 + x % 0.4", "abs(x - 1)", "np.square(x)", "np.cbrt(x)",
+    "x.T", "np.moveaxis(x, 0, -1)", "x.reshape(6, 4)", "x.T.reshape(-1)", "x.reshape(4, 6, order='F')", "x[..., ::-1]", "x[1, :, 2]", "x[[1, 0, 1]]", "x[x > 1]", "x[:, [0, 2], 1:]",
+    "x[0, [1, 2]]", "np.flip(x, 0)", "np.rot90(x)", "np.roll(x, (1, 2), (0, 2))", "np.split(x, 2, 2)[1]", "np.concatenate([x, x[:1]])", "np.stack([x, x * x], 1)", "np.hstack([x, x])",
+    "np.dstack([x, x])", "np.tile(x, (2, 1, 1))", "np.repeat(x, 2, 1)", "np.repeat(x, [1, 2], 0)", "np.pad(x, 1)", "np.pad(x, 1, 'reflect')", "np.delete(x, 1, 1)", "np.resize(x, (3, 5))",
+    "np.broadcast_to(x[0], (2, 3, 4))", "np.broadcast_arrays(x, x[0])[1]", "np.diagonal(m)", "np.diag(m, 1)", "np.diag(m[0])", "np.tril(m)", "np.triu(m, 1)", "np.trace(m)", "m @ m.T", "np.dot(x, m[0] @ m[:, :1] * x[0].T)",
+    "np.tensordot(x, x, ([0, 1], [0, 1]))", "np.einsum('ijk,jl->ikl', x, m)", "np.inner(m, m)", "np.outer(m[0], m[1])", "np.kron(m, m[:2])", "np.vdot(m, m)", "np.vecdot(m, m)", "np.linalg.norm(m)",
+    "np.linalg.norm(m, axis=0)", "np.linalg.norm(m, 3, 1)", "np.linalg.norm(m, np.inf, 1)", "np.linalg.vector_norm(m)", "np.add(m, m, where=m > 1.03)", "np.multiply.outer(m, m[0])", "np.add.reduce(m)",
+    "np.multiply.reduce(m, 1)", "np.add.accumulate(m)", "npx.softmax(m)", "npx.log_softmax(m)", "npx.relu(m - 1.03)", "npx.sigmoid(m)", "npx.gammaln(m)", "npx.pick(m, np.array([0, 1, 2]))", "npx.topk(m, k=2, ret_typ='value')",
+    "m.astype('float32').astype('float64') * m", "np.meshgrid(m[0], m[1])[0]", "np.atleast_3d(m)", "np.squeeze(m[None])", "np.append(m, m[:1], 0)", "m.copy()", "np.ascontiguousarray(m.T)", "m.flatten()", "np.round(m * 3) * m",
+]  # fmt: skip
+
+
+def operands():
+    draw = numpy.random.default_rng(3)
+    return [(draw.permutation(n) + 0.5) / n + 0.5 for n in (24, 9)]
+
+
+def value(text, x, m, module):
+    got = eval(text, {"x": x.reshape(2, 3, 4), "m": m.reshape(3, 3), "np": module, "npx": npx})
+    weights = numpy.cos(numpy.arange(got.size)).reshape(got.shape)
+    return (got * np.array(weights)).sum()
+
+
+@pytest.mark.parametrize("text", FUNCTIONS)
+def test_the_gradient_is_that_of_finite_differences(text):
+    xs = [np.array(v) for v in operands()]
+    for x in xs:
+        x.attach_grad()
+    with mx.autograd.record():
+        loss = value(text, *xs, np)
+    loss.backward()
+    direction = [numpy.sin(numpy.arange(v.size) * 1.7) for v in operands()]
+    step = 1e-5 if "float32" not in text else 1e-2
+    ahead, behind = (float(value(text, *[np.array(v + s * step * d) for v, d in zip(operands(), direction, strict=True)], np)) for s in (1, -1))
+    have = sum(float((x.grad.asnumpy() * d).sum()) for x, d in zip(xs, direction, strict=True))
+    assert have == pytest.approx((ahead - behind) / (2 * step), rel=1e-5 if step < 1e-3 else 1e-3, abs=1e-6)
+
+
+def test_a_function_of_numpys_gives_no_gradient_and_disturbs_none():
+    x = np.array([3.0, 1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * np.median(x)
+    y.backward()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("make", ["w.reshape(2, 3)", "w.reshape(3, 2).T", "w[:]", "w[::-1].reshape(3, 2)", "w.as_nd_ndarray()"])
+def test_a_view_may_want_a_gradient_of_its_own(make):
+    w = np.arange(6.0)
+    view = eval(make, {"w": w})
+    view.attach_grad()
+    with mx.autograd.record():
+        loss = (view * view).sum()
+    loss.backward()
+    numpy.testing.assert_array_equal(view.grad.asnumpy(), 2 * view.asnumpy())
+    w *= 2
+    with mx.autograd.record():
+        loss = (view * 3).sum() + (view * view).sum()
+    loss.backward()
+    numpy.testing.assert_array_equal(view.grad.asnumpy(), 3 + 2 * view.asnumpy())
+
+
+def test_a_view_with_a_gradient_is_trained_in_place():
+    w = np.ones(6).reshape(2, 3)
+    w.attach_grad()
+    for _ in range(4):
+        with mx.autograd.record():
+            loss = ((w - 3) ** 2).sum()
+        loss.backward()
+        w -= 0.25 * w.grad
+    numpy.testing.assert_allclose(w.asnumpy(), 3 - 2 * 0.5**4)
+    numpy.testing.assert_allclose(w.base.asnumpy(), 3 - 2 * 0.5**4)
+
+
+def test_a_write_through_a_view_while_recording_is_part_of_the_graph():
+    w = np.array([[1.0, 2.0], [3.0, 4.0]])
+    w.attach_grad()
+    with mx.autograd.record():
+        y = w * 2
+        y.T[0] *= w[0]
+        y[1, ::-1] += 1
+        y[y > 7] = 0
+        loss = (y * y).sum()
+    loss.backward()
+    host = numpy.array([[1.0, 2.0], [3.0, 4.0]])
+
+    def loss_of(v):
+        y = v * 2
+        y.T[0] *= v[0]
+        y[1, ::-1] += 1
+        y[y > 7] = 0
+        return (y * y).sum()
+
+    step = 1e-6
+    for k in numpy.ndindex(2, 2):
+        ahead, behind = host.copy(), host.copy()
+        ahead[k] += step
+        behind[k] -= step
+        assert float(w.grad[k]) == pytest.approx((loss_of(ahead) - loss_of(behind)) / (2 * step), abs=1e-6)
+
+
+@pytest.mark.parametrize("defer", [1, 1 << 40])
+def test_second_gradients(monkeypatch, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    x = np.array([1.0, 2.0, 3.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (np.sin(x) * x.reshape(3, 1).T[0]).sum()
+        first = mx.autograd.grad(y, x, create_graph=True)[0]
+        total = first.sum()
+    total.backward()
+    h = x.asnumpy()
+    assert isinstance(first, np.ndarray)
+    numpy.testing.assert_allclose(x.grad.asnumpy(), 2 * numpy.cos(h) - h * numpy.sin(h))
+
+
+def test_gradients_of_npx_operators_update_their_states():
+    x, mean, var = np.random.default_rng(0).normal(size=(4, 3)), np.zeros(3), np.ones(3)
+    with mx.autograd.record():
+        gamma = np.ones(3)
+        gamma.attach_grad()
+        y = npx.batch_norm(x, gamma, np.zeros(3), mean, var, fix_gamma=False, momentum=0.5)
+    y.backward()
+    numpy.testing.assert_allclose(mean.asnumpy(), 0.5 * x.asnumpy().mean(0))
+    numpy.testing.assert_allclose(var.asnumpy(), 0.5 + 0.5 * x.asnumpy().var(0))

@@ -1,0 +1,223 @@
+"""Views are where NumPy has them: what shares memory there shares it here, and what is copied there is copied here."""
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import twofold as mx
+import twofold.numpy as np
+from twofold import nd
+from twofold.errors import ParameterError
+
+VIEWS = {
+    "transpose": "a.T",
+    "transpose of some": "a.transpose(1, 0, 2)",
+    "swapaxes": "a.swapaxes(0, 2)",
+    "moveaxis": "np.moveaxis(a, 0, 1)",
+    "rollaxis": "np.rollaxis(a, 2)",
+    "reshape": "a.reshape(4, 6)",
+    "reshape of a slice": "a[:, 1:].reshape(2, 8)",
+    "ravel": "a.ravel()",
+    "ravel of a part": "a[1].ravel()",
+    "integer": "a[1]",
+    "slices": "a[:, ::-1, ::2]",
+    "ellipsis": "a[..., 0]",
+    "element with an ellipsis": "a[1, 2, 3, ...]",
+    "new axes": "a[None, :, None]",
+    "expand_dims": "np.expand_dims(a, 1)",
+    "squeeze": "a[:1].squeeze()",
+    "flip": "np.flip(a, 1)",
+    "rot90": "np.rot90(a)",
+    "split": "np.split(a, 2, axis=2)[1]",
+    "array_split": "np.array_split(a, 2, 1)[1]",
+    "atleast_3d": "np.atleast_3d(a[0])",
+    "view": "a.view()",
+    "view of a view of a view": "a.T[1:].reshape(3, 6)[:, ::-1] if False else a.T[1:].swapaxes(0, 1)[:, ::-1]",
+    "asarray": "np.asarray(a)",
+    "real": "a.real",
+    "flat of a contiguous part": "a[1].reshape(-1)",
+}
+COPIES = {
+    "reshape of a transpose": "a.T.reshape(-1)",
+    "reshape of a reversal": "a[:, ::-1].reshape(-1)",
+    "ravel of a strided part": "a[:, ::2].ravel()",
+    "flatten": "a.flatten()",
+    "copy": "a.copy()",
+    "array": "np.array(a)",
+    "astype": "a.astype(a.dtype)",
+    "index array": "a[[0, 1]]",
+    "mask": "a[a > 3]",
+    "integer array without axes": "a[np.array(1)]",
+    "element": "a[1, 2, 3]",
+    "repeat": "np.repeat(a, 1)",
+    "roll": "np.roll(a, 0, 0)",
+    "concatenate": "np.concatenate([a])",
+    "take": "np.take(a, [0, 1], 0)",
+    "positive": "+a",
+    "sort": "np.sort(a)",
+    "where": "np.where(a > -1, a, a)",
+}
+
+
+def numbered(module=np):
+    return module.arange(24, dtype="float64").reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("text", VIEWS.values(), ids=VIEWS)
+def test_a_view_shares_memory_both_ways(text):
+    a, host = numbered(), numbered(numpy)
+    view, expected = eval(text, {"a": a, "np": np}), eval(text, {"a": host, "np": numpy})
+    assert numpy.shares_memory(expected, host)
+    assert np.shares_memory(view, a)
+    view *= -1
+    expected *= -1
+    numpy.testing.assert_array_equal(a.asnumpy(), host)
+    a += 100
+    host += 100
+    numpy.testing.assert_array_equal(view.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("text", COPIES.values(), ids=COPIES)
+def test_a_copy_shares_nothing(text):
+    a, host = numbered(), numbered(numpy)
+    copied, expected = eval(text, {"a": a, "np": np}), eval(text, {"a": host, "np": numpy})
+    assert not numpy.shares_memory(expected, host)
+    assert not np.shares_memory(copied, a)
+    a[...] = 0
+    numpy.testing.assert_array_equal(copied.asnumpy(), expected)
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_chains_of_views_show_and_share_what_numpys_do(data):
+    a, host = np.arange(24.0), numpy.arange(24.0)
+    root, host_root = a, host
+    for _ in range(data.draw(st.integers(1, 5))):
+        kind = data.draw(st.sampled_from(["transpose", "slice", "reshape"]))
+        if kind == "transpose":
+            order = data.draw(st.permutations(range(host.ndim)))
+            a, host = a.transpose(order), host.transpose(order)
+        elif kind == "slice":
+            items = tuple(slice(data.draw(st.integers(0, n)), None, data.draw(st.sampled_from([1, 2, -1]))) for n in host.shape)
+            a, host = a[items], host[items]
+        else:
+            shape = data.draw(st.sampled_from([s for s in ((-1,), (2, -1), (-1, 2), (3, -1), (2, -1, 2)) if divides(s, host.size)]))
+            a, host = a.reshape(shape), host.reshape(shape)
+        numpy.testing.assert_array_equal(a.asnumpy(), host)
+        assert np.shares_memory(a, root) == numpy.shares_memory(host, host_root)
+        assert a.strides == host.strides or not host.size or not np.shares_memory(a, root) or 1 in host.shape
+    a[...] = -1
+    host[...] = -1
+    numpy.testing.assert_array_equal(root.asnumpy(), host_root)
+
+
+def divides(shape, size):
+    known = 1
+    for n in shape:
+        known *= n if n > 0 else 1
+    return size % known == 0 and size > 0 or shape == (-1,)
+
+
+def test_a_base_is_the_owner_of_the_memory():
+    a = np.arange(6.0)
+    assert a.base is None
+    assert a.reshape(2, 3).T[1].base is a
+    assert a.copy().base is None
+
+
+def test_reshape_refuses_a_copy_where_none_is_allowed():
+    a = np.arange(6.0).reshape(2, 3)
+    with pytest.raises(ValueError, match="cannot be shown"):
+        a.T.reshape(-1, copy=False)
+    assert not np.shares_memory(a.reshape(3, 2, copy=True), a)
+
+
+@pytest.mark.parametrize("write", ["v[0] = 1", "v += 1", "v[...] = np.zeros(3)", "v.sort()", "np.add(v, 1, out=v)"])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_broadcast_view_cannot_be_written(write, recorded):
+    a = np.ones(3)
+    a.attach_grad()
+    with mx.autograd.record() if recorded else mx.autograd.pause():
+        v = np.broadcast_to(a * 1, (2, 3))
+        with pytest.raises(ValueError, match="read-only"):
+            exec(write, {"v": v, "np": np})
+
+
+def test_flat_of_scattered_memory_reads_and_cannot_be_written():
+    a = np.arange(6.0).reshape(2, 3)
+    assert a.T.flat.tolist() == [0, 3, 1, 4, 2, 5]
+    with pytest.raises(ValueError, match="read-only"):
+        a.T.flat[0] = 9
+    a.flat[4] = 9
+    assert a[1, 1] == 9
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (4,), ()])
+def test_an_array_of_nd_and_one_of_np_show_one_memory(shape):
+    a = np.zeros(shape)
+    other = a.as_nd_ndarray()
+    assert isinstance(other, nd.NDArray)
+    assert other.shape == (shape or (1,))
+    other += 2
+    a[...] = a + 1
+    assert (a == 3).all()
+    assert (other == 3).asnumpy().all()
+    back = other.as_np_ndarray()
+    back *= 2
+    assert (a == 6).all()
+
+
+def test_the_last_axes_of_an_nd_array_can_be_transposed_as_np():
+    x = nd.zeros((2, 3))
+    x.as_np_ndarray().T[1] = 5
+    assert x.asnumpy().tolist() == [[0, 5, 0], [0, 5, 0]]
+
+
+def test_views_across_front_ends_are_recorded():
+    x = np.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * 3
+        seen = y.as_nd_ndarray()
+        seen *= 2
+        z = seen.as_np_ndarray() * x
+    z.backward()
+    assert x.grad.tolist() == [12, 24]
+
+
+def test_overlapping_parts_are_assigned_as_if_copied_first():
+    a, host = np.arange(8.0), numpy.arange(8.0)
+    a[1:] = a[:-1]
+    host[1:] = host[:-1]
+    a[::2] += a[::-2]
+    host[::2] += host[::-2]
+    assert a.tolist() == host.tolist()
+
+
+def test_a_result_without_axes_is_a_value_of_its_own():
+    a = np.arange(4.0)
+    total = a.sum()
+    best = total
+    total += 1
+    element = a[2]
+    a[2] = 50
+    assert (best, total, element) == (6, 7, 2)
+
+
+def test_an_array_without_axes_that_is_a_view_or_wants_a_gradient_is_written_in_place():
+    a = np.arange(4.0)
+    element = a[2, ...]
+    element += 10
+    assert a[2] == 12
+    w = np.array(1.0)
+    w.attach_grad()
+    same = w
+    w -= 0.25
+    assert same is w
+    assert w == 0.75
+
+
+def test_memory_is_not_read_as_another_dtype():
+    with pytest.raises(ParameterError, match="not read as another type"):
+        np.ones(3).view("int64")
