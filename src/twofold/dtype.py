@@ -13,6 +13,8 @@ from .errors import DTypeError
 
 WEAK = {"weakf": float, "weaki": int}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+#: Floats of 16 bits: how values are stored, not how they are computed.
+HALVES = ("float16", "bfloat16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 COMPLEX = ("complex64", "complex128")
 NAMES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)

@@ -19,4 +19,4 @@ class Root(ModuleType):
         """What the import system does when the package is loaded: inside, modules are imported by their own names."""
 
 
-sys.modules[__package__].__class__ = Root
+sys.modules[__name__.rpartition(".")[0]].__class__ = Root

@@ -13,7 +13,7 @@ from ..op.registry import OPS
 from ..op.shapes import broadcast_shapes
 from ..op.spec import Op, Sig
 from ..op.vocabulary import Derived
-from .ir import Node, const, intern
+from .ir import TABLES, Node, const, intern
 
 
 @primitive()
@@ -31,7 +31,10 @@ def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
         A `ShapeError` or `DTypeError` that names the operator, if the inputs do not fit.
     """
     node = sig.typed.get(inputs)
-    return node if node is not None else intern(sig, inputs, _new(sig, inputs))
+    if node is not None:
+        return node
+    with TABLES.lock:  # equal nodes within a rule's result are one node
+        return intern(sig, inputs, _new(sig, inputs))
 
 
 def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:

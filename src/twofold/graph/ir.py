@@ -10,6 +10,7 @@ in order to find one that was made earlier.
 """
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,7 @@ class _Tables:
         self.dependents: list[Callable[[], None]] = []
         self.count = 0
         self.generation = 0
+        self.lock = threading.RLock()  # held while a generation falls, and where nodes made one after another must be of one
 
 
 TABLES = _Tables()
@@ -92,16 +94,17 @@ TABLES = _Tables()
 
 def drop_generation() -> None:
     """Forget every interned node, and have the caches that are keyed by nodes forgotten too."""
-    for sig in list(TABLES.sigs):
-        sig.typed.clear()
-        sig.inline.clear()
-    TABLES.sigs.clear()
-    TABLES.leaves.clear()
-    TABLES.constants.clear()
-    TABLES.count = 0
-    TABLES.generation += 1
-    for clear in TABLES.dependents:
-        clear()
+    with TABLES.lock:
+        for sig in list(TABLES.sigs):
+            sig.typed.clear()
+            sig.inline.clear()
+        TABLES.sigs.clear()
+        TABLES.leaves.clear()
+        TABLES.constants.clear()
+        TABLES.count = 0
+        TABLES.generation += 1
+        for clear in TABLES.dependents:
+            clear()
 
 
 def bound_tables() -> None:

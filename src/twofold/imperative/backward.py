@@ -128,7 +128,8 @@ def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, 
     if found is None:
         if any(h.tape is None and h.node.sig is not None for h in heads):
             raise AutogradError(USED, None, "pass retain_graph=True to the first call")
-        found = _compiled[key] = Backward(heads, given, device, differentiable)
+        with TABLES.lock:  # the gradient's nodes are found by those of the definitions, built again
+            found = _compiled[key] = Backward(heads, given, device, differentiable)
     return found
 
 

@@ -303,7 +303,7 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
     hooked = sig.op.backward_rule is not None
     if lazy and not plan.positions and not hooked:
-        keep = [("out", k) in plan.saves for k in range(len(parts))]
+        keep = [("out", k) in (plan.saves or ()) for k in range(len(parts))]
         outs, kept = defer(sig, values, device, parts, keep)
         residual: list[Any] = []
     else:

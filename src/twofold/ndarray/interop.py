@@ -129,6 +129,8 @@ def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[
         return function(*hosts(args), **hosts(options))
     result = function(*hosts(args), **hosts({k: v for k, v in options.items() if k != "out"}))
     for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
+        if target is None:
+            continue
         if not np.can_cast(new.dtype, target.dtype, "same_kind"):
             raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "give an array of another dtype")
         target[...] = new

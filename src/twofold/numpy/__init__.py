@@ -4,7 +4,7 @@ Functions with operators are recorded and run where their arrays are; every othe
 without a gradient (`fallback`), classes and constants are the same objects. Random numbers are in `random`.
 """
 
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as _numpy
@@ -12,19 +12,18 @@ import numpy as _numpy
 from .. import ops  # noqa: F401  (registers the operators)
 from . import creation, indexing, linalg, linear, methods, operators, random, reductions, selecting, shapes  # noqa: F401
 from .array import ndarray, ndarrayView  # noqa: F401  (its views are asked for by name)
-from .fallback import attribute, vectorize
+from .fallback import attribute, guarded, vectorize
 from .ufuncs import function_of, ufunc
 
-_MODULES = (creation, reductions, shapes, selecting, linear)
 
 
 def _own(module: ModuleType) -> dict[str, Any]:
-    """The public functions that a module defines."""
-    names = vars(module).items()
-    return {n: v for n, v in names if not n.startswith("_") and n in dir(_numpy) and getattr(v, "__module__", "").startswith(__name__)}
+    """The functions that a module defines under NumPy's names."""
+    names = {n: v for n, v in vars(module).items() if n in _numpy.__all__ and isinstance(v, FunctionType)}
+    return names if module is creation else {n: guarded(v, getattr(_numpy, n)) for n, v in names.items()}
 
 
-for _module in _MODULES:
+for _module in (creation, reductions, shapes, selecting, linear):
     globals().update(_own(_module))
 
 __all__ = [*_numpy.__all__, "asnumpy", "cpu", "gpu", "ndarray"]  # noqa: PLE0604

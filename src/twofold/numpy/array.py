@@ -62,6 +62,12 @@ class ndarray(Array):  # NumPy's name
         return tuple(s * self.itemsize for s in self._layout.strides)
 
     @property
+    def flags(self) -> Any:
+        """NumPy's record of how the memory is laid out; like every view of it, it does not own it."""
+        writeable = not any(sig.op.name == "broadcast_to" for sig in getattr(self, "_chain", ()))
+        return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
+
+    @property
     def T(self) -> "ndarray":
         """A view with the axes reversed."""
         return self.transpose()

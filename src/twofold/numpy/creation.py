@@ -12,7 +12,7 @@ import numpy as np
 from ..backend.loader import backend_for
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
-from ..errors import ParameterError
+from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.cell import wrap
 from ..imperative.invoke import content, host_of
@@ -108,10 +108,30 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any 
     return array(a, dtype, copy=copy, device=device, ctx=ctx)
 
 
-def asarrays(*values: Any) -> list[Any]:
-    """Array-likes as arrays; those that are none yet on the device of the first that is one."""
+class NotOurs(DTypeError):
+    """An operand is an array of a dtype that there is not here: NumPy may know what to do with it."""
+
+
+def operand(a: Any, device: Device | None = None) -> ndarray:
+    """An operand of a function: `asarray`, on a device if it is no array of ours yet.
+
+    Raises
+    ------
+    NotOurs
+        If it stays an array of NumPy's.
+    """
+    if isinstance(a, ndarray):
+        return a
+    found = array(a, copy=None, device=None if isinstance(a, Array) else device)
+    if not isinstance(found, ndarray):
+        raise NotOurs("an operand is no array of numbers", repr(a)[:60], "compute with numpy")
+    return found
+
+
+def operands(*values: Any) -> list[ndarray]:
+    """Operands of one function; those that are no arrays of ours yet on the device of the first that is."""
     device = next((v.context for v in values if isinstance(v, Array)), None)
-    return [asarray(v) if isinstance(v, Array) else asarray(v, device=device) for v in values]
+    return [operand(v, device) for v in values]
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:

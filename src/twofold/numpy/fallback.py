@@ -16,6 +16,7 @@ from ..imperative.array import Array, adopted
 from ..ndarray import interop
 from ..ndarray.interop import hosts
 from .array import ndarray
+from .creation import NotOurs
 
 #: Functions that write into their first argument.
 WRITES_FIRST = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
@@ -83,6 +84,19 @@ def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
             return by_numpy(function, args, options, writes=writes)
 
     call.__doc__ = f"``numpy.{name}``, computed on the host, without a gradient.\n\n{function.__doc__ or ''}"
+    return call
+
+
+def guarded(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of ours that leaves operands of dtypes that there are not here to NumPy's."""
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except NotOurs:
+            return by_numpy(numpys, args, options)
+
     return call
 
 

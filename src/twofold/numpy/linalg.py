@@ -7,7 +7,7 @@ import numpy as np
 
 from ..dtype import is_float
 from .array import ndarray
-from .creation import asarray
+from .creation import operand
 from .fallback import attribute, by_numpy
 from .linear import outer, tensordot, vecdot
 from .reductions import max, min, sum
@@ -37,7 +37,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
     -----
     Norms of vectors and Frobenius' norm have gradients, others (by singular values) have not.
     """
-    a = asarray(x)
+    a = operand(x)
     whole = tuple(range(a.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     if a._dtype.startswith("complex") or not (ord is None or len(whole) == 1 and isinstance(ord, (int, float)) or ord == "fro"):
         return by_numpy(np.linalg.norm, (a,), {"ord": ord, "axis": axis, "keepdims": keepdims})
@@ -66,7 +66,7 @@ def size_sum(size: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) -
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> ndarray:
     """Norm of vectors along an axis, of the flattened array if it is None, by the array API's name."""
-    a = asarray(x)
+    a = operand(x)
     result = norm(a.reshape(-1) if axis is None else a, ord, None if axis is None else axis)
     return result if not keepdims else result.reshape([1] * a.ndim) if axis is None else norm(a, ord, axis, True)
 

@@ -6,7 +6,7 @@ from typing import Any
 from ..errors import ParameterError, ShapeError
 from ..op.shapes import normalized_axis
 from .array import ndarray
-from .creation import asarrays
+from .creation import operands
 from .reductions import run, sum
 from .ufuncs import delivered, function_of
 
@@ -17,7 +17,7 @@ def _given(result: ndarray, out: Any) -> Any:
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """Product of numbers, vectors and matrices: over the last axis of ``a`` and the second last (or only one) of ``b``."""
-    x, y = asarrays(a, b)
+    x, y = operands(a, b)
     if not x.ndim or not y.ndim:
         return _given(function_of("multiply")(x, y), out)
     if x.ndim <= 2 and y.ndim <= 2:
@@ -27,19 +27,19 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 def vdot(a: Any, b: Any, /) -> ndarray:
     """Sum of the products of the elements of two flattened arrays, those of the first conjugated."""
-    x, y = asarrays(a, b)
+    x, y = operands(a, b)
     return dot((function_of("conjugate")(x) if x._dtype.startswith("complex") else x).reshape(-1), y.reshape(-1))
 
 
 def inner(a: Any, b: Any, /) -> ndarray:
     """Sum of products over the last axes."""
-    x, y = asarrays(a, b)
+    x, y = operands(a, b)
     return function_of("multiply")(x, y) if not x.ndim or not y.ndim else tensordot(x, y, ((-1,), (-1,)))
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Products of all pairs of elements of two flattened arrays, (size of a, size of b)."""
-    x, y = asarrays(a, b)
+    x, y = operands(a, b)
     return _given(function_of("multiply")(x.reshape(-1, 1), y.reshape(1, -1)), out)
 
 
@@ -51,7 +51,7 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> ndarray:
     ShapeError
         If sizes of paired axes differ.
     """
-    x, y = asarrays(a, b)
+    x, y = operands(a, b)
     if isinstance(axes, int):
         axes = (range(x.ndim - axes, x.ndim), range(axes))
     left, right = [[normalized_axis(k, v.ndim) for k in ([s] if isinstance(s, int) else s)] for v, s in zip((x, y), axes, strict=True)]
@@ -100,14 +100,14 @@ def einsum(subscripts: Any, /, *operands_: Any, out: Any = None, optimize: Any =
     if not isinstance(subscripts, str) or set(options) - {"order", "casting"}:
         given = f"{type(subscripts).__name__}, options {sorted(options)}"
         raise ParameterError("einsum: the subscripts are a text, and no other options are known", given, "write the indices as letters")
-    arrays = asarrays(*operands_)
+    arrays = operands(*operands_)
     arrays = arrays if dtype is None else [a.astype(dtype, copy=False) for a in arrays]
     return _given(run("_npi_einsum", *arrays, subscripts=subscripts), out)
 
 
 def kron(a: Any, b: Any) -> ndarray:
     """Kronecker product: each element of ``a`` times the whole of ``b``, as blocks."""
-    x, y = asarrays(a, b)
+    x, y = operands(a, b)
     ndim = max(x.ndim, y.ndim)
     x, y = x.reshape((1,) * (ndim - x.ndim) + x.shape), y.reshape((1,) * (ndim - y.ndim) + y.shape)
     apart = x.reshape([n for m in x.shape for n in (m, 1)]) * y.reshape([n for m in y.shape for n in (1, m)])  # type: ignore[operator]

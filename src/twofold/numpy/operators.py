@@ -21,13 +21,13 @@ from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..op.registry import OPS
 from ..op.spec import Op
 from .array import ndarray, ndarrayView
-from .creation import asarray
+from .creation import array, operand
 
 NUMBERS = (bool, int, float)
 COMPARISONS = frozenset(COMPARISON.values())
 
 
-def operand(value: Any, like: ndarray | None) -> Any:
+def element_operand(value: Any, like: ndarray | None) -> Any:
     """An operand of an element-wise operation: an array, or a Python number that takes the arrays' dtype.
 
     Parameters
@@ -48,13 +48,10 @@ def operand(value: Any, like: ndarray | None) -> Any:
         raise DTypeError("an operand is an array of mx.nd among those of np", repr(value)[:60], "use as_np_ndarray() or as_nd_ndarray()")
     if isinstance(value, complex) and like is not None and like._dtype in ("float16", "float32", "complex64"):
         value = np.complex64(value)
-    got = asarray(value, device=None if like is None else like.context)
-    if not isinstance(got, ndarray):
-        raise DTypeError("an operand is no array of numbers", repr(value)[:60], "compute with numpy")
-    return got
+    return operand(value, None if like is None else like.context)
 
 
-def operands(values: tuple[Any, ...], compares: bool = False) -> list[Any]:
+def element_operands(values: tuple[Any, ...], compares: bool = False) -> list[Any]:
     """Operands of one operation; whole numbers out of the dtype's range are compared exactly, and are an error otherwise.
 
     Raises
@@ -63,20 +60,20 @@ def operands(values: tuple[Any, ...], compares: bool = False) -> list[Any]:
         If a Python integer does not fit the dtype that it would be combined in.
     """
     like = next((v for v in values if isinstance(v, ndarray)), None)
-    out = [operand(v, like) for v in values]
+    out = [element_operand(v, like) for v in values]
     for k, v in enumerate(out):
         if v.__class__ is int:
             dtype = promote(*[a._dtype for a in out if isinstance(a, ndarray)])
             if dtype in INTEGERS and not np.iinfo(dtype).min <= v <= np.iinfo(dtype).max:
                 if not compares:
                     raise OverflowError(f"Python integer {v} out of bounds for {dtype}")
-                out[k] = asarray(v, device=like.context)  # type: ignore[union-attr]
+                out[k] = operand(v, like.context)  # type: ignore[union-attr]
     return out
 
 
 def applied(op: Op, *values: Any) -> ndarray:
     """An element-wise primitive on anything array-like."""
-    return wrap(ndarray, invoke(op.sig(), operands(values, op.name in COMPARISONS))[0])
+    return wrap(ndarray, invoke(op.sig(), element_operands(values, op.name in COMPARISONS))[0])
 
 
 @cache
@@ -108,7 +105,7 @@ def _compared(name: str) -> Callable[..., Any]:
     def method(self: ndarray, other: Any) -> Any:
         if is_array_like(other) and not isinstance(other, np.ndarray) or isinstance(other, np.ndarray) and other.dtype in NAME_OF:
             return run(self, other)
-        return asarray(numpys(self.asnumpy(), other), device=self.context)
+        return array(numpys(self.asnumpy(), other), device=self.context)
 
     return method
 
@@ -131,7 +128,7 @@ def in_place(name: str) -> Callable[..., Any]:
             return NotImplemented  # what NumPy has a scalar for: the result is a new one
         if not is_array_like(other):
             return NotImplemented
-        _update(op, fn if is_ufunc else None, self, *operands((self, other))[1:])
+        _update(op, fn if is_ufunc else None, self, *element_operands((self, other))[1:])
         return self
 
     return method

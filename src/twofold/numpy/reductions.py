@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..dtype import dtype_name, is_float
-from ..errors import DTypeError, ParameterError
+from ..errors import ParameterError
 from ..imperative.array import apply_op
 from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axes, normalized_axis
 from .array import ndarray
-from .creation import asarray, asarrays, broadcast, full_like
+from .creation import broadcast, full_like, operand, operands
 from .fallback import by_numpy
 from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
 
@@ -29,9 +29,7 @@ def run(name: str, *arrays: Any, **params: Any) -> ndarray:
 
 def _ready(a: Any, dtype: Any = None) -> ndarray:
     """The operand of a reduction: an array, in the dtype that it is computed in."""
-    x = asarray(a)
-    if not isinstance(x, ndarray):
-        raise DTypeError("the operand is no array of numbers", type(a).__name__, "compute with numpy")
+    x = operand(a)
     return x if dtype is None else x.astype(dtype_name(dtype), copy=False)
 
 
@@ -132,7 +130,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
     x = _ready(a)
     if where is not True:
-        counted = count_nonzero(broadcast(asarrays(x, where)[1], x.shape), axis, keepdims=keepdims)
+        counted = count_nonzero(broadcast(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
         total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
         return _given(function_of("divide")(total, counted).astype(total.dtype, copy=False), out)
     if not _is_real(x, dtype):
@@ -202,7 +200,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
         return (result, full_like(result, x.size / (result.size or 1))) if returned else result
-    w = asarrays(x, weights)[1]
+    w = operands(x, weights)[1]
     if w.shape != x.shape:
         if not isinstance(axis, int) or w.shape != (x.shape[axis],):
             raise ParameterError("average: the weights do not fit", f"{w.shape} for {x.shape}, axis {axis}", "give one for each element")
@@ -235,12 +233,12 @@ def _running(primitive: str, a: Any, axis: int | None, dtype: Any, out: Any) -> 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
     """Running sums along an axis, by the array API's name; with ``include_initial`` a 0 comes first."""
-    return _cumulative(cumsum, 0, asarray(x), axis, dtype, out, include_initial)
+    return _cumulative(cumsum, 0, operand(x), axis, dtype, out, include_initial)
 
 
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
     """Running products along an axis, by the array API's name; with ``include_initial`` a 1 comes first; without a gradient."""
-    return _cumulative(cumprod, 1, asarray(x), axis, dtype, out, include_initial)
+    return _cumulative(cumprod, 1, operand(x), axis, dtype, out, include_initial)
 
 
 def _cumulative(function: Any, first: int, x: ndarray, axis: int | None, dtype: Any, out: Any, include_initial: bool) -> Any:

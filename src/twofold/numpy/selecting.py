@@ -12,7 +12,7 @@ from ..imperative.invoke import host_of
 from ..op.registry import OPS
 from ..op.shapes import normalized_axis
 from .array import ndarray
-from .creation import asarray, asarrays
+from .creation import array, operand, operands
 from .operators import applied
 from .reductions import all, run
 from .shapes import broadcast_to, concatenate, moveaxis
@@ -36,18 +36,18 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 def nonzero(a: Any) -> tuple[ndarray, ...]:
     """The places of the elements that are not 0: one array of indices for each axis."""
-    x = asarray(a)
+    x = operand(a)
     return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of(x)))
 
 
 def flatnonzero(a: Any) -> ndarray:
     """The places of the elements of the flattened array that are not 0."""
-    return nonzero(asarray(a).reshape(-1))[0]
+    return nonzero(operand(a).reshape(-1))[0]
 
 
 def argwhere(a: Any) -> ndarray:
     """The places of the elements that are not 0: one row of indices for each."""
-    x = asarray(a)
+    x = operand(a)
     return adopted(ndarray, np.ascontiguousarray(np.argwhere(host_of(x))), x.context)
 
 
@@ -72,7 +72,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     IndexingError
         If an index is out of range and ``mode`` is ``"raise"``.
     """
-    x = asarray(a)
+    x = operand(a)
     x = x.reshape(-1) if axis is None else x
     at = normalized_axis(axis or 0, x.ndim)
     places = _places(indices, x.shape[at], mode)
@@ -105,7 +105,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> ndarray:
     ShapeError
         If the numbers of axes differ.
     """
-    x, index = asarrays(arr, indices)
+    x, index = operands(arr, indices)
     x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
     if index.ndim != x.ndim:
         raise ShapeError("`indices` and `arr` must have the same number of dimensions", f"{index.shape} and {x.shape}", "reshape one")
@@ -120,13 +120,13 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 
 def extract(condition: Any, arr: Any) -> ndarray:
     """The elements where a condition of the array's size holds."""
-    return take(asarray(arr).reshape(-1), flatnonzero(condition))
+    return take(operand(arr).reshape(-1), flatnonzero(condition))
 
 
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any) -> Any:
     """Elements limited to [a_min, a_max]; None is no limit. ``min`` and ``max`` are other names; options as of a ufunc."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
-    result = asarray(a)
+    result = operand(a)
     if low is None and high is None:
         result = result.copy()
     if low is not None:
@@ -138,9 +138,9 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
 
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """Elements rounded to a number of decimals, halves to the even neighbour."""
-    x = asarray(a)
+    x = operand(a)
     if not is_float(x._dtype):
-        result = x.copy() if decimals >= 0 else asarray(np.round(host_of(x), decimals), device=x.context)
+        result = x.copy() if decimals >= 0 else array(np.round(host_of(x), decimals), device=x.context)
     elif decimals == 0:
         result = applied(OPS["round_even"], x)
     else:
@@ -154,7 +154,7 @@ around = round
 
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> ndarray:
     """Elements with NaN and infinities replaced, the latter by the dtype's largest numbers if nothing is given; in place if not ``copy``."""
-    a = asarray(x)
+    a = operand(x)
     if not is_float(a._dtype):
         return a.copy() if copy else a
     limits = np.finfo(np.float32 if a._dtype == "bfloat16" else a.dtype)
@@ -179,12 +179,12 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
     ParameterError
         For an ``order``: arrays have no fields.
     """
-    return run("sort", asarray(a), axis=_sortable(axis, order))
+    return run("sort", operand(a), axis=_sortable(axis, order))
 
 
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
     """The places of the elements in order along an axis; parameters as `sort`."""
-    return run("_npi_argsort", asarray(a), axis=_sortable(axis, order), dtype="int64")
+    return run("_npi_argsort", operand(a), axis=_sortable(axis, order), dtype="int64")
 
 
 def _sortable(axis: int | None, order: Any) -> int | None:
@@ -198,7 +198,7 @@ def _sortable(axis: int | None, order: Any) -> int | None:
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> ndarray:
     """Whether ``|a - b| <= atol + rtol |b|``, element by element; infinities only equal themselves, NaN nothing or, if so told, NaN."""
-    x, y = asarrays(a, b)
+    x, y = operands(a, b)
     finite = function_of("isfinite")(y) & function_of("isfinite")(x)
     near = function_of("less_equal")(function_of("absolute")(x - y), atol + rtol * function_of("absolute")(y))
     result = finite & near | (x == y)
@@ -212,14 +212,14 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Whether two arrays have one shape and equal elements."""
-    x, y = asarrays(a1, a2)
+    x, y = operands(a1, a2)
     return x.shape == y.shape and _all_equal(x, y, equal_nan)
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays broadcast to one shape and have equal elements there."""
     try:
-        return _all_equal(*asarrays(a1, a2), False)
+        return _all_equal(*operands(a1, a2), False)
     except ShapeError:
         return False
 
@@ -239,10 +239,10 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     ParameterError
         If ``n`` is negative or the array has no axes.
     """
-    x = asarray(a)
+    x = operand(a)
     if n < 0 or not x.ndim:
         raise ParameterError("diff needs at least one axis and an order that is not negative", f"n={n}, shape {x.shape}", "give others")
-    ends = asarrays(*[e for e in (prepend, x, append) if e is not None])
+    ends = operands(*[e for e in (prepend, x, append) if e is not None])
     shape = [1 if k == axis % x.ndim else m for k, m in enumerate(x.shape)]
     if len(ends) > 1:
         x = concatenate([e if e.ndim else broadcast_to(e, shape) for e in ends], axis)

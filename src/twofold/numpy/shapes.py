@@ -16,7 +16,7 @@ from ..errors import ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..op.shapes import broadcast_shapes, normalized_axes, normalized_axis
 from .array import ndarray
-from .creation import asarray, asarrays, broadcast
+from .creation import broadcast, operand, operands
 from .fallback import by_numpy, hosts
 from .reductions import run, sum
 from .ufuncs import chosen, delivered
@@ -26,27 +26,27 @@ from .ufuncs import chosen, delivered
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> ndarray:
     """The elements in another shape; see `ndarray.reshape`."""
-    return asarray(a).reshape(shape, order=order, copy=copy)
+    return operand(a).reshape(shape, order=order, copy=copy)
 
 
 def ravel(a: Any, order: str = "C") -> ndarray:
     """The elements along one axis: a view where memory allows it, else a copy."""
-    return asarray(a).reshape(-1, order=order)
+    return operand(a).reshape(-1, order=order)
 
 
 def transpose(a: Any, axes: Any = None) -> ndarray:
     """A view with the axes in another order, reversed if none is given."""
-    return asarray(a).transpose(axes)
+    return operand(a).transpose(axes)
 
 
 def matrix_transpose(x: Any, /) -> ndarray:
     """A view with the last two axes exchanged."""
-    return asarray(x).mT
+    return operand(x).mT
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     """A view with two axes exchanged."""
-    return asarray(a).swapaxes(axis1, axis2)
+    return operand(a).swapaxes(axis1, axis2)
 
 
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> ndarray:
@@ -59,7 +59,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     ParameterError
         If source and destination differ in number.
     """
-    x = asarray(a)
+    x = operand(a)
     sources, destinations = _distinct(source, x.ndim, "source"), _distinct(destination, x.ndim, "destination")
     if len(sources) != len(destinations):
         what = "`source` and `destination` arguments must have the same number of elements"
@@ -79,14 +79,14 @@ def _distinct(axes: int | Sequence[int], ndim: int, name: str) -> list[int]:
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
     """A view with one axis rolled back to before another one."""
-    x = asarray(a)
+    x = operand(a)
     at, to = normalized_axis(axis, x.ndim), start + x.ndim if start < 0 else start
     return moveaxis(x, at, to - 1 if at < to else to)
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
     """A view with new axes of size 1 at places of the result."""
-    x = asarray(a)
+    x = operand(a)
     given = [axis] if isinstance(axis, int) else list(axis)
     ndim = x.ndim + len(given)
     places, sizes = set(_distinct(given, ndim, "axis")), iter(x.shape)
@@ -95,7 +95,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
     """A view without axes of size 1: those given, or all."""
-    return asarray(a).squeeze(axis)
+    return operand(a).squeeze(axis)
 
 
 def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) -> ndarray:
@@ -106,7 +106,7 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) ->
     ShapeError
         If the shape does not fit.
     """
-    x, target = asarray(array), (shape,) if isinstance(shape, int) else tuple(shape)
+    x, target = operand(array), (shape,) if isinstance(shape, int) else tuple(shape)
     if broadcast_shapes("broadcast_to", [x.shape, target]) != target:
         raise ShapeError("broadcast_to: the shape does not fit", f"{x.shape} to {target}", "only axes of size 1 grow")
     return broadcast(x, target)
@@ -114,14 +114,14 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) ->
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     """Views of arrays in their common shape, which cannot be written."""
-    arrays = asarrays(*args)
+    arrays = operands(*args)
     shape = broadcast_shapes("broadcast_arrays", [a.shape for a in arrays])
     return tuple(broadcast(a, shape) for a in arrays)
 
 
 def _at_least(ndim: int, where: Callable[[int], tuple[Any, ...]]) -> Callable[..., Any]:
     def function(*arys: Any) -> Any:
-        results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in asarrays(*arys)]  # type: ignore[index]
+        results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in operands(*arys)]  # type: ignore[index]
         return results[0] if len(results) == 1 else tuple(results)
 
     function.__name__ = function.__qualname__ = f"atleast_{ndim}d"
@@ -136,7 +136,7 @@ atleast_3d = _at_least(3, lambda ndim: ((None, None, None), (None, slice(None), 
 
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> ndarray:
     """A view reversed along axes, along all if None."""
-    x = asarray(m)
+    x = operand(m)
     axes = normalized_axes(axis, x.ndim)
     return x[(..., *(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))]  # type: ignore[index]
 
@@ -153,7 +153,7 @@ def flipud(m: Any) -> ndarray:
 
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     """A view turned by ``k`` quarters in the plane of two axes, from the first towards the second."""
-    x = asarray(m)
+    x = operand(m)
     a, b = (normalized_axis(n, x.ndim) for n in axes)
     if a == b:
         raise ShapeError("Axes must be different.", str(tuple(axes)), "name two axes")
@@ -164,7 +164,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """Views of parts along an axis: as many as said, their sizes differing by one at most, or cut before places."""
-    x = asarray(ary)
+    x = operand(ary)
     at = normalized_axis(axis, x.ndim)
     size = x.shape[at]
     if isinstance(indices_or_sections, (int, np.integer)):
@@ -186,7 +186,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     ParameterError
         If the axis has no equal parts of that number.
     """
-    size = asarray(ary).shape[axis]
+    size = operand(ary).shape[axis]
     if isinstance(indices_or_sections, (int, np.integer)) and size % indices_or_sections:
         raise ParameterError("array split does not result in an equal division", f"{size} into {indices_or_sections}", "use array_split")
     return array_split(ary, indices_or_sections, axis)
@@ -194,26 +194,26 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     """`split` along the second axis, of vectors along the only one."""
-    return split(ary, indices_or_sections, 1 if asarray(ary).ndim > 1 else 0)
+    return split(ary, indices_or_sections, 1 if operand(ary).ndim > 1 else 0)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     """`split` along the first axis of at least two."""
-    if asarray(ary).ndim < 2:
-        raise ShapeError("vsplit only works on arrays of 2 or more dimensions", str(asarray(ary).shape), "use split")
+    if operand(ary).ndim < 2:
+        raise ShapeError("vsplit only works on arrays of 2 or more dimensions", str(operand(ary).shape), "use split")
     return split(ary, indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     """`split` along the third axis."""
-    if asarray(ary).ndim < 3:
-        raise ShapeError("dsplit only works on arrays of 3 or more dimensions", str(asarray(ary).shape), "use split")
+    if operand(ary).ndim < 3:
+        raise ShapeError("dsplit only works on arrays of 3 or more dimensions", str(operand(ary).shape), "use split")
     return split(ary, indices_or_sections, 2)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     """Views of the slices along an axis, which is gone."""
-    return tuple(moveaxis(asarray(x), axis, 0))
+    return tuple(moveaxis(operand(x), axis, 0))
 
 
 # joining and repeating
@@ -229,7 +229,7 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
     ShapeError
         If shapes differ off the axis.
     """
-    parts = asarrays(*arrays)
+    parts = operands(*arrays)
     if not parts:
         raise ParameterError("need at least one array to concatenate", None, "give arrays")
     if not all(p.ndim for p in parts) and axis is not None:
@@ -245,7 +245,7 @@ concat = concatenate
 
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays of one shape joined along a new axis."""
-    parts = asarrays(*arrays)
+    parts = operands(*arrays)
     if len({p.shape for p in parts}) > 1:
         raise ShapeError("all input arrays must have the same shape", ", ".join(str(p.shape) for p in parts), "make them equal")
     return concatenate([expand_dims(p, axis) for p in parts], axis, out, dtype=dtype, casting=casting)
@@ -276,7 +276,7 @@ def dstack(tup: Any) -> ndarray:
 
 def column_stack(tup: Any) -> ndarray:
     """Arrays joined along the second axis, vectors as columns."""
-    parts = asarrays(*tup)
+    parts = operands(*tup)
     return concatenate([p if p.ndim > 1 else p.reshape(-1, 1) for p in parts], 1)
 
 
@@ -287,12 +287,12 @@ def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
 
 def tile(A: Any, reps: int | Sequence[int]) -> ndarray:
     """The whole array repeated along each axis, aligned at the last one."""
-    return run("tile", asarray(A), reps=(reps,) if isinstance(reps, (int, np.integer)) else tuple(int(n) for n in reps))
+    return run("tile", operand(A), reps=(reps,) if isinstance(reps, (int, np.integer)) else tuple(int(n) for n in reps))
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     """Each element repeated along an axis (flattened first if it is None): as often as the others, or as its own number says."""
-    x, counts = asarray(a), np.asarray(repeats)
+    x, counts = operand(a), np.asarray(repeats)
     if counts.size != 1:
         return _repeat(x, counts, axis)
     return run("repeat", x, repeats=int(counts.reshape(())), axis=axis)
@@ -300,7 +300,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
 
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> ndarray:
     """Elements moved along axes, those beyond the end to the front; flattened meanwhile if no axis is given."""
-    x = asarray(a)
+    x = operand(a)
     if axis is None:
         return roll(x.reshape(-1), int(np.sum(shift)), 0).reshape(x.shape)
     for by, at in zip(*map(np.ravel, np.broadcast_arrays(shift, axis)), strict=True):
@@ -315,7 +315,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> n
 
     Modes that only move elements (``edge``, ``reflect``, ``symmetric``, ``wrap``) have gradients, ``constant`` with a single value too.
     """
-    x = asarray(array)
+    x = operand(array)
     if isinstance(mode, str) and mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
         return _pad(x, pad_width, mode, **options)
     value = options.get("constant_values", 0)
@@ -333,7 +333,7 @@ def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function, assigned=("__name__", "__qualname__"), updated=())
     def call(a: Any, *args: Any, **options: Any) -> Any:
-        x = asarray(a)
+        x = operand(a)
         places = function(np.arange(x.size).reshape(x.shape), *hosts(args), **hosts(options))
         return _taken(x, places)
 
@@ -353,7 +353,7 @@ delete, resize, diagonal = rearranged(np.delete), rearranged(np.resize), rearran
 
 def diag(v: Any, k: int = 0) -> ndarray:
     """Diagonal ``k`` of a matrix, or the matrix that has a vector there and zeros elsewhere."""
-    x = asarray(v)
+    x = operand(v)
     if x.ndim not in (1, 2):
         raise ShapeError("Input must be 1- or 2-d.", str(x.shape), "use diagonal")
     return run("diag", x, k=k)
@@ -361,12 +361,12 @@ def diag(v: Any, k: int = 0) -> ndarray:
 
 def diagflat(v: Any, k: int = 0) -> ndarray:
     """The matrix that has the flattened array on its diagonal ``k`` and zeros elsewhere."""
-    return diag(asarray(v).reshape(-1), k)
+    return diag(operand(v).reshape(-1), k)
 
 
 def _triangle(name: str, keep_low: bool) -> Callable[..., ndarray]:
     def function(m: Any, k: int = 0) -> ndarray:
-        x = asarray(m)
+        x = operand(m)
         low = np.tri(*x.shape[-2:], k=k if keep_low else k - 1, dtype=bool)
         mask = adopted(ndarray, low if keep_low else ~low, x.context)
         return chosen(mask, x, 0)
@@ -389,17 +389,17 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 def shape(a: Any) -> tuple[int, ...]:
     """Sizes of the axes."""
-    return asarray(a).shape
+    return operand(a).shape
 
 
 def ndim(a: Any) -> int:
     """Number of axes."""
-    return asarray(a).ndim
+    return operand(a).ndim
 
 
 def size(a: Any, axis: int | Iterable[int] | None = None) -> int:
     """Number of elements, or along axes."""
-    x = asarray(a)
+    x = operand(a)
     return x.size if axis is None else math.prod(x.shape[k] for k in normalized_axes(axis, x.ndim))
 
 

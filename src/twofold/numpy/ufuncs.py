@@ -16,9 +16,9 @@ from ..imperative.invoke import invoke
 from ..op.registry import NAMES, OPS
 from ..op.spec import Op
 from .array import ndarray, ndarrayView
-from .creation import asarray, asarrays, zeros
+from .creation import NotOurs, operands, zeros
 from .fallback import by_numpy
-from .operators import COMPARISONS, applied, operands, short
+from .operators import COMPARISONS, applied, element_operands, short
 
 #: NumPy's name → registered name of the operator that has its semantics but is no primitive of that name.
 COMPOSITES = {
@@ -105,7 +105,10 @@ class ufunc:  # NumPy's name
         if unknown or len(inputs) != self.nin:
             given = f"{len(inputs)} operands, options {', '.join(unknown) or 'none'}"
             raise DTypeError(f"{self.__name__}() takes {self.nin} operands", given, "see its documentation")
-        results = self._computed(inputs, dtype)
+        try:
+            results = self._computed(inputs, dtype)
+        except NotOurs:
+            return by_numpy(self._numpys, inputs, {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None})
         targets = out if isinstance(out, tuple) else (out,) * (out is not None)
         done = [_delivered(r, t, where, casting) for r, t in zip(results, [*targets, *[None] * (len(results) - len(targets))], strict=True)]
         return done[0] if len(done) == 1 else tuple(done)
@@ -117,12 +120,12 @@ class ufunc:  # NumPy's name
         if op is None or op.result == "bool" and dtype is not None:
             got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype})
             return list(got) if isinstance(got, tuple) else [got]
-        values = operands(inputs, op.name in COMPARISONS)
+        values = element_operands(inputs, op.name in COMPARISONS)
         if dtype is None and not op.primitive:  # what a number's dtype is must not depend on how the definition combines it
             dtype = promote(*[v._dtype if isinstance(v, ndarray) else "weakf" if isinstance(v, float) else "weaki" for v in values])
-            values = asarrays(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[dtype]) for v in values])
+            values = operands(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[dtype]) for v in values])
         elif dtype is not None:
-            values = [v.astype(dtype_name(dtype), copy=False) for v in asarrays(*values)]
+            values = [v.astype(dtype_name(dtype), copy=False) for v in operands(*values)]
         return [wrap(ndarray, c) for c in invoke(op.sig(), values)]
 
     # methods
@@ -145,7 +148,7 @@ class ufunc:  # NumPy's name
 
     def outer(self, A: Any, B: Any, **options: Any) -> Any:
         """The function of all pairs of elements of two arrays."""
-        a, b = asarrays(A, B)
+        a, b = operands(A, B)
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
@@ -171,7 +174,7 @@ class ufunc:  # NumPy's name
 def _delivered(result: ndarray, out: Any, where: Any, casting: str) -> Any:
     """A result written into ``out``, or completed, where ``where`` says."""
     if where is not True:
-        where = asarrays(where, result)[0]
+        where = operands(where, result)[0]
         shape = np.broadcast_shapes(result.shape, where.shape)
         rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
         result = chosen(where, result, rest)
@@ -180,7 +183,7 @@ def _delivered(result: ndarray, out: Any, where: Any, casting: str) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> ndarray:
     """``x`` where the condition holds, else ``y``."""
-    return applied(OPS["where"], asarrays(condition, x, y)[0], x, y)
+    return applied(OPS["where"], operands(condition, x, y)[0], x, y)
 
 
 def delivered(result: ndarray, out: Any, casting: str = "same_kind") -> Any:

@@ -41,16 +41,19 @@ def working_dtype(sig: Sig, dtype: str) -> str:
 
 
 def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
-    """Raise unless an element-wise operator's array operands have one dtype.
+    """Raise unless array operands have the dtypes that an operator takes.
 
     Raises
     ------
     DTypeError
-        If they differ.
+        If those of an element-wise operator, or of one that declares ``alike``, differ; or if the first operand of one that
+        declares ``real`` is not of floating-point numbers.
     """
     same = [d for d in (dtypes[1:] if op.result == "tail" else dtypes) if d not in WEAK]
-    if op.elementwise and len(set(same)) > 1:
+    if (op.elementwise or op.alike) and len(set(same)) > 1:
         raise DTypeError(f"{op.title}: operands must have the same dtype", ", ".join(same), "cast one of them with astype")
+    if op.real and dtypes and not is_float(dtypes[0]):
+        raise DTypeError(f"{op.title}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
 
 
 def legacy_scalar(value: float | int | bool, dtype: str) -> float | int:

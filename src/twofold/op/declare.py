@@ -35,7 +35,7 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
         If it is used without parentheses.
     """
     if callable(name):
-        raise ParameterError("an operator's decorator is called", f"@… above {name.__name__}", "write it with parentheses: @op() or @op('name')")
+        raise ParameterError("an operator's decorator is called", repr(name), "write it with parentheses: @op() or @op('name')")
 
     def declare(rule: Rule) -> Op:
         named = () if name is None and facts.get("primitive") else (name or rule.__name__, *aliases)

@@ -49,6 +49,8 @@ class Op:
         Part of the closed vocabulary: backends implement it. Other operators are composites, lowered by their rule.
     elementwise, result
         One scalar function over broadcast inputs, and which dtype it gives (see ``graph.infer``).
+    alike, real
+        Under the LEGACY convention all array inputs must have one dtype; the first must be of floating-point numbers.
     view
         The result shares its first input's memory when run on arrays.
     """
@@ -69,6 +71,8 @@ class Op:
         self.ufunc: str | None = facts.pop("ufunc", None)
         self.c: str | None = facts.pop("c", None)
         self.view: bool = facts.pop("view", False)
+        self.alike: bool = facts.pop("alike", False)
+        self.real: bool = facts.pop("real", False)
         self.dynamic_shape: bool = facts.pop("dynamic_shape", False)
         self.differentiable: bool = facts.pop("differentiable", True)
         self.ignores_head: bool = facts.pop("ignores_head", False)

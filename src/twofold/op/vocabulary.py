@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtype import FLOATS, float_of
+from ..dtype import FLOATS, HALVES, float_of
 from .shapes import normalized_axes, reduced_shape
 
 
@@ -107,14 +107,24 @@ class Derived:
     # arithmetic
 
     def mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        """Arithmetic mean over axes."""
+        """Arithmetic mean over axes; the sum of 16-bit floats is one in float32."""
         count = math.prod(x.shape) // max(1, math.prod(reduced_shape(x.shape, axis, False)))
-        return self.multiply(self.sum(x, axis=axis, keepdims=keepdims), 1 / count if count else math.nan)
+        mean = self.multiply(self.sum(self.widened(x), axis=axis, keepdims=keepdims), 1 / count if count else math.nan)
+        return self.narrowed(mean, x)
 
     def var(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        """Biased variance over axes."""
-        centred = self.subtract(x, self.mean(x, axis=axis, keepdims=True))
-        return self.mean(self.multiply(centred, centred), axis=axis, keepdims=keepdims)
+        """Biased variance over axes, of 16-bit floats in float32."""
+        wide = self.widened(x)
+        centred = self.subtract(wide, self.mean(wide, axis=axis, keepdims=True))
+        return self.narrowed(self.mean(self.multiply(centred, centred), axis=axis, keepdims=keepdims), x)
+
+    def widened(self, x: Any) -> Any:
+        """16-bit floats in float32, where their sums and squares stay finite; else ``x`` itself. See `narrowed`."""
+        return self.astype(x, dtype="float32") if self.dtype_of(x) in HALVES else x
+
+    def narrowed(self, x: Any, like: Any) -> Any:
+        """``x``, which was computed from ``like`` `widened`, rounded to the 16 bits of that; ``x`` itself if it has more."""
+        return self.cast_like(x, like) if self.dtype_of(like) in HALVES else x
 
     def to_float(self, x: Any) -> Any:
         """``x`` as real floating-point numbers; unchanged if it is."""

@@ -34,7 +34,7 @@ def product_operands(xp, lhs, rhs, transpose_a, transpose_b):
     return (xp.matrix_transpose(a) if transpose_a else a), (xp.matrix_transpose(b) if transpose_b else b)
 
 
-@op("dot", "_sparse_dot", method=True)
+@op("dot", "_sparse_dot", method=True, alike=True)
 def dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
     """Sum over the last axis of ``lhs`` (the first if ``transpose_a``) and the first of ``rhs`` (the last if ``transpose_b``).
 
@@ -85,7 +85,7 @@ def _(draw):
     return [draw(a, b), *turned, draw(draw.real((3,)), draw.real((3,)))]
 
 
-@op("batch_dot", "_npx_batch_dot", method=True)
+@op("batch_dot", "_npx_batch_dot", method=True, alike=True)
 def batch_dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
     """Matrix products over the last two axes of arrays whose leading axes agree: (b…, m, k) by (b…, k, n) to (b…, m, n)."""
     check_dense("batch_dot", forward_stype)
@@ -112,7 +112,7 @@ def _(draw):
     ]
 
 
-@op("_linalg_gemm2", "linalg_gemm2")
+@op("_linalg_gemm2", "linalg_gemm2", alike=True)
 def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2):
     """``alpha`` · op(A) · op(B) over the last axis (columns) and ``axis`` (rows) of arrays whose other axes agree."""
     ndim = len(A.shape)
@@ -135,7 +135,7 @@ def _(draw):
     return [draw(draw.real((2, 3)), draw.real((3, 4)), alpha=-2.0), draw(draw.real((3, 2, 2)), draw.real((2, 2, 3)), axis=0)]
 
 
-@op("_linalg_gemm", "linalg_gemm")
+@op("_linalg_gemm", "linalg_gemm", alike=True)
 def gemm(xp, A, B, C, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2):
     """``alpha`` · op(A) · op(B) + ``beta`` · C; see `gemm2`."""
     product = gemm2(xp, A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
@@ -149,7 +149,7 @@ def _(draw):
     return draw(draw.real((2, 2, 3)), draw.real((2, 4, 3)), draw.real((2, 2, 4)), transpose_b=True, alpha=2.0, beta=-0.5)
 
 
-@op("khatri_rao", count_param="num_args")
+@op("khatri_rao", count_param="num_args", alike=True)
 def khatri_rao(xp, *args):
     """Column-wise Kronecker product of matrices (m1, k), (m2, k), … : (m1·m2·…, k)."""
     columns = args[0].shape[-1]

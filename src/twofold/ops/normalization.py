@@ -26,11 +26,6 @@ def _shown(xp, data, *statistics):
     return (xp.cast_like(xp.stop_gradient(v), data) for v in statistics)
 
 
-def _wide(xp, x):
-    """16-bit floats in float32, in which their statistics are computed."""
-    return xp.cast(x, "float32") if xp.dtype_of(x) in ("float16", "bfloat16") else x
-
-
 def _check(name, vectors, wanted):
     for v in vectors:
         if v.shape != wanted:
@@ -51,7 +46,7 @@ STATISTICS = {"outputs": 3, "visible": _three_or_one, "output_names": ("output",
 # LayerNorm
 
 
-@op("LayerNorm", "_npx_layer_norm", **STATISTICS)
+@op("LayerNorm", "_npx_layer_norm", alike=True, real=True, **STATISTICS)
 def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False):
     """``(data - mean) / sqrt(var + eps) * gamma + beta`` with the mean and biased variance along an axis.
 
@@ -61,7 +56,7 @@ def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, outp
     axis = normalized_axis(axis, len(data.shape), "LayerNorm: axis")
     _check("LayerNorm", (gamma, beta), (data.shape[axis],))
     column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
-    normal, mean, deviation = _normalized(xp, _wide(xp, data), (axis,), eps)
+    normal, mean, deviation = _normalized(xp, xp.widened(data), (axis,), eps)
     out = normal * xp.reshape(gamma, shape=column) + xp.reshape(beta, shape=column)
     return xp.cast_like(out, data), *_shown(xp, data, mean, deviation)
 
@@ -78,9 +73,9 @@ def _(xp, dout, data, gamma, *, axis, eps, **_):
         return None, None, None
     axis = axis % len(data.shape)
     column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
-    normal, _, deviation = _normalized(xp, _wide(xp, data), (axis,), eps)
-    head, others = _wide(xp, dout[0]), _others(len(data.shape), axis)
-    dnormal = head * xp.reshape(_wide(xp, gamma), shape=column)
+    normal, _, deviation = _normalized(xp, xp.widened(data), (axis,), eps)
+    head, others = xp.widened(dout[0]), _others(len(data.shape), axis)
+    dnormal = head * xp.reshape(xp.widened(gamma), shape=column)
     return _through_normalization(xp, dnormal, normal, deviation, (axis,)), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
 
 
@@ -92,7 +87,7 @@ def _(draw):
 # InstanceNorm
 
 
-@op("InstanceNorm")
+@op("InstanceNorm", alike=True, real=True)
 def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     """Each channel of each sample (n, c, d…) normalised over its positions, times gamma (c,) plus beta (c,).
 
@@ -102,7 +97,7 @@ def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
         raise ShapeError("InstanceNorm: the data needs positions", data.shape, "give it as (n, c, d…)")
     _check("InstanceNorm", (gamma, beta), data.shape[1:2])
     column = (-1, *[1] * (len(data.shape) - 2))
-    normal, _, _ = _normalized(xp, _wide(xp, data), tuple(range(2, len(data.shape))), eps)
+    normal, _, _ = _normalized(xp, xp.widened(data), tuple(range(2, len(data.shape))), eps)
     return xp.cast_like(normal * xp.reshape(gamma, shape=column) + xp.reshape(beta, shape=column), data)
 
 
@@ -115,9 +110,9 @@ def _(shapes, **_):
 @instance_norm.grad
 def _(xp, dout, data, gamma, *, eps):
     axes, others = tuple(range(2, len(data.shape))), _others(len(data.shape), 1)
-    normal, _, deviation = _normalized(xp, _wide(xp, data), axes, eps)
-    head = _wide(xp, dout)
-    dnormal = head * xp.reshape(_wide(xp, gamma), shape=(-1, *[1] * len(axes)))
+    normal, _, deviation = _normalized(xp, xp.widened(data), axes, eps)
+    head = xp.widened(dout)
+    dnormal = head * xp.reshape(xp.widened(gamma), shape=(-1, *[1] * len(axes)))
     return _through_normalization(xp, dnormal, normal, deviation, axes), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
 
 
@@ -137,7 +132,7 @@ def _grouped(xp, data, num_groups):
     n, c, positions = *data.shape[:2], 1
     for size in data.shape[2:]:
         positions *= size
-    return xp.reshape(_wide(xp, data), shape=(n, num_groups, c // num_groups, positions))
+    return xp.reshape(xp.widened(data), shape=(n, num_groups, c // num_groups, positions))
 
 
 def _group_column(xp, values, num_groups, channels):
@@ -148,7 +143,7 @@ def _group_column(xp, values, num_groups, channels):
     return xp.reshape(values, shape=(num_groups, values.shape[0] // num_groups, 1))
 
 
-@op("GroupNorm", **STATISTICS)
+@op("GroupNorm", alike=True, real=True, **STATISTICS)
 def group_norm(xp, data, gamma, beta, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False):
     """Groups of channels of each sample (n, c, d…) normalised together, times gamma plus beta, one of each per group (or channel).
 
@@ -173,8 +168,8 @@ def _(xp, dout, data, gamma, *, num_groups, eps, **_):
         return None, None, None
     x = _grouped(xp, data, num_groups)
     normal, _, deviation = _normalized(xp, x, (2, 3), eps)
-    head = xp.reshape(_wide(xp, dout[0]), shape=x.shape)
-    dnormal = head * _group_column(xp, _wide(xp, gamma), num_groups, data.shape[1])
+    head = xp.reshape(xp.widened(dout[0]), shape=x.shape)
+    dnormal = head * _group_column(xp, xp.widened(gamma), num_groups, data.shape[1])
     axes = (0, 2, 3) if gamma.shape == (num_groups,) else (0, 3)
     vectors = (xp.reshape(xp.sum(v, axis=axes), shape=gamma.shape) for v in (head * normal, head))
     return xp.reshape(_through_normalization(xp, dnormal, normal, deviation, (2, 3)), shape=data.shape), *vectors
@@ -188,10 +183,11 @@ def _(draw):
 # L2Normalization and LRN
 
 
-@op("L2Normalization")
+@op("L2Normalization", real=True)
 def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"):
     """``data / sqrt(Σ data² + eps)``: the sum over a sample ("instance"), over axis 1 ("channel") or over the positions ("spatial")."""
-    return data / xp.sqrt(xp.sum(data * data, axis=_norm_axes(data, mode), keepdims=True) + eps)
+    x, axes = xp.widened(data), _norm_axes(data, mode)
+    return xp.narrowed(x / xp.sqrt(xp.sum(x * x, axis=axes, keepdims=True) + eps), data)
 
 
 def _norm_axes(data, mode):
@@ -203,6 +199,7 @@ def _norm_axes(data, mode):
 @l2_normalization.grad
 def _(xp, dout, out, data, *, eps, mode):
     axes = _norm_axes(data, mode)
+    dout, out, data = (xp.widened(v) for v in (dout, out, data))
     norm = xp.sqrt(xp.sum(data * data, axis=axes, keepdims=True) + eps)
     return (dout - out * xp.sum(dout * out, axis=axes, keepdims=True)) / norm
 
@@ -226,17 +223,19 @@ def _response(xp, data, alpha, knorm, nsize):
     return _sum_of_neighbours(xp, data * data, nsize) * (alpha / nsize) + knorm
 
 
-@op("LRN")
+@op("LRN", real=True)
 def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
     """``data / (knorm + alpha / nsize · Σ data²)^beta``, the sum over ``nsize`` channels around each.
 
     Source: Krizhevsky, Sutskever & Hinton, "ImageNet classification with deep convolutional neural networks", NeurIPS 2012.
     """
-    return data * xp.power(_response(xp, data, alpha, knorm, nsize), -beta)
+    x = xp.widened(data)
+    return xp.narrowed(x * xp.power(_response(xp, x, alpha, knorm, nsize), -beta), data)
 
 
 @local_response_norm.grad
 def _(xp, dout, out, data, *, alpha, beta, knorm, nsize):
+    dout, out, data = (xp.widened(v) for v in (dout, out, data))
     response = _response(xp, data, alpha, knorm, nsize)
     shared = _sum_of_neighbours(xp, dout * out / response, nsize)  # the window is symmetric: it is its own transpose
     return dout * xp.power(response, -beta) - data * shared * (2 * alpha * beta / nsize)

@@ -22,7 +22,7 @@ def _rows(xp, x, multi_output, preserve_shape):
     return xp.reshape(x, shape=(x.shape[0], math.prod(x.shape[1:]), 1))
 
 
-@op("SoftmaxOutput", "Softmax", ignores_head=True)
+@op("SoftmaxOutput", "Softmax", ignores_head=True, alike=True, real=True)
 def softmax_output(
     xp,
     data,
@@ -87,7 +87,7 @@ def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, i
         valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
         grad = grad * valid
         if normalization == "valid":
-            return grad * (grad_scale / xp.maximum(xp.sum(valid), 1))
+            return grad * (grad_scale / xp.maximum(xp.sum(xp.widened(valid)), 1))
     elif normalization == "valid":
         return grad * (grad_scale / math.prod(labels.shape))
     positions = rows.shape[2] if multi_output else 1
@@ -130,7 +130,7 @@ def _like_data(shapes, **_):
     return [data, label if label is not None or data is None else data[:1] if data[1:] == (1,) else data]
 
 
-@op("LinearRegressionOutput", "_sparse_LinearRegressionOutput", ignores_head=True)
+@op("LinearRegressionOutput", "_sparse_LinearRegressionOutput", ignores_head=True, alike=True)
 def linear_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """The data; its gradient is that of half the squared error, over the number of outputs of a sample."""
     _reshaped_label(xp, "LinearRegressionOutput", data, label)
@@ -142,7 +142,7 @@ def _(xp, dout, data, label, *, grad_scale):
     return (data - _reshaped_label(xp, "LinearRegressionOutput", data, label)) * (grad_scale * _per_output(data)), None
 
 
-@op("MAERegressionOutput", "_sparse_MAERegressionOutput", ignores_head=True)
+@op("MAERegressionOutput", "_sparse_MAERegressionOutput", ignores_head=True, alike=True)
 def mae_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """The data; its gradient is that of the absolute error, over the number of outputs of a sample."""
     _reshaped_label(xp, "MAERegressionOutput", data, label)
@@ -156,7 +156,7 @@ def _(xp, dout, data, label, *, grad_scale):
     return (2 * above - 1) * (grad_scale * _per_output(data)), None
 
 
-@op("LogisticRegressionOutput", "_sparse_LogisticRegressionOutput", ignores_head=True)
+@op("LogisticRegressionOutput", "_sparse_LogisticRegressionOutput", ignores_head=True, alike=True)
 def logistic_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """1 / (1 + exp(-data)); its gradient is that of the binary cross-entropy, over the number of outputs of a sample."""
     _reshaped_label(xp, "LogisticRegressionOutput", data, label)
@@ -186,7 +186,7 @@ def make_loss_output(xp, data, *, grad_scale: float = 1.0, valid_thresh: float =
 def _(xp, dout, data, *, grad_scale, valid_thresh, normalization):
     dtype = xp.dtype_of(data)
     if normalization == "valid":
-        count = xp.sum(xp.cast(xp.greater(data, valid_thresh), dtype))
+        count = xp.sum(xp.widened(xp.cast(xp.greater(data, valid_thresh), dtype)))
         return xp.broadcast_to(grad_scale / xp.maximum(count, 1), shape=data.shape)
     return xp.full(shape=data.shape, value=grad_scale / (data.shape[0] if normalization == "batch" else 1), dtype=dtype)
 
@@ -196,7 +196,7 @@ def _(draw):
     return draw(draw.real((3, 2)), normalization="valid", gradient=False)
 
 
-@op("SVMOutput", ignores_head=True)
+@op("SVMOutput", ignores_head=True, alike=True)
 def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False):
     """The scores (n, k); their gradient is that of the squared hinge loss of a one-against-all SVM, or of the plain hinge loss.
 

@@ -204,6 +204,11 @@ def _pool(xp, x, windows, pool_type, p_value, count_include_pad):
         if all(w.is_whole for w in windows):
             return xp.max(x, axis=tuple(range(2, len(x.shape))), keepdims=True)
         return _maxima(xp, x, windows)[-1][1][-1]
+    return xp.narrowed(_total(xp, xp.widened(x), windows, pool_type, p_value, count_include_pad), x)
+
+
+def _total(xp, x, windows, pool_type, p_value, count_include_pad):
+    """The kinds of pooling that add up."""
     if pool_type == "lp":
         return _ROOTS[p_value](xp, _sums(xp, _POWERS[p_value](xp, x), windows))
     sums = _sums(xp, x, windows)
@@ -214,6 +219,7 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
     if pool_type == "max":
         whole = all(w.is_whole for w in windows)
         return _whole_maximum_transposed(xp, dout, x) if whole else _maxima_transposed(xp, dout, x, windows)
+    dout, out, x = (xp.widened(v) for v in (dout, out, x))
     if pool_type == "lp":
         if p_value == 1:
             return _spread(xp, dout, windows)
@@ -225,7 +231,7 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
     return _spread(xp, dout, windows)
 
 
-@op("Pooling", "_npx_pooling")
+@op("Pooling", "_npx_pooling", real=True)
 def pooling(
     xp,
     data,

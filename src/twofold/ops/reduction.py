@@ -1,5 +1,6 @@
 """Reductions over axes in MXNet's form: results keep the operand's dtype, ``axis=()`` means all axes, ``exclude`` all but those named."""
 
+import math
 from typing import Literal
 
 from ..dtype import FLOATS, promote
@@ -78,16 +79,28 @@ for _op in (sum_axis, mean_axis, prod_axis, nansum, nanprod, max_axis, min_axis)
 def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None = None, keepdims: bool = False):
     """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over axes, of a matrix too.
 
-    ``out_dtype`` is the dtype of the result, the operand's if None; 16-bit floats are added up in float32.
+    ``out_dtype`` is the dtype of the result, the operand's if None; 16-bit floats are added up in float32. Real numbers are
+    divided by the largest magnitude before they are squared, so that no square overflows or vanishes.
     """
     if ord not in (1, 2):
         raise ParameterError("norm: no such order", f"ord={ord}", "use 1 or 2")
     axes = chosen_axes(data, axis, False)
     dtype = out_dtype or xp.dtype_of(data)
     wide = promote(dtype, xp.dtype_of(data))
-    x = xp.cast(data, "float32" if wide in ("float16", "bfloat16") else wide)
-    total = xp.sum(xp.absolute(x) if ord == 1 else xp.square(x), axis=axes, keepdims=keepdims)
-    return xp.cast(total if ord == 1 else xp.sqrt(total), dtype)
+    x = xp.widened(xp.cast(data, wide))
+    if ord == 1:
+        return xp.cast(xp.sum(xp.absolute(x), axis=axes, keepdims=keepdims), dtype)
+    if wide not in FLOATS or count_of(x.shape, axes) == 0:
+        return xp.cast(xp.sqrt(xp.sum(xp.square(x), axis=axes, keepdims=keepdims)), dtype)
+    scale = _scale(xp, x, axes)
+    total = xp.sqrt(xp.sum(xp.square(x / scale), axis=axes, keepdims=keepdims))
+    return xp.cast(total * xp.reshape(scale, shape=total.shape), dtype)
+
+
+def _scale(xp, x, axes):
+    """The largest magnitude over axes where it can be divided by, else 1; a constant for the gradient."""
+    largest = xp.stop_gradient(xp.max(xp.absolute(x), axis=axes, keepdims=True))
+    return xp.where(xp.logical_and(largest > 0, largest < math.inf), largest, 1)
 
 
 @norm.grad
@@ -95,7 +108,7 @@ def _(xp, dout, data, out, *, ord, axis, keepdims):
     axes = chosen_axes(data, axis, False)
     if ord == 1:
         return spread(xp, dout, data, axes, keepdims) * xp.sign(data)
-    return spread(xp, dout / out, data, axes, keepdims) * data
+    return spread(xp, dout, data, axes, keepdims) * (data / spread(xp, out, data, axes, keepdims))
 
 
 @norm.sample
@@ -108,12 +121,12 @@ def moments(xp, data, *, axes: Axis = None, keepdims: bool = False):
     """Mean and biased variance over axes."""
     if axes is None or axes == ():
         raise ParameterError("moments: no axes", f"axes={axes}", "name the axes, all of them for the moments of the whole array")
-    mean = mean_axis(xp, data, axis=axes, keepdims=True)
-    centred = data - mean
+    wide = xp.widened(data)
+    mean = mean_axis(xp, wide, axis=axes, keepdims=True)
+    centred = wide - mean
     variance = mean_axis(xp, centred * centred, axis=axes, keepdims=True)
-    if keepdims:
-        return mean, variance
-    return xp.squeeze(mean, axes), xp.squeeze(variance, axes)
+    found = [xp.narrowed(v, data) for v in (mean, variance)]
+    return tuple(found if keepdims else [xp.squeeze(v, axes) for v in found])
 
 
 @moments.sample

@@ -54,7 +54,7 @@ def _valid(xp, logits, length, axis):
     return xp.less(xp.reshape(places, shape=column), xp.expand_dims(length, at))
 
 
-@op("softmax", "_npx_softmax", method=True)
+@op("softmax", "_npx_softmax", method=True, real=True)
 def softmax(
     xp, data, length=None, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False
 ):
@@ -101,7 +101,7 @@ def _refuse_lengths(name, use_length):
         raise ParameterError(f"{name} takes no lengths", "use_length=True", "use softmax, which does")
 
 
-@op("softmin", method=True)
+@op("softmin", method=True, real=True)
 def softmin(xp, data, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False):
     """exp(-data / temperature) over its sum along an axis. It takes no lengths: ``use_length`` must be false."""
     _refuse_lengths("softmin", use_length)
@@ -113,7 +113,7 @@ def _(draw):
     return draw(draw.real((3, 4)), axis=0)
 
 
-@op("log_softmax", "_npx_log_softmax", method=True)
+@op("log_softmax", "_npx_log_softmax", method=True, real=True)
 def log_softmax(xp, data, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False):
     """Logarithm of the softmax along an axis. It takes no lengths: ``use_length`` must be false."""
     _refuse_lengths("log_softmax", use_length)
@@ -133,7 +133,7 @@ def _(draw):
     return draw(draw.real((3, 4), low=-9, high=9), temperature=0.5)
 
 
-@op("SoftmaxActivation")
+@op("SoftmaxActivation", real=True)
 def softmax_activation(xp, data, *, mode: Literal["channel", "instance"] = "instance"):
     """Softmax over the last axis ("instance") or over axis 1 ("channel")."""
     return softmax(xp, data, axis=1 if mode == "channel" else -1)
@@ -150,7 +150,7 @@ def picked(xp, data, label):
     return xp.take_along_axis(data, xp.reshape(place, shape=(-1, 1)), axis=1)
 
 
-@op("softmax_cross_entropy")
+@op("softmax_cross_entropy", alike=True, real=True)
 def softmax_cross_entropy(xp, data, label):
     """Total cross-entropy of the softmax of the rows (n, k) with labels (n,), classes as numbers: shape (1,).
 

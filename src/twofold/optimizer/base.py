@@ -275,7 +275,7 @@ class Optimizer:
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
 
-    def _scaling(self) -> dict[str, float]:
+    def _scaling(self) -> dict[str, Any]:
         """The parameters of update operators that are the same for all weights."""
         clip = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
         return {"rescale_grad": self.rescale_grad, **clip}

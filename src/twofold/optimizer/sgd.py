@@ -81,7 +81,7 @@ class SGD(WithMaster):
                 continue
             mom, master = s
             lr, wd, _ = self._begin(i)
-            common = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
+            common: dict[str, Any] = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
             if mom is None:
                 nd.mp_sgd_update(w, g, master, out=w, **common)
             else:
@@ -131,7 +131,7 @@ class NAG(WithMaster):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight."""
         lr, wd, _ = self._begin(index)
-        common = {"lr": lr, "wd": wd, **self._scaling()}
+        common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
         if state is None:
             nd.sgd_update(weight, grad, out=weight, **common)
             return
@@ -147,7 +147,7 @@ class NAG(WithMaster):
             return
         mom, master = state
         lr, wd, _ = self._begin(index)
-        common = {"lr": lr, "wd": wd, **self._scaling()}
+        common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
         if mom is None:
             nd.mp_sgd_update(weight, grad, master, out=weight, **common)
         else:
@@ -187,7 +187,7 @@ class Signum(Optimizer):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight."""
         lr, wd, _ = self._begin(index)
-        common = {"lr": lr, "wd": wd, **self._scaling()}
+        common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
         if state is None:
             nd.signsgd_update(weight, grad, out=weight, **common)
         else:

@@ -38,18 +38,18 @@ __all__ = [
 ]
 
 def Activation(
-    data: Symbol,
+    data: Symbol | None = None,
     act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def BatchNorm(
-    data: Symbol,
-    gamma: Symbol,
-    beta: Symbol,
-    moving_mean: Symbol,
-    moving_var: Symbol,
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
     eps: float = 0.001,
     momentum: float = 0.9,
     fix_gamma: bool = True,
@@ -63,10 +63,10 @@ def BatchNorm(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def BlockGrad(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def BlockGrad(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def CTCLoss(
-    data: Symbol,
-    label: Symbol,
+    data: Symbol | None = None,
+    label: Symbol | None = None,
     data_lengths: Symbol | None = None,
     label_lengths: Symbol | None = None,
     use_data_lengths: bool = False,
@@ -76,11 +76,11 @@ def CTCLoss(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def Cast(data: Symbol, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def Cast(data: Symbol | None = None, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def Concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def Convolution(
-    data: Symbol,
-    weight: Symbol,
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
     bias: Symbol | None = None,
     kernel: int | Sequence[int] = ...,
     stride: int | Sequence[int] = (),
@@ -107,8 +107,8 @@ def Crop(
     **other: Any,
 ) -> Symbol: ...
 def Deconvolution(
-    data: Symbol,
-    weight: Symbol,
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
     bias: Symbol | None = None,
     kernel: int | Sequence[int] = ...,
     stride: int | Sequence[int] = (),
@@ -128,7 +128,7 @@ def Deconvolution(
     **other: Any,
 ) -> Symbol: ...
 def Dropout(
-    data: Symbol,
+    data: Symbol | None = None,
     p: float = 0.5,
     mode: Literal["always", "training"] = "training",
     axes: int | Sequence[int] = (),
@@ -139,8 +139,8 @@ def Dropout(
 ) -> Symbol: ...
 def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def Embedding(
-    data: Symbol,
-    weight: Symbol,
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
     input_dim: int = ...,
     output_dim: int = ...,
     dtype: Any = "float32",
@@ -149,10 +149,10 @@ def Embedding(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def Flatten(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def Flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def FullyConnected(
-    data: Symbol,
-    weight: Symbol,
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
     bias: Symbol | None = None,
     num_hidden: int = ...,
     no_bias: bool = False,
@@ -162,9 +162,9 @@ def FullyConnected(
     **other: Any,
 ) -> Symbol: ...
 def GroupNorm(
-    data: Symbol,
-    gamma: Symbol,
-    beta: Symbol,
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
     num_groups: int = 1,
     eps: float = 1e-05,
     output_mean_var: bool = False,
@@ -173,16 +173,16 @@ def GroupNorm(
     **other: Any,
 ) -> Symbol: ...
 def InstanceNorm(
-    data: Symbol,
-    gamma: Symbol,
-    beta: Symbol,
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
     eps: float = 0.001,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def L2Normalization(
-    data: Symbol,
+    data: Symbol | None = None,
     eps: float = 1e-10,
     mode: Literal["channel", "instance", "spatial"] = "instance",
     name: str | None = None,
@@ -190,7 +190,7 @@ def L2Normalization(
     **other: Any,
 ) -> Symbol: ...
 def LRN(
-    data: Symbol,
+    data: Symbol | None = None,
     alpha: float = 0.0001,
     beta: float = 0.75,
     knorm: float = 2.0,
@@ -200,9 +200,9 @@ def LRN(
     **other: Any,
 ) -> Symbol: ...
 def LayerNorm(
-    data: Symbol,
-    gamma: Symbol,
-    beta: Symbol,
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
     axis: int = -1,
     eps: float = 1e-05,
     output_mean_var: bool = False,
@@ -211,7 +211,7 @@ def LayerNorm(
     **other: Any,
 ) -> Symbol: ...
 def LeakyReLU(
-    data: Symbol,
+    data: Symbol | None = None,
     gamma: Symbol | None = None,
     act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
     slope: float = 0.25,
@@ -222,31 +222,31 @@ def LeakyReLU(
     **other: Any,
 ) -> Symbol: ...
 def LinearRegressionOutput(
-    data: Symbol,
-    label: Symbol,
+    data: Symbol | None = None,
+    label: Symbol | None = None,
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def LogisticRegressionOutput(
-    data: Symbol,
-    label: Symbol,
+    data: Symbol | None = None,
+    label: Symbol | None = None,
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def MAERegressionOutput(
-    data: Symbol,
-    label: Symbol,
+    data: Symbol | None = None,
+    label: Symbol | None = None,
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def MakeLoss(
-    data: Symbol,
+    data: Symbol | None = None,
     grad_scale: float = 1.0,
     valid_thresh: float = 0.0,
     normalization: Literal["batch", "null", "valid"] = "null",
@@ -255,7 +255,7 @@ def MakeLoss(
     **other: Any,
 ) -> Symbol: ...
 def Pad(
-    data: Symbol,
+    data: Symbol | None = None,
     mode: Literal["constant", "edge", "reflect"] = ...,
     pad_width: int | Sequence[int] = ...,
     constant_value: float = 0.0,
@@ -264,7 +264,7 @@ def Pad(
     **other: Any,
 ) -> Symbol: ...
 def Pooling(
-    data: Symbol,
+    data: Symbol | None = None,
     kernel: int | Sequence[int] = (),
     pool_type: Literal["avg", "lp", "max", "sum"] = "max",
     global_pool: bool = False,
@@ -280,9 +280,9 @@ def Pooling(
     **other: Any,
 ) -> Symbol: ...
 def RNN(
-    data: Symbol,
-    parameters: Symbol,
-    state: Symbol,
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
     state_cell: Symbol | None = None,
     sequence_length: Symbol | None = None,
     state_size: int = ...,
@@ -301,7 +301,7 @@ def RNN(
     **other: Any,
 ) -> Symbol: ...
 def Reshape(
-    data: Symbol,
+    data: Symbol | None = None,
     shape: int | Sequence[int] = (),
     reverse: bool = False,
     target_shape: int | Sequence[int] = (),
@@ -311,8 +311,8 @@ def Reshape(
     **other: Any,
 ) -> Symbol: ...
 def SVMOutput(
-    data: Symbol,
-    label: Symbol,
+    data: Symbol | None = None,
+    label: Symbol | None = None,
     margin: float = 1.0,
     regularization_coefficient: float = 1.0,
     use_linear: bool = False,
@@ -321,7 +321,7 @@ def SVMOutput(
     **other: Any,
 ) -> Symbol: ...
 def SequenceLast(
-    data: Symbol,
+    data: Symbol | None = None,
     sequence_length: Symbol | None = None,
     use_sequence_length: bool = False,
     axis: int = 0,
@@ -330,7 +330,7 @@ def SequenceLast(
     **other: Any,
 ) -> Symbol: ...
 def SequenceMask(
-    data: Symbol,
+    data: Symbol | None = None,
     sequence_length: Symbol | None = None,
     use_sequence_length: bool = False,
     value: float = 0.0,
@@ -340,7 +340,7 @@ def SequenceMask(
     **other: Any,
 ) -> Symbol: ...
 def SequenceReverse(
-    data: Symbol,
+    data: Symbol | None = None,
     sequence_length: Symbol | None = None,
     use_sequence_length: bool = False,
     axis: int = 0,
@@ -349,7 +349,7 @@ def SequenceReverse(
     **other: Any,
 ) -> Symbol: ...
 def SliceChannel(
-    data: Symbol,
+    data: Symbol | None = None,
     num_outputs: int = ...,
     axis: int = 1,
     squeeze_axis: bool = False,
@@ -358,8 +358,8 @@ def SliceChannel(
     **other: Any,
 ) -> Symbol: ...
 def Softmax(
-    data: Symbol,
-    label: Symbol,
+    data: Symbol | None = None,
+    label: Symbol | None = None,
     grad_scale: float = 1.0,
     ignore_label: float = -1.0,
     multi_output: bool = False,
@@ -373,15 +373,15 @@ def Softmax(
     **other: Any,
 ) -> Symbol: ...
 def SoftmaxActivation(
-    data: Symbol,
+    data: Symbol | None = None,
     mode: Literal["channel", "instance"] = "instance",
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SoftmaxOutput(
-    data: Symbol,
-    label: Symbol,
+    data: Symbol | None = None,
+    label: Symbol | None = None,
     grad_scale: float = 1.0,
     ignore_label: float = -1.0,
     multi_output: bool = False,
@@ -394,7 +394,14 @@ def SoftmaxOutput(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def SwapAxis(data: Symbol, dim1: int = 0, dim2: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def SwapAxis(
+    data: Symbol | None = None,
+    dim1: int = 0,
+    dim2: int = 0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def UpSampling(
     *data: Symbol,
     scale: int = ...,
@@ -406,12 +413,12 @@ def UpSampling(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def abs(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def adam_update(
-    weight: Symbol,
-    grad: Symbol,
-    mean: Symbol,
-    var: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
     lr: float = ...,
     beta1: float = 0.9,
     beta2: float = 0.999,
@@ -425,23 +432,23 @@ def adam_update(
     **other: Any,
 ) -> Symbol: ...
 def add_n(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arccos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arccosh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arcsin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arcsinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arctan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arctanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arccos(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arccosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arcsin(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arcsinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arctan(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def arctanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def argmax(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | None = None,
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def argmax_channel(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def argmax_channel(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def argmin(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | None = None,
     keepdims: bool = False,
     name: str | None = None,
@@ -449,7 +456,7 @@ def argmin(
     **other: Any,
 ) -> Symbol: ...
 def argsort(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | None = -1,
     is_ascend: bool = True,
     dtype: Any = "float32",
@@ -458,8 +465,8 @@ def argsort(
     **other: Any,
 ) -> Symbol: ...
 def batch_dot(
-    lhs: Symbol,
-    rhs: Symbol,
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
@@ -467,10 +474,22 @@ def batch_dot(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def batch_take(a: Symbol, indices: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def batch_take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def broadcast_axes(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] = (),
     size: int | Sequence[int] = (),
     name: str | None = None,
@@ -478,48 +497,168 @@ def broadcast_axes(
     **other: Any,
 ) -> Symbol: ...
 def broadcast_axis(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] = (),
     size: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def broadcast_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_greater(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_greater_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_hypot(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_lesser(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_lesser_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_greater_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_lesser_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def broadcast_like(
-    lhs: Symbol,
-    rhs: Symbol,
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     lhs_axes: int | Sequence[int] | None = None,
     rhs_axes: int | Sequence[int] | None = None,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def broadcast_logical_and(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_logical_or(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_logical_xor(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_maximum(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_minimum(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_minus(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_mod(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_mul(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_not_equal(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_plus(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_power(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_sub(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def broadcast_to(data: Symbol, shape: int | Sequence[int] = (), name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def cast(data: Symbol, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def cbrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def ceil(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def broadcast_logical_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_logical_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_logical_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_minus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_not_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_plus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def broadcast_to(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def cast(data: Symbol | None = None, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def choose_element_0index(
-    data: Symbol,
-    index: Symbol,
+    data: Symbol | None = None,
+    index: Symbol | None = None,
     axis: int | None = -1,
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
@@ -527,12 +666,19 @@ def choose_element_0index(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def clip(data: Symbol, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def clip(
+    data: Symbol | None = None,
+    a_min: float = ...,
+    a_max: float = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def cos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def cosh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cos(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def crop(
-    data: Symbol,
+    data: Symbol | None = None,
     begin: int | Sequence[int] = ...,
     end: int | Sequence[int] = ...,
     step: int | Sequence[int] = (),
@@ -541,8 +687,8 @@ def crop(
     **other: Any,
 ) -> Symbol: ...
 def ctc_loss(
-    data: Symbol,
-    label: Symbol,
+    data: Symbol | None = None,
+    label: Symbol | None = None,
     data_lengths: Symbol | None = None,
     label_lengths: Symbol | None = None,
     use_data_lengths: bool = False,
@@ -552,12 +698,26 @@ def ctc_loss(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def degrees(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def depth_to_space(data: Symbol, block_size: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def diag(data: Symbol, k: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def degrees(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def depth_to_space(
+    data: Symbol | None = None,
+    block_size: int = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def diag(
+    data: Symbol | None = None,
+    k: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def dot(
-    lhs: Symbol,
-    rhs: Symbol,
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
@@ -565,24 +725,54 @@ def dot(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def elemwise_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def elemwise_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def elemwise_mul(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def elemwise_sub(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def erf(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def erfinv(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def exp(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def expand_dims(data: Symbol, axis: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def expm1(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def fix(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def flatten(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def flip(data: Symbol, axis: int | Sequence[int] = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def floor(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def elemwise_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def elemwise_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def elemwise_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def elemwise_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def erf(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def erfinv(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def exp(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def expand_dims(data: Symbol | None = None, axis: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def expm1(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def flip(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def ftrl_update(
-    weight: Symbol,
-    grad: Symbol,
-    z: Symbol,
-    n: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    z: Symbol | None = None,
+    n: Symbol | None = None,
     lr: float = ...,
     lamda1: float = 0.01,
     beta: float = 1.0,
@@ -593,23 +783,29 @@ def ftrl_update(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def gamma(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def gammaln(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def gather_nd(data: Symbol, indices: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def gamma(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def gammaln(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def gather_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def hard_sigmoid(
-    data: Symbol,
+    data: Symbol | None = None,
     alpha: float = 0.2,
     beta: float = 0.5,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def identity(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def identity(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def linalg_gemm(
-    A: Symbol,
-    B: Symbol,
-    C: Symbol,
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    C: Symbol | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     alpha: float = 1.0,
@@ -620,8 +816,8 @@ def linalg_gemm(
     **other: Any,
 ) -> Symbol: ...
 def linalg_gemm2(
-    A: Symbol,
-    B: Symbol,
+    A: Symbol | None = None,
+    B: Symbol | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     alpha: float = 1.0,
@@ -630,12 +826,12 @@ def linalg_gemm2(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def log(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def log10(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def log1p(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def log2(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log10(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log1p(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log2(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def log_softmax(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int = -1,
     temperature: float | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
@@ -644,10 +840,10 @@ def log_softmax(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def logical_not(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def make_loss(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def logical_not(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def make_loss(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def max(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -656,7 +852,7 @@ def max(
     **other: Any,
 ) -> Symbol: ...
 def max_axis(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -665,7 +861,7 @@ def max_axis(
     **other: Any,
 ) -> Symbol: ...
 def mean(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -674,7 +870,7 @@ def mean(
     **other: Any,
 ) -> Symbol: ...
 def min(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -683,7 +879,7 @@ def min(
     **other: Any,
 ) -> Symbol: ...
 def min_axis(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -692,7 +888,7 @@ def min_axis(
     **other: Any,
 ) -> Symbol: ...
 def moments(
-    data: Symbol,
+    data: Symbol | None = None,
     axes: int | Sequence[int] | None = None,
     keepdims: bool = False,
     name: str | None = None,
@@ -700,10 +896,10 @@ def moments(
     **other: Any,
 ) -> Symbol: ...
 def mp_nag_mom_update(
-    weight: Symbol,
-    grad: Symbol,
-    mom: Symbol,
-    weight32: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    weight32: Symbol | None = None,
     lr: float = ...,
     momentum: float = 0.0,
     wd: float = 0.0,
@@ -714,10 +910,10 @@ def mp_nag_mom_update(
     **other: Any,
 ) -> Symbol: ...
 def mp_sgd_mom_update(
-    weight: Symbol,
-    grad: Symbol,
-    mom: Symbol,
-    weight32: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    weight32: Symbol | None = None,
     lr: float = ...,
     momentum: float = 0.0,
     wd: float = 0.0,
@@ -729,9 +925,9 @@ def mp_sgd_mom_update(
     **other: Any,
 ) -> Symbol: ...
 def mp_sgd_update(
-    weight: Symbol,
-    grad: Symbol,
-    weight32: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    weight32: Symbol | None = None,
     lr: float = ...,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -742,9 +938,9 @@ def mp_sgd_update(
     **other: Any,
 ) -> Symbol: ...
 def nag_mom_update(
-    weight: Symbol,
-    grad: Symbol,
-    mom: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
     lr: float = ...,
     momentum: float = 0.0,
     wd: float = 0.0,
@@ -755,7 +951,7 @@ def nag_mom_update(
     **other: Any,
 ) -> Symbol: ...
 def nanprod(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -764,7 +960,7 @@ def nanprod(
     **other: Any,
 ) -> Symbol: ...
 def nansum(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -772,9 +968,9 @@ def nansum(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def negative(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def negative(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def norm(
-    data: Symbol,
+    data: Symbol | None = None,
     ord: int = 2,
     axis: int | Sequence[int] | None = None,
     out_dtype: Any = None,
@@ -793,7 +989,7 @@ def normal(
     **other: Any,
 ) -> Symbol: ...
 def one_hot(
-    indices: Symbol,
+    indices: Symbol | None = None,
     depth: int = ...,
     on_value: float = 1.0,
     off_value: float = 0.0,
@@ -802,9 +998,9 @@ def one_hot(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def ones_like(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def ones_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def pad(
-    data: Symbol,
+    data: Symbol | None = None,
     mode: Literal["constant", "edge", "reflect"] = ...,
     pad_width: int | Sequence[int] = ...,
     constant_value: float = 0.0,
@@ -813,8 +1009,8 @@ def pad(
     **other: Any,
 ) -> Symbol: ...
 def pick(
-    data: Symbol,
-    index: Symbol,
+    data: Symbol | None = None,
+    index: Symbol | None = None,
     axis: int | None = -1,
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
@@ -823,7 +1019,7 @@ def pick(
     **other: Any,
 ) -> Symbol: ...
 def prod(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -831,7 +1027,7 @@ def prod(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def radians(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def radians(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def random_exponential(
     lam: float = 1.0,
     shape: int | Sequence[int] | None = None,
@@ -902,11 +1098,11 @@ def random_uniform(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def rcbrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def reciprocal(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def relu(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def rcbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def reciprocal(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def repeat(
-    data: Symbol,
+    data: Symbol | None = None,
     repeats: int = ...,
     axis: int | None = None,
     name: str | None = None,
@@ -914,7 +1110,7 @@ def repeat(
     **other: Any,
 ) -> Symbol: ...
 def reshape(
-    data: Symbol,
+    data: Symbol | None = None,
     shape: int | Sequence[int] = (),
     reverse: bool = False,
     target_shape: int | Sequence[int] = (),
@@ -924,8 +1120,8 @@ def reshape(
     **other: Any,
 ) -> Symbol: ...
 def reshape_like(
-    lhs: Symbol,
-    rhs: Symbol,
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     lhs_begin: int | None = None,
     lhs_end: int | None = None,
     rhs_begin: int | None = None,
@@ -934,12 +1130,18 @@ def reshape_like(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def reverse(data: Symbol, axis: int | Sequence[int] = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def rint(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def reverse(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def rint(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def rmsprop_update(
-    weight: Symbol,
-    grad: Symbol,
-    n: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    n: Symbol | None = None,
     lr: float = ...,
     gamma1: float = 0.95,
     epsilon: float = 1e-08,
@@ -952,11 +1154,11 @@ def rmsprop_update(
     **other: Any,
 ) -> Symbol: ...
 def rmspropalex_update(
-    weight: Symbol,
-    grad: Symbol,
-    n: Symbol,
-    g: Symbol,
-    delta: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    n: Symbol | None = None,
+    g: Symbol | None = None,
+    delta: Symbol | None = None,
     lr: float = ...,
     gamma1: float = 0.95,
     gamma2: float = 0.9,
@@ -969,10 +1171,10 @@ def rmspropalex_update(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def round(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def rsqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def round(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def rsqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def sample_exponential(
-    lam: Symbol,
+    lam: Symbol | None = None,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
@@ -980,8 +1182,8 @@ def sample_exponential(
     **other: Any,
 ) -> Symbol: ...
 def sample_gamma(
-    alpha: Symbol,
-    beta: Symbol,
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
@@ -989,8 +1191,8 @@ def sample_gamma(
     **other: Any,
 ) -> Symbol: ...
 def sample_generalized_negative_binomial(
-    mu: Symbol,
-    alpha: Symbol,
+    mu: Symbol | None = None,
+    alpha: Symbol | None = None,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
@@ -998,7 +1200,7 @@ def sample_generalized_negative_binomial(
     **other: Any,
 ) -> Symbol: ...
 def sample_multinomial(
-    data: Symbol,
+    data: Symbol | None = None,
     shape: int | Sequence[int] = (),
     get_prob: bool = False,
     dtype: Literal["float16", "float32", "float64", "int32", "uint8"] = "int32",
@@ -1007,8 +1209,8 @@ def sample_multinomial(
     **other: Any,
 ) -> Symbol: ...
 def sample_negative_binomial(
-    k: Symbol,
-    p: Symbol,
+    k: Symbol | None = None,
+    p: Symbol | None = None,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
@@ -1016,8 +1218,8 @@ def sample_negative_binomial(
     **other: Any,
 ) -> Symbol: ...
 def sample_normal(
-    mu: Symbol,
-    sigma: Symbol,
+    mu: Symbol | None = None,
+    sigma: Symbol | None = None,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
@@ -1025,7 +1227,7 @@ def sample_normal(
     **other: Any,
 ) -> Symbol: ...
 def sample_poisson(
-    lam: Symbol,
+    lam: Symbol | None = None,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
@@ -1033,8 +1235,8 @@ def sample_poisson(
     **other: Any,
 ) -> Symbol: ...
 def sample_uniform(
-    low: Symbol,
-    high: Symbol,
+    low: Symbol | None = None,
+    high: Symbol | None = None,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
@@ -1042,17 +1244,17 @@ def sample_uniform(
     **other: Any,
 ) -> Symbol: ...
 def scatter_nd(
-    data: Symbol,
-    indices: Symbol,
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
     shape: int | Sequence[int] = ...,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sgd_mom_update(
-    weight: Symbol,
-    grad: Symbol,
-    mom: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
     lr: float = ...,
     momentum: float = 0.0,
     wd: float = 0.0,
@@ -1064,8 +1266,8 @@ def sgd_mom_update(
     **other: Any,
 ) -> Symbol: ...
 def sgd_update(
-    weight: Symbol,
-    grad: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
     lr: float = ...,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1075,13 +1277,13 @@ def sgd_update(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def shape_array(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def shuffle(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def sigmoid(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def sign(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def shape_array(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def shuffle(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sigmoid(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sign(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def signsgd_update(
-    weight: Symbol,
-    grad: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
     lr: float = ...,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1091,9 +1293,9 @@ def signsgd_update(
     **other: Any,
 ) -> Symbol: ...
 def signum_update(
-    weight: Symbol,
-    grad: Symbol,
-    mom: Symbol,
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
     lr: float = ...,
     momentum: float = 0.0,
     wd: float = 0.0,
@@ -1104,11 +1306,11 @@ def signum_update(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def sin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def sinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def size_array(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sin(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def size_array(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def slice(
-    data: Symbol,
+    data: Symbol | None = None,
     begin: int | Sequence[int] = ...,
     end: int | Sequence[int] = ...,
     step: int | Sequence[int] = (),
@@ -1117,7 +1319,7 @@ def slice(
     **other: Any,
 ) -> Symbol: ...
 def slice_axis(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int = ...,
     begin: int = ...,
     end: int | None = ...,
@@ -1126,16 +1328,16 @@ def slice_axis(
     **other: Any,
 ) -> Symbol: ...
 def slice_like(
-    data: Symbol,
-    shape_like: Symbol,
+    data: Symbol | None = None,
+    shape_like: Symbol | None = None,
     axes: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def smooth_l1(data: Symbol, scalar: float = 1.0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def smooth_l1(data: Symbol | None = None, scalar: float = 1.0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def softmax(
-    data: Symbol,
+    data: Symbol | None = None,
     length: Symbol | None = None,
     axis: int = -1,
     temperature: float | None = None,
@@ -1145,9 +1347,15 @@ def softmax(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def softmax_cross_entropy(data: Symbol, label: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def softmax_cross_entropy(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def softmin(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int = -1,
     temperature: float | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
@@ -1156,18 +1364,24 @@ def softmin(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def softsign(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def softsign(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def sort(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | None = -1,
     is_ascend: bool = True,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def space_to_depth(data: Symbol, block_size: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def space_to_depth(
+    data: Symbol | None = None,
+    block_size: int = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def split(
-    data: Symbol,
+    data: Symbol | None = None,
     num_outputs: int = ...,
     axis: int = 1,
     squeeze_axis: bool = False,
@@ -1175,13 +1389,19 @@ def split(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def sqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def square(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def squeeze(data: Symbol, axis: int | Sequence[int] | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def square(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def squeeze(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def stack(*data: Symbol, axis: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def stop_gradient(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def stop_gradient(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def sum(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -1190,7 +1410,7 @@ def sum(
     **other: Any,
 ) -> Symbol: ...
 def sum_axis(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
@@ -1198,21 +1418,34 @@ def sum_axis(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def swapaxes(data: Symbol, dim1: int = 0, dim2: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def swapaxes(
+    data: Symbol | None = None,
+    dim1: int = 0,
+    dim2: int = 0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def take(
-    a: Symbol,
-    indices: Symbol,
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
     axis: int = 0,
     mode: Literal["clip", "raise", "wrap"] = "clip",
     name: str | None = None,
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def tan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def tanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def tile(data: Symbol, reps: int | Sequence[int] = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def tan(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def tanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def tile(
+    data: Symbol | None = None,
+    reps: int | Sequence[int] = ...,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def topk(
-    data: Symbol,
+    data: Symbol | None = None,
     axis: int | None = -1,
     k: int = 1,
     ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
@@ -1222,8 +1455,14 @@ def topk(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def transpose(data: Symbol, axes: int | Sequence[int] = (), name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def trunc(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def transpose(
+    data: Symbol | None = None,
+    axes: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def trunc(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def uniform(
     low: float = 0.0,
     high: float = 1.0,
@@ -1233,8 +1472,15 @@ def uniform(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def where(condition: Symbol, x: Symbol, y: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def zeros_like(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def where(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    y: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def zeros_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 
 op: Any
 _internal: Any
@@ -1244,8 +1490,8 @@ class contrib:
 
     @staticmethod
     def CTCLoss(
-        data: Symbol,
-        label: Symbol,
+        data: Symbol | None = None,
+        label: Symbol | None = None,
         data_lengths: Symbol | None = None,
         label_lengths: Symbol | None = None,
         use_data_lengths: bool = False,
@@ -1257,7 +1503,7 @@ class contrib:
     ) -> Symbol: ...
     @staticmethod
     def arange_like(
-        data: Symbol,
+        data: Symbol | None = None,
         start: float = 0.0,
         step: float = 1.0,
         repeat: int = 1,
@@ -1269,8 +1515,8 @@ class contrib:
     ) -> Symbol: ...
     @staticmethod
     def ctc_loss(
-        data: Symbol,
-        label: Symbol,
+        data: Symbol | None = None,
+        label: Symbol | None = None,
         data_lengths: Symbol | None = None,
         label_lengths: Symbol | None = None,
         use_data_lengths: bool = False,
@@ -1284,9 +1530,9 @@ class contrib:
 class linalg:
     @staticmethod
     def gemm(
-        A: Symbol,
-        B: Symbol,
-        C: Symbol,
+        A: Symbol | None = None,
+        B: Symbol | None = None,
+        C: Symbol | None = None,
         transpose_a: bool = False,
         transpose_b: bool = False,
         alpha: float = 1.0,
@@ -1298,8 +1544,8 @@ class linalg:
     ) -> Symbol: ...
     @staticmethod
     def gemm2(
-        A: Symbol,
-        B: Symbol,
+        A: Symbol | None = None,
+        B: Symbol | None = None,
         transpose_a: bool = False,
         transpose_b: bool = False,
         alpha: float = 1.0,
@@ -1314,8 +1560,8 @@ class sparse:
     def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def Embedding(
-        data: Symbol,
-        weight: Symbol,
+        data: Symbol | None = None,
+        weight: Symbol | None = None,
         input_dim: int = ...,
         output_dim: int = ...,
         dtype: Any = "float32",
@@ -1326,8 +1572,8 @@ class sparse:
     ) -> Symbol: ...
     @staticmethod
     def FullyConnected(
-        data: Symbol,
-        weight: Symbol,
+        data: Symbol | None = None,
+        weight: Symbol | None = None,
         bias: Symbol | None = None,
         num_hidden: int = ...,
         no_bias: bool = False,
@@ -1338,8 +1584,8 @@ class sparse:
     ) -> Symbol: ...
     @staticmethod
     def LinearRegressionOutput(
-        data: Symbol,
-        label: Symbol,
+        data: Symbol | None = None,
+        label: Symbol | None = None,
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
@@ -1347,8 +1593,8 @@ class sparse:
     ) -> Symbol: ...
     @staticmethod
     def LogisticRegressionOutput(
-        data: Symbol,
-        label: Symbol,
+        data: Symbol | None = None,
+        label: Symbol | None = None,
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
@@ -1356,21 +1602,21 @@ class sparse:
     ) -> Symbol: ...
     @staticmethod
     def MAERegressionOutput(
-        data: Symbol,
-        label: Symbol,
+        data: Symbol | None = None,
+        label: Symbol | None = None,
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def abs(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def adam_update(
-        weight: Symbol,
-        grad: Symbol,
-        mean: Symbol,
-        var: Symbol,
+        weight: Symbol | None = None,
+        grad: Symbol | None = None,
+        mean: Symbol | None = None,
+        var: Symbol | None = None,
         lr: float = ...,
         beta1: float = 0.9,
         beta2: float = 0.999,
@@ -1386,47 +1632,90 @@ class sparse:
     @staticmethod
     def add_n(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arccos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arccos(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arccosh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arccosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arcsin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arcsin(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arcsinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arcsinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arctan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arctan(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arctanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arctanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def broadcast_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def broadcast_add(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def broadcast_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def broadcast_div(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def broadcast_minus(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def broadcast_minus(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def broadcast_mul(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def broadcast_mul(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def broadcast_plus(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def broadcast_plus(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def broadcast_sub(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def broadcast_sub(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def cbrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def ceil(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def clip(data: Symbol, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def clip(
+        data: Symbol | None = None,
+        a_min: float = ...,
+        a_max: float = ...,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
     def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def cos(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def cos(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def cosh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def cosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def degrees(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def degrees(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def dot(
-        lhs: Symbol,
-        rhs: Symbol,
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
         transpose_a: bool = False,
         transpose_b: bool = False,
         forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
@@ -1435,27 +1724,51 @@ class sparse:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def elemwise_add(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def elemwise_add(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def elemwise_div(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def elemwise_div(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def elemwise_mul(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def elemwise_mul(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def elemwise_sub(lhs: Symbol, rhs: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def elemwise_sub(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def exp(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def exp(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def expm1(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def expm1(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def fix(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def floor(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def ftrl_update(
-        weight: Symbol,
-        grad: Symbol,
-        z: Symbol,
-        n: Symbol,
+        weight: Symbol | None = None,
+        grad: Symbol | None = None,
+        z: Symbol | None = None,
+        n: Symbol | None = None,
         lr: float = ...,
         lamda1: float = 0.01,
         beta: float = 1.0,
@@ -1467,22 +1780,22 @@ class sparse:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def gamma(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def gamma(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def gammaln(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def gammaln(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def log(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def log(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def log10(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def log10(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def log1p(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def log1p(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def log2(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def log2(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def make_loss(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def make_loss(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def mean(
-        data: Symbol,
+        data: Symbol | None = None,
         axis: int | Sequence[int] | None = None,
         keepdims: bool = False,
         exclude: bool = False,
@@ -1491,10 +1804,10 @@ class sparse:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def negative(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def negative(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def norm(
-        data: Symbol,
+        data: Symbol | None = None,
         ord: int = 2,
         axis: int | Sequence[int] | None = None,
         out_dtype: Any = None,
@@ -1504,20 +1817,20 @@ class sparse:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def radians(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def radians(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def relu(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def rint(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def rint(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def round(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def round(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def rsqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def rsqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def sgd_mom_update(
-        weight: Symbol,
-        grad: Symbol,
-        mom: Symbol,
+        weight: Symbol | None = None,
+        grad: Symbol | None = None,
+        mom: Symbol | None = None,
         lr: float = ...,
         momentum: float = 0.0,
         wd: float = 0.0,
@@ -1530,8 +1843,8 @@ class sparse:
     ) -> Symbol: ...
     @staticmethod
     def sgd_update(
-        weight: Symbol,
-        grad: Symbol,
+        weight: Symbol | None = None,
+        grad: Symbol | None = None,
         lr: float = ...,
         wd: float = 0.0,
         rescale_grad: float = 1.0,
@@ -1542,16 +1855,16 @@ class sparse:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def sigmoid(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sigmoid(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def sign(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sign(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def sin(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sin(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def sinh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def slice(
-        data: Symbol,
+        data: Symbol | None = None,
         begin: int | Sequence[int] = ...,
         end: int | Sequence[int] = ...,
         step: int | Sequence[int] = (),
@@ -1560,14 +1873,14 @@ class sparse:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def sqrt(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def square(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def square(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def stop_gradient(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def stop_gradient(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def sum(
-        data: Symbol,
+        data: Symbol | None = None,
         axis: int | Sequence[int] | None = None,
         keepdims: bool = False,
         exclude: bool = False,
@@ -1576,12 +1889,19 @@ class sparse:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def tan(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def tan(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def tanh(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def tanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def trunc(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def trunc(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def where(condition: Symbol, x: Symbol, y: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def where(
+        condition: Symbol | None = None,
+        x: Symbol | None = None,
+        y: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def zeros_like(data: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def zeros_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...

@@ -55,8 +55,8 @@ def type_text(annotation: Any) -> str:
 
 
 def arguments(op: Op, front: Front) -> Iterator[str]:
-    """What the function of an operator takes."""
-    arrays, optional = [i for i in op.inputs if not i.injected], False
+    """What the function of an operator takes. A symbol's function makes a variable of each input not given."""
+    arrays, optional = [i for i in op.inputs if not i.injected], front.array == "Symbol"
     for i in arrays:
         optional = optional or i.optional
         variadic = op.variadic and i is arrays[-1]
