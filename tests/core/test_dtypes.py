@@ -127,7 +127,33 @@ def test_what_has_no_gradient_is_not_tracked(mode):
     np.testing.assert_array_equal(x.grad.asnumpy(), 2 * ramp(1.0))
 
 
-# the naive engine
+# modes
+
+
+def test_every_mode_takes_its_own_path(mode):
+    x = nd.array(ramp(1.0))
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            y = soft(x.reshape((4, 4))) * 2.0
+        y.backward()
+        ((x * 2.0 + 1.0) * x).wait_to_read()
+    taken = {name for name, count in COUNTERS.as_dict().items() if count}
+    folding = {"deferred", "windows", "kernels", "fused"}
+    assert taken & folding == (folding if mode == "deferred" else set())
+    assert "inline" in taken or mode == "deferred"
+    assert "recorded" in taken
+
+
+def test_the_size_from_which_operations_are_deferred_is_read_when_they_run(monkeypatch):
+    set_mode(monkeypatch, "inline")
+    x = nd.array(ramp())
+    assert (x * 2.0)._v.__class__ is np.ndarray
+    set_mode(monkeypatch, "deferred")
+    x = nd.array(ramp())
+    assert (x * 2.0)._v.data is None
+    monkeypatch.setattr(SETTINGS, "defer_elements", SIZE + 1)
+    assert (nd.array(ramp()) * 2.0)._v.__class__ is np.ndarray
 
 
 def test_the_naive_engine_runs_everything_at_once(monkeypatch):

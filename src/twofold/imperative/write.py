@@ -5,7 +5,9 @@ what `detach` gives, ``stop_gradient``); reading applies them in turn, writing g
 row-major order, in every mode alike: a view that is not is copied when it is read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -27,10 +29,25 @@ Chain = tuple[Sig, ...]
 
 def look(backend: Any, data: Any, chain: Chain) -> Any:
     """The part of an array that a chain of view operations shows, sharing its memory."""
-    xp = namespace_of(backend)
-    for sig in chain:
-        data = getattr(xp, sig.op.name)(data, **sig.params)
+    steps = _steps.get((chain, backend))
+    if steps is None:
+        if len(_steps) >= _MOST_CHAINS:
+            _steps.clear()
+        steps = _steps[chain, backend] = [_step(namespace_of(backend), sig) for sig in chain]
+    for step in steps:
+        data = step(data)
     return data
+
+
+#: What shows the part that a chain shows, by chain and backend: one that was seen before costs a look-up.
+_steps: dict[Any, list[Callable[[Any], Any]]] = {}
+_MOST_CHAINS = 4096
+
+
+def _step(xp: Any, sig: Sig) -> Callable[[Any], Any]:
+    if sig.op.name == "slice":
+        return itemgetter(tuple(slice(*k) for k in sig.params["key"]))
+    return partial(getattr(xp, sig.op.name), **sig.params)
 
 
 def read(root: Cell, chain: Chain) -> Any:

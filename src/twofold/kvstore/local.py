@@ -5,7 +5,7 @@ from os import PathLike
 from typing import Any, NoReturn
 
 from ..device import CPU, Device
-from ..errors import DTypeError, MXNetError, ParameterError
+from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..formats.files import read_file, write_file
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
@@ -114,9 +114,12 @@ class KVStore(KVStoreBase):
         ------
         MXNetError
             If a key was not started.
+        ShapeError
+            If a value's shape is not that of the key.
         """
         for k, values in self._by_key(key, value):
             stored = self._of_key(k)
+            _check_shapes(k, values, stored)
             merged = self._sum(k, values)
             if self._updater is None:
                 self._stored[k] = merged.copy() if any(merged is x for x in values) else merged
@@ -314,6 +317,12 @@ def _arrays(key: Key, value: Any) -> list[NDArray]:
         kinds = ", ".join(type(x).__name__ for x in arrays) or "an empty list"
         raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "give arrays")
     return arrays
+
+
+def _check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
+    for x in values:
+        if x.shape != stored.shape:
+            raise ShapeError(f"KVStore.push: the array does not fit key {key!r}", f"shape {x.shape}", f"give one of shape {stored.shape}")
 
 
 def create(name: str = "local") -> KVStoreBase:

@@ -7,6 +7,7 @@ array without axes here. It behaves as a scalar does: it is hashed and formatted
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..imperative.layout import Layout, layout_of, reshaped_strides
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
 from ..op.registry import OPS
+from ..op.spec import Sig
 from ..op.shapes import filled_shape, normalized_axes, normalized_axis
 
 
@@ -190,14 +192,14 @@ class ndarray(Array):  # NumPy's name
             If a copy is needed and not allowed.
         """
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
-        sizes = filled_shape(tuple(n.__index__() for n in given), self.size, "reshape")
+        sizes = tuple([n.__index__() for n in given])
+        sig = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
         if order == "F":
-            return self.transpose().reshape(sizes[::-1], copy=copy).transpose()
-        strides = reshaped_strides(self._layout, sizes)
-        if strides is None and copy is False:
+            return self.transpose().reshape(sig.params["shape"][::-1], copy=copy).transpose()
+        fits = self.__class__ is ndarray or reshaped_strides(self._layout, sig.params["shape"]) is not None
+        if not fits and copy is False:
             raise ParameterError("reshape: the memory cannot be shown in that shape", f"{self.shape} as {sizes}", "allow a copy")
-        source = self.copy() if strides is None or copy else self
-        return source._view(OPS["reshape"].sig(shape=sizes))
+        return (self.copy() if copy or not fits else self)._view(sig)
 
     def ravel(self, order: str = "C") -> "ndarray":
         """The elements along one axis: a view where memory allows it, else a copy."""
@@ -297,6 +299,11 @@ class ndarray(Array):  # NumPy's name
     def fill(self, value: Any) -> None:
         """Set every element to a value."""
         self[...] = value  # type: ignore[index]
+
+
+@lru_cache(4096)
+def _reshape_to(shape: tuple[int, ...]) -> Sig:
+    return OPS["reshape"].sig(shape=shape)
 
 
 class ndarrayView(ViewMixin, ndarray):

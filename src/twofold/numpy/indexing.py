@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import IndexingError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules
-from ..imperative.invoke import host_of
+from ..imperative.invoke import content, host_of
 from ..imperative.transfer import on_device
 from .array import ndarray
 from .creation import asarray
@@ -67,13 +68,15 @@ INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value))
 
 def get(x: ndarray, index: Any) -> Any:
     """``x[index]``."""
-    if x.__class__ is ndarray:
-        v = x._v
-        if v.__class__ is PLAIN:
-            kind = index.__class__
-            if kind is int and v.ndim == 1 or kind is tuple and len(index) == v.ndim and all(map(_is_integer, index)):
-                return wrap(ndarray, HOST.as_array(v[index]))
+    v: Any = x._v if x.__class__ is ndarray else None
+    if v.__class__ is PLAIN:
+        kind = index.__class__
+        if kind is int and v.ndim == 1 or kind is tuple and len(index) == v.ndim and all(map(_is_integer, index)):
+            return wrap(ndarray, HOST.as_array(v[index]))
     if INDEXER.basic(x.shape, index) is None:
+        if v.__class__ is PLAIN:
+            COUNTERS.inline += 1
+            return wrap(ndarray, content(HOST.as_array(v[_with_hosts(index)]), CPU))
         single = _without_arrays(index)
         if single is not None:
             return get(x, single).copy()
@@ -84,17 +87,24 @@ def put(x: ndarray, index: Any, value: Any) -> None:
     """``x[index] = value``."""
     if x.__class__ is ndarray:
         v = x._v
-        if v.__class__ is PLAIN and (_is_basic(index) or index.__class__ is tuple and all(map(_is_basic, index))):
+        if v.__class__ is PLAIN:
             new = value._v if isinstance(value, Array) else value
             if new.__class__ is not Value:
                 COUNTERS.in_place += 1
-                v[index] = new
+                v[index if _is_basic(index) else _with_hosts(index)] = new
                 return
     INDEXER.put(x, index, value)
 
 
 def _is_integer(item: Any) -> bool:
     return item.__class__ is int
+
+
+def _with_hosts(index: Any) -> Any:
+    """The index with NumPy's arrays for ours."""
+    if isinstance(index, tuple):
+        return tuple([host_of(i) if isinstance(i, Array) else i for i in index])
+    return host_of(index) if isinstance(index, Array) else index
 
 
 def _without_arrays(index: Any) -> Any:

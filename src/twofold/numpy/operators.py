@@ -16,7 +16,7 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, wrap
 from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
-from ..imperative.write import update_in_place, write
+from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..op.registry import OPS
 from ..op.spec import Op
@@ -116,15 +116,16 @@ def in_place(name: str) -> Callable[..., Any]:
     fn, is_ufunc = getattr(HOST.xp, name), op.ufunc is not None
 
     def method(self: ndarray, other: Any) -> Any:
-        if self.__class__ is ndarray and is_ufunc:
-            a: Any = self._v
-            if a.__class__ is PLAIN and a.ndim:
-                b = other._v if isinstance(other, ndarray) else other
-                kind = b.__class__
-                if kind is PLAIN or kind is float or kind is int:
-                    fn(a, b, a)
-                    return self
-        if self.__class__ is ndarray and not self.shape and getattr(self, "_g", None) is None:
+        whole = self.__class__ is ndarray
+        a: Any = self._v if whole else self._base._v  # type: ignore[attr-defined]
+        if is_ufunc and a.__class__ is PLAIN and (a.ndim or not whole):
+            b = other._v if isinstance(other, ndarray) else other
+            kind = b.__class__
+            if kind is PLAIN or kind is float or kind is int:
+                target = a if whole else look(HOST, a, self._chain)  # type: ignore[attr-defined]
+                fn(target, b, target)
+                return self
+        if whole and not self.shape and getattr(self, "_g", None) is None:
             return NotImplemented  # what NumPy has a scalar for: the result is a new one
         if not is_array_like(other):
             return NotImplemented

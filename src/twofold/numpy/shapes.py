@@ -235,8 +235,10 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
     if not all(p.ndim for p in parts) and axis is not None:
         raise ParameterError("zero-dimensional arrays cannot be concatenated", None, "use stack, or axis=None")
     parts = [p.reshape(-1) for p in parts] if axis is None else parts
-    common = promote(*[p._dtype for p in parts]) if dtype is None else dtype
-    result = run("concat", *[p.astype(common, casting=casting, copy=False) for p in parts], axis=normalized_axis(axis or 0, parts[0].ndim))
+    if dtype is not None or len({p._dtype for p in parts}) > 1:
+        common = promote(*[p._dtype for p in parts]) if dtype is None else dtype
+        parts = [p.astype(common, casting=casting, copy=False) for p in parts]
+    result = run("concat", *parts, axis=normalized_axis(axis or 0, parts[0].ndim))
     return result if out is None else delivered(result, out, casting)
 
 

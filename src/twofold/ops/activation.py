@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ..errors import ShapeError
 from ..op.declare import elementwise, op
 from ..op.params import Training
+from .joining import check_same_dtype
 from .random_floats import uniform
 
 Forward = Callable[[Any, Any], Any]
@@ -80,7 +81,7 @@ def _outputs(act_type, **_):
     return 2 if act_type == "rrelu" else 1
 
 
-@op("LeakyReLU", "_npx_leaky_relu", outputs=_outputs, visible=1, output_names=("output", "mask"))
+@op("LeakyReLU", "_npx_leaky_relu", real=True, outputs=_outputs, visible=1, output_names=("output", "mask"))
 def leaky_relu(
     xp,
     data,
@@ -108,6 +109,7 @@ def leaky_relu(
     if act_type == "leaky":
         return above + slope * below
     if act_type == "prelu":
+        check_same_dtype(xp, "LeakyReLU", (data, gamma))
         return above + _per_channel(xp, gamma, data) * below
     slopes = _random_slopes(xp, rng, data, lower_bound, upper_bound, is_train)
     return above + slopes * below, slopes

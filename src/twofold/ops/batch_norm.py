@@ -2,7 +2,8 @@
 
 import math
 
-from ..errors import ShapeError
+from ..dtype import FLOATS
+from ..errors import DTypeError, ShapeError
 from ..op.declare import op
 from ..op.params import Training
 from ..op.shapes import normalized_axis
@@ -20,10 +21,6 @@ def _uses_batch(use_global_stats, is_train):
 def _centred(xp, data, mean, axis):
     """The data less the mean of its channel, in the statistics' dtype."""
     return xp.cast(data, xp.dtype_of(mean)) - _along(xp, mean, len(data.shape), axis)
-
-
-def _batch_mean(xp, data, axes, dtype):
-    return xp.mean(xp.cast(data, dtype), axis=axes)
 
 
 @op(
@@ -62,6 +59,7 @@ def batch_norm(
     """
     axis = normalized_axis(axis, len(data.shape), "BatchNorm: axis")
     _check(data, (gamma, beta, moving_mean, moving_var), axis)
+    _check_dtypes(xp, data, (gamma, beta, moving_mean, moving_var))
     mean, centred, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
     scale = _along(xp, rate if fix_gamma else rate * gamma, len(data.shape), axis)
     out = centred * scale + _along(xp, beta, len(data.shape), axis)
@@ -74,11 +72,11 @@ def _statistics(xp, data, moving_mean, moving_var, axis, eps, of_batch):
         if math.prod(data.shape) == 0:
             raise ShapeError("BatchNorm: no data to take statistics of", data.shape, "give at least one sample")
         axes = tuple(k for k in range(len(data.shape)) if k != axis)
-        mean = _batch_mean(xp, data, axes, xp.dtype_of(moving_mean))
+        mean = xp.mean(xp.cast(data, xp.dtype_of(xp.widened(moving_mean))), axis=axes)
         centred = _centred(xp, data, mean, axis)
         var = xp.mean(centred * centred, axis=axes)
     else:
-        mean, var = moving_mean, moving_var
+        mean, var = xp.widened(moving_mean), xp.widened(moving_var)
         centred = _centred(xp, data, mean, axis)
     return mean, centred, 1 / xp.sqrt(var + eps)
 
@@ -88,6 +86,15 @@ def _check(data, vectors, axis):
         if v.shape != (data.shape[axis],):
             given = f"a parameter of shape {v.shape} for data {data.shape}, axis {axis}"
             raise ShapeError("BatchNorm: the parameters do not fit", given, f"give all of shape {(data.shape[axis],)}")
+
+
+def _check_dtypes(xp, data, vectors):
+    """Parameters come in the data's dtype; with 16-bit data they may (in MXNet they must) be float32."""
+    kinds = {xp.dtype_of(v) for v in vectors}
+    fitting = (xp.dtype_of(data), xp.dtype_of(xp.widened(data)))
+    if len(kinds) > 1 or not kinds <= set(fitting) or fitting[0] not in FLOATS:
+        given = f"data {fitting[0]}, parameters {', '.join(sorted(kinds))}"
+        raise DTypeError("BatchNorm: the dtypes do not fit", given, f"cast the parameters to {fitting[1]}")
 
 
 @batch_norm.infer
@@ -127,8 +134,8 @@ def _(xp, out, data, gamma, beta, moving_mean, moving_var, *, eps, momentum, use
     _, mean, rate = out
     var = 1 / (rate * rate) - eps
     return {
-        "moving_mean": moving_mean * momentum + mean * (1 - momentum),
-        "moving_var": moving_var * momentum + var * (1 - momentum),
+        "moving_mean": xp.narrowed(moving_mean * momentum + mean * (1 - momentum), moving_mean),
+        "moving_var": xp.narrowed(moving_var * momentum + var * (1 - momentum), moving_var),
     }
 
 

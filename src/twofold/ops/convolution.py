@@ -43,7 +43,7 @@ def _product(xp, lhs, rhs):
     return xp.reshape(xp.matmul(lhs, rhs), shape=(lhs.shape[0] * lhs.shape[1], rhs.shape[2]))
 
 
-@op("Convolution", "_npx_convolution")
+@op("Convolution", "_npx_convolution", alike=True)
 def convolution(
     xp,
     data,
@@ -97,7 +97,7 @@ def _(draw):
     ]
 
 
-@op("Deconvolution", "_npx_deconvolution")
+@op("Deconvolution", "_npx_deconvolution", alike=True)
 def deconvolution(
     xp,
     data,

@@ -30,10 +30,10 @@ def positive(xp, data):
 
 
 @elementwise("_npi_reciprocal")
-def reciprocal_number(xp, data):
-    """1 / data; of whole numbers without the fraction."""
-    name = xp.dtype_of(data)
-    return 1 / data if is_float(name) else xp.astype(xp.trunc(1 / data), dtype=name)
+def reciprocal_number(xp, x):
+    """1 / x; of whole numbers without the fraction."""
+    name = xp.dtype_of(x)
+    return 1 / x if is_float(name) else xp.astype(xp.trunc(1 / x), dtype=name)
 
 
 for _op in (exp2, fabs, positive, reciprocal_number):

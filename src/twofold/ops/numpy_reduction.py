@@ -1,18 +1,16 @@
 """Reductions of NumPy whose results differ from those of ``nd``: mean, variance, standard deviation."""
 
 from ..dtype import is_float
+from ..errors import ParameterError
 from ..op.declare import op
 from ..op.params import Axis, DType
 from .primitive_reduce import count_of
-
-HALVES = ("float16", "bfloat16")
 
 
 def in_dtype(xp, a, dtype):
     """The operand as it is averaged, and the result's dtype: whole numbers as float64, 16-bit floats in float32 and then rounded."""
     x = xp.cast(a, dtype or (xp.dtype_of(a) if is_float(xp.dtype_of(a)) else "float64"))
-    result = xp.dtype_of(x)
-    return (xp.astype(x, dtype="float32"), result) if result in HALVES else (x, result)
+    return xp.widened(x), xp.dtype_of(x)
 
 
 def averaged(xp, x, axis, keepdims, less=0.0):
@@ -22,8 +20,10 @@ def averaged(xp, x, axis, keepdims, less=0.0):
 
 
 @op("_npi_mean")
-def numpy_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False):
-    """Arithmetic mean over axes."""
+def numpy_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
+    """Arithmetic mean over axes. A mean starts from nothing: ``initial`` must be None, as in MXNet."""
+    if initial is not None:
+        raise ParameterError("_npi_mean: initial is not supported", f"initial={initial}", "leave initial out")
     x, result = in_dtype(xp, a, dtype)
     return xp.cast(averaged(xp, x, axis, keepdims), result)
 

@@ -23,7 +23,7 @@ def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return prepared(xp, grad, rescale_grad, clip_gradient) + wd * weight
 
 
-@op("sgd_update", "_sparse_sgd_update", differentiable=False)
+@op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True)
 def sgd_update(
     xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True
 ):
@@ -31,7 +31,7 @@ def sgd_update(
     return weight - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
 
 
-@op("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), differentiable=False)
+@op("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), differentiable=False, alike=True)
 def sgd_mom_update(
     xp,
     weight,
@@ -89,7 +89,7 @@ def mp_sgd_mom_update(
     return xp.cast_like(new, weight), states | {"weight32": new}
 
 
-@op("nag_mom_update", mutates=("mom",), differentiable=False)
+@op("nag_mom_update", mutates=("mom",), differentiable=False, alike=True)
 def nag_mom_update(
     xp,
     weight,
@@ -128,7 +128,7 @@ def mp_nag_mom_update(
     return xp.cast_like(new, weight), states | {"weight32": new}
 
 
-@op("signsgd_update", differentiable=False)
+@op("signsgd_update", differentiable=False, alike=True)
 def signsgd_update(xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0):
     """``weight - lr · (sign(grad) + wd · weight)``; clipping keeps signs: ``clip_gradient`` has no effect.
 
@@ -137,7 +137,7 @@ def signsgd_update(xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_gr
     return weight - lr * (xp.sign(grad * rescale_grad) + wd * weight)
 
 
-@op("signum_update", mutates=("mom",), differentiable=False)
+@op("signum_update", mutates=("mom",), differentiable=False, alike=True)
 def signum_update(
     xp,
     weight,
@@ -157,7 +157,7 @@ def signum_update(
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
 
 
-@op("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), differentiable=False)
+@op("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), differentiable=False, alike=True)
 def ftrl_update(
     xp,
     weight,

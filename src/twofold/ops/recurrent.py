@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Training
+from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip
 
@@ -281,6 +282,7 @@ def rnn(
     the dropout between layers while training. With ``state_outputs`` the last states are further results. Steps from a
     sequence's length on give 0 and leave its states; a backward direction starts at its last step.
     """
+    check_same_dtype(xp, "RNN", [a for a in (data, parameters, state, state_cell) if a is not None])
     stack = _stack(
         xp,
         (data, parameters, state, state_cell, sequence_length, rng),

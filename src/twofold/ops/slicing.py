@@ -77,7 +77,7 @@ def _(draw):
     return draw(draw.real((3, 4)), draw.real((2, 3)), axes=(1,))
 
 
-@op("Crop", count_param="num_args")
+@op("Crop", count_param="num_args", alike=True)
 def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: bool = False):
     """A window of images (n, c, h, w): as large as the second array's, or ``h_w``, at ``offset`` or in the centre."""
     image, *like = data

@@ -6,6 +6,7 @@ The largest logit is subtracted before the exponential (Golub & Van Loan's log-s
 import math
 from typing import Literal
 
+from ..dtype import HALVES
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.shapes import normalized_axis
@@ -16,7 +17,7 @@ FloatName = Literal["float16", "float32", "float64"] | None
 def _working(xp, data, dtype):
     """The logits in the dtype they are computed in, and that of the result; 16-bit floats compute in float32."""
     wanted = dtype or xp.dtype_of(xp.to_float(data))
-    return xp.cast(data, "float32" if wanted in ("float16", "bfloat16") else wanted), wanted
+    return xp.cast(data, "float32" if wanted in HALVES else wanted), wanted
 
 
 def _scaled(logits, temperature):

@@ -23,7 +23,7 @@ def bilinear_kernel(scale):
     return {"kernel": (size, size), "stride": (scale, scale), "pad": (scale // 2, scale // 2)}
 
 
-@op("UpSampling", count_param="num_args")
+@op("UpSampling", count_param="num_args", alike=True)
 def up_sampling(
     xp,
     *data,

@@ -150,8 +150,7 @@ class LAMB(Optimizer):
 
     def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
         """(mean of the gradients, mean of their squares)."""
-        zeros = nd.zeros(weight.shape, ctx=weight.context, dtype="float32")
-        return zeros, zeros.copy()
+        return zeros_like(weight), zeros_like(weight)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight, or each of a list."""
@@ -260,5 +259,5 @@ class LBSGD(Optimizer):
         return 1.0 + (highest - 1.0) * (updates / length) ** curves[self.warmup_strategy]
 
     def _lars(self, weight: NDArray, grad: NDArray, wd: float) -> float:
-        w, g = (float(nd.sum(x * x).asscalar()) for x in (weight, grad))
+        w, g = (float(nd.norm(x).asscalar()) ** 2 for x in (weight, grad))
         return min(max(sqrt(w / (g + wd * w + 1e-18)), 0.01), 100.0)

@@ -18,7 +18,7 @@ class Activation(HybridBlock):
     Parameters
     ----------
     activation
-        ``"relu"``, ``"sigmoid"``, ``"log_sigmoid"``, ``"mish"``, ``"tanh"``, ``"softrelu"`` or ``"softsign"``.
+        ``"relu"``, ``"sigmoid"``, ``"tanh"``, ``"softrelu"`` or ``"softsign"``.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
