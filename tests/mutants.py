@@ -74,14 +74,16 @@ MUTANTS = (
     Mutant(
         "a value that a window reads is not written",
         CELL,
-        "if self.data is None or at is not None and not at[0].is_done:",
+        "if self.data is None or (at is not None and not at[0].is_done):",
         "if self.data is None:",
     ),
-    Mutant("a value that somebody borrowed is not written", CELL, "return b is None or b.__class__ is ref and b() is None", "return True"),
+    Mutant(
+        "a value that somebody borrowed is not written", CELL, "return b is None or (b.__class__ is ref and b() is None)", "return True"
+    ),
     Mutant(
         "a value is written in place again when its tape is gone",
         CELL,
-        "return b is None or b.__class__ is ref and b() is None",
+        "return b is None or (b.__class__ is ref and b() is None)",
         "return b is None",
     ),
     Mutant("an alias holds its owner", CELL, "    out.borrow = owner\n", ""),
@@ -98,7 +100,7 @@ MUTANTS = (
     Mutant(
         "a borrowed leaf is not donated",
         WINDOW,
-        "seen_elsewhere = not (b is None or b.__class__ is ref and b() is None)",
+        "seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))",
         "seen_elsewhere = False",
     ),
     Mutant("a leaf of two windows is not written", WINDOW, "            v.share()\n", "            pass\n"),
@@ -138,7 +140,7 @@ MUTANTS = (
     Mutant("operands of other windows are computed", WINDOW, "if v.data is None and at[0] is not w:", "if False:"),
     Mutant("a window is bounded", WINDOW, "if w is not None and not w.closed and w.is_full:", "if False:"),
     Mutant("windows bound the intern tables", WINDOW, "        bound_tables()\n", ""),
-    Mutant("a window that has run lets go", WINDOW, "        w.data = w.outs = w.held = ()\n", ""),
+    Mutant("a window that has run lets go", WINDOW, "    finally:\n        w.data = w.outs = w.held = ()\n", "    finally:\n"),
     Mutant(
         "an error stays with its window", WINDOW, "        if not isinstance(error, Exception):\n            raise\n", "        raise\n"
     ),
@@ -178,8 +180,8 @@ MUTANTS = (
     Mutant(
         "a write of a recorded array is recorded",
         WRITE,
-        "if is_tracked(v) or is_tracked(val) or v.__class__",
-        "if is_tracked(v) or v.__class__",
+        "if is_tracked(v) or is_tracked(val) or (v.__class__",
+        "if is_tracked(v) or (v.__class__",
     ),
     Mutant("a write in place makes a new leaf", WRITE, "        renew_leaf(v)\n        return\n", "        return\n"),
     Mutant(
@@ -197,8 +199,8 @@ MUTANTS = (
     Mutant(
         "a variable written in place stays one",
         WRITE,
-        "(), (), None, rec.grad) if rec.grad is not None else None",
-        "(), (), None, rec.grad) if False else None",
+        'rec.grad.req != "null"), (), (), None, rec.grad)',
+        'rec.grad.req != "null"), (), (), None, None)',
     ),
     Mutant("marking leaves what a tape saved", WRITE, "if v.borrow is not None:  # a tape", "if False:  # a tape"),
     Mutant("what is marked is an alias", WRITE, "cell._v = v = alias(data_of(v), v)", "cell._v = v = Value(data_of(v))"),
@@ -259,7 +261,7 @@ MUTANTS = (
     Mutant("the short path borrows a result", FAST, "            v.borrow = out.borrow = tape.ref\n", ""),
     Mutant("the short path borrows an operand", FAST, "                v = v.lend(tape)\n", "                pass\n"),
     Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
-    Mutant("the long path asks for equal dtypes", CONVENTIONS, "if op.elementwise and len(set(same)) > 1:", "if False:"),
+    Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.alike) and len(set(same)) > 1:", "if False:"),
     # backward
     Mutant(
         "backward clears what it used",

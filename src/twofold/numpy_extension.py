@@ -80,7 +80,7 @@ def constraint_check(x: Any, msg: str) -> ndarray:
     ParameterError
         With the message, if one is.
     """
-    result = asarray(x).all()  # type: ignore[attr-defined]
+    result = asarray(x).all()
     if not result:
         raise ParameterError(msg)
     return result
@@ -262,7 +262,9 @@ def _under(context: Callable[[], AbstractContextManager[None]], target: Any) -> 
 # random numbers from MXNet's streams
 
 
-def bernoulli(prob: Any = None, logit: Any = None, size: Any = None, dtype: Any = None, ctx: Device | None = None, out: Any = None) -> ndarray:
+def bernoulli(
+    prob: Any = None, logit: Any = None, size: Any = None, dtype: Any = None, ctx: Device | None = None, out: Any = None
+) -> ndarray:
     """1 with a probability, else 0.
 
     Parameters
@@ -310,7 +312,7 @@ def normal_n(loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: A
 
 def _batch(name: str, a: ndarray, b: ndarray, batch_shape: Any, dtype: Any, ctx: Device | None) -> ndarray:
     batch = () if batch_shape is None else (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
-    return _drawn(name, (*batch, *(a + b).shape), "float32" if dtype is None else dtype, ctx or a.context)  # type: ignore[operator]
+    return _drawn(name, (*batch, *(a + b).shape), "float32" if dtype is None else dtype, ctx or a.context)
 
 
 def _drawn(name: str, shape: tuple[int, ...], dtype: Any, ctx: Device) -> ndarray:
@@ -320,4 +322,18 @@ def _drawn(name: str, shape: tuple[int, ...], dtype: Any, ctx: Device) -> ndarra
 random = ModuleType(f"{__name__}.random", "Draws from MXNet's streams, which `seed` starts.")
 vars(random).update(bernoulli=bernoulli, normal_n=normal_n, seed=seed, uniform_n=uniform_n)
 
-__all__ = ["cpu", "gpu", "is_np_array", "is_np_shape", "load", "num_gpus", "random", "reset_np", "save", "seed", "set_np", "use_np", "waitall"]
+__all__ = [
+    "cpu",
+    "gpu",
+    "is_np_array",
+    "is_np_shape",
+    "load",
+    "num_gpus",
+    "random",
+    "reset_np",
+    "save",
+    "seed",
+    "set_np",
+    "use_np",
+    "waitall",
+]

@@ -404,3 +404,51 @@ def test_threads_that_record_large_operations_do_not_disturb_one_another():
 
 def test_a_record_that_is_no_operation_is_never_used():
     assert not Rec(leaf("x", (2,), "float32"), (), (), None).is_used
+
+
+def heads_that_are_views(x):
+    """Views of what a scope recorded, as heads when the scope has ended."""
+    with autograd.record():
+        square = x * x
+        first, column, whole = square[0], square.reshape((4, 1)), x[1]
+    return [(first, [[2, 4], [0, 0]]), (column, [[2, 4], [6, 8]]), (whole, [[0, 0], [1, 1]]), (square[1], [[0, 0], [6, 8]])]
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_a_view_of_a_recorded_array_is_recorded_when_the_scope_has_ended(k):
+    x = nd.array([[1, 2], [3, 4]])
+    x.attach_grad()
+    head, expected = heads_that_are_views(x)[k]
+    head.backward()
+    assert x.grad.asnumpy().tolist() == expected
+
+
+def test_a_write_through_a_view_counts_when_the_scope_has_ended():
+    x = nd.array([3, 4])
+    x.attach_grad()
+    with autograd.record():
+        first = x[0]
+        first[:] = first * 2
+    first.backward()
+    assert x.grad.asnumpy().tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("of", "expected"),
+    [
+        (lambda x: x[0] * 2, [[2, 2], [0, 0]]),
+        (lambda x: x[0] * x[0] + x[1], [[0, 2], [1, 1]]),
+        (lambda x: x[0] * x, [[2, 5], [0, 1]]),
+        (lambda x: x[0].reshape((1, 2))[0][1] * 3, [[0, 3], [0, 0]]),
+        (lambda x: (x * x)[1], [[0, 0], [4, 6]]),
+    ],
+)
+def test_views_of_a_view_that_wants_a_gradient_are_parts_of_it(of, expected):
+    x = nd.arange(4).reshape((2, 2))
+    x.attach_grad()
+    with autograd.record():
+        y = of(x)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == expected
+    x[0][1] = 9
+    assert x.asnumpy().tolist() == [[0, 9], [2, 3]]

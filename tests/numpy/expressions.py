@@ -23,129 +23,204 @@ def variables(np):
     return out
 
 
+def listed(text):
+    """The expressions of a text, separated by semicolons and line ends."""
+    return [part.strip() for line in text.splitlines() for part in line.split(";") if part.strip()]
+
+
 def _both(*texts):
     return [t.replace("OP", op) for t in texts for op in ("+", "-", "*", "/", "//", "%", "**")]
 
 
 ARITHMETIC = [
     *_both("f OP f", "d OP f", "f OP i1", "i OP h", "(i + 1) OP (h + 1)", "f OP 2", "2 OP f", "f OP 1.5", "(i + 1) OP 2.5", "(u + 1) OP 2"),
-    *_both("f0 OP f", "f0 OP 2", "(b + 1) OP 2", "e OP e", "f OP d0", "f OP [1, 2, 3]", "[1, 2, 3] OP d1", "cube OP cube[0, 0]", "none OP 1.0"),
+    *_both(
+        "f0 OP f", "f0 OP 2", "(b + 1) OP 2", "e OP e", "f OP d0", "f OP [1, 2, 3]", "[1, 2, 3] OP d1", "cube OP cube[0, 0]", "none OP 1.0"
+    ),
     *[f"({a} {op} {b})" for op in ("&", "|", "^") for a, b in (("b", "mask"), ("i", "h"), ("i", 3), ("u", 1))],
     *[f"{a} {op} {b}" for op in ("<", "<=", ">", ">=", "==", "!=") for a, b in (("f", "d"), ("f", 2), ("u", 300), ("u", -1), ("i1", "i"))],
-    "i << 2", "i >> 1", "-f", "+f", "abs(-f)", "~i", "~b", "divmod(i + 1, 2)[1]", "f @ f.T", "f1 @ f1", "cube @ cube[0].T", "f == None",
-    "f * True", "i + True", "b + b", "b * 2", "f * 2j", "d * 1j", "round(f0 * 1.0, 1)", "f.T + f.T", "f[:, ::-1] * f[:, ::2][:, :1]",
-    "1 / (f + 1)", "-f ** 2", "f @ square", "i @ i.T", "f + numpy.float64(1)", "f + numpy.float32(1)", "i + numpy.int8(1)", "numpy.ones(3) * f",
-    "numpy.float64(2) * f", "numpy.int64(2) ** i", "f > numpy.float64(2)", "f1 // f1[1]", "f % -2", "i // -2", "-i // 2", "i % -3",
-]  # fmt: skip
+    *listed("""
+        i << 2; i >> 1; -f; +f; abs(-f); ~i; ~b; divmod(i + 1, 2)[1]; f @ f.T; f1 @ f1; cube @ cube[0].T; f == None; f * True; i + True
+        b + b; b * 2; f * 2j; d * 1j; round(f0 * 1.0, 1); f.T + f.T; f[:, ::-1] * f[:, ::2][:, :1]; 1 / (f + 1); -f ** 2; f @ square
+        i @ i.T; f + numpy.float64(1); f + numpy.float32(1); i + numpy.int8(1); numpy.ones(3) * f; numpy.float64(2) * f
+        numpy.int64(2) ** i; f > numpy.float64(2); f1 // f1[1]; f % -2; i // -2; -i // 2; i % -3
+    """),
+]
 _UNARY = (
-    "abs absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh deg2rad degrees exp exp2 expm1 fabs floor isfinite isinf isnan "
-    "log log10 log1p log2 logical_not negative positive rad2deg radians reciprocal rint sign signbit sin sinh sqrt square tan tanh trunc"
+    "abs absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh deg2rad degrees exp exp2 expm1 fabs floor isfinite "
+    "isinf isnan log log10 log1p log2 logical_not negative positive rad2deg radians reciprocal rint sign signbit sin sinh sqrt square "
+    "tan tanh trunc"
 )
 _BINARY = (
-    "add arctan2 bitwise_and copysign divide equal float_power floor_divide fmax fmin fmod greater heaviside hypot lcm ldexp left_shift less "
-    "logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum mod multiply nextafter not_equal power remainder subtract true_divide"
+    "add arctan2 bitwise_and copysign divide equal float_power floor_divide fmax fmin fmod greater heaviside hypot lcm ldexp "
+    "left_shift less logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum mod multiply nextafter not_equal power "
+    "remainder subtract true_divide"
 )
 UFUNCS = [
     *[f"np.{name}({x})" for name in _UNARY.split() for x in ("f / 5", "d + 1", "f0", "i + 1", "e")],
-    *[f"np.{name}({a}, {b})" for name in _BINARY.split() for a, b in (("f", "d1"), ("f", 2), ("3.0", "f"), ("i + 1", "i1 + 1"), ("h", 2), ("2", "3"))],
+    *[
+        f"np.{name}({a}, {b})"
+        for name in _BINARY.split()
+        for a, b in (("f", "d1"), ("f", 2), ("3.0", "f"), ("i + 1", "i1 + 1"), ("h", 2), ("2", "3"))
+    ],
     *[f"np.{name}(gaps)" for name in ("isnan", "isfinite", "isinf", "sign", "abs", "floor", "exp", "maximum.reduce", "nansum")],
-    "np.fmax(gaps, 0.0)", "np.maximum(gaps, 0.0)", "np.add(f, f, dtype='float64')", "np.multiply(f, 2, where=mask, out=np.zeros((2, 3), 'f'))",
-    "np.add.reduce(f)", "np.add.reduce(f, axis=None)", "np.multiply.reduce(cube, axis=(0, 2))", "np.add.accumulate(f, 1)", "np.add.outer(f1, i1)",
-    "np.multiply.outer(f, f1)", "np.maximum.accumulate(f, 1)", "np.logical_and.reduce(b, 1)", "np.hypot.reduce(f, 1)", "np.minimum.reduce(cube)",
-    "np.add.reduceat(d1, [0, 1])", "np.sqrt(f, out=np.zeros((2, 3), 'd'))", "np.divmod(d, 2)[0]", "np.modf(d)[0]", "np.frexp(d)[1]", "np.gcd(i, 6)",
-    "np.exp(1)", "np.sqrt(2.0)", "np.add(1, 2)", "np.maximum([1, 5], [2, 3])", "np.log(numpy.ones(3))", "np.add(f, f, f * 0)", "np.conjugate(d * 1j)",
-]  # fmt: skip
-_REDUCTIONS = ("sum", "prod", "max", "min", "mean", "std", "var", "any", "all", "ptp", "amax", "amin", "count_nonzero", "nansum", "nanmean", "nanprod")
+    *listed("""
+        np.fmax(gaps, 0.0); np.maximum(gaps, 0.0); np.add(f, f, dtype='float64')
+        np.multiply(f, 2, where=mask, out=np.zeros((2, 3), 'f')); np.add.reduce(f); np.add.reduce(f, axis=None)
+        np.multiply.reduce(cube, axis=(0, 2)); np.add.accumulate(f, 1); np.add.outer(f1, i1); np.multiply.outer(f, f1)
+        np.maximum.accumulate(f, 1); np.logical_and.reduce(b, 1); np.hypot.reduce(f, 1); np.minimum.reduce(cube)
+        np.add.reduceat(d1, [0, 1]); np.sqrt(f, out=np.zeros((2, 3), 'd')); np.divmod(d, 2)[0]; np.modf(d)[0]; np.frexp(d)[1]
+        np.gcd(i, 6); np.exp(1); np.sqrt(2.0); np.add(1, 2); np.maximum([1, 5], [2, 3]); np.log(numpy.ones(3)); np.add(f, f, f * 0)
+        np.conjugate(d * 1j)
+    """),
+]
+_REDUCTIONS = listed("sum; prod; max; min; mean; std; var; any; all; ptp; amax; amin; count_nonzero; nansum; nanmean; nanprod")
 REDUCTIONS = [
     *[f"np.{name}({x})" for name in _REDUCTIONS for x in ("f", "d", "i", "h", "u", "b * 1", "e", "cube", "f0", "f.T", "cube[:, ::-1]")],
     *[f"np.{name}(cube, axis={axis})" for name in _REDUCTIONS for axis in (0, -1, (0, 2), (-1, 0), None, (), (1,))],
     *[f"np.{name}(cube, axis=1, keepdims=True)" for name in _REDUCTIONS],
-    *[f"cube.{name}(1)" for name in ("sum", "prod", "max", "min", "mean", "std", "var", "any", "all", "argmax", "argmin", "cumsum", "cumprod")],
+    *[
+        f"cube.{name}(1)"
+        for name in ("sum", "prod", "max", "min", "mean", "std", "var", "any", "all", "argmax", "argmin", "cumsum", "cumprod")
+    ],
     *[f"np.{name}(cube{rest})" for name in ("argmax", "argmin") for rest in ("", ", 1", ", -1, keepdims=True")],
-    *[f"np.{name}({x}{rest})" for name in ("cumsum", "cumprod") for x in ("f", "i", "b", "u") for rest in ("", ", 1", ", axis=0, dtype='d'")],
+    *[
+        f"np.{name}({x}{rest})"
+        for name in ("cumsum", "cumprod")
+        for x in ("f", "i", "b", "u")
+        for rest in ("", ", 1", ", axis=0, dtype='d'")
+    ],
     *[f"np.{name}(f, where=mask)" for name in ("sum", "prod", "mean", "any", "all")],
     *[f"np.{name}(i, dtype='float32')" for name in ("sum", "prod", "mean", "std", "var")],
-    "np.sum(none)", "np.prod(none)", "np.sum(none, 0)", "np.any(none)", "np.all(none)", "np.max(none, axis=1)", "np.max(f, initial=3.0)",
-    "np.max(f, where=mask, initial=0.0)", "np.min(none, 0, initial=7.0)", "np.sum(f, initial=10)", "np.var(f, ddof=1)", "np.std(d, 1, ddof=1)",
-    "np.std(d, correction=1)", "np.sum([1, 2, 3])", "np.mean([[1, 2], [3, 4]], 0)", "np.average(d)", "np.average(d, 1, [1, 2, 3])",
-    "np.average(d, weights=f)", "np.average(d, 0, returned=True)[1]", "np.nanmean(gaps, 1)", "np.nansum(gaps, 0)", "np.median(d)", "np.median(cube, 1)",
-    "np.percentile(d, [10, 50])", "np.quantile(d, 0.3, axis=1)", "np.cumulative_sum(d1, include_initial=True)", "np.cumulative_prod(d, axis=1)",
-    "np.sum(d * 1j)", "np.mean(d * 1j)", "np.var(d * 1j)", "d.sum(axis=1, out=np.zeros(2))", "np.nanmax(gaps)", "np.nanvar(gaps)",
-]  # fmt: skip
+    *listed("""
+        np.sum(none); np.prod(none); np.sum(none, 0); np.any(none); np.all(none); np.max(none, axis=1); np.max(f, initial=3.0)
+        np.max(f, where=mask, initial=0.0); np.min(none, 0, initial=7.0); np.sum(f, initial=10); np.var(f, ddof=1); np.std(d, 1, ddof=1)
+        np.std(d, correction=1); np.sum([1, 2, 3]); np.mean([[1, 2], [3, 4]], 0); np.average(d); np.average(d, 1, [1, 2, 3])
+        np.average(d, weights=f); np.average(d, 0, returned=True)[1]; np.nanmean(gaps, 1); np.nansum(gaps, 0); np.median(d)
+        np.median(cube, 1); np.percentile(d, [10, 50]); np.quantile(d, 0.3, axis=1); np.cumulative_sum(d1, include_initial=True)
+        np.cumulative_prod(d, axis=1); np.sum(d * 1j); np.mean(d * 1j); np.var(d * 1j); d.sum(axis=1, out=np.zeros(2)); np.nanmax(gaps)
+        np.nanvar(gaps)
+    """),
+]
 SHAPES = [
-    "f.T", "cube.T", "cube.transpose(1, 0, 2)", "cube.transpose((2, 0, 1))", "np.transpose(cube, (0, -1, 1))", "cube.mT", "np.matrix_transpose(cube)",
-    "f.reshape(3, 2)", "f.reshape((3, -1))", "f.reshape(-1)", "f.T.reshape(-1)", "f.reshape(3, 2, order='F')", "f.ravel('F')", "cube.T.reshape(4, 6)",
-    "np.reshape(f, 6)", "f.flatten()", "f.T.flatten()", "f.ravel()", "np.ravel(f.T)", "f0.reshape(1, 1)", "none.reshape(3, 0)", "cube.swapaxes(0, -1)",
-    "np.swapaxes(f, 0, 1)", "np.moveaxis(cube, 0, -1)", "np.moveaxis(cube, [0, 1], [-1, 0])", "np.rollaxis(cube, 2)", "np.rollaxis(cube, 0, 3)",
-    "np.expand_dims(f, 0)", "np.expand_dims(f, (0, -1))", "f[None].squeeze()", "np.squeeze(f[:, None], 1)", "np.squeeze(f0)", "cube[:1, :, :1].squeeze((0, -1))",
-    "np.broadcast_to(f1, (2, 3))", "np.broadcast_to(2.0, (2,))", "np.broadcast_arrays(f, d1)[1]", "np.atleast_1d(f0)", "np.atleast_2d(f1)", "np.atleast_3d(f)",
-    "np.atleast_3d(f1)", "np.atleast_1d(1, f)[1]", "np.flip(f)", "np.flip(cube, 1)", "np.flip(cube, (0, -1))", "np.fliplr(f)", "np.flipud(f)",
-    *[f"np.rot90(cube, {k})" for k in range(-1, 5)], "np.rot90(cube, 1, (1, 2))", "np.rot90(cube, 3, (2, 0))",
-    *[f"np.split({x})[{k}]" for x, k in (("f, 3, 1", 2), ("cube, [1, 2], axis=2", 2), ("f1, [5]", 1))], "np.array_split(cube, 3, 2)[1]", "np.hsplit(f, 3)[0]",
-    "np.vsplit(f, 2)[1]", "np.dsplit(cube, 2)[1]", "np.hsplit(f1, 3)[2]", "np.unstack(cube, axis=1)[2]", "np.concatenate([f, d])", "np.concatenate([f, f], axis=1)",
-    "np.concatenate([f, i], axis=None)", "np.concatenate((f, f), dtype='d')", "np.concatenate(cube)", "np.concat([f, f], axis=-1)", "np.stack([f1, f1])",
-    "np.stack([f, d], axis=-1)", "np.vstack([f1, f])", "np.hstack([f, f])", "np.hstack([f1, 1.0])", "np.dstack([f, f])", "np.dstack([f1, f1])",
-    "np.column_stack([f1, d1])", "np.append(f, [[1, 2, 3]], 0)", "np.append(f, 1)", "np.tile(f, 2)", "np.tile(f, (2, 1, 2))", "np.repeat(f, 2)",
-    "np.repeat(f, 2, axis=1)", "np.repeat(f, [1, 2], axis=0)", "f.repeat(3, 0)", "np.roll(f, 1)", "np.roll(f, -2, 1)", "np.roll(cube, (1, 2), (0, 2))",
-    "np.roll(f, (1, 1), 1)", "np.pad(f, 1)", "np.pad(f, ((0, 1), (2, 0)), constant_values=3.0)", "np.pad(f, 2, 'edge')", "np.pad(cube, 1, 'reflect')",
-    "np.pad(f1, (2, 1), 'wrap')", "np.pad(f1, 2, 'symmetric')", "np.pad(f, 1, 'mean')", "np.pad(f, 1, constant_values=(1, 2))", "np.delete(f, 1, 1)",
-    "np.delete(f, [0, 2])", "np.insert(f, 1, 5.0, axis=1)", "np.resize(f, (4, 2))", "np.diagonal(cube)", "np.diagonal(square, 1)", "cube.diagonal(0, 1, 2)",
-    "np.diag(f1)", "np.diag(square)", "np.diag(square, -1)", "np.diag(f1, 1)", "np.diagflat(f)", "np.tril(square)", "np.triu(square, 1)", "np.tril(cube, -1)",
-    "np.tril(f1)", "np.trace(square)", "np.trace(cube, 1)", "square.trace()", "np.block([[f, f], [d, d]])", "np.trim_zeros(np.array([0, 1, 0]))", "f.copy()",
-    "np.lib.stride_tricks.sliding_window_view(f, (2, 2))", "np.ediff1d(d)", "f.view()", "np.rot90(f)", "np.shape(f)", "np.ndim(f)", "np.size(f, 1)", "np.size(f)",
-    "len(f)", "f.size", "f.ndim", "f.nbytes", "f.itemsize", "f.strides", "f.T.strides", "cube[:, ::2].strides", "list(f1)", "[v.item() for v in f.flat]", "f.tolist()",
-]  # fmt: skip
+    *[f"np.rot90(cube, {k})" for k in range(-1, 5)],
+    *[f"np.split({x})[{k}]" for x, k in (("f, 3, 1", 2), ("cube, [1, 2], axis=2", 2), ("f1, [5]", 1))],
+    *listed("""
+        f.T; cube.T; cube.transpose(1, 0, 2); cube.transpose((2, 0, 1)); np.transpose(cube, (0, -1, 1)); cube.mT
+        np.matrix_transpose(cube); f.reshape(3, 2); f.reshape((3, -1)); f.reshape(-1); f.T.reshape(-1); f.reshape(3, 2, order='F')
+        f.ravel('F'); cube.T.reshape(4, 6); np.reshape(f, 6); f.flatten(); f.T.flatten(); f.ravel(); np.ravel(f.T); f0.reshape(1, 1)
+        none.reshape(3, 0); cube.swapaxes(0, -1); np.swapaxes(f, 0, 1); np.moveaxis(cube, 0, -1); np.moveaxis(cube, [0, 1], [-1, 0])
+        np.rollaxis(cube, 2); np.rollaxis(cube, 0, 3); np.expand_dims(f, 0); np.expand_dims(f, (0, -1)); f[None].squeeze()
+        np.squeeze(f[:, None], 1); np.squeeze(f0); cube[:1, :, :1].squeeze((0, -1)); np.broadcast_to(f1, (2, 3))
+        np.broadcast_to(2.0, (2,)); np.broadcast_arrays(f, d1)[1]; np.atleast_1d(f0); np.atleast_2d(f1); np.atleast_3d(f)
+        np.atleast_3d(f1); np.atleast_1d(1, f)[1]; np.flip(f); np.flip(cube, 1); np.flip(cube, (0, -1)); np.fliplr(f); np.flipud(f)
+        np.rot90(cube, 1, (1, 2)); np.rot90(cube, 3, (2, 0)); np.array_split(cube, 3, 2)[1]; np.hsplit(f, 3)[0]; np.vsplit(f, 2)[1]
+        np.dsplit(cube, 2)[1]; np.hsplit(f1, 3)[2]; np.unstack(cube, axis=1)[2]; np.concatenate([f, d]); np.concatenate([f, f], axis=1)
+        np.concatenate([f, i], axis=None); np.concatenate((f, f), dtype='d'); np.concatenate(cube); np.concat([f, f], axis=-1)
+        np.stack([f1, f1]); np.stack([f, d], axis=-1); np.vstack([f1, f]); np.hstack([f, f]); np.hstack([f1, 1.0]); np.dstack([f, f])
+        np.dstack([f1, f1]); np.column_stack([f1, d1]); np.append(f, [[1, 2, 3]], 0); np.append(f, 1); np.tile(f, 2)
+        np.tile(f, (2, 1, 2)); np.repeat(f, 2); np.repeat(f, 2, axis=1); np.repeat(f, [1, 2], axis=0); f.repeat(3, 0); np.roll(f, 1)
+        np.roll(f, -2, 1); np.roll(cube, (1, 2), (0, 2)); np.roll(f, (1, 1), 1); np.pad(f, 1)
+        np.pad(f, ((0, 1), (2, 0)), constant_values=3.0); np.pad(f, 2, 'edge'); np.pad(cube, 1, 'reflect'); np.pad(f1, (2, 1), 'wrap')
+        np.pad(f1, 2, 'symmetric'); np.pad(f, 1, 'mean'); np.pad(f, 1, constant_values=(1, 2)); np.delete(f, 1, 1); np.delete(f, [0, 2])
+        np.insert(f, 1, 5.0, axis=1); np.resize(f, (4, 2)); np.diagonal(cube); np.diagonal(square, 1); cube.diagonal(0, 1, 2)
+        np.diag(f1); np.diag(square); np.diag(square, -1); np.diag(f1, 1); np.diagflat(f); np.tril(square); np.triu(square, 1)
+        np.tril(cube, -1); np.tril(f1); np.trace(square); np.trace(cube, 1); square.trace(); np.block([[f, f], [d, d]])
+        np.trim_zeros(np.array([0, 1, 0])); f.copy(); np.lib.stride_tricks.sliding_window_view(f, (2, 2)); np.ediff1d(d); f.view()
+        np.rot90(f); np.shape(f); np.ndim(f); np.size(f, 1); np.size(f); len(f); f.size; f.ndim; f.nbytes; f.itemsize; f.strides
+        f.T.strides; cube[:, ::2].strides; list(f1); [v.item() for v in f.flat]; f.tolist()
+    """),
+]
 SELECTION = [
-    "np.where(mask, f, d)", "np.where(f > 2, f, 0)", "np.where(mask, 1, 0)", "np.where(mask)", "np.where(mask, f1, 2.5)", "np.nonzero(i)", "i.nonzero()",
-    "np.flatnonzero(i)", "np.argwhere(i)", "np.take(f, [0, -1])", "np.take(f, places, axis=1)", "np.take(f, 1, 0)", "np.take(f, [5, -9], mode='wrap')",
-    "np.take(f, [5, -9], mode='clip')", "f.take([0, 1], 1)", "np.take_along_axis(f, np.argsort(f, 1), 1)", "np.take_along_axis(f, np.argmax(f, 0)[None], 0)",
-    "np.take_along_axis(f, places, -1)", "np.compress([True, False, True], f, 1)", "f.compress([False, True], axis=0)", "np.extract(mask, f)",
-    "np.clip(f, 1, 2)", "np.clip(i, 1.5, 3)", "np.clip(f, None, 2)", "f.clip(1)", "np.clip(f, min=1.0)", "f.clip(max=2)", "np.clip(f, d1, 3)", "np.round(f, 1)",
-    "np.around(d)", "np.round(i, -1)", "f.round(2)", "np.round(d, -1)", "np.nan_to_num(gaps)", "np.nan_to_num(gaps, nan=1.0, posinf=5.0, neginf=-5.0)",
-    "np.sort(-f)", "np.sort(-cube, 0)", "np.sort(cube, None)", "np.argsort(-cube)", "np.argsort(-cube, axis=0)", "np.argsort(f, None)", "f.argsort(1)", "np.sort(gaps)",
-    "np.isclose(f, f + 1e-9)", "np.isclose(gaps, gaps)", "np.isclose(gaps, gaps, equal_nan=True)", "np.allclose(f, f)", "np.allclose(f, d)", "np.array_equal(f, f)",
-    "np.array_equal(f, f1)", "np.array_equal(gaps, gaps, equal_nan=True)", "np.array_equiv(f1, np.stack([f1, f1]))", "np.array_equiv(f, cube)", "np.diff(d)",
-    "np.diff(cube, 2, 1)", "np.diff(i, axis=0)", "np.diff(d1, prepend=0, append=[9.0])", "np.diff(b)", "np.unique(i)", "np.unique(i, return_counts=True)[1]",
-    "np.searchsorted(np.array([1, 2, 3.0]), d1)", "np.bincount(i.ravel())", "np.histogram(d, 3)[0]", "np.digitize(d1, [1, 2, 3])", "np.select([mask, ~mask], [f, d])",
-    "np.choose(np.array([0, 1, 0]), [f1, d1])", "np.in1d(i, [1, 2]) if hasattr(np, 'in1d') else np.isin(i, [1, 2])", "np.isin(i, [1, 2])", "np.interp(1.5, [1, 2], [3, 4])",
-    "np.partition(d1, 1)[1]", "np.lexsort((d1, f1))", "np.cov(d)", "np.corrcoef(d)", "np.gradient(d, axis=1)", "np.trapezoid(d1)", "np.convolve(d1, [1, 1])",
-    "np.apply_along_axis(lambda v: v[::-1], 1, f)", "np.vectorize(lambda v: v + 1)(i)", "np.fromfunction(lambda a, b: a + b, (2, 3))", "np.union1d(i1, [9])", "np.ix_([0], [1])[1]",
-]  # fmt: skip
+    *listed("""
+        np.where(mask, f, d); np.where(f > 2, f, 0); np.where(mask, 1, 0); np.where(mask); np.where(mask, f1, 2.5); np.nonzero(i)
+        i.nonzero(); np.flatnonzero(i); np.argwhere(i); np.take(f, [0, -1]); np.take(f, places, axis=1); np.take(f, 1, 0)
+        np.take(f, [5, -9], mode='wrap'); np.take(f, [5, -9], mode='clip'); f.take([0, 1], 1)
+        np.take_along_axis(f, np.argsort(f, 1), 1); np.take_along_axis(f, np.argmax(f, 0)[None], 0); np.take_along_axis(f, places, -1)
+        np.compress([True, False, True], f, 1); f.compress([False, True], axis=0); np.extract(mask, f); np.clip(f, 1, 2)
+        np.clip(i, 1.5, 3); np.clip(f, None, 2); f.clip(1); np.clip(f, min=1.0); f.clip(max=2); np.clip(f, d1, 3); np.round(f, 1)
+        np.around(d); np.round(i, -1); f.round(2); np.round(d, -1); np.nan_to_num(gaps)
+        np.nan_to_num(gaps, nan=1.0, posinf=5.0, neginf=-5.0); np.sort(-f); np.sort(-cube, 0); np.sort(cube, None); np.argsort(-cube)
+        np.argsort(-cube, axis=0); np.argsort(f, None); f.argsort(1); np.sort(gaps); np.isclose(f, f + 1e-9); np.isclose(gaps, gaps)
+        np.isclose(gaps, gaps, equal_nan=True); np.allclose(f, f); np.allclose(f, d); np.array_equal(f, f); np.array_equal(f, f1)
+        np.array_equal(gaps, gaps, equal_nan=True); np.array_equiv(f1, np.stack([f1, f1])); np.array_equiv(f, cube); np.diff(d)
+        np.diff(cube, 2, 1); np.diff(i, axis=0); np.diff(d1, prepend=0, append=[9.0]); np.diff(b); np.unique(i)
+        np.unique(i, return_counts=True)[1]; np.searchsorted(np.array([1, 2, 3.0]), d1); np.bincount(i.ravel()); np.histogram(d, 3)[0]
+        np.digitize(d1, [1, 2, 3]); np.select([mask, ~mask], [f, d]); np.choose(np.array([0, 1, 0]), [f1, d1])
+        np.isin(i, [1, 2]); np.interp(1.5, [1, 2], [3, 4])
+        np.partition(d1, 1)[1]; np.lexsort((d1, f1)); np.cov(d); np.corrcoef(d); np.gradient(d, axis=1); np.trapezoid(d1)
+        np.convolve(d1, [1, 1]); np.apply_along_axis(lambda v: v[::-1], 1, f); np.vectorize(lambda v: v + 1)(i)
+        np.fromfunction(lambda a, b: a + b, (2, 3)); np.union1d(i1, [9]); np.ix_([0], [1])[1]
+    """),
+]
 INDEXING = [
-    *[f"cube[{k}]" for k in ("0", "-1", "0, 1", "0, 1, 2", "...", "..., 0", "0, ...", ":, 1:", "::-1", "None", ":, None, 1", "1, ..., ::2", "0:0", "5:", "()")],
-    *[f"cube[{k}]" for k in ("[0, 1, 0]", "[0], [1, 2]", ":, [0, 2]", "[0, 1], :, [1, 2]", "0, [0, 2]", "places", "places, 1", ":, places, None", "[[True, False]] * 0 + [0]")],
-    *[f"f[{k}]" for k in ("mask", "f > 2", "~mask", "mask[0] if False else [True, False]", ":, mask[0]", "0, mask[1]", "True", "False", "np.array(1)", "f.argmax() // 3")],
-    *[f"f.T[{k}]" for k in ("0", "1:, 0", "mask.T", "[2, 0]")], "cube.T[1:, ::-1][::2]", "cube[:, ::-1].T[0]", "f[np.nonzero(mask)]", "f[np.newaxis, ..., 0]",
-    "cube[:, :, ::2][1].reshape(-1)", "f0[()]", "f0[...]", "f0[None]", "none[:, 1]", "f[[]]", "f[:, []]", "i[i]  if False else i[i % 2]", "cube[numpy.array([1, 0])]",
-]  # fmt: skip
+    *[f"cube[{k}]" for k in listed("0; -1; 0, 1; 0, 1, 2; ...; ..., 0; 0, ...; :, 1:; ::-1; None; :, None, 1; 1, ..., ::2; 0:0; 5:; ()")],
+    *[
+        f"cube[{k}]"
+        for k in listed("[0, 1, 0]; [0], [1, 2]; :, [0, 2]; [0, 1], :, [1, 2]; 0, [0, 2]; places; places, 1; :, places, None; [0]")
+    ],
+    *[f"f[{k}]" for k in listed("mask; f > 2; ~mask; [True, False]; :, mask[0]; 0, mask[1]; True; False; np.array(1); f.argmax() // 3")],
+    *[f"f.T[{k}]" for k in ("0", "1:, 0", "mask.T", "[2, 0]")],
+    *listed("""
+        cube.T[1:, ::-1][::2]; cube[:, ::-1].T[0]; f[np.nonzero(mask)]; f[np.newaxis, ..., 0]; cube[:, :, ::2][1].reshape(-1); f0[()]
+        f0[...]; f0[None]; none[:, 1]; f[[]]; f[:, []]; i[i % 2]; cube[numpy.array([1, 0])]
+    """),
+]
 CREATION = [
-    "np.array([1, 2])", "np.array([1.5, 2])", "np.array([True])", "np.array(3)", "np.array([[1], [2]], dtype='f')", "np.array(f)", "np.array([f1, f1])", "np.array([f0, 2.0])",
-    "np.array([1, 2], ndmin=3)", "np.array(1j)", "np.asarray([1, 2])", "np.asarray(f, dtype='d')", "np.zeros(3)", "np.zeros((2, 0))", "np.zeros((), 'i4')", "np.ones((2, 2), int)",
-    "np.full((2,), 3)", "np.full((2, 3), f1)", "np.full(2, 1.5, 'f')", "np.full(2, True)", "np.zeros_like(i)", "np.ones_like(f, dtype=bool)", "np.full_like(i, 2.7)", "np.empty((0,))",
-    "np.zeros_like(f, shape=(2,))", "np.arange(5)", "np.arange(1, 2, 0.3)", "np.arange(5.0)", "np.arange(3, dtype='f')", "np.arange(5, 1, -2)", "np.linspace(0, 1, 5)", "np.identity(2)",
-    "np.linspace(0, 1, 3, endpoint=False)", "np.linspace(1, 4, 4, dtype=int)", "np.linspace(0, 1, 5, retstep=True)[1]", "np.logspace(0, 2, 3)", "np.geomspace(1, 8, 4)", "np.eye(3)",
-    "np.eye(2, 3, 1)", "np.tri(3, 4, -1)", "np.meshgrid(f1, i1)", "np.meshgrid(f1, [1, 2], indexing='ij')[1]", "np.meshgrid(f1, [1, 2], sparse=True)", "np.copy(f)", "f.astype(int)",
-    "f.astype('float16')", "i.astype(bool)", "f.astype('d')", "d.astype('f')", "np.ascontiguousarray(f0)", "np.ascontiguousarray(f.T)", "np.indices((2, 2))", "np.fromiter([1, 2], int)",
-    "np.frombuffer(b'abcd', 'u1')", "np.vander(i1)", "np.hanning(4)", "np.astype(f, 'd')", "np.triu_indices(3)[0]", "np.float32(3)", "np.int64(2)", "np.pi", "np.float64", "np.newaxis is None",
-    "np.result_type(f, d)", "np.can_cast('f4', 'f8')", "np.promote_types('i4', 'f4')", "np.finfo('f').eps", "np.iinfo(np.int8).max", "np.isscalar(3.0)", "np.dtype('f4')", "np.ones(3).dtype",
-]  # fmt: skip
+    *listed("""
+        np.array([1, 2]); np.array([1.5, 2]); np.array([True]); np.array(3); np.array([[1], [2]], dtype='f'); np.array(f)
+        np.array([f1, f1]); np.array([f0, 2.0]); np.array([1, 2], ndmin=3); np.array(1j); np.asarray([1, 2]); np.asarray(f, dtype='d')
+        np.zeros(3); np.zeros((2, 0)); np.zeros((), 'i4'); np.ones((2, 2), int); np.full((2,), 3); np.full((2, 3), f1)
+        np.full(2, 1.5, 'f'); np.full(2, True); np.zeros_like(i); np.ones_like(f, dtype=bool); np.full_like(i, 2.7); np.empty((0,))
+        np.zeros_like(f, shape=(2,)); np.arange(5); np.arange(1, 2, 0.3); np.arange(5.0); np.arange(3, dtype='f'); np.arange(5, 1, -2)
+        np.linspace(0, 1, 5); np.identity(2); np.linspace(0, 1, 3, endpoint=False); np.linspace(1, 4, 4, dtype=int)
+        np.linspace(0, 1, 5, retstep=True)[1]; np.logspace(0, 2, 3); np.geomspace(1, 8, 4); np.eye(3); np.eye(2, 3, 1); np.tri(3, 4, -1)
+        np.meshgrid(f1, i1); np.meshgrid(f1, [1, 2], indexing='ij')[1]; np.meshgrid(f1, [1, 2], sparse=True); np.copy(f); f.astype(int)
+        f.astype('float16'); i.astype(bool); f.astype('d'); d.astype('f'); np.ascontiguousarray(f0); np.ascontiguousarray(f.T)
+        np.indices((2, 2)); np.fromiter([1, 2], int); np.frombuffer(b'abcd', 'u1'); np.vander(i1); np.hanning(4); np.astype(f, 'd')
+        np.triu_indices(3)[0]; np.float32(3); np.int64(2); np.pi; np.float64; np.newaxis is None; np.result_type(f, d)
+        np.can_cast('f4', 'f8'); np.promote_types('i4', 'f4'); np.finfo('f').eps; np.iinfo(np.int8).max; np.isscalar(3.0)
+        np.dtype('f4'); np.ones(3).dtype
+    """),
+]
 LINEAR = [
-    "np.dot(f, f.T)", "np.dot(f1, f1)", "f.dot(f1)", "np.dot(cube, square[:, :2].T @ square[:2, :][:, :0]) if False else np.dot(2, f)", "np.dot(cube, cube[0].T)", "np.dot(cube.swapaxes(1, 2), square)",
-    "np.matmul(cube, cube[0].T)", "np.vdot(f, f)", "np.vdot(d1 * 1j, d1)", "np.inner(f, d)", "np.inner(f, 2)", "np.outer(f, f1)", "np.outer(i, i)", "np.tensordot(cube, cube, ([0, 1], [0, 1]))",
-    "np.tensordot(cube, cube.T, 1)", "np.tensordot(f1, i1, 0)", "np.einsum('ij,ij->i', f, d)", "np.einsum('...ij->...ji', cube)", "np.einsum('ii', square)", "np.einsum('ij,jk', f, square)",
-    "np.kron(f, i1)", "np.kron(f1, f)", "np.vecdot(f, d)", "np.cross(f1, d1)", "np.linalg.norm(f)", "np.linalg.norm(f, axis=1)", "np.linalg.norm(f1, 1)", "np.linalg.norm(f1, np.inf)",
-    "np.linalg.norm(cube, axis=(0, 1))", "np.linalg.norm(f1, 3)", "np.linalg.norm(square, 2)", "np.linalg.norm(square, 'nuc')", "np.linalg.norm(i1)", "np.linalg.norm(f, keepdims=True)",
-    "np.linalg.norm(f1, 0)", "np.linalg.norm(f, 'fro')", "np.linalg.det(square)", "np.linalg.inv(square)", "np.linalg.solve(square, d1)", "np.linalg.svd(square)[1]", "np.linalg.eigvalsh(square @ square.T)",
-    "np.linalg.svd(square).S", "np.linalg.qr(square)[1]", "np.linalg.cholesky(square @ square.T + np.eye(3))", "np.linalg.vector_norm(d)", "np.linalg.matrix_rank(square)", "np.fft.fft(d1)", "np.fft.ifft(np.fft.fft(d1)).real",
-    "np.linalg.vector_norm(d, axis=1, keepdims=True)", "np.linalg.matrix_power(square, 2)", "np.linalg.lstsq(square, d1)[0]", "np.linalg.pinv(square)",
-]  # fmt: skip
+    *listed("""
+        np.dot(f, f.T); np.dot(f1, f1); f.dot(f1); np.dot(2, f)
+        np.dot(cube, cube[0].T); np.dot(cube.swapaxes(1, 2), square); np.matmul(cube, cube[0].T); np.vdot(f, f); np.vdot(d1 * 1j, d1)
+        np.inner(f, d); np.inner(f, 2); np.outer(f, f1); np.outer(i, i); np.tensordot(cube, cube, ([0, 1], [0, 1]))
+        np.tensordot(cube, cube.T, 1); np.tensordot(f1, i1, 0); np.einsum('ij,ij->i', f, d); np.einsum('...ij->...ji', cube)
+        np.einsum('ii', square); np.einsum('ij,jk', f, square); np.kron(f, i1); np.kron(f1, f); np.vecdot(f, d); np.cross(f1, d1)
+        np.linalg.norm(f); np.linalg.norm(f, axis=1); np.linalg.norm(f1, 1); np.linalg.norm(f1, np.inf)
+        np.linalg.norm(cube, axis=(0, 1)); np.linalg.norm(f1, 3); np.linalg.norm(square, 2); np.linalg.norm(square, 'nuc')
+        np.linalg.norm(i1); np.linalg.norm(f, keepdims=True); np.linalg.norm(f1, 0); np.linalg.norm(f, 'fro'); np.linalg.det(square)
+        np.linalg.inv(square); np.linalg.solve(square, d1); np.linalg.svd(square)[1]; np.linalg.eigvalsh(square @ square.T)
+        np.linalg.svd(square).S; np.linalg.qr(square)[1]; np.linalg.cholesky(square @ square.T + np.eye(3)); np.linalg.vector_norm(d)
+        np.linalg.matrix_rank(square); np.fft.fft(d1); np.fft.ifft(np.fft.fft(d1)).real; np.linalg.vector_norm(d, axis=1, keepdims=True)
+        np.linalg.matrix_power(square, 2); np.linalg.lstsq(square, d1)[0]; np.linalg.pinv(square)
+    """),
+]
+_BY_NUMPY = listed("""
+    sum(f, axis=0); add(f, d); multiply(2, f); concatenate([f, d]); mean(f); linalg.norm(f); where(mask, f, d); exp(f); argmax(f, 1)
+    stack([f, f]); median(f); add.reduce(f); add.outer(f1, f1); reshape(f, (3, 2)); clip(f, 1, 2); split(f, 3, 1); dot(f, f.T)
+    unique(i); allclose(f, f); zeros_like(f)
+""")
 PROTOCOLS = [
-    *[f"numpy.{t}" for t in ("sum(f, axis=0)", "add(f, d)", "multiply(2, f)", "concatenate([f, d])", "mean(f)", "linalg.norm(f)", "where(mask, f, d)", "exp(f)", "argmax(f, 1)", "stack([f, f])", "median(f)")],
-    *[f"numpy.{t}" for t in ("add.reduce(f)", "add.outer(f1, f1)", "reshape(f, (3, 2))", "clip(f, 1, 2)", "split(f, 3, 1)", "dot(f, f.T)", "unique(i)", "allclose(f, f)", "zeros_like(f)")],
-    "float(f0)", "int(i0)", "bool(f0)", "complex(d0)", "f'{f0:.3f}'", "f'{d}'", "str(f)", "str(f0)", "hash(i.sum()) == hash(int(i.sum()))", "{d1[0]: 2}[d1[0]]", "2.5 in (d * 0 + 2.5)", "max(d1) >= min(d1)", "sum(d1) > 0", "f.item(2)",
-    "[x for x in f][0]", "list(range(i1[1]))", "sorted([float(v) for v in d1])", "d1[i0 // 10]", "repr(f)", "repr(d)", "repr(i)", "repr(mask)", "repr(none)", "repr(cube[0])", "repr(np.zeros(2000))", "f.tobytes() == f.copy().tobytes()",
-]  # fmt: skip
+    *[f"numpy.{t}" for t in _BY_NUMPY],
+    *listed("""
+        float(f0); int(i0); bool(f0); complex(d0); f'{f0:.3f}'; f'{d}'; str(f); str(f0); hash(i.sum()) == hash(int(i.sum()))
+        {d1[0]: 2}[d1[0]]; 2.5 in (d * 0 + 2.5); max(d1) >= min(d1); sum(d1) > 0; f.item(2); [x for x in f][0]; list(range(i1[1]))
+        sorted([float(v) for v in d1]); d1[i0 // 10]; repr(f); repr(d); repr(i); repr(mask); repr(none); repr(cube[0])
+        repr(np.zeros(2000)); f.tobytes() == f.copy().tobytes()
+    """),
+]
 TABLES = {
-    "arithmetic": ARITHMETIC, "ufuncs": UFUNCS, "reductions": REDUCTIONS, "shapes": SHAPES, "selection": SELECTION, "indexing": INDEXING, "creation": CREATION, "linear": LINEAR,
+    "arithmetic": ARITHMETIC,
+    "ufuncs": UFUNCS,
+    "reductions": REDUCTIONS,
+    "shapes": SHAPES,
+    "selection": SELECTION,
+    "indexing": INDEXING,
+    "creation": CREATION,
+    "linear": LINEAR,
     "protocols": PROTOCOLS,
-}  # fmt: skip
+}

@@ -34,6 +34,9 @@ class Twofold:
     def detach(self, a: Any) -> Any:
         return a.detach()
 
+    def by_nd(self, a: Any) -> Any:
+        return a.as_nd_ndarray()
+
     def force(self, a: Any) -> None:
         a.wait_to_read()
 
@@ -50,6 +53,9 @@ class Numpy:
         return numpy.array(a, order="C")
 
     def detach(self, a: Any) -> Any:
+        return a[...]
+
+    def by_nd(self, a: Any) -> Any:
         return a[...]
 
     def force(self, a: Any) -> None:
@@ -85,16 +91,16 @@ class Program:
 
     def move(self) -> None:
         target = self.own()
-        a, u, kind = self.pick(), self.moves.random() + 0.25, self.moves.randrange(24)
+        a, u, kind = self.pick(), self.moves.random() + 0.25, self.moves.randrange(25)
         b = self.pick().reshape(a.shape)
         if kind < 7:
             self.pool.append(self.api.fresh(self.computed(kind, a, b, u)))
         elif kind < 12:
             self.pool.append(self.viewed(kind - 7, a))
-        elif kind < 21:
+        elif kind < 22:
             self.write(kind - 12, target, self.pick().reshape(target.shape), u)
         else:
-            self.live(kind - 21, target, a, u)
+            self.live(kind - 22, target, a, u)
 
     def computed(self, kind: int, a: Any, b: Any, u: float) -> Any:
         np = self.np
@@ -138,9 +144,12 @@ class Program:
         elif kind == 7:
             places = [0, target.shape[0] - 1]
             target[places] = b[places[::-1]] * u
-        else:
+        elif kind == 8:
             row = target.reshape(4, 6)[1:, ::2]
             row -= u
+        else:
+            other = self.api.by_nd(target)
+            other *= u
 
     def live(self, kind: int, target: Any, a: Any, u: float) -> None:
         if kind == 0:

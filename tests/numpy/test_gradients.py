@@ -8,23 +8,33 @@ import twofold.numpy as np
 from twofold import npx
 from twofold.config import SETTINGS
 
+from tests.numpy.expressions import listed
+
 #: Functions of a (2, 3, 4) array of distinct values in (0.5, 1.5), and of a (3, 3) one.
 FUNCTIONS = [
-    "x.sum()", "x.mean(axis=1)", "x.var(axis=(0, 2))", "x.std()", "x.prod(axis=0)", "x.max(1)", "x.min()", "np.ptp(x, 0)", "np.average(x, 0, [1, 3])",
-    "np.average(x, weights=x * x)", "np.cumsum(x, 1)", "np.nansum(x)", "np.nanmean(x, 1)", "np.sum(x, where=x > 1)", "np.mean(x, axis=0, where=x > 0.7)",
-    "np.max(x, axis=2, initial=1.2)", "np.diff(x, 2)", "np.clip(x, 0.7, 1.3)", "np.where(x > 1, x * x, x)", "np.sort(x, 1)", "np.take(x, [[0, 2], [1, 1]], 1)",
-    "np.take_along_axis(x, np.argsort(x, 1), 1)", "np.compress([True, False], x, 0)", "np.extract(x > 1, x)", "np.nan_to_num(x)", "np.maximum(x, 1.0)",
-    "np.logaddexp(x, x[0])", "np.logaddexp2(x, 1.0)", "np.exp2(x)", "np.float_power(x, 1.5)", "np.reciprocal(x)", "np.hypot(x, x[:, :1])", "np.arctan2(x, 2)",
-    "np.fmax(x, x[::-1])", "np.degrees(x)", "np.deg2rad(x)", "x ** x", "2 ** x", "x ** 2", "1 / x", "x // 0.4 + x % 0.4", "abs(x - 1)", "np.square(x)", "np.cbrt(x)",
-    "x.T", "np.moveaxis(x, 0, -1)", "x.reshape(6, 4)", "x.T.reshape(-1)", "x.reshape(4, 6, order='F')", "x[..., ::-1]", "x[1, :, 2]", "x[[1, 0, 1]]", "x[x > 1]", "x[:, [0, 2], 1:]",
-    "x[0, [1, 2]]", "np.flip(x, 0)", "np.rot90(x)", "np.roll(x, (1, 2), (0, 2))", "np.split(x, 2, 2)[1]", "np.concatenate([x, x[:1]])", "np.stack([x, x * x], 1)", "np.hstack([x, x])",
-    "np.dstack([x, x])", "np.tile(x, (2, 1, 1))", "np.repeat(x, 2, 1)", "np.repeat(x, [1, 2], 0)", "np.pad(x, 1)", "np.pad(x, 1, 'reflect')", "np.delete(x, 1, 1)", "np.resize(x, (3, 5))",
-    "np.broadcast_to(x[0], (2, 3, 4))", "np.broadcast_arrays(x, x[0])[1]", "np.diagonal(m)", "np.diag(m, 1)", "np.diag(m[0])", "np.tril(m)", "np.triu(m, 1)", "np.trace(m)", "m @ m.T", "np.dot(x, m[0] @ m[:, :1] * x[0].T)",
-    "np.tensordot(x, x, ([0, 1], [0, 1]))", "np.einsum('ijk,jl->ikl', x, m)", "np.inner(m, m)", "np.outer(m[0], m[1])", "np.kron(m, m[:2])", "np.vdot(m, m)", "np.vecdot(m, m)", "np.linalg.norm(m)",
-    "np.linalg.norm(m, axis=0)", "np.linalg.norm(m, 3, 1)", "np.linalg.norm(m, np.inf, 1)", "np.linalg.vector_norm(m)", "np.add(m, m, where=m > 1.03)", "np.multiply.outer(m, m[0])", "np.add.reduce(m)",
-    "np.multiply.reduce(m, 1)", "np.add.accumulate(m)", "npx.softmax(m)", "npx.log_softmax(m)", "npx.relu(m - 1.03)", "npx.sigmoid(m)", "npx.gammaln(m)", "npx.pick(m, np.array([0, 1, 2]))", "npx.topk(m, k=2, ret_typ='value')",
-    "m.astype('float32').astype('float64') * m", "np.meshgrid(m[0], m[1])[0]", "np.atleast_3d(m)", "np.squeeze(m[None])", "np.append(m, m[:1], 0)", "m.copy()", "np.ascontiguousarray(m.T)", "m.flatten()", "np.round(m * 3) * m",
-]  # fmt: skip
+    *listed("""
+        x.sum(); x.mean(axis=1); x.var(axis=(0, 2)); x.std(); x.prod(axis=0); x.max(1); x.min(); np.ptp(x, 0); np.average(x, 0, [1, 3])
+        np.average(x, weights=x * x); np.cumsum(x, 1); np.nansum(x); np.nanmean(x, 1); np.sum(x, where=x > 1)
+        np.mean(x, axis=0, where=x > 0.7); np.max(x, axis=2, initial=1.2); np.diff(x, 2); np.clip(x, 0.7, 1.3)
+        np.where(x > 1, x * x, x); np.sort(x, 1); np.take(x, [[0, 2], [1, 1]], 1); np.take_along_axis(x, np.argsort(x, 1), 1)
+        np.compress([True, False], x, 0); np.extract(x > 1, x); np.nan_to_num(x); np.maximum(x, 1.0); np.logaddexp(x, x[0])
+        np.logaddexp2(x, 1.0); np.exp2(x); np.float_power(x, 1.5); np.reciprocal(x); np.hypot(x, x[:, :1]); np.arctan2(x, 2)
+        np.fmax(x, x[::-1]); np.degrees(x); np.deg2rad(x); x ** x; 2 ** x; x ** 2; 1 / x; x // 0.4 + x % 0.4; abs(x - 1); np.square(x)
+        np.cbrt(x); x.T; np.moveaxis(x, 0, -1); x.reshape(6, 4); x.T.reshape(-1); x.reshape(4, 6, order='F'); x[..., ::-1]; x[1, :, 2]
+        x[[1, 0, 1]]; x[x > 1]; x[:, [0, 2], 1:]; x[0, [1, 2]]; np.flip(x, 0); np.rot90(x); np.roll(x, (1, 2), (0, 2))
+        np.split(x, 2, 2)[1]; np.concatenate([x, x[:1]]); np.stack([x, x * x], 1); np.hstack([x, x]); np.dstack([x, x])
+        np.tile(x, (2, 1, 1)); np.repeat(x, 2, 1); np.repeat(x, [1, 2], 0); np.pad(x, 1); np.pad(x, 1, 'reflect'); np.delete(x, 1, 1)
+        np.resize(x, (3, 5)); np.broadcast_to(x[0], (2, 3, 4)); np.broadcast_arrays(x, x[0])[1]; np.diagonal(m); np.diag(m, 1)
+        np.diag(m[0]); np.tril(m); np.triu(m, 1); np.trace(m); m @ m.T; np.dot(x, m[0] @ m[:, :1] * x[0].T)
+        np.tensordot(x, x, ([0, 1], [0, 1])); np.einsum('ijk,jl->ikl', x, m); np.inner(m, m); np.outer(m[0], m[1]); np.kron(m, m[:2])
+        np.vdot(m, m); np.vecdot(m, m); np.linalg.norm(m); np.linalg.norm(m, axis=0); np.linalg.norm(m, 3, 1)
+        np.linalg.norm(m, np.inf, 1); np.linalg.vector_norm(m); np.add(m, m, where=m > 1.03); np.multiply.outer(m, m[0])
+        np.add.reduce(m); np.multiply.reduce(m, 1); np.add.accumulate(m); npx.softmax(m); npx.log_softmax(m); npx.relu(m - 1.03)
+        npx.sigmoid(m); npx.gammaln(m); npx.pick(m, np.array([0, 1, 2])); npx.topk(m, k=2, ret_typ='value')
+        m.astype('float32').astype('float64') * m; np.meshgrid(m[0], m[1])[0]; np.atleast_3d(m); np.squeeze(m[None])
+        np.append(m, m[:1], 0); m.copy(); np.ascontiguousarray(m.T); m.flatten(); np.round(m * 3) * m
+    """),
+]
 
 
 def operands():
@@ -48,7 +58,9 @@ def test_the_gradient_is_that_of_finite_differences(text):
     loss.backward()
     direction = [numpy.sin(numpy.arange(v.size) * 1.7) for v in operands()]
     step = 1e-5 if "float32" not in text else 1e-2
-    ahead, behind = (float(value(text, *[np.array(v + s * step * d) for v, d in zip(operands(), direction, strict=True)], np)) for s in (1, -1))
+    ahead, behind = (
+        float(value(text, *[np.array(v + s * step * d) for v, d in zip(operands(), direction, strict=True)], np)) for s in (1, -1)
+    )
     have = sum(float((x.grad.asnumpy() * d).sum()) for x, d in zip(xs, direction, strict=True))
     assert have == pytest.approx((ahead - behind) / (2 * step), rel=1e-5 if step < 1e-3 else 1e-3, abs=1e-6)
 

@@ -5,9 +5,11 @@ import os
 import numpy
 import pytest
 
-from tests.numpy.random_programs import SIZE, reference, run
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
+from twofold.imperative.counters import COUNTERS
+
+from tests.numpy.random_programs import SIZE, reference, run
 
 CASES = int(os.environ.get("FUZZ_CASES", "120"))
 HUGE = 1 << 40
@@ -30,9 +32,18 @@ def assert_same(a, b, what):
         numpy.testing.assert_array_equal(x, y, err_msg=what)
 
 
+def shares(counts):
+    """Each path as a share of the occasions for it."""
+    operations = counts["inline"] + counts["deferred"] + counts["recorded"]
+    writes = counts["in_place"] + counts["copied"] + counts["rebound"]
+    made = {k: counts[k] / operations for k in ("inline", "deferred", "recorded")}
+    return made | {k: counts[k] / writes for k in ("in_place", "copied", "rebound")} | {"fused": counts["fused"] / counts["deferred"]}
+
+
 @pytest.mark.fuzz
 @pytest.mark.parametrize("record", [False, True])
 def test_every_mode_gives_the_same_bits(monkeypatch, record):
+    COUNTERS.reset()
     for seed in range(CASES):
         in_mode(monkeypatch, engine="naive")
         naive = run(seed, record)
@@ -43,6 +54,15 @@ def test_every_mode_gives_the_same_bits(monkeypatch, record):
             assert_same(naive, run(seed, record), f"deferred, seed {seed}, repetition {repetition}")
         if seed % 10 == 0:
             drop_generation()
+    taken = shares(COUNTERS.as_dict())
+    assert min(share for path, share in taken.items() if record or path != "recorded") >= 0.01, taken
+
+
+@pytest.mark.fuzz
+def test_results_on_a_device_are_those_of_numpy(fake_gpus):
+    for seed in range(0, CASES, 4):
+        for got, want in zip(run(seed, seed % 8 == 0, fake_gpus[1]), reference(seed), strict=False):
+            numpy.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}")
 
 
 @pytest.mark.fuzz

@@ -33,7 +33,7 @@ VIEWS = {
     "array_split": "np.array_split(a, 2, 1)[1]",
     "atleast_3d": "np.atleast_3d(a[0])",
     "view": "a.view()",
-    "view of a view of a view": "a.T[1:].reshape(3, 6)[:, ::-1] if False else a.T[1:].swapaxes(0, 1)[:, ::-1]",
+    "view of a view of a view": "a.T[1:].swapaxes(0, 1)[:, ::-1]",
     "asarray": "np.asarray(a)",
     "real": "a.real",
     "flat of a contiguous part": "a[1].reshape(-1)",
@@ -116,7 +116,7 @@ def divides(shape, size):
     known = 1
     for n in shape:
         known *= n if n > 0 else 1
-    return size % known == 0 and size > 0 or shape == (-1,)
+    return (size % known == 0 and size > 0) or shape == (-1,)
 
 
 def test_a_base_is_the_owner_of_the_memory():

@@ -34,7 +34,6 @@ ROWS = [
         "accepted",
         "(lambda e: e / e.sum(1, keepdims=True))(np.exp(x[0]) * (np.arange(4) < x[1][:, None]).astype('float32'))",
     ),
-    ("Dtypes of arguments", "softmax.15", "accepted", SOFTMAX.format(dtype="float64", sign=1)),
     ("Gradient of SoftmaxActivation", "SoftmaxActivation.2", "gradient 0", "out * (h[0] - (h[0] * out).sum(-1, keepdims=True))"),
     ("Softmax over channels", "SoftmaxActivation.1", "accepted", SOFTMAX.format(dtype="float32", sign=1)),
     ("Cross-entropy of unlikely classes", "softmax_cross_entropy.2", "result", "np.array([200 + np.log(3)], 'float32')"),

@@ -1,4 +1,4 @@
-"""Logits of ten thousand give finite losses and gradients, and the right ones."""
+"""Logits of ten thousand give finite losses and gradients, and the right ones; norms of any size of number are exact."""
 
 from __future__ import annotations
 
@@ -86,3 +86,43 @@ def test_masked_softmax_does_not_see_what_is_behind_the_length():
 def test_lengths_that_softmax_needs_are_asked_for():
     with pytest.raises(mx.MXNetError, match="use_length"):
         nd.softmax(nd.ones((2, 3)), use_length=True)
+
+
+#: Values, their 2-norm and its gradient, as the real MXNet gives them.
+NORMS = {
+    "large": ([-3e30, 4e30], 5e30, [-0.6, 0.8]),
+    "small": ([1e-30, 1e-30], 1.4142136e-30, [0.70710677, 0.70710677]),
+    "subnormal": ([1e-42, 1e-42], 1.415e-42, [0.7069307, 0.7069307]),
+    "infinite": ([np.inf, 1], np.inf, [np.nan, 0]),
+    "not a number": ([np.nan, 1], np.nan, [np.nan, np.nan]),
+    "zero": ([0, 0], 0, [np.nan, np.nan]),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_a_norm_is_finite_where_its_squares_are_not(name):
+    data, norm, slope = NORMS[name]
+    value, gradient = value_and_gradient(nd.norm, np.array(data, "float32"))
+    np.testing.assert_allclose(value, [norm], rtol=1e-3 if name == "subnormal" else 1e-6)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-6)
+
+
+def test_norms_of_rows_are_scaled_each_by_itself():
+    value, gradient = value_and_gradient(nd.norm, np.array([[3e30, 4e30], [3, 4], [3e-30, 4e-30]], "float32"), axis=1, keepdims=True)
+    np.testing.assert_allclose(value, np.array([[5e30], [5], [5e-30]], "float32"), rtol=1e-6)
+    np.testing.assert_allclose(gradient, [[0.6, 0.8]] * 3, rtol=1e-6)
+
+
+def test_a_norm_of_large_values_has_a_second_gradient():
+    x = nd.array([3e3, 4e3])
+    x.attach_grad()
+    with autograd.record():
+        (slope,) = autograd.grad(nd.norm(x), [x], create_graph=True)
+        first = (slope * nd.array([1, 0])).sum()
+    first.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [0.64 / 5e3, -0.48 / 5e3], rtol=1e-5)  # (1 - s sᵀ) / |x|, its first row
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_norm_of_nothing_is_zero(order):
+    assert nd.norm(nd.zeros((2, 0)), ord=order, axis=1).asnumpy().tolist() == [0, 0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import MXNetError, ParameterError
+from twofold.errors import MXNetError, ParameterError, ShapeError
 
 
 @pytest.mark.parametrize(("kind", "home"), [("local", "cpu(0)"), ("device", "gpu(1)"), ("nccl", "gpu(1)")])
@@ -41,6 +41,16 @@ def test_an_updater_is_given_the_key_as_it_is(key):
     store.set_updater(lambda *arguments: keys.append(arguments[0]))
     store.push(key, mx.nd.ones((1,)))
     assert keys == [key]
+
+
+@pytest.mark.parametrize("updated", [False, True])
+def test_a_pushed_array_of_another_shape_names_the_key(updated):
+    store = mx.kv.create()
+    store.init("weight", mx.nd.ones((2, 3)))
+    if updated:
+        store.set_updater(lambda key, merged, stored: None)
+    with pytest.raises(ShapeError, match=r"key 'weight'.*\(3, 2\).*\(2, 3\)"):
+        store.push("weight", [mx.nd.ones((2, 3)), mx.nd.ones((3, 2))])
 
 
 def test_pushed_arrays_are_not_kept():

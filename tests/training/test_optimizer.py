@@ -101,6 +101,17 @@ def test_steps_too_small_for_16_bits_add_up_in_the_copy(name):
     assert weight.dtype == mx.nd.ones((1,), dtype="bfloat16").dtype
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_lamb_takes_weights_of_any_dtype(dtype):
+    weight = mx.nd.ones((2, 2), dtype=dtype)
+    optimizer = mx.optimizer.LAMB()
+    state = optimizer.create_state(0, weight)
+    for _ in range(3):
+        optimizer.update(0, weight, mx.nd.ones((2, 2), dtype=dtype), state)
+    np.testing.assert_allclose(weight.asnumpy(), 0.997003, rtol=1e-3 if dtype == "float16" else 1e-6)  # MXNet's result
+    assert {x._dtype for x in (weight, *state)} == {dtype}
+
+
 def test_a_learning_rate_takes_the_place_of_the_schedules():
     schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.7)
     with pytest.warns(UserWarning, match="overwritten by learning_rate 0.1"):

@@ -236,11 +236,11 @@ class Block:
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(block, inputs)`` before each `forward`; returns a handle that takes it away."""
-        return HookHandle(self._forward_pre_hooks, hook)
+        return HookHandle().attach(self._forward_pre_hooks, hook)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(block, inputs, outputs)`` after each `forward`; returns a handle that takes it away."""
-        return HookHandle(self._forward_hooks, hook)
+        return HookHandle().attach(self._forward_hooks, hook)
 
     def register_op_hook(self, callback: Callable[[str, str, Any], Any], monitor_all: bool = False) -> None:
         """Look at the values inside hybridized blocks below this one; see `HybridBlock.register_op_hook`."""

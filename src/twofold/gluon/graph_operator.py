@@ -174,10 +174,10 @@ class GraphOperator:
         return self._hidden.index((node, part))
 
     def _moved(self, xp: Any, out: Sequence[Any], *inputs: Any) -> dict[str, Any]:
-        """New values of the states, one node after the other."""
+        """New values of the states, one node after the other, as backward meets them: the last one first."""
         hidden = out[len(out) - len(self._hidden) :]
         current = dict(enumerate(inputs))
-        for update in self._updates:
+        for update in reversed(self._updates):
             sig = update.node.sig(self._training)
             count = len([i for i in sig.op.inputs if not i.injected])
             parts = [hidden[update.parts[k]] if k in update.parts else None for k in range(update.results)]

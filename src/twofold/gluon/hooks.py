@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
+from ..errors import MXNetError
+
 __all__ = ["HookHandle", "Hooks"]
 
 _NUMBERS = itertools.count()
@@ -17,32 +19,38 @@ class Hooks(dict[int, Callable[..., Any]]):
 
 
 class HookHandle:
-    """What registering a hook returns. As a context manager it takes the hook away at the end of its block.
+    """What registering a hook returns. As a context manager it takes the hook away at the end of its block."""
 
-    Parameters
-    ----------
-    hooks
-        Where the hook goes.
-    hook
-        The hook.
-    """
+    def __init__(self) -> None:
+        self._hooks: Callable[[], Hooks | None] | None = None
+        self._number = next(_NUMBERS)
 
-    def __init__(self, hooks: Hooks, hook: Callable[..., Any]) -> None:
-        self._hook, self._number = hook, next(_NUMBERS)
-        self._hooks = ref(hooks)  # a handle keeps no block alive
-        hooks[self._number] = hook
+    def attach(self, hooks_dict: Hooks, hook: Callable[..., Any]) -> "HookHandle":
+        """Put a hook among others.
+
+        Parameters
+        ----------
+        hooks_dict
+            Where the hook goes; the handle does not keep it alive.
+        hook
+            The hook.
+
+        Raises
+        ------
+        MXNetError
+            If the handle has a hook already.
+        """
+        if self._hooks is not None:
+            raise MXNetError("The same handle cannot be attached twice", None, "make another one")
+        self._hooks = ref(hooks_dict)
+        hooks_dict[self._number] = hook
+        return self
 
     def detach(self) -> None:
         """Take the hook away, if it is still there."""
-        hooks = self._hooks()
+        hooks = None if self._hooks is None else self._hooks()
         if hooks is not None:
             hooks.pop(self._number, None)
-
-    def attach(self) -> None:
-        """Put the hook back after `detach`, as the last one."""
-        hooks = self._hooks()
-        if hooks is not None:
-            hooks.setdefault(self._number, self._hook)
 
     def __enter__(self) -> "HookHandle":
         return self

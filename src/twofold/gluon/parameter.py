@@ -126,6 +126,7 @@ class Parameter:
             return
         self._grad_req = req
         if self._copies is not None:
+            self._copies.grads = None
             self._copies.attach(req)
 
     @property

@@ -10,6 +10,7 @@ in order to find one that was made earlier.
 """
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,7 @@ class _Tables:
 
 
 TABLES = _Tables()
+os.register_at_fork(before=TABLES.lock.acquire, after_in_parent=TABLES.lock.release, after_in_child=TABLES.lock.release)
 
 
 def drop_generation() -> None:

@@ -106,6 +106,8 @@ def _multiply(n: Node) -> Node | None:
         ones = x is not None and x.sig is not None and is_const(x, 1) and n.dtype in FLOATS
         if ones and y is not None and y.value is not None and y.value[0] == "const":
             return _full(n, y.value[1])
+        if is_const(x, -1) and _same(y, n):
+            return _negative(G.negative(y)) or G.negative(y)
     return None
 
 

@@ -15,6 +15,7 @@ from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
 from .layout import shown_shape
 from .record import Rec, Variable, tls
+from .scope import Scope
 from .window import flush, force
 from .write import Chain, history_of, look, mark, read, untracked, write
 
@@ -302,7 +303,7 @@ def record_of(array: Cell, what: str) -> Rec:
     AutogradError
         If it was not computed while recording from a marked array.
     """
-    v = array._v
+    v = array._recorded() if isinstance(array, ViewMixin) else array._v
     if v.__class__ is not Value or v.rec is None or not v.rec.node.tracked:
         raise AutogradError(
             f"{what}: this array is not part of a recorded graph",
@@ -389,6 +390,19 @@ class ViewMixin:
         v.rec = Rec(leaf("variable", *v.type, variable.req != "null"), (), (), None, variable)
         return v
 
+    def _recorded(self) -> Any:
+        """What the view shows, recorded as the root is also when the scope has ended: on the root's tape, else on a new one."""
+        root = self._base._v
+        tape = root.rec.tape if root.__class__ is Value and root.rec is not None else None
+        if tls.tape is not None or tape is None:
+            with Scope(True, None):
+                return self._v
+        tls.tape = tape
+        try:
+            return self._v
+        finally:
+            tls.tape = None
+
     def _attach(self, grad: Cell, grad_req: str) -> None:
         self._g = Variable(grad, grad_req)
 
@@ -407,9 +421,10 @@ class ViewMixin:
 
 
 def view_of(cls: type, cell: Any, chain: Chain) -> Any:
-    """A view, of a view's class, of an array or of what that is a view of."""
+    """A view, of a view's class, of an array or of what that is a view of; of a view that wants a gradient, of itself."""
     out = object.__new__(cls)
-    out._base, out._chain = (cell, chain) if type(cell)._root is None else (cell._base, (*cell._chain, *chain))
+    whole = type(cell)._root is None or cell._g is not None
+    out._base, out._chain = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
     out._g = None
     return out
 

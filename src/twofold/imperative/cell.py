@@ -67,7 +67,7 @@ class Value:
     def shown_by(self, other: "Value") -> None:
         """Note that another Value sees the buffer: no write in place while it lives."""
         b = self.borrow
-        if b is None or b.__class__ is ref and b() is None:
+        if b is None or (b.__class__ is ref and b() is None):
             self.borrow = ref(other)
         else:
             self.share()
@@ -91,10 +91,10 @@ class Value:
     def exclusive(self) -> bool:
         """Whether nobody but one cell sees the buffer, so that a write may happen in place."""
         at = self.at
-        if self.data is None or at is not None and not at[0].is_done:
+        if self.data is None or (at is not None and not at[0].is_done):
             return False
         b = self.borrow
-        return b is None or b.__class__ is ref and b() is None
+        return b is None or (b.__class__ is ref and b() is None)
 
     @property
     def type(self) -> tuple[tuple[int, ...], str]:

@@ -143,7 +143,7 @@ class Indexer:
         source = x.shape
         items = [i if i is None or i is Ellipsis or isinstance(i, slice) else self.rules.places(i) for i in _items(index)]
         for item in _expanded(items, len(source)):
-            if item is None or isinstance(item, np.ndarray) and item.dtype == bool and not item.ndim:
+            if item is None or (isinstance(item, np.ndarray) and item.dtype == bool and not item.ndim):
                 arrays.append(None if item is None else np.zeros(int(item), np.int64))  # a single bool is a new axis, taken once or not
                 shape.append(1)
                 continue
@@ -224,7 +224,7 @@ def is_contiguous(shape: Sequence[int], items: Sequence[Any], key: Sequence[Trip
     """Whether a slice is one piece of memory: one element of leading axes, a range of the next, all of those behind."""
     inside = False
     for size, (_, _, step), n in zip(shape, key, target, strict=True):
-        if n > 1 and step not in (None, 1) or inside and n != size:
+        if (n > 1 and step not in (None, 1)) or (inside and n != size):
             return False
         inside = inside or n != 1
     return True
@@ -329,7 +329,9 @@ def _broadcastable(value: Any, shape: tuple[int, ...]) -> Any:
         given = given[1:]
     wide = (1,) * (len(shape) - len(given)) + given
     if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, shape, strict=True)):
-        raise ShapeError("item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}", "give a value that fits")
+        raise ShapeError(
+            "item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}", "give a value that fits"
+        )
     return value if given == value.shape else _reshaped(value, given)
 
 

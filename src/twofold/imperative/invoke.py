@@ -184,7 +184,7 @@ def _with_key(op: Op, args: Sequence[Any], contents: list[Any], device: Device) 
 
 def _legacy_scalars(sig: Sig, contents: list[Any]) -> list[Any]:
     dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
-    if dtype is None or dtype in FLOATS and all(v.__class__ not in (int, bool) for v in contents):
+    if dtype is None or (dtype in FLOATS and all(v.__class__ not in (int, bool) for v in contents)):
         return contents
     dtype = working_dtype(sig, dtype)
     return [legacy_scalar(v, dtype) if isinstance(v, (int, float)) else v for v in contents]
@@ -211,7 +211,7 @@ def _typed(sig: Sig, contents: Sequence[Any]) -> Node:
         if v is None:
             nodes.append(None)
         elif isinstance(v, (int, float)):
-            literal = v.__class__ is bool or v.__class__ is int and v in LITERALS
+            literal = v.__class__ is bool or (v.__class__ is int and v in LITERALS)
             nodes.append(const(v) if literal else leaf(("in", k), (), "weakf" if isinstance(v, float) else "weaki"))
         else:
             nodes.append(leaf(("in", k), *type_of(v)))

@@ -81,7 +81,7 @@ def _derive(node: Node, plan: NodePlan) -> None:
     plan.tracked = tuple(n.tracked for n in shared)
     if any(plan.tracked):  # a gradient of the gradient computes residuals again, from inputs
         used |= inputs & {i for n in topological(shared, until=inputs) for i in n.inputs if i is not None}
-    saves: list[Saved] = [("out", k) for k, p in enumerate(node.parts) if p in used or node.body and node.body[k] in used & kept]
+    saves: list[Saved] = [("out", k) for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used & kept)]
     taken: set[Node] = set()
     for k, i in enumerate(node.inputs):
         if i is not None and i in used and i not in taken and not (i.value is not None and i.value[0] == "const"):
@@ -103,8 +103,21 @@ def stands_for(node: Node, saved: Saved) -> list[Node]:
     if kind == "out":
         return [node.parts[k], *node.body[k : k + 1], *_renewed(node)[k : k + 1]]
     position = plan_of(node).positions[k]
-    bodies = [node.body, _renewed(node)] if node.body else []
-    return [inner_nodes(node, body)[position] for body in bodies]
+    return [inner[position] for inner in _inner_of_bodies(node)]
+
+
+#: The node that was last asked for its residuals, in which generation, and the inner nodes of its body and of the renewed one.
+_last_inner: tuple[Node, int, list[list[Node]]] | None = None
+
+
+def _inner_of_bodies(node: Node) -> list[list[Node]]:
+    """The inner nodes of a node's body, and of the body built again; remembered, for a big definition has many residuals."""
+    global _last_inner
+    last = _last_inner
+    if last is None or last[0] is not node or last[1] != TABLES.generation:
+        bodies = dict.fromkeys([node.body, tuple(_renewed(node))] if node.body else [])
+        last = _last_inner = node, TABLES.generation, [inner_nodes(node, body) for body in bodies]
+    return last[2]
 
 
 def _renewed(node: Node) -> Sequence[Node]:

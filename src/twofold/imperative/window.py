@@ -81,7 +81,7 @@ class Window:
         if v.__class__ is Value:
             at = v.at
             return at[1] if at is not None and at[0] is self else self._enter(v)
-        if v.__class__ is int and v in LITERALS or v.__class__ is bool:
+        if (v.__class__ is int and v in LITERALS) or v.__class__ is bool:
             return const(v)
         return self._leaf(v, (), "weakf" if v.__class__ is float else "weaki", None)
 
@@ -98,7 +98,7 @@ class Window:
         if elsewhere:  # two open windows read it: nobody may write over it
             v.share()
         b = v.borrow
-        seen_elsewhere = not (b is None or b.__class__ is ref and b() is None)
+        seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
         node = self._leaf(v.data, shape, dtype, None if seen_elsewhere else ref(v))
         if elsewhere or v.borrow.__class__ is Value:
             self.held.append(v)  # neither it nor the buffer's owner must look dead to another window

@@ -5,7 +5,7 @@ what `detach` gives, ``stop_gradient``); reading applies them in turn, writing g
 row-major order, in every mode alike: a view that is not is copied when it is read.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -92,7 +92,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     """
     v = root._v
     val = value._v if isinstance(value, Cell) else value
-    if is_tracked(v) or is_tracked(val) or v.__class__ is Value and (v.data is None or not v.device.is_host):
+    if is_tracked(v) or is_tracked(val) or (v.__class__ is Value and (v.data is None or not v.device.is_host)):
         COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
         return

@@ -24,7 +24,9 @@ class Calls:
 
     def __init__(self, cls: Any) -> None:
         self.cls, self._legacy = cls, cls._legacy
-        self.fast = Fast(self._run, lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}), lambda: tls.training)
+        self.fast = Fast(
+            self._run, lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}), lambda: tls.training
+        )
 
     def call(self, op: Op, arrays: Sequence[Any], params: dict[str, Any], out: Any = None) -> Any:
         """Run an operator.
@@ -87,7 +89,9 @@ class Calls:
         if op.variadic:
             count = params.pop(op.count_param, len(arrays)) if op.count_param is not None else len(arrays)
             if int(count) != len(arrays):
-                raise ParameterError(f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "leave it out")
+                raise ParameterError(
+                    f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "leave it out"
+                )
             return list(arrays)
         names = [i for i in op.inputs if not i.injected]
         for i, a in zip(names, arrays, strict=True):

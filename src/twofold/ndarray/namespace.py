@@ -15,7 +15,6 @@ from .calls import Calls
 from .interop import FINDERS
 from .operators import shortened
 
-
 CALLS = Calls(NDArray)
 call, delivered, FAST = CALLS.call, CALLS.delivered, CALLS.fast
 

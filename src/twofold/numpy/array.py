@@ -1,4 +1,6 @@
-"""``ndarray``, the array of ``twofold.np``: NumPy's semantics on a cell. Operators are attached by `operators`, further methods by `methods`.
+"""``ndarray``, the array of ``twofold.np``: NumPy's semantics on a cell.
+
+Indexing, operators and further methods are attached by `indexing`, `operators` and `methods`.
 
 Differences that follow from what a cell is: a root's memory is always in row-major order, and what NumPy gives as a scalar is an
 array without axes here. It behaves as a scalar does: it is hashed and formatted by its value, and ``total += x`` makes a new one.
@@ -13,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..device import Device
-from ..dtype import ITEMSIZE, NUMPY, dtype_name
+from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, ViewMixin, apply_op, view_of
 from ..imperative.cell import wrap
@@ -22,8 +24,8 @@ from ..imperative.layout import Layout, layout_of, reshaped_strides
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
 from ..op.registry import OPS
-from ..op.spec import Sig
 from ..op.shapes import filled_shape, normalized_axes, normalized_axis
+from ..op.spec import Sig
 
 
 class ndarray(Array):  # NumPy's name
@@ -32,6 +34,14 @@ class ndarray(Array):  # NumPy's name
     __slots__ = ()
     _legacy: ClassVar[bool] = False
     __array_priority__ = 1000.0
+    # what `indexing`, `operators` and `methods` attach
+    __getitem__: Any
+    __setitem__: Any
+    __add__: Any
+    __mul__: Any
+    any: Any
+    all: Any
+    round: Any
 
     @property
     def dtype(self) -> np.dtype:
@@ -90,7 +100,7 @@ class ndarray(Array):  # NumPy's name
 
     # copies
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> "ndarray":
+    def astype(self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Any:
         """The array in another dtype.
 
         Parameters
@@ -104,13 +114,20 @@ class ndarray(Array):  # NumPy's name
         copy
             If false, an array that has the dtype is returned itself.
 
+        Returns
+        -------
+        ndarray
+            NumPy's own array where the dtype is one that there is not here (text, objects, dates).
+
         Raises
         ------
         DTypeError
             If the cast is not allowed.
         """
+        if np.dtype(dtype) not in NAME_OF:
+            return host_of(self).astype(dtype, casting=casting)
         name = dtype_name(dtype)
-        if not np.can_cast(self.dtype, NUMPY[name], casting):  # type: ignore[arg-type]
+        if not np.can_cast(self.dtype, NUMPY[name], casting):
             raise DTypeError(f"Cannot cast array data from {self.dtype} to {NUMPY[name]}", f"casting={casting!r}", "allow another casting")
         if name == self._dtype:
             return self.copy() if copy else self
@@ -168,7 +185,7 @@ class ndarray(Array):  # NumPy's name
         ParameterError
             If the bytes are to be read as another dtype.
         """
-        if type is not None or dtype is not None and dtype_name(dtype) != self._dtype:
+        if type is not None or (dtype is not None and dtype_name(dtype) != self._dtype):
             raise ParameterError("view: memory is not read as another type", repr(dtype or type), "use astype, or view of asnumpy()")
         return self._view()
 
@@ -244,7 +261,7 @@ class ndarray(Array):  # NumPy's name
         return (self[k] for k in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any())  # type: ignore[attr-defined]
+        return bool((self == value).any())
 
     def __bool__(self) -> bool:
         return bool(host_of(self))
@@ -262,7 +279,7 @@ class ndarray(Array):  # NumPy's name
         return host_of(self).__index__()
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self.item()) if digits is None else self.round(digits)  # type: ignore[attr-defined]
+        return round(self.item()) if digits is None else self.round(digits)
 
     def __trunc__(self) -> int:
         return math.trunc(self.item())
@@ -290,15 +307,11 @@ class ndarray(Array):  # NumPy's name
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The module of the array's functions."""
-        return sys.modules[__package__]
-
-    def tobytes(self, order: str = "C") -> bytes:
-        """The bytes of the elements."""
-        return host_of(self).tobytes(order)  # type: ignore[arg-type]
+        return sys.modules[__name__.rpartition(".")[0]]
 
     def fill(self, value: Any) -> None:
         """Set every element to a value."""
-        self[...] = value  # type: ignore[index]
+        self[...] = value
 
 
 @lru_cache(4096)

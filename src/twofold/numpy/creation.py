@@ -15,8 +15,9 @@ from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.cell import wrap
-from ..imperative.invoke import content, host_of
+from ..imperative.invoke import content
 from ..ndarray.creation import shape_of
+from ..ndarray.interop import hosts
 from ..op.registry import OPS
 from .array import ndarray
 
@@ -75,30 +76,19 @@ def array(
 
 def _of_ours(source: Any, dtype: Any, copy: bool | None, device: Device | None) -> Any:
     out = source if isinstance(source, ndarray) else source.as_np_ndarray()
-    moved = device is not None and device is not out.context
-    cast = dtype is not None and dtype_name(dtype) != out._dtype
-    if copy is False and (moved or cast):
+    where = out.context if device is None else device
+    fresh = where is not out.context or (dtype is not None and dtype_name(dtype) != out._dtype)
+    if copy is False and fresh:
         raise ParameterError("array: a copy is needed", f"{out._dtype} on {out.context}", "leave copy out")
-    if moved:
-        out = out.as_in_ctx(device)
-    if cast:
-        out = out.astype(dtype)
-    return out.copy() if copy and not moved and not cast else out
+    out = out.as_in_ctx(where)
+    out = out if dtype is None else out.astype(dtype, copy=False)
+    return out.copy() if copy and not fresh else out
 
 
 def _host(object: Any, dtype: Any) -> tuple[np.ndarray, bool]:
     """A NumPy array of something, and whether nobody else holds it."""
-    if isinstance(object, (list, tuple)):
-        object = _with_hosts(object)
-    host = np.asarray(object, dtype)
+    host = np.asarray(hosts(object), dtype)
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
-
-
-def _with_hosts(value: Any) -> Any:
-    """Nested sequences with NumPy arrays in place of ours."""
-    if isinstance(value, Array):
-        return host_of(value)
-    return type(value)(map(_with_hosts, value)) if value.__class__ in (list, tuple) else value
 
 
 def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, ctx: Any = None) -> Any:
@@ -202,7 +192,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
         return filled(shape, fill_value, np.asarray(fill_value).dtype if dtype is None else dtype, where)
     value = asarray(fill_value, device=where)
     out = empty(shape, value.dtype if dtype is None else dtype, device=where)
-    out[...] = value  # type: ignore[index]
+    out[...] = value
     return out
 
 
@@ -223,7 +213,15 @@ zeros_like, ones_like, empty_like = _like("zeros", zeros), _like("ones", ones), 
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None, ctx: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    ctx: Any = None,
 ) -> ndarray:
     """A new array of one value, of another array's shape, dtype and device where these are not given."""
     model = asarray(a)
@@ -248,7 +246,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
 
 def _spaced(function: Callable[..., Any]) -> Callable[..., Any]:
     def spaced(start: Any, stop: Any, num: int = 50, *args: Any, device: Any = None, ctx: Any = None, **options: Any) -> Any:
-        got = function(_with_hosts([start])[0], _with_hosts([stop])[0], num, *args, **options)
+        got = function(hosts(start), hosts(stop), num, *args, **options)
         return (computed(got[0], device, ctx), got[1]) if isinstance(got, tuple) else computed(got, device, ctx)
 
     spaced.__name__ = spaced.__qualname__ = function.__name__

@@ -61,14 +61,14 @@ def _arrays(value: Any) -> Any:
 
 def _ours(value: Any, device: Device) -> Any:
     """The value with arrays of ours for NumPy's and for its numbers, where there is such a dtype here."""
-    if isinstance(value, np.ndarray) and value.dtype in NAME_OF and type(value) is np.ndarray:
-        own = value.flags.owndata and value.flags.c_contiguous
-        return adopted(ndarray, value if own else np.array(value, order="C"), device)
-    if isinstance(value, np.generic) and value.dtype in NAME_OF:
-        return adopted(ndarray, np.asarray(value), device)
-    if isinstance(value, tuple) and type(value) is not tuple:  # a named tuple
-        return type(value)(*[_ours(v, device) for v in value])
-    return type(value)(_ours(v, device) for v in value) if value.__class__ in (list, tuple) else value
+    if isinstance(value, (list, tuple)):
+        items = [_ours(v, device) for v in value]
+        return value.__class__(items) if value.__class__ in (list, tuple) else value.__class__(*items)  # a named tuple
+    is_number = isinstance(value, np.generic)
+    if not (is_number or value.__class__ is np.ndarray) or value.dtype not in NAME_OF:
+        return value
+    own = is_number or (value.flags.owndata and value.flags.c_contiguous)
+    return adopted(ndarray, np.asarray(value) if own else np.array(value, order="C"), device)
 
 
 def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ def guarded(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callabl
     return call
 
 
-class vectorize(np.vectorize):  # NumPy's name
+class vectorize(np.vectorize):  # type: ignore[misc]
     """NumPy's ``vectorize``, with arrays of ours as arguments and results."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:

@@ -14,6 +14,7 @@ from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, host_of
 from ..imperative.transfer import on_device
+from ..ndarray.interop import hosts
 from .array import ndarray
 from .creation import asarray
 
@@ -68,15 +69,16 @@ INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value))
 
 def get(x: ndarray, index: Any) -> Any:
     """``x[index]``."""
-    v: Any = x._v if x.__class__ is ndarray else None
-    if v.__class__ is PLAIN:
-        kind = index.__class__
-        if kind is int and v.ndim == 1 or kind is tuple and len(index) == v.ndim and all(map(_is_integer, index)):
-            return wrap(ndarray, HOST.as_array(v[index]))
-    if INDEXER.basic(x.shape, index) is None:
+    if x.__class__ is ndarray:
+        v = x._v
         if v.__class__ is PLAIN:
-            COUNTERS.inline += 1
-            return wrap(ndarray, content(HOST.as_array(v[_with_hosts(index)]), CPU))
+            kind = index.__class__
+            if (kind is int and v.ndim == 1) or (kind is tuple and len(index) == v.ndim and all(map(_is_integer, index))):
+                return wrap(ndarray, HOST.as_array(v[index]))
+            if INDEXER.basic(v.shape, index) is None:
+                COUNTERS.inline += 1
+                return wrap(ndarray, content(HOST.as_array(v[hosts(index)]), CPU))
+    if INDEXER.basic(x.shape, index) is None:
         single = _without_arrays(index)
         if single is not None:
             return get(x, single).copy()
@@ -91,20 +93,13 @@ def put(x: ndarray, index: Any, value: Any) -> None:
             new = value._v if isinstance(value, Array) else value
             if new.__class__ is not Value:
                 COUNTERS.in_place += 1
-                v[index if _is_basic(index) else _with_hosts(index)] = new
+                v[index if _is_basic(index) else hosts(index)] = new
                 return
     INDEXER.put(x, index, value)
 
 
 def _is_integer(item: Any) -> bool:
     return item.__class__ is int
-
-
-def _with_hosts(index: Any) -> Any:
-    """The index with NumPy's arrays for ours."""
-    if isinstance(index, tuple):
-        return tuple([host_of(i) if isinstance(i, Array) else i for i in index])
-    return host_of(index) if isinstance(index, Array) else index
 
 
 def _without_arrays(index: Any) -> Any:
@@ -114,5 +109,5 @@ def _without_arrays(index: Any) -> Any:
     return tuple(plain) if all(map(_is_basic, plain)) else None
 
 
-ndarray.__getitem__ = get  # type: ignore[attr-defined]
-ndarray.__setitem__ = put  # type: ignore[attr-defined]
+ndarray.__getitem__ = get
+ndarray.__setitem__ = put

@@ -14,7 +14,7 @@ from .reductions import max, min, sum
 from .shapes import matrix_transpose
 from .ufuncs import function_of
 
-__all__ = [*np.linalg.__all__]  # noqa: PLE0604
+__all__ = [*np.linalg.__all__]
 
 matmul = function_of("matmul")
 
@@ -39,7 +39,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
     """
     a = operand(x)
     whole = tuple(range(a.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    if a._dtype.startswith("complex") or not (ord is None or len(whole) == 1 and isinstance(ord, (int, float)) or ord == "fro"):
+    if a._dtype.startswith("complex") or not (ord is None or (len(whole) == 1 and isinstance(ord, (int, float))) or ord == "fro"):
         return by_numpy(np.linalg.norm, (a,), {"ord": ord, "axis": axis, "keepdims": keepdims})
     a = a if is_float(a._dtype) else a.astype(np.float64)
     return _vector_norm(a, 2 if ord in (None, "fro") else ord, whole, keepdims)
@@ -61,7 +61,7 @@ def size_sum(size: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) -
     """``(Σ size**ord) ** (1 / ord)`` along axes."""
     if ord == 1:
         return sum(size, axis, keepdims=keepdims)
-    return sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)  # type: ignore[operator]
+    return sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> ndarray:

@@ -110,7 +110,7 @@ def kron(a: Any, b: Any) -> ndarray:
     x, y = operands(a, b)
     ndim = max(x.ndim, y.ndim)
     x, y = x.reshape((1,) * (ndim - x.ndim) + x.shape), y.reshape((1,) * (ndim - y.ndim) + y.shape)
-    apart = x.reshape([n for m in x.shape for n in (m, 1)]) * y.reshape([n for m in y.shape for n in (1, m)])  # type: ignore[operator]
+    apart = x.reshape([n for m in x.shape for n in (m, 1)]) * y.reshape([n for m in y.shape for n in (1, m)])
     return apart.reshape([m * n for m, n in zip(x.shape, y.shape, strict=True)])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, ufunc_result
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, wrap
 from ..imperative.fast import specialise
@@ -42,7 +42,7 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
     DTypeError
         If it is an array of ``mx.nd``, or nothing that NumPy could compute with here.
     """
-    if isinstance(value, ndarray) or like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic):
+    if isinstance(value, ndarray) or (like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic)):
         return value
     if isinstance(value, Array):
         raise DTypeError("an operand is an array of mx.nd among those of np", repr(value)[:60], "use as_np_ndarray() or as_nd_ndarray()")
@@ -67,12 +67,20 @@ def element_operands(values: tuple[Any, ...], compares: bool = False) -> list[An
             if dtype in INTEGERS and not np.iinfo(dtype).min <= v <= np.iinfo(dtype).max:
                 if not compares:
                     raise OverflowError(f"Python integer {v} out of bounds for {dtype}")
-                out[k] = operand(v, like.context)  # type: ignore[union-attr]
+                out[k] = operand(v, None if like is None else like.context)
     return out
 
 
 def applied(op: Op, *values: Any) -> ndarray:
-    """An element-wise primitive on anything array-like."""
+    """An element-wise primitive on anything array-like.
+
+    Raises
+    ------
+    ParameterError
+        For a negative power of whole numbers.
+    """
+    if op.name == "power" and values[1].__class__ is int and values[1] < 0 and operand(values[0])._dtype in INTEGERS:
+        raise ParameterError("Integers to negative integer powers are not allowed.", str(values[1]), "cast the base with astype")
     return wrap(ndarray, invoke(op.sig(), element_operands(values, op.name in COMPARISONS))[0])
 
 
@@ -90,7 +98,14 @@ def short(name: str, reverse: bool = False) -> Callable[..., Any]:
             return NotImplemented
         return applied(op, *(reversed(values) if reverse else values))
 
-    return specialise(name, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general)
+    quick = specialise(name, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general)
+    if op.ufunc is not None:
+        return quick
+
+    def of_arrays(self: ndarray, other: Any) -> Any:
+        return quick(self, other) if isinstance(other, ndarray) else general(self, other)
+
+    return of_arrays
 
 
 def is_array_like(value: Any) -> bool:
@@ -103,7 +118,7 @@ def _compared(name: str) -> Callable[..., Any]:
     run, numpys = short(name), getattr(np, name)
 
     def method(self: ndarray, other: Any) -> Any:
-        if is_array_like(other) and not isinstance(other, np.ndarray) or isinstance(other, np.ndarray) and other.dtype in NAME_OF:
+        if (is_array_like(other) and not isinstance(other, np.ndarray)) or (isinstance(other, np.ndarray) and other.dtype in NAME_OF):
             return run(self, other)
         return array(numpys(self.asnumpy(), other), device=self.context)
 
@@ -117,12 +132,12 @@ def in_place(name: str) -> Callable[..., Any]:
 
     def method(self: ndarray, other: Any) -> Any:
         whole = self.__class__ is ndarray
-        a: Any = self._v if whole else self._base._v  # type: ignore[attr-defined]
+        a: Any = self._v if whole else self._base._v
         if is_ufunc and a.__class__ is PLAIN and (a.ndim or not whole):
             b = other._v if isinstance(other, ndarray) else other
             kind = b.__class__
             if kind is PLAIN or kind is float or kind is int:
-                target = a if whole else look(HOST, a, self._chain)  # type: ignore[attr-defined]
+                target = a if whole else look(HOST, a, self._chain)
                 fn(target, b, target)
                 return self
         if whole and not self.shape and getattr(self, "_g", None) is None:
@@ -152,7 +167,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     if not np.can_cast(NUMPY[result], NUMPY[dtype], "same_kind"):
         what = f"Cannot cast ufunc '{op.name}' output from {NUMPY[result]} to {NUMPY[dtype]} with casting rule 'same_kind'"
         raise DTypeError(what, None, "write the result to a new array")
-    root, chain = (target, ()) if target.__class__ is ndarray else (target._base, target._chain)  # type: ignore[attr-defined]
+    root, chain = (target, ()) if target.__class__ is ndarray else (target._base, target._chain)
     alike = result == dtype and (given == dtype or given in WEAK)
     if fn is not None and alike and update_in_place(root, chain, fn, other):
         return

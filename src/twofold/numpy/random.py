@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..imperative.array import Array
+from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
 
 #: Methods that write into their first argument.
@@ -55,15 +56,15 @@ def drawing(function: Any, name: str) -> Any:
     """A function that draws, with arrays of ours as arguments and results; ``device`` (or ``ctx``) is where results go."""
 
     def draw(*args: Any, device: Any = None, ctx: Any = None, **options: Any) -> Any:
-        from .creation import device_of_keywords
-
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
         with device_of_keywords(device, ctx):
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 
     draw.__name__ = draw.__qualname__ = name
-    draw.__doc__ = f"As NumPy's ``{name}``, from its stream; the result is put on the current device, or on ``device``.\n\n{function.__doc__}"
+    draw.__doc__ = (
+        f"As NumPy's ``{name}``, from its stream; the result is put on the current device, or on ``device``.\n\n{function.__doc__}"
+    )
     return draw
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..dtype import dtype_name, is_float
-from ..errors import ParameterError
+from ..errors import DTypeError, ParameterError
 from ..imperative.array import apply_op
 from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axes, normalized_axis
@@ -72,7 +72,9 @@ def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
             x = chosen(where, x, initial)
         if 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)] and x.size == 0:
             if initial is None:
-                raise ParameterError(f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "give initial")
+                raise ParameterError(
+                    f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "give initial"
+                )
             return by_numpy(getattr(np, primitive), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
         result = run(primitive, x, axis=axis, keepdims=bool(keepdims))
         return _given(result if initial is None else function_of(combine)(result, initial), out)
@@ -202,6 +204,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         return (result, full_like(result, x.size / (result.size or 1))) if returned else result
     w = operands(x, weights)[1]
     if w.shape != x.shape:
+        if axis is None:
+            raise DTypeError("Axis must be specified when shapes of a and weights differ.", f"{w.shape} for {x.shape}", "give axis")
         if not isinstance(axis, int) or w.shape != (x.shape[axis],):
             raise ParameterError("average: the weights do not fit", f"{w.shape} for {x.shape}, axis {axis}", "give one for each element")
         w = w.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])

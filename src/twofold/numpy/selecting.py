@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from ..dtype import is_float
-from ..errors import IndexingError, ParameterError, ShapeError
+from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.invoke import host_of
+from ..ndarray.interop import hosts
 from ..op.registry import OPS
 from ..op.shapes import normalized_axis
 from .array import ndarray
@@ -81,9 +82,9 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
 
 
 def _places(indices: Any, size: int, mode: str) -> np.ndarray:
-    index = np.array(host_of(indices) if isinstance(indices, ndarray) else indices)
-    if index.dtype.kind not in "iub":
-        raise IndexingError("indices must be integers", str(index.dtype), "cast them")
+    index = np.asarray(hosts(indices))
+    if index.dtype.kind not in "iub" and isinstance(indices, (ndarray, np.ndarray)):
+        raise DTypeError("indices must be integers", str(index.dtype), "cast them with astype")
     index = index.astype(np.int64)
     if mode == "wrap":
         return np.asarray(index % size)
@@ -153,7 +154,7 @@ around = round
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> ndarray:
-    """Elements with NaN and infinities replaced, the latter by the dtype's largest numbers if nothing is given; in place if not ``copy``."""
+    """Elements with NaN and infinities replaced, these by the dtype's largest numbers if nothing is given; in place if not ``copy``."""
     a = operand(x)
     if not is_float(a._dtype):
         return a.copy() if copy else a
@@ -164,7 +165,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
     result = chosen(result == -np.inf, low, result)
     if copy:
         return result
-    a[...] = result  # type: ignore[index]
+    a[...] = result
     return a
 
 
@@ -219,7 +220,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays broadcast to one shape and have equal elements there."""
     try:
-        return _all_equal(*operands(a1, a2), False)
+        x, y = operands(a1, a2)
+        return _all_equal(x, y, False)
     except ShapeError:
         return False
 
@@ -227,7 +229,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 def _all_equal(x: Any, y: Any, equal_nan: bool) -> bool:
     equal = x == y
     if equal_nan:
-        equal = equal | (x != x) & (y != y)  # noqa: PLR0124  (only NaN differs from itself)
+        equal = equal | (x != x) & (y != y)
     return bool(all(equal))
 
 
@@ -249,5 +251,5 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x = moveaxis(x, axis, -1)
     minus: Callable[..., Any] = function_of("not_equal" if x._dtype == "bool" else "subtract")
     for _ in range(n):
-        x = minus(x[..., 1:], x[..., :-1])  # type: ignore[index]
+        x = minus(x[..., 1:], x[..., :-1])
     return moveaxis(x, -1, axis)

@@ -121,7 +121,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
 
 def _at_least(ndim: int, where: Callable[[int], tuple[Any, ...]]) -> Callable[..., Any]:
     def function(*arys: Any) -> Any:
-        results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in operands(*arys)]  # type: ignore[index]
+        results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in operands(*arys)]
         return results[0] if len(results) == 1 else tuple(results)
 
     function.__name__ = function.__qualname__ = f"atleast_{ndim}d"
@@ -138,7 +138,7 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> ndarray:
     """A view reversed along axes, along all if None."""
     x = operand(m)
     axes = normalized_axes(axis, x.ndim)
-    return x[(..., *(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))]  # type: ignore[index]
+    return x[(..., *(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))]
 
 
 def fliplr(m: Any) -> ndarray:
@@ -158,7 +158,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     if a == b:
         raise ShapeError("Axes must be different.", str(tuple(axes)), "name two axes")
     if k % 4 in (0, 2):
-        return x[...] if k % 4 == 0 else flip(x, (a, b))  # type: ignore[index]
+        return x[...] if k % 4 == 0 else flip(x, (a, b))
     return flip(x, b).swapaxes(a, b) if k % 4 == 1 else flip(x.swapaxes(a, b), b)
 
 
@@ -175,7 +175,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     else:
         places = [int(k) for k in indices_or_sections]
     edges = zip([0, *places], [*places, size], strict=True)
-    return [x[(slice(None),) * at + (slice(i, j),)] for i, j in edges]  # type: ignore[index]
+    return [x[(slice(None),) * at + (slice(i, j),)] for i, j in edges]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
@@ -409,7 +409,10 @@ def _memory(a: Any) -> tuple[Any, np.ndarray]:
     """The root of an array and the places that it shows of it."""
     layout = a._layout
     root = a.base if a.base is not None else a
-    steps = [np.arange(n).reshape([-1 if j == k else 1 for j in range(a.ndim)]) * s for k, (n, s) in enumerate(zip(a.shape, layout.strides, strict=True))]
+    steps = [
+        np.arange(n).reshape([-1 if j == k else 1 for j in range(a.ndim)]) * s
+        for k, (n, s) in enumerate(zip(a.shape, layout.strides, strict=True))
+    ]
     return root, np.asarray(layout.offset + np.add.reduce(np.broadcast_arrays(*steps)) if steps else layout.offset)
 
 

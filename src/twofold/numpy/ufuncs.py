@@ -12,7 +12,7 @@ import numpy as np
 from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
-from ..imperative.invoke import invoke
+from ..imperative.invoke import host_of, invoke
 from ..op.registry import NAMES, OPS
 from ..op.spec import Op
 from .array import ndarray, ndarrayView
@@ -60,8 +60,7 @@ class ufunc:  # NumPy's name
         self.__name__ = self.__qualname__ = numpys.__name__
         kind = "computed by NumPy on the host, without a gradient" if self._op is None else self._op.doc.strip()
         self.__doc__ = f"{numpys.__name__}: {kind}"
-        is_short = self._op is not None and self._op.primitive
-        self._short = short(self._op.name) if is_short else None  # type: ignore[union-attr]
+        self._short = short(self._op.name) if self._op is not None and self._op.primitive else None
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """The function of its operands.
@@ -88,7 +87,9 @@ class ufunc:  # NumPy's name
                 result = self._short(*args)
                 if result is not NotImplemented:
                     return result
-        return self._general(args[: self.nin], out=args[self.nin :] or None, **options) if args[self.nin :] else self._general(args, **options)
+        return (
+            self._general(args[: self.nin], out=args[self.nin :] or None, **options) if args[self.nin :] else self._general(args, **options)
+        )
 
     def _general(
         self,
@@ -102,7 +103,7 @@ class ufunc:  # NumPy's name
         subok: bool = True,
         **unknown: Any,
     ) -> Any:
-        if unknown or len(inputs) != self.nin:
+        if unknown or len(inputs) != self.nin or (isinstance(out, tuple) and len(out) > self.nout):
             given = f"{len(inputs)} operands, options {', '.join(unknown) or 'none'}"
             raise DTypeError(f"{self.__name__}() takes {self.nin} operands", given, "see its documentation")
         try:
@@ -117,7 +118,7 @@ class ufunc:  # NumPy's name
         op = self._op
         if self.__name__ == "divmod" and dtype is None:
             return [function_of(name)(*inputs) for name in ("floor_divide", "remainder")]
-        if op is None or op.result == "bool" and dtype is not None:
+        if op is None or (op.result == "bool" and dtype is not None):
             got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype})
             return list(got) if isinstance(got, tuple) else [got]
         values = element_operands(inputs, op.name in COMPARISONS)
@@ -133,7 +134,7 @@ class ufunc:  # NumPy's name
     def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
         """The array combined along axes by the function."""
         function = REDUCE.get(self.__name__)
-        if function is None or dtype is not None and self.__name__ not in ACCUMULATE:
+        if function is None or (dtype is not None and self.__name__ not in ACCUMULATE):
             given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
             return by_numpy(self._numpys.reduce, (array,), given | options)
         typed = {} if dtype is None else {"dtype": dtype}
@@ -171,14 +172,14 @@ class ufunc:  # NumPy's name
         return f"<ufunc {self.__name__!r}>"
 
 
-def _delivered(result: ndarray, out: Any, where: Any, casting: str) -> Any:
+def _delivered(result: ndarray, out: Any, where: Any, casting: Any) -> Any:
     """A result written into ``out``, or completed, where ``where`` says."""
     if where is not True:
         where = operands(where, result)[0]
         shape = np.broadcast_shapes(result.shape, where.shape)
         rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
         result = chosen(where, result, rest)
-    return result if out is None else delivered(result, out, casting)
+    return result if out is None else delivered(result, out, casting, widens=True)
 
 
 def chosen(condition: Any, x: Any, y: Any) -> ndarray:
@@ -186,8 +187,8 @@ def chosen(condition: Any, x: Any, y: Any) -> ndarray:
     return applied(OPS["where"], operands(condition, x, y)[0], x, y)
 
 
-def delivered(result: ndarray, out: Any, casting: str = "same_kind") -> Any:
-    """Write a result into an array that the caller gave, and return that.
+def delivered(result: ndarray, out: Any, casting: Any = "same_kind", *, widens: bool = False) -> Any:
+    """Write a result into an array that the caller gave, which may be wider if so told, and return that.
 
     Raises
     ------
@@ -198,13 +199,16 @@ def delivered(result: ndarray, out: Any, casting: str = "same_kind") -> Any:
     """
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
+    if isinstance(out, np.ndarray):
+        np.copyto(out, host_of(result), casting)
+        return out
     if not isinstance(out, ndarray):
         raise DTypeError("return arrays must be of ArrayType", type(out).__name__, "give an array for out")
-    if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
+    if not np.can_cast(result.dtype, out.dtype, casting):
         raise DTypeError(f"Cannot cast output from {result.dtype} to {out.dtype}", f"casting={casting!r}", "give an array of another dtype")
-    if np.broadcast_shapes(result.shape, out.shape) != out.shape:
+    if result.shape != out.shape and not (widens and np.broadcast_shapes(result.shape, out.shape) == out.shape):
         raise ParameterError("out has another shape than the result", f"{out.shape} for {result.shape}", "give an array of that shape")
-    out[...] = result  # type: ignore[index]
+    out[...] = result
     return out
 
 

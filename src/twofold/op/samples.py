@@ -53,8 +53,8 @@ class Draw:
         """Real numbers; of the dtype under test if ``dtype`` is None. ``distinct`` keeps sorting and maxima differentiable."""
         return Drawn(shape, low, high, dtype, distinct=distinct)
 
-    def integer(self, shape: tuple[int, ...], low: int, high: int, dtype: str = "float32") -> Drawn:
-        """Whole numbers in [low, high); float32 by default, as MXNet's indices and labels are."""
+    def integer(self, shape: tuple[int, ...], low: int, high: int, dtype: str | None = "float32") -> Drawn:
+        """Whole numbers in [low, high); float32 by default, as MXNet's indices are; of the dtype under test if None."""
         return Drawn(shape, low, high, dtype, whole=True)
 
     def __call__(self, *inputs: Drawn | None, gradient: bool = True, tolerance: float = 1.0, why: str = "", **params: Any) -> Sample:

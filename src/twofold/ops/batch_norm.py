@@ -2,7 +2,6 @@
 
 import math
 
-from ..dtype import FLOATS
 from ..errors import DTypeError, ShapeError
 from ..op.declare import op
 from ..op.params import Training
@@ -27,6 +26,7 @@ def _centred(xp, data, mean, axis):
     "BatchNorm",
     "_npx_batch_norm",
     aux=("moving_mean", "moving_var"),
+    real=True,
     outputs=3,
     visible=lambda output_mean_var, **_: 3 if output_mean_var else 1,
     output_names=("output", "mean", "var"),
@@ -92,7 +92,7 @@ def _check_dtypes(xp, data, vectors):
     """Parameters come in the data's dtype; with 16-bit data they may (in MXNet they must) be float32."""
     kinds = {xp.dtype_of(v) for v in vectors}
     fitting = (xp.dtype_of(data), xp.dtype_of(xp.widened(data)))
-    if len(kinds) > 1 or not kinds <= set(fitting) or fitting[0] not in FLOATS:
+    if len(kinds) > 1 or not kinds <= set(fitting):
         given = f"data {fitting[0]}, parameters {', '.join(sorted(kinds))}"
         raise DTypeError("BatchNorm: the dtypes do not fit", given, f"cast the parameters to {fitting[1]}")
 

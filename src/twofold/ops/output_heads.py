@@ -108,8 +108,15 @@ def _target(xp, rows, labels, smooth_alpha):
 @softmax_output.sample
 def _(draw):
     return [
-        draw(draw.real((3, 4)), draw.integer((3,), 0, 4), gradient=False),
-        draw(draw.real((2, 3, 2)), draw.integer((2, 2), 0, 3), multi_output=True, normalization="valid", use_ignore=True, gradient=False),
+        draw(draw.real((3, 4)), draw.integer((3,), 0, 4, dtype=None), gradient=False),
+        draw(
+            draw.real((2, 3, 2)),
+            draw.integer((2, 2), 0, 3, dtype=None),
+            multi_output=True,
+            normalization="valid",
+            use_ignore=True,
+            gradient=False,
+        ),
     ]
 
 
@@ -225,4 +232,4 @@ def _(xp, dout, data, label, *, margin, regularization_coefficient, use_linear):
 
 @svm_output.sample
 def _(draw):
-    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4), gradient=False)
+    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4, dtype=None), gradient=False)

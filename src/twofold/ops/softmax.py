@@ -177,4 +177,4 @@ def _(xp, dout, data, label):
 
 @softmax_cross_entropy.sample
 def _(draw):
-    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4))
+    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4, dtype=None))

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from .. import ndarray as nd
+from ..dtype import HALVES
 from ..errors import MXNetError, ParameterError
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 
 __all__ = ["Optimizer", "create", "each", "register", "zeros_like"]
-
-HALF = ("float16", "bfloat16")
 
 
 class Optimizer:
@@ -145,14 +144,14 @@ class Optimizer:
 
     def _has_master(self, weight: NDArray) -> bool:
         """Whether the state of a weight holds a float32 copy of it."""
-        return self.multi_precision and weight._dtype in HALF
+        return self.multi_precision and weight._dtype in HALVES
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
         """As `create_state`; with ``multi_precision`` of a 16-bit weight the pair of a float32 copy of it and that one's state."""
         if self._has_master(weight):
             master = weight.astype("float32")
             return master, self.create_state(index, master)
-        if weight._dtype in HALF:
+        if weight._dtype in HALVES:
             warnings.warn(
                 f"an optimizer that accumulates in {weight._dtype} can lead to poor accuracy or slow convergence; "
                 "consider multi_precision=True",

@@ -110,7 +110,7 @@ def containers_that_nobody_knows(mx: Any) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Model().collect_params()
-    return [str(w.message) for w in caught if "unregistered" in str(w.message)]
+    return [str(w.message).strip() for w in caught if "unregistered" in str(w.message)]
 
 
 def refusals(mx: Any) -> Any:

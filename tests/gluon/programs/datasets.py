@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.training.programs.outcome import fails
-
 from .running import real
+from tests.training.programs.outcome import fails
 
 
 def arrays(mx: Any) -> Any:
@@ -58,8 +57,12 @@ def transforming(mx: Any) -> Any:
 
 def samplers(mx: Any) -> Any:
     d = mx.gluon.data
-    np.random.seed(1)
-    found: list[Any] = [list(d.SequentialSampler(3)), [int(k) for k in d.RandomSampler(10)], list(d.FilterSampler(lambda x: x > 3, list(range(6))))]
+    np.random.seed(1)  # noqa: NPY002  (what samplers draw from)
+    found: list[Any] = [
+        list(d.SequentialSampler(3)),
+        [int(k) for k in d.RandomSampler(10)],
+        list(d.FilterSampler(lambda x: x > 3, list(range(6)))),
+    ]
     for last in ("keep", "discard", "rollover"):
         batches = d.BatchSampler(d.SequentialSampler(10), 3, last)
         found.append([len(batches), list(batches), len(batches), list(batches), len(batches)])

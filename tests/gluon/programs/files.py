@@ -7,9 +7,8 @@ import os
 import tempfile
 from typing import Any
 
-from tests.training.programs.outcome import fails
-
 from .running import fill, real
+from tests.training.programs.outcome import fails
 
 
 def _net(mx: Any, sizes: tuple[int, ...] = (3, 2), prefix: str = "net_") -> Any:
@@ -109,7 +108,8 @@ def exporting(mx: Any) -> Any:
     fill(mx, net)
     path = os.path.join(tempfile.mkdtemp(), "model")
     net.export(path, epoch=7)
-    nodes = json.load(open(path + "-symbol.json"))["nodes"]
+    with open(path + "-symbol.json") as file:
+        nodes = json.load(file)["nodes"]
     block = mx.gluon.SymbolBlock.imports(path + "-symbol.json", ["data"], path + "-0007.params")
     arrays = {k: list(v.shape) for k, v in sorted(mx.nd.load(path + "-0007.params").items())}
     described = [[n["op"], n["name"], n.get("attrs"), n["inputs"]] for n in nodes]

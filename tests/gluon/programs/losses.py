@@ -89,7 +89,9 @@ def connectionist(mx: Any) -> Any:
 def margins(mx: Any) -> Any:
     L = mx.gluon.loss
     losses = [L.HingeLoss(), L.SquaredHingeLoss(0.5), L.LogisticLoss(), L.HingeLoss(weight=2)]
-    return [_each(mx, loss, PRED, SIGNS) for loss in losses] + [_each(mx, L.LogisticLoss(label_format="binary"), PRED, (SIGNS + 1) / 2, WEIGHTS)]
+    return [_each(mx, loss, PRED, SIGNS) for loss in losses] + [
+        _each(mx, L.LogisticLoss(label_format="binary"), PRED, (SIGNS + 1) / 2, WEIGHTS)
+    ]
 
 
 def triplets(mx: Any) -> Any:
@@ -99,7 +101,10 @@ def triplets(mx: Any) -> Any:
 def cosines(mx: Any) -> Any:
     L = mx.gluon.loss
     signs = np.array([1, -1, -1], "float32")
-    return [_each(mx, L.CosineEmbeddingLoss(), PRED, OTHER, signs), _each(mx, L.CosineEmbeddingLoss(margin=0.1, weight=2), PRED, OTHER, signs, WEIGHTS)]
+    return [
+        _each(mx, L.CosineEmbeddingLoss(), PRED, OTHER, signs),
+        _each(mx, L.CosineEmbeddingLoss(margin=0.1, weight=2), PRED, OTHER, signs, WEIGHTS),
+    ]
 
 
 def metric_learning(mx: Any) -> Any:

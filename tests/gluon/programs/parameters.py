@@ -132,4 +132,9 @@ def all_at_once(mx: Any) -> Any:
     d.setattr("grad_req", "add")
     d.setattr("lr_mult", 3)
     d.reset_ctx(mx.cpu(2))
-    return [devices, [[p.name, p.grad_req, p.lr_mult, p.data()] for p in d.values()], [str(c) for c in d.list_ctx()], fails(lambda: d["zzz"])]
+    return [
+        devices,
+        [[p.name, p.grad_req, p.lr_mult, p.data()] for p in d.values()],
+        [str(c) for c in d.list_ctx()],
+        fails(lambda: d["zzz"]),
+    ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.training.programs.outcome import fails
-
 from .running import both, fill, real
+from tests.training.programs.outcome import fails
 
 SEQUENCES = real(2, 3, 4)
 
@@ -72,14 +71,24 @@ def both_directions(mx: Any) -> Any:
 def modifiers(mx: Any) -> Any:
     rnn = mx.gluon.rnn
     x = mx.nd.array(SEQUENCES)
-    zoneout, residual, dropout = rnn.ZoneoutCell(rnn.RNNCell(2, prefix="z_"), 0.2, 0.3), rnn.ResidualCell(rnn.RNNCell(4, prefix="r_")), rnn.DropoutCell(0.5)
+    zoneout, residual, dropout = (
+        rnn.ZoneoutCell(rnn.RNNCell(2, prefix="z_"), 0.2, 0.3),
+        rnn.ResidualCell(rnn.RNNCell(4, prefix="r_")),
+        rnn.DropoutCell(0.5),
+    )
     found = []
     for cell in (zoneout, residual):
         cell.initialize()
         cell.unroll(3, x)
         fill(mx, cell)
         found.append([repr(cell), cell.prefix, list(cell.params.keys()), cell.unroll(3, x, merge_outputs=True)])
-    return [found, repr(dropout), dropout.state_info(3), dropout.unroll(3, x)[0], fails(lambda: zoneout.base_cell.begin_state(batch_size=2))]
+    return [
+        found,
+        repr(dropout),
+        dropout.state_info(3),
+        dropout.unroll(3, x)[0],
+        fails(lambda: zoneout.base_cell.begin_state(batch_size=2)),
+    ]
 
 
 def _layers(mx: Any) -> list[Any]:

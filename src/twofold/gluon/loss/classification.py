@@ -124,7 +124,7 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
 class KLDivLoss(Loss):
-    """The Kullback-Leibler divergence of labels from predictions: ``mean(label · (log(label) − pred))``.
+    """The Kullback-Leibler divergence of labels from predictions, summed over each sample: ``Σ label · (log(label) − pred)``.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ class KLDivLoss(Loss):
         """The loss (n,) of predictions and probabilities (n, …)."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
-        loss = label * (F.log(label + TINY) - pred)
-        return self._mean(F, self._weighted(F, loss, sample_weight))
+        loss = self._weighted(F, label * (F.log(label + TINY) - pred), sample_weight)
+        return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
 class CTCLoss(Loss):

@@ -109,4 +109,4 @@ class SDMLLoss(Loss):
         labels = is_pair * (1 - self.smoothing_parameter) + others
         distances = F.broadcast_sub(F.expand_dims(x1, axis=1), F.expand_dims(x2, axis=0))
         log_probabilities = F.log_softmax(-F.sum(F.square(distances), axis=2), axis=1)
-        return F.broadcast_mul(self.kl_loss(log_probabilities, labels), count)  # kl_loss is the mean over the row
+        return self.kl_loss(log_probabilities, labels)

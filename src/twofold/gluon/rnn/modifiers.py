@@ -4,8 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import ndarray as nd
+from ... import symbol as sym
+from ...ndarray.array import NDArray
 from ..parameter_dict import ParameterDict
 from ..refusals import Refused
+from ..tracing import ARRAYS
 from .base import HybridRecurrentCell
 from .containers import BidirectionalCell
 from .sequences import merged, steps_of
@@ -48,6 +51,22 @@ class DropoutCell(HybridRecurrentCell):
         if self._rate > 0:
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=self._step_name("fwd"))
         return inputs, states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, Any]:
+        """Dropout of a whole sequence at once, unless it is given or wanted in steps; see `RecurrentCell.unroll`."""
+        if isinstance(inputs, ARRAYS) and merge_outputs is not False:
+            self.reset()
+            F = nd if isinstance(inputs, NDArray) else sym
+            return self.hybrid_forward(F, inputs, [] if begin_state is None else begin_state)
+        return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
 
 
 class ModifierCell(HybridRecurrentCell):

@@ -16,6 +16,9 @@ from ..dataset import Dataset
 
 __all__ = ["MNIST", "FashionMNIST"]
 
+#: Where MXNet keeps data sets.
+DATA = Path("~", ".mxnet", "datasets")
+
 
 class MNIST(Dataset):
     """Handwritten digits: 60000 images for training and 10000 for tests, from the four idx files, compressed with gzip or not.
@@ -41,16 +44,15 @@ class MNIST(Dataset):
     http://yann.lecun.com/exdb/mnist. A sample is an image, an NDArray of shape (28, 28, 1) and dtype uint8, and its label, an int32.
     """
 
-    _root: ClassVar[str] = os.path.join("~", ".mxnet", "datasets", "mnist")
     _files: ClassVar[dict[bool, tuple[str, str]]] = {
         True: ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
         False: ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
     }
 
     def __init__(
-        self, root: str | os.PathLike[str] | None = None, train: bool = True, transform: Callable[[Any, Any], Any] | None = None
+        self, root: str | os.PathLike[str] = DATA / "mnist", train: bool = True, transform: Callable[[Any, Any], Any] | None = None
     ) -> None:
-        folder = Path(os.path.expanduser(self._root if root is None else root))
+        folder = Path(root).expanduser()
         images, labels = (_array_of(folder, name) for name in self._files[train])
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise FormatError(
@@ -76,7 +78,10 @@ class FashionMNIST(MNIST):
     Xiao, Rasul and Vollgraf, Fashion-MNIST, arXiv:1708.07747.
     """
 
-    _root: ClassVar[str] = os.path.join("~", ".mxnet", "datasets", "fashion-mnist")
+    def __init__(
+        self, root: str | os.PathLike[str] = DATA / "fashion-mnist", train: bool = True, transform: Callable[[Any, Any], Any] | None = None
+    ) -> None:
+        super().__init__(root, train, transform)
 
 
 def _array_of(folder: Path, name: str) -> np.ndarray:

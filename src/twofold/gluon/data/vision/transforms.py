@@ -23,7 +23,7 @@ class Compose(Sequential):
     >>> import twofold as mx
     >>> from twofold.gluon.data.vision import transforms
     >>> image = mx.nd.full((4, 4, 3), 255, dtype="uint8")
-    >>> transforms.Compose([transforms.ToTensor(), transforms.Normalize(0.5, 0.25)])(image)[0, 0, 0].asscalar()
+    >>> float(transforms.Compose([transforms.ToTensor(), transforms.Normalize(0.5, 0.25)])(image)[0, 0, 0].asscalar())
     2.0
     """
 

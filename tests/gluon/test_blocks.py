@@ -1,0 +1,165 @@
+"""Blocks where Twofold goes beyond MXNet: summaries, losses and layers against formulas, cells inside compiled blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+from twofold.errors import DTypeError, MXNetError, ParameterError
+from twofold.gluon import nn, rnn
+
+from tests.gluon.programs.running import fill, real
+
+
+def test_the_summary_lists_layers_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    shared = nn.Dense(4, in_units=4)
+    net = nn.HybridSequential()
+    net.add(shared, nn.BatchNorm(), shared)
+    net.initialize()
+    net.summary(nd.ones((2, 4)))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[3:7]] == ["Input", "Dense-1", "BatchNorm-2", "Dense-3"]
+    assert lines[4].split() == ["Dense-1", "(2,", "4)", "20"]
+    assert [line.rsplit(maxsplit=1)[-1] for line in lines[9:14]] == ["56", "48", "8", "20", "36"]
+
+
+def test_a_hybridized_block_has_no_summary() -> None:
+    net = nn.Dense(2, in_units=2)
+    net.initialize()
+    net.hybridize()
+    with pytest.raises(ParameterError, match="must not be hybridized"):
+        net.summary(nd.ones((1, 2)))
+
+
+def test_a_hook_outlives_its_block_without_harm() -> None:
+    net = nn.Dense(2)
+    handle = net.register_forward_hook(lambda *_: None)
+    del net
+    handle.detach()
+
+
+def test_a_child_that_is_no_block_is_refused() -> None:
+    with pytest.raises(DTypeError, match="must be a Block"):
+        nn.Sequential().add(lambda x: x)  # type: ignore[arg-type]
+
+
+def test_what_a_subclass_must_define() -> None:
+    with pytest.raises(NotImplementedError, match="define forward"):
+        mx.gluon.Block()(1)
+    with pytest.raises(MXNetError, match="define hybrid_forward"):
+        mx.gluon.HybridBlock()(nd.ones((1,)))
+
+
+def test_selu_and_its_gradient() -> None:
+    scale, alpha = 1.0507009873554805, 1.6732632423543772
+    layer, x = nn.SELU(), nd.array([-1.0, -0.2, 0.5])
+    x.attach_grad()
+    with autograd.record():
+        y = layer(x)
+    y.backward()
+    v = x.asnumpy()
+    np.testing.assert_allclose(y.asnumpy(), scale * np.where(v > 0, v, alpha * np.expm1(v)), rtol=1e-5)
+    np.testing.assert_allclose(x.grad.asnumpy(), scale * np.where(v > 0, 1, alpha * np.exp(v)), rtol=1e-5)
+
+
+def test_batch_norm_with_relu() -> None:
+    x = nd.array(real(4, 3))
+    plain, clipped = nn.BatchNorm(prefix="b_"), nn.BatchNormReLU(prefix="b_")
+    for layer in (plain, clipped):
+        layer.initialize()
+        layer(x)
+        fill(mx, layer)
+    with autograd.train_mode():
+        np.testing.assert_array_equal(clipped(x).asnumpy(), np.maximum(plain(x).asnumpy(), 0))
+
+
+def test_statistics_of_16_bit_models_stay_in_single_precision() -> None:
+    layer = nn.BatchNorm(in_channels=2)
+    layer.initialize()
+    layer.cast("float16")
+    assert layer.running_mean.data().dtype == np.float32
+
+
+def test_metric_learning_can_be_compiled() -> None:
+    loss, a, b = mx.gluon.loss.SDMLLoss(), nd.array(real(3, 4)), nd.array(real(3, 4, seed=2))
+    want = loss(a, b).asnumpy()
+    loss.hybridize()
+    np.testing.assert_allclose(loss(a, b).asnumpy(), want, rtol=1e-6)
+
+
+def test_counts_of_zero_have_no_stirling_term() -> None:
+    loss = mx.gluon.loss.PoissonNLLLoss(compute_full=True)
+    np.testing.assert_allclose(loss(nd.zeros((1, 2)), nd.array([[0, 1]])).asnumpy(), [1.0])
+
+
+@pytest.mark.parametrize(("layer", "cell"), [(rnn.LSTM, rnn.LSTMCell), (rnn.GRU, rnn.GRUCell)])
+def test_a_layer_is_its_cell_unrolled(layer: Any, cell: Any, tmp_path: object) -> None:
+    whole, single = layer(3, input_size=2), cell(3, input_size=2)
+    whole.initialize(mx.init.Uniform(1))
+    whole.save_parameters(f"{tmp_path}/p")
+    nd.save(f"{tmp_path}/q", {name.replace("_unfused.0.", ""): value for name, value in nd.load(f"{tmp_path}/p").items()})
+    single.load_parameters(f"{tmp_path}/q")
+    x = nd.array(real(5, 4, 2))
+    np.testing.assert_allclose(whole(x).asnumpy(), single.unroll(5, x, layout="TNC", merge_outputs=True)[0].asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_lengths_of_sequences_in_a_layer() -> None:
+    layer, x = rnn.LSTM(3, input_size=2, use_sequence_length=True), nd.array(real(4, 2, 2))
+    layer.initialize()
+    out, (h, _) = layer(x, layer.begin_state(2), nd.array([2, 4]))
+    short, (last, _) = layer(x[:2], layer.begin_state(2), nd.array([2, 2]))
+    np.testing.assert_allclose(out.asnumpy()[:2, 0], short.asnumpy()[:, 0], rtol=1e-6)
+    assert not out.asnumpy()[2:, 0].any()
+    np.testing.assert_allclose(h.asnumpy()[0, 0], last.asnumpy()[0, 0], rtol=1e-6)
+
+
+def test_lengths_of_sequences_in_both_directions() -> None:
+    cell = rnn.BidirectionalCell(rnn.RNNCell(2, prefix="l_"), rnn.RNNCell(2, prefix="r_"))
+    cell.initialize(mx.init.Constant(0.1))
+    x = nd.array(real(2, 3, 2))
+    out, _ = cell.unroll(3, x, valid_length=nd.array([2, 3]))
+    alone, _ = cell.unroll(2, x[:, :2], merge_outputs=True)
+    np.testing.assert_allclose(out.asnumpy()[0, :2], alone.asnumpy()[0], rtol=1e-6)
+    assert not out.asnumpy()[0, 2].any()
+
+
+def test_zoneout_keeps_the_output_before_in_training() -> None:
+    cell = rnn.ZoneoutCell(rnn.RNNCell(50, input_size=1), zoneout_outputs=0.5)
+    cell.initialize(mx.init.One())
+    cell.hybridize()
+    mx.random.seed(1)
+    with autograd.train_mode():
+        first, second = cell.unroll(2, nd.array([[[1], [2]]]))[0]
+    kept = second.asnumpy() == first.asnumpy()
+    assert 5 < kept.sum() < 45
+
+
+def test_recurrent_layers_take_one_state_alone() -> None:
+    layer = rnn.GRU(3, input_size=2)
+    layer.initialize()
+    x = nd.ones((4, 2, 2))
+    out, states = layer(x, layer.begin_state(2)[0])
+    assert (out.shape, len(states)) == ((4, 2, 3), 1)
+
+
+def test_training_goes_down() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(16, activation="tanh"), nn.Dense(1))
+    mx.random.seed(0)
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    x = nd.array(real(32, 2))
+    y = x[:, 0:1] * x[:, 1:2]
+    loss, trainer = mx.gluon.loss.L2Loss(), mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.05})
+    values = []
+    for _ in range(60):
+        with autograd.record():
+            value = loss(net(x), y).mean()
+        value.backward()
+        trainer.step(1)
+        values.append(value.asscalar())
+    assert values[-1] < values[0] / 10

@@ -1,0 +1,159 @@
+"""Loaders with workers, data sets of images, and how batches are made."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import nd
+from twofold.errors import EngineError, FormatError, MissingFileError
+from twofold.gluon.data import ArrayDataset, BatchSampler, DataLoader, Dataset, RandomSampler, SimpleDataset
+from twofold.gluon.data.vision import MNIST, FashionMNIST
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Threads(Dataset):
+    """Samples that say which thread made them."""
+
+    def __getitem__(self, idx: int) -> Any:
+        return idx, float(threading.current_thread() is threading.main_thread())
+
+    def __len__(self) -> int:
+        return 10
+
+
+@pytest.mark.parametrize("thread_pool", [False, True])
+def test_workers_are_threads_and_keep_the_order(thread_pool: bool) -> None:
+    batches = list(DataLoader(Threads(), 3, num_workers=2, thread_pool=thread_pool))
+    assert [b[0].asnumpy().tolist() for b in batches] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9]]
+    assert sum(float(b[1].sum().asscalar()) for b in batches) == 0
+
+
+def test_batches_are_the_same_with_and_without_workers() -> None:
+    data = ArrayDataset(np.arange(20).reshape(10, 2), np.arange(10))
+    np.random.seed(3)  # noqa: NPY002  (what samplers draw from)
+    alone = [b[1].asnumpy().tolist() for b in DataLoader(data, 4, shuffle=True)]
+    np.random.seed(3)  # noqa: NPY002  (what samplers draw from)
+    assert [b[1].asnumpy().tolist() for b in DataLoader(data, 4, shuffle=True, num_workers=2)] == alone
+
+
+def test_an_error_in_a_worker_reaches_the_loop() -> None:
+    data = SimpleDataset([1, 2, 0, 4]).transform(lambda x: 1 / x)
+    with pytest.raises(ZeroDivisionError):
+        list(DataLoader(data, 2, num_workers=1))
+
+
+def test_a_worker_that_takes_too_long_is_an_error() -> None:
+    data = SimpleDataset([0.3]).transform(lambda x: time.sleep(x) or x)
+    with pytest.raises(EngineError, match="longer than"):
+        list(DataLoader(data, 1, num_workers=1, timeout=0.01))
+
+
+def test_a_loader_is_iterated_again_and_again() -> None:
+    loader = DataLoader(SimpleDataset([1, 2, 3]), 2, num_workers=1)
+    assert [len(list(loader)) for _ in range(3)] == [2, 2, 2]
+
+
+def test_auto_reload_begins_the_next_epoch() -> None:
+    asked: list[int] = []
+    data = SimpleDataset([1, 2]).transform(lambda x: asked.append(x) or x)
+    loader = DataLoader(data, 1, num_workers=1, auto_reload=True)
+    assert [b.asscalar() for b in loader] == [1, 2]
+    for _ in range(100):
+        if len(asked) > 2:
+            break
+        time.sleep(0.01)
+    assert len(asked) > 2
+    loader.clean()
+    assert [b.asscalar() for b in loader] == [1, 2]
+
+
+def test_pinned_batches() -> None:
+    batch = next(iter(DataLoader(ArrayDataset([1.0, 2.0], [3, 4]), 2, pin_memory=True)))
+    assert [str(a.context) for a in batch] == ["cpu_pinned(0)", "cpu_pinned(0)"]
+
+
+def test_pinned_batches_go_through_a_model() -> None:
+    net = mx.gluon.nn.Dense(1, in_units=1)
+    net.initialize()
+    batch = next(iter(DataLoader(SimpleDataset([[1.0], [2.0]]), 2, pin_memory=True)))
+    assert net(batch.astype("float32")).shape == (2, 1)
+
+
+def test_rolled_over_samples_come_first() -> None:
+    loader = DataLoader(SimpleDataset(list(range(5))), 2, last_batch="rollover")
+    assert [b.asnumpy().tolist() for b in loader] == [[0, 1], [2, 3]]
+    assert [b.asnumpy().tolist() for b in loader] == [[4, 0], [1, 2], [3, 4]]
+
+
+def test_every_sample_comes_once_in_a_shuffled_epoch() -> None:
+    batches = list(BatchSampler(RandomSampler(10), 3))
+    assert sorted(k for batch in batches for k in batch) == list(range(10))
+
+
+def idx(array: np.ndarray) -> bytes:
+    """The bytes of an idx file of bytes."""
+    return bytes([0, 0, 8, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape) + array.tobytes()
+
+
+@pytest.fixture
+def digits(tmp_path: Path) -> Path:
+    images = np.arange(3 * 2 * 2, dtype="uint8").reshape(3, 2, 2)
+    labels = np.array([7, 8, 9], "uint8")
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(idx(images))
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(idx(labels))
+    (tmp_path / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images[:2])))
+    (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(labels[:2])))
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", [MNIST, FashionMNIST])
+def test_images_come_as_arrays_of_bytes(digits: Path, kind: type[MNIST]) -> None:
+    data = kind(digits)
+    image, label = data[1]
+    assert (len(data), image.shape, image.dtype, int(label), label.dtype) == (3, (2, 2, 1), np.uint8, 8, np.int32)
+    assert image.asnumpy()[..., 0].tolist() == [[4, 5], [6, 7]]
+
+
+def test_compressed_files_are_read(digits: Path) -> None:
+    assert len(MNIST(digits, train=False)) == 2
+
+
+def test_a_transformation_makes_the_samples(digits: Path) -> None:
+    assert MNIST(digits, transform=lambda image, label: (image.sum().asscalar(), int(label)))[0] == (6, 7)
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="train-images-idx3-ubyte"):
+        MNIST(tmp_path)
+
+
+def test_files_of_different_lengths_are_refused(digits: Path) -> None:
+    (digits / "train-labels-idx1-ubyte").write_bytes(idx(np.array([1], "uint8")))
+    with pytest.raises(FormatError, match="do not belong together"):
+        MNIST(digits)
+
+
+def test_the_home_folder_is_the_default(monkeypatch: pytest.MonkeyPatch, digits: Path) -> None:
+    home = digits / "home"
+    (home / ".mxnet" / "datasets").mkdir(parents=True)
+    (home / ".mxnet" / "datasets" / "mnist").symlink_to(digits)
+    monkeypatch.setenv("HOME", str(home))
+    assert len(MNIST()) == 3
+
+
+def test_the_real_digits(shared: Path) -> None:
+    data = MNIST(shared / "data" / "mnist", train=False)
+    transforms = mx.gluon.data.vision.transforms
+    batch, labels = next(iter(DataLoader(data.transform_first(transforms.ToTensor()), 5)))
+    assert (len(data), batch.shape, batch.dtype, labels.asnumpy().tolist()) == (10000, (5, 1, 28, 28), np.float32, [7, 2, 1, 0, 4])
+    assert isinstance(batch, nd.NDArray)
+    assert 0.99 < batch.max().asscalar() <= 1

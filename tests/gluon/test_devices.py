@@ -1,0 +1,70 @@
+"""Models on several devices: the same weights as on one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+from twofold.gluon import nn
+
+from tests.gluon.programs.running import fill
+
+DATA = np.random.default_rng(0).normal(size=(8, 5)).astype("float32")
+LABELS = np.arange(8) % 3
+
+
+def trained(devices: list[mx.Context], hybrid: bool, store: str | None, on_store: bool | None) -> dict[str, np.ndarray]:
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(6, activation="relu", in_units=5), nn.Dense(3, in_units=6))
+    net.initialize(ctx=devices)
+    fill(mx, net)
+    net.hybridize(hybrid)
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.05}, kvstore=store, update_on_kvstore=on_store)
+    for _ in range(3):
+        parts = zip(mx.gluon.utils.split_and_load(DATA, devices), mx.gluon.utils.split_and_load(LABELS, devices), strict=True)
+        with autograd.record():
+            losses = [loss(net(x), y) for x, y in parts]
+        autograd.backward(losses)
+        trainer.step(8)
+    assert [a.context for a in net[0].weight.list_data()] == devices
+    return {name: param._reduce().asnumpy() for name, param in net.collect_params().items()}
+
+
+STORES: list[tuple[Any, Any]] = [("device", None), ("local", None), ("device", False)]
+
+
+@pytest.mark.parametrize(("store", "on_store"), STORES)
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_two_gpus_train_as_one_cpu(gpus: list[mx.Context], hybrid: bool, store: str, on_store: bool | None) -> None:
+    want = trained([mx.cpu(0)], hybrid, None, None)
+    for devices in ([gpus[0]], gpus, [mx.cpu(0), mx.cpu(1)]):
+        found = trained(devices, hybrid, store, on_store)
+        for name, value in want.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
+
+
+def test_dropout_draws_on_the_gpu(gpus: list[mx.Context]) -> None:
+    net = nn.Dropout(0.5)
+    net.hybridize()
+    x = nd.ones((100,), ctx=gpus[1])
+    with autograd.train_mode():
+        y = net(x)
+    assert y.context is gpus[1]
+    assert set(y.asnumpy().tolist()) == {0.0, 2.0}
+
+
+def test_a_model_moves_to_a_gpu(gpus: list[mx.Context]) -> None:
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    net.hybridize()
+    want = net(nd.ones((1, 3))).asnumpy()
+    net.collect_params().reset_ctx(gpus[0])
+    found = net(nd.ones((1, 3), ctx=gpus[0]))
+    assert found.context is gpus[0]
+    assert np.array_equal(found.asnumpy(), want)

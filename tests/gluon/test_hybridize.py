@@ -1,0 +1,389 @@
+"""A hybridized block gives the same bits as one that runs at once, as one recorded operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+from twofold.errors import ParameterError, ShapeError
+from twofold.gluon import nn
+from twofold.graph.ir import drop_generation
+from twofold.imperative.counters import COUNTERS
+from twofold.imperative.residuals import plan_of
+from twofold.program.compile import Program
+
+
+class Twice(mx.gluon.HybridBlock):
+    """Counts how often it is traced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.traces = 0
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        self.traces += F is mx.sym
+        return x * 2
+
+
+def step(net: Any, x: nd.NDArray) -> list[np.ndarray]:
+    """Output, input gradient, parameter gradients and states of one recorded forward and backward."""
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    params = net.collect_params().values()
+    arrays = [y, x.grad, *[p.grad() if p.grad_req != "null" else p.data() for p in params]]
+    return [a.asnumpy() for a in arrays]
+
+
+def equal(a: list[np.ndarray], b: list[np.ndarray]) -> bool:
+    return len(a) == len(b) and all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_outputs_gradients_and_states_are_the_same_bits(convnet: Callable[[], Any], images: nd.NDArray, mirror: bool) -> None:
+    plain, compiled = convnet(), convnet()
+    compiled.hybridize(mirror=mirror)
+    for _ in range(3):
+        assert equal(step(plain, images), step(compiled, images))
+    assert np.array_equal(plain(images).asnumpy(), compiled(images).asnumpy())
+
+
+def test_big_arrays_give_the_same_bits() -> None:
+    x = nd.array(np.random.default_rng(0).normal(size=(300, 400)))
+    plain, compiled = nn.Dense(300, activation="tanh", prefix="d_"), nn.Dense(300, activation="tanh", prefix="d_")
+    for net in (plain, compiled):
+        net.initialize()
+        net(x)
+    compiled.weight.set_data(plain.weight.data())
+    compiled.hybridize()
+    assert np.array_equal(plain(x).asnumpy(), compiled(x).asnumpy())
+    assert equal(step(plain, x), step(compiled, x))
+
+
+def test_the_naive_engine_gives_the_same_bits(convnet: Callable[[], Any], images: nd.NDArray, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, naive = convnet(), convnet()
+    compiled.hybridize()
+    naive.hybridize()
+    want = step(compiled, images)
+    monkeypatch.setattr("twofold.config.SETTINGS.engine", "naive")
+    assert equal(want, step(naive, images))
+
+
+def test_a_generation_of_nodes_may_be_dropped_at_any_moment(convnet: Callable[[], Any], images: nd.NDArray) -> None:
+    net, other = convnet(), convnet()
+    net.hybridize()
+    other.hybridize()
+    images.attach_grad()
+    for _ in range(3):
+        want = step(net, images)
+        drop_generation()
+        with autograd.record():
+            y = other(images)
+        drop_generation()
+        y.backward()
+        params = other.collect_params().values()
+        found = [y, images.grad, *[p.grad() if p.grad_req != "null" else p.data() for p in params]]
+        assert equal(want, [a.asnumpy() for a in found])
+
+
+def test_random_draws_are_the_same() -> None:
+    found = []
+    for hybrid in (False, True):
+        net = nn.HybridSequential()
+        net.add(nn.Dropout(0.5), nn.Dropout(0.3))
+        net.hybridize(hybrid)
+        mx.random.seed(7)
+        with autograd.train_mode():
+            found.append([net(nd.ones((4, 5))).asnumpy() for _ in range(2)])
+    assert equal(*found)
+    assert not np.array_equal(*found[0])
+
+
+def test_a_call_is_one_recorded_operation(convnet: Callable[[], Any], images: nd.NDArray) -> None:
+    net = convnet()
+    net.hybridize()
+    net(images)
+    before = COUNTERS.recorded
+    with autograd.record():
+        net(images)
+    assert COUNTERS.recorded == before + 1
+
+
+def test_nothing_is_compiled_after_the_second_step(convnet: Callable[[], Any], images: nd.NDArray, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = convnet()
+    net.hybridize()
+    for _ in range(3):
+        step(net, images)
+    made = []
+    init = Program.__init__
+    monkeypatch.setattr(Program, "__init__", lambda self, *args, **kwargs: (made.append(self), init(self, *args, **kwargs))[1])
+    step(net, images)
+    assert not made
+
+
+def test_mirrored_backward_keeps_only_what_the_block_was_given(convnet: Callable[[], Any], images: nd.NDArray) -> None:
+    kinds = []
+    for mirror in (False, True):
+        net = convnet()
+        net.hybridize(mirror=mirror)
+        with autograd.record():
+            y = net(images)
+        owner = y._v.rec.inputs[0] if y._v.rec.node.sig.op.name == "item" else y._v.rec
+        kinds.append({kind for kind, _ in plan_of(owner.node).saves or ()})
+    assert kinds == [{"in", "res"}, {"in"}]
+
+
+def test_gradients_of_gradients() -> None:
+    found = []
+    for hybrid in (False, True):
+        net = nn.HybridSequential()
+        net.add(nn.Dense(4, activation="tanh", in_units=3), nn.LayerNorm(in_channels=4))
+        net.initialize(mx.init.Constant(0.3))
+        net[0].weight.set_data(nd.array(np.random.default_rng(1).normal(size=(4, 3))))
+        net.hybridize(hybrid)
+        x = nd.array(np.random.default_rng(0).normal(size=(2, 3)))
+        x.attach_grad()
+        with autograd.record():
+            y = net(x) * nd.arange(8).reshape((2, 4)).copy()
+            g = autograd.grad(y, [x], create_graph=True)[0]
+            z = (g * g).sum()
+        z.backward()
+        found.append([g.asnumpy(), x.grad.asnumpy(), net[0].weight.grad().asnumpy()])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_a_layer_that_runs_twice_moves_its_averages_twice() -> None:
+    found = []
+    for hybrid in (False, True):
+        norm = nn.BatchNorm(momentum=0.5, in_channels=2)
+        net = nn.HybridSequential()
+        net.add(norm, nn.HybridLambda(lambda F, x: x * 3 + 1), norm)
+        net.initialize()
+        net.hybridize(hybrid)
+        with autograd.record():
+            y = net(nd.array([[1, 2], [3, 5]]))
+        y.backward()
+        found.append([norm.running_mean.data().asnumpy(), norm.running_var.data().asnumpy()])
+    assert equal(*found)
+    np.testing.assert_allclose(
+        found[0][0], [0.5 * (0.5 * 1) + 0.5 * 2, 0.5 * (0.5 * 1) + 0.5 * 3.5], rtol=1e-5
+    )  # backward meets the second first
+
+
+def test_averages_move_when_backward_runs(convnet: Callable[[], Any], images: nd.NDArray) -> None:
+    net = convnet()
+    net.hybridize()
+    before = net[1].running_mean.data().asnumpy()
+    with autograd.record():
+        y = net(images)
+    assert np.array_equal(net[1].running_mean.data().asnumpy(), before)
+    y.backward()
+    assert not np.array_equal(net[1].running_mean.data().asnumpy(), before)
+
+
+def test_formulas_that_overflow_are_rewritten() -> None:
+    net = nn.HybridLambda(lambda F, x: F.log(F.softmax(x)))
+    x = nd.array([[0, 200]])
+    assert net(x).asnumpy()[0, 0] == -np.inf
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), [[-200, 0]])
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_control_flow_with_gradients(hybrid: bool) -> None:
+    def looped(F: Any, x: Any, state: Any) -> Any:
+        return F.contrib.foreach(lambda a, s: (a + s, F.tanh(a + s)), x, state)[0]
+
+    class Loop(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any, state: Any) -> Any:
+            return looped(F, x, state)
+
+    block, x = Loop(), nd.array([[0.0, 0.1], [0.2, 0.3], [0.4, 0.5]])
+    block.hybridize(hybrid)
+    x.attach_grad()
+    with autograd.record():
+        y = block(x, nd.zeros((2,)))
+    y.backward()
+    a, b, _ = x.asnumpy()
+    first = np.tanh(a)
+    second = np.tanh(b + first)
+    np.testing.assert_allclose(y.asnumpy(), [a, b + first, x.asnumpy()[2] + second], rtol=1e-6)
+    slope = 1 - second**2
+    np.testing.assert_allclose(x.grad.asnumpy(), [1 + (1 - first**2) * (1 + slope), 1 + slope, [1, 1]], rtol=1e-5)
+
+
+def test_it_is_traced_once_for_all_shapes() -> None:
+    block = Twice()
+    block.hybridize()
+    for n in (1, 2, 3):
+        assert block(nd.ones((n,))).shape == (n,)
+    assert block.traces == 1
+
+
+def test_casting_and_hybridizing_trace_again() -> None:
+    block = Twice()
+    block.hybridize()
+    block(nd.ones((1,)))
+    block.cast("float64")
+    block(nd.ones((1,), dtype="float64"))
+    block.hybridize()
+    block(nd.ones((1,)))
+    assert block.traces == 3
+
+
+def test_a_new_child_is_in_the_next_call() -> None:
+    net = nn.HybridSequential()
+    net.add(Twice())
+    net.hybridize()
+    x = nd.ones((1,))
+    assert net(x).asscalar() == 2
+    net.add(Twice())
+    assert net(x).asscalar() == 4
+
+
+def test_an_output_that_is_an_input_is_a_copy() -> None:
+    block = nn.HybridLambda(lambda F, x: x)
+    block.hybridize()
+    x = nd.ones((2,))
+    y = block(x)
+    x[:] = 5
+    assert y.asnumpy().tolist() == [1, 1]
+
+
+def test_new_arrays_of_a_parameter_are_used() -> None:
+    net = nn.Dense(1, in_units=1, use_bias=False)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    x = nd.ones((1, 1))
+    assert net(x).asscalar() == 1
+    net.initialize(mx.init.Constant(3), force_reinit=True)
+    assert net(x).asscalar() == 3
+    net.weight.set_data(nd.array([[4]]))
+    assert net(x).asscalar() == 4
+    net.collect_params().reset_ctx(mx.cpu(1))
+    assert net(x.as_in_context(mx.cpu(1))).asscalar() == 4
+
+
+def test_a_parameter_that_nobody_takes_is_not_handed_over() -> None:
+    class Odd(mx.gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.spare = self.params.get("spare", shape=(1,))
+
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return x + 1
+
+    block = Odd()
+    block.initialize()
+    assert block(nd.zeros((1,))).asscalar() == 1
+    block.hybridize()
+    with pytest.warns(UserWarning, match="spare is not used"):
+        assert block(nd.zeros((1,))).asscalar() == 1
+
+
+def test_an_input_that_is_not_used_is_warned_of() -> None:
+    block = nn.HybridLambda(lambda F, x, y: x + 1)
+    block.hybridize()
+    with pytest.warns(UserWarning, match="1-th input"):
+        block(nd.zeros((1,)), nd.zeros((1,)))
+
+
+def test_an_argument_left_out_is_none() -> None:
+    class Optional(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any, y: Any = None) -> Any:
+            return x if y is None else x + y
+
+    block = Optional()
+    block.hybridize()
+    x = nd.ones((1,))
+    assert block(x, None).asscalar() == 1
+    assert block(x).asscalar() == 1
+    with pytest.raises(ParameterError, match="argument structure"):
+        block(x, x)
+
+
+def test_shapes_that_do_not_fit_name_the_node() -> None:
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(3, in_units=4))
+    net.initialize()
+    net.hybridize()
+    with pytest.raises(ShapeError, match="net_dense0_fwd"):
+        net(nd.ones((2, 5)))
+
+
+def test_sizes_that_only_the_layer_knows_are_found_by_running_it() -> None:
+    net = nn.HybridSequential()
+    net.add(mx.gluon.rnn.LSTM(3, bidirectional=True), nn.Dense(2))
+    net.initialize()
+    net.hybridize()
+    assert net(nd.ones((4, 2, 5))).shape == (4, 2)
+    assert net[0].l0_i2h_weight.shape == (12, 5)
+
+
+def test_sizes_that_nothing_tells_are_an_error() -> None:
+    class Unknown(mx.gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = self.params.get("w", shape=(0,), allow_deferred_init=True)
+
+        def hybrid_forward(self, F: Any, x: Any, w: Any) -> Any:
+            return F.sum(x) + F.sum(w)
+
+    block = Unknown()
+    block.initialize()
+    with pytest.raises(ParameterError, match="invalid shape"):
+        block(nd.ones((2, 3)))
+
+
+def test_values_inside_are_shown_to_a_hook(convnet: Callable[[], Any], images: nd.NDArray) -> None:
+    net, seen = convnet(), {}
+    net.hybridize()
+    want = step(net, images)
+    net = convnet()
+    net.hybridize()
+    net.register_op_hook(lambda name, op, value: seen.update({name: (op, value.shape)}))
+    assert equal(want, step(net, images))
+    assert seen["net_conv0_fwd_output"] == ("Convolution", (4, 4, 6, 6))
+    assert list(seen)[-1] == "net_dense0_fwd_output"
+
+
+def test_the_hook_sees_what_operators_read_if_asked(images: nd.NDArray) -> None:
+    net, seen = nn.Dense(2, prefix="d_"), []
+    net.initialize()
+    net.hybridize()
+    net.register_op_hook(lambda name, op, value: seen.append(name), monitor_all=True)
+    net(images)
+    assert seen == ["d_fwd_data", "d_fwd_weight", "d_fwd_bias", "d_fwd_output"]
+
+
+def test_backends_that_do_not_exist_are_refused() -> None:
+    net = nn.Dense(2, in_units=2)
+    net.initialize()
+    x = nd.ones((1, 2))
+    net.optimize_for(x, backend="MKLDNN")
+    with pytest.raises(ParameterError, match="no such backend"):
+        net.optimize_for(x, backend="other")
+    with pytest.raises(ParameterError, match="Must specify"):
+        net.optimize_for(x)
+    with pytest.raises(ParameterError, match="no such backend"):
+        net.hybridize(backend="other")
+
+
+def test_inputs_on_two_gpus_are_refused(gpus: list[mx.Context]) -> None:
+    block = nn.HybridLambda(lambda F, x, y: x + y)
+    block.hybridize()
+    with pytest.raises(ParameterError, match="multiple contexts"):
+        block(nd.ones((1,), ctx=gpus[0]), nd.ones((1,), ctx=gpus[1]))
+
+
+def test_symbols_and_arrays_do_not_mix() -> None:
+    with pytest.raises(ParameterError, match="mixed"):
+        nn.HybridLambda(lambda F, x, y: x + y)([nd.ones((1,))], mx.sym.Variable("y"))

@@ -1,0 +1,135 @@
+"""Parameters where Twofold goes beyond MXNet, or where a wrong state would be silent."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+from twofold.errors import DeferredInitializationError, DeviceError, ParameterError, ShapeError
+from twofold.gluon import Parameter, ParameterDict
+
+
+def made(**kwargs: object) -> Parameter:
+    param = Parameter("w", shape=(2,), **kwargs)  # type: ignore[arg-type]
+    param.initialize(mx.init.One())
+    return param
+
+
+def test_refusals_are_what_mxnet_raises_and_what_python_raises() -> None:
+    with pytest.raises(AssertionError):
+        Parameter("w", grad_req="other")
+    with pytest.raises(ValueError, match="grad_req"):
+        Parameter("w", grad_req="other")
+    with pytest.raises(RuntimeError):
+        Parameter("w", shape=(2,)).data()
+
+
+def test_data_before_the_shape_is_known() -> None:
+    param = Parameter("w", shape=(2, 0), allow_deferred_init=True)
+    param.initialize()
+    with pytest.raises(DeferredInitializationError, match="was deferred"):
+        param.data()
+
+
+def test_a_value_that_is_set_ends_the_waiting() -> None:
+    param = Parameter("w", shape=(2, 0), allow_deferred_init=True)
+    param.initialize()
+    param.set_data(nd.array([[1, 2, 3], [4, 5, 6]]))
+    assert param.data().asnumpy().tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_the_device_that_is_missing_is_named() -> None:
+    with pytest.raises(DeviceError, match=r"context cpu\(3\)"):
+        made().data(mx.cpu(3))
+
+
+def test_a_shape_that_contradicts() -> None:
+    with pytest.raises(ShapeError, match="incompatible"):
+        made().set_data(nd.ones((3,)))
+
+
+def test_sparse_storage_is_refused() -> None:
+    with pytest.raises(ParameterError, match="storage"):
+        Parameter("w", shape=(2,), stype="row_sparse")
+
+
+def test_without_a_gradient_it_is_a_constant_of_the_graph() -> None:
+    param, x = made(), nd.ones((2,))
+    x.attach_grad()
+    param.grad_req = "null"
+    with autograd.record():
+        y = param.data() * x
+        z = param.data() * 2
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="not part of a recorded graph"):
+        z.backward()
+
+
+def test_gradients_come_back_when_they_are_wanted_again() -> None:
+    param = made()
+    param.grad_req = "null"
+    param.grad_req = "write"
+    with autograd.record():
+        y = param.data() * 3
+    y.backward()
+    assert param.grad().asnumpy().tolist() == [3, 3]
+
+
+def test_the_data_array_stays_the_same_object_when_it_is_set() -> None:
+    param = made()
+    array = param.data()
+    param.set_data(nd.array([5, 6]))
+    assert param.data() is array
+    assert array.asnumpy().tolist() == [5, 6]
+
+
+def test_setting_data_keeps_the_gradient_wanted() -> None:
+    param = made()
+    param.set_data(nd.array([5, 6]))
+    with autograd.record():
+        y = param.data() ** 2
+    y.backward()
+    assert param.grad().asnumpy().tolist() == [10, 12]
+
+
+def test_a_constant_keeps_its_value_in_graphs_and_files() -> None:
+    constant = mx.gluon.Constant("c", [[1, 2]])
+    attrs = constant.var().attr_dict()["c"]
+    assert attrs["__init__"] == '["constant", {"value": [[1.0, 2.0]]}]'
+
+
+def test_a_parameter_can_be_pickled() -> None:
+    param = made(lr_mult=2.0)
+    again = pickle.loads(pickle.dumps(param))
+    assert again.data().asnumpy().tolist() == [1, 1]
+    assert again.lr_mult == 2.0
+
+
+def test_a_dictionary_without_names_in_the_file_is_refused(tmp_path: object) -> None:
+    path = f"{tmp_path}/list"
+    nd.save(path, [nd.ones((2,))])
+    with pytest.raises(ParameterError, match="no names"):
+        ParameterDict().load(path)
+
+
+def test_what_is_missing_in_a_file_is_named(tmp_path: object) -> None:
+    path = f"{tmp_path}/params"
+    nd.save(path, {"a": nd.ones((2,))})
+    params = ParameterDict()
+    params.get("b", shape=(2,))
+    with pytest.raises(ParameterError, match="Parameter 'b' is missing in file"):
+        params.load(path)
+
+
+def test_parameters_are_read_from_safetensors(tmp_path: object) -> None:
+    pytest.importorskip("safetensors")
+    net, other = mx.gluon.nn.Dense(2, in_units=3), mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    net.save_parameters(f"{tmp_path}/m.safetensors")
+    other.load_parameters(f"{tmp_path}/m.safetensors")
+    assert np.array_equal(net.weight.data().asnumpy(), other.weight.data().asnumpy())

@@ -1,0 +1,30 @@
+"""Every Gluon program gives what the real MXNet gave (values.json, written by make_values.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import twofold as mx
+
+from tests.gluon.programs import all_programs
+from tests.training.programs.outcome import plain
+from tests.training.test_programs import difference
+
+EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
+#: MXNet's convolutions and layers sum in single precision in another order.
+TOLERANCE = 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:.*already initialized", "ignore:.*has been overwritten", "ignore:.*is not used by any computation")
+@pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
+def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
+    assert difference(plain(program(mx)), EXPECTED[name], TOLERANCE) is None
+
+
+def test_every_stored_value_has_its_program() -> None:
+    assert list(EXPECTED) == list(all_programs())

@@ -1,0 +1,25 @@
+"""Fixtures of the tests of ``np``: fake GPUs, graphs verified, nothing left over from another test."""
+
+import pytest
+
+from twofold.config import SETTINGS
+from twofold.graph.ir import drop_generation
+from twofold.imperative.record import tls
+
+from tests.devices import fake_gpus as fake
+
+
+@pytest.fixture
+def fake_gpus():
+    """Two fake GPUs, whose operations run late: a forgotten wait shows."""
+    with fake(2) as devices:
+        yield devices
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "verify", True)
+    yield
+    assert tls.tape is None
+    tls.windows.clear()
+    drop_generation()

@@ -1,0 +1,297 @@
+"""Arrays themselves: conversion, exchange with NumPy, options of functions, operators in place, devices."""
+
+import copy
+import pickle
+import warnings
+
+import numpy
+import pytest
+
+import twofold as mx
+import twofold.numpy as np
+from twofold.config import SETTINGS
+from twofold.imperative.counters import COUNTERS
+
+from tests.numpy.expressions import listed, variables
+
+
+def same(ours, numpys):
+    got = ours.asnumpy()
+    assert (got.shape, got.dtype) == (numpys.shape, numpys.dtype)
+    numpy.testing.assert_array_equal(got, numpys)
+
+
+def test_the_namespace_has_every_name_of_numpys():
+    names = {}
+    exec("from twofold.numpy import *", names)
+    assert set(numpy.__all__) <= set(names)
+    assert set(dir(numpy)) <= set(dir(np))
+
+
+def test_constants_and_dtypes_are_numpys_own():
+    assert np.pi is numpy.pi
+    assert np.newaxis is None
+    assert np.float32 is numpy.float32
+    assert np.zeros(2, np.int16).dtype == numpy.dtype("int16")
+
+
+@pytest.mark.parametrize("name", ["f", "i1", "b", "u0", "none", "cube"])
+def test_printing_is_numpys(name):
+    assert repr(variables(np)[name]) == repr(variables(numpy)[name])
+    assert str(variables(np)[name]) == str(variables(numpy)[name])
+
+
+def test_an_array_on_a_gpu_says_so_when_it_is_printed(fake_gpus):
+    assert repr(np.ones(2, device=mx.gpu(0))) == "array([1., 1.], ctx=gpu(0))"
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))], ids=["copy", "deepcopy", "pickle"])
+@pytest.mark.parametrize("name", ["f", "f0", "none", "b"])
+def test_copies_and_pickles(name, again):
+    a = variables(np)[name]
+    for x in (a, a.T):
+        b = again(x)
+        assert isinstance(b, np.ndarray)
+        assert b.base is None
+        same(b, x.asnumpy())
+
+
+def test_numpys_arrays_are_copied_on_entry_and_on_exit():
+    host = numpy.ones(3)
+    a = np.array(host)
+    host[0] = 5
+    out = numpy.asarray(a)
+    out[1] = 7
+    assert a.tolist() == [1, 1, 1]
+
+
+def test_dlpack_shares_memory():
+    a = np.ones((2, 3))
+    seen = numpy.from_dlpack(a.T)
+    a[0, 1] = 4
+    assert seen[1, 0] == 4
+
+
+def test_the_array_api_finds_its_namespace():
+    a = np.ones(3)
+    assert a.__array_namespace__() is np
+    assert a.device is mx.cpu()
+    assert a.to_device(mx.cpu(0)) is a
+    assert np.astype(a, np.float32).dtype == np.float32
+    assert np.isdtype(a.dtype, "real floating")
+
+
+@pytest.mark.parametrize(
+    "function", ["numpy.add(a, b)", "b + a", "a + b", "numpy.dot(b, a)", "numpy.concatenate([b, a])", "b * a", "b > a"]
+)
+def test_numpys_operators_and_functions_give_arrays_of_ours(function):
+    a, b = np.array([1.0, 2.0]), numpy.array([3.0, 4.0])
+    got = eval(function, {"a": a, "b": b, "numpy": numpy})
+    assert isinstance(got, np.ndarray)
+    same(got, numpy.asarray(eval(function, {"a": a.asnumpy(), "b": b, "numpy": numpy})))
+
+
+def test_results_can_be_written_into_numpys_arrays():
+    host = numpy.ones(3)
+    host += np.array([1.0, 2.0, 3.0])
+    numpy.multiply(np.ones(3), 2, out=host[:])
+    assert host.tolist() == [2, 2, 2]
+
+
+def test_recorded_operations_may_be_called_by_numpys_names():
+    x = np.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = numpy.sum(numpy.exp(x) * numpy.array([1.0, 3.0]))
+    y.backward()
+    numpy.testing.assert_allclose(x.grad.asnumpy(), numpy.exp([1.0, 2.0]) * [1, 3])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.copyto(a, b)",
+        "np.copyto(a, 1.5, where=m)",
+        "np.put(a, [0, -1], [5.0, 6.0])",
+        "np.place(a, m, [7.0])",
+        "np.putmask(a, m, b)",
+        "np.fill_diagonal(a, 9.0)",
+        "np.put_along_axis(a, np.array([[0], [1]]), 3.0, 1)",
+        "np.add.at(a, ([0, 0], [1, 1]), 1.0)",
+        "np.negative.at(a, [0])",
+        "a.sort()",
+        "a.sort(0)",
+        "a.partition(1)",
+        "a.put([1], 8.0)",
+        "a.fill(2.5)",
+        "np.nan_to_num(a, copy=False)",
+        "np.multiply(a, b, a)",
+        "np.add(a, 1, out=a, where=m)",
+        "np.sum(a, 0, out=a[0])",
+        "np.clip(a, 1, 2, out=a)",
+        "np.round(a, 1, a)",
+        "np.matmul(a, c, out=a)",
+        "np.concatenate([a[:1], b[:1]], out=a)",
+        "np.median(a, 0, out=a[1])",
+        "np.divmod(a, 2, out=(a, b))",
+        "np.cumsum(a, 1, out=a)",
+        "a.T.sort()",
+        "np.random.default_rng(3).shuffle(a)",
+        "np.random.RandomState(3).shuffle(a)",
+    ],
+)
+@pytest.mark.parametrize("defer", [1 << 40, 1], ids=["inline", "deferred"])
+def test_functions_that_write_write_what_numpys_do(monkeypatch, text, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    results = []
+    for module in (np, numpy):
+        draw = numpy.random.default_rng(0)
+        names = {k: module.array(draw.normal(size=s)) for k, s in (("a", (2, 3)), ("b", (2, 3)), ("c", (3, 3)))}
+        exec(text, names | {"np": module, "m": names["b"] > 0})
+        results.append(names["a"])
+    numpy.testing.assert_allclose(results[0].asnumpy(), results[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("op", ["+=", "-=", "*=", "/=", "//=", "%=", "**=", "@="])
+@pytest.mark.parametrize("operand", ["2", "1.5", "b", "b[0]", "a", "numpy.ones(3)", "numpy.float32(2)", "[1, 2, 3]", "i", "a.T.T"])
+@pytest.mark.parametrize("defer", [1 << 40, 1], ids=["inline", "deferred"])
+def test_operators_in_place(monkeypatch, op, operand, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    results = []
+    for module in (np, numpy):
+        draw = numpy.random.default_rng(0)
+        names = {"a": module.array(draw.uniform(1, 2, (3, 3))), "b": module.array(draw.uniform(1, 2, (3, 3)).astype("f"))}
+        names |= {"i": module.array(draw.integers(1, 3, 3)), "numpy": numpy}
+        names["alias"] = names["a"]
+        try:
+            exec(f"a {op} {operand}", names)
+        except Exception as error:  # NumPy's and ours are compared
+            results.append(error)
+        else:
+            assert names["a"] is names["alias"]
+            results.append(names["a"])
+    ours, numpys = results
+    if isinstance(numpys, Exception):
+        assert isinstance(ours, next(c for c in type(numpys).__mro__ if c.__module__ == "builtins"))
+    else:
+        numpy.testing.assert_allclose(ours.asnumpy(), numpys, rtol=1e-6)
+
+
+def test_floating_point_warnings_of_small_arrays_are_numpys():
+    a = np.array([0.0, 1.0])
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        1 / a
+    with numpy.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.log(a)
+    with numpy.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        1 / a
+
+
+def test_arrays_of_text_stay_numpys():
+    a = np.array(["b", "a"])
+    assert isinstance(a, numpy.ndarray)
+    assert np.sort(a).tolist() == ["a", "b"]
+    assert np.concatenate([a, a]).tolist() == ["b", "a", "b", "a"]
+    assert np.array([1, 2]).astype(str).tolist() == ["1", "2"]
+
+
+DRAWS = [
+    "default_rng(5).normal(size=(2, 3))",
+    "default_rng(5).integers(0, 10, 4)",
+    "default_rng(5).permutation(a)",
+    "default_rng(5).normal(a)",
+    "default_rng(5).choice(a, 2)",
+    "RandomState(5).rand(4)",
+    "RandomState(5).randint(0, 10, 4)",
+    "Generator(numpy.random.PCG64(3)).random(3)",
+    "rand(3)",
+    "normal(a)",
+    "permutation(5)",
+]
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_random_numbers_are_those_of_numpys_generators(draw):
+    results = []
+    for module in (np, numpy):
+        module.random.seed(7)
+        results.append(eval(f"module.random.{draw}", {"module": module, "numpy": numpy, "a": module.array([1.0, 2.0, 3.0])}))
+    same(*results)
+
+
+def test_generators_spawn_generators():
+    made = np.random.default_rng(1)
+    assert isinstance(made, np.random.Generator)
+    assert [g.integers(9) for g in made.spawn(2)] == [g.integers(9) for g in numpy.random.default_rng(1).spawn(2)]
+
+
+# devices
+
+
+@pytest.fixture
+def gpu(fake_gpus):
+    return mx.gpu(1)
+
+
+ON_A_DEVICE = listed("""
+    a + 1; a.T; a.sum(); a[0]; a[[0, 1]]; a[a > 2]; np.exp(a); np.where(a > 1, a, 0); np.concatenate([a, [[1, 2, 3]]]); np.median(a)
+    np.zeros_like(a); np.sort(a); np.take(a, [0]); np.std(a, 0); a @ a.T; np.linalg.inv(a @ a.T); np.pad(a, 1); a.astype('f')
+    np.fmax(a, 1); [1, 2, 3] * a; np.average(a, 1, [1, 2, 3]); np.add(1, a, where=a > 2); np.inner(a, [1, 2, 3]); a == None; a.copy()
+""")
+MADE = listed("""
+    np.array([1]); np.zeros(2); np.arange(3); np.random.default_rng(0).normal(size=2); np.linspace(0, 1, 3); np.hanning(3); np.eye(2)
+    np.full(2, 3); np.empty(2); np.meshgrid([1], [2])[0]; np.add(1, 2); npx.random.bernoulli(0.5, size=3); np.sum([1, 2]); np.tri(3)
+""")
+
+
+@pytest.mark.parametrize("text", ON_A_DEVICE)
+def test_functions_run_where_their_arrays_are(gpu, text):
+    assert eval(text, {"np": np, "a": np.arange(1.0, 7.0, device=gpu).reshape(2, 3)}).context is gpu
+
+
+@pytest.mark.parametrize("text", MADE)
+def test_the_current_device_is_where_arrays_are_made(gpu, text):
+    with gpu:
+        assert eval(text, {"np": np, "npx": mx.npx}).context is gpu
+
+
+def test_a_device_is_chosen_by_either_name(gpu):
+    assert np.ones(2, device=gpu).context is gpu
+    assert np.ones(2, ctx=gpu).as_in_ctx(mx.cpu()).context is mx.cpu()
+    with gpu:
+        assert np.ones(2, device="cpu").context is mx.cpu()
+
+
+def test_views_and_writes_work_on_a_device(gpu):
+    a, host = np.arange(6.0, device=gpu).reshape(2, 3), numpy.arange(6.0).reshape(2, 3)
+    for x in (a, host):
+        x.T[1] = 7
+        x[:, ::-1][0] += 1
+        x[x > 6] *= 2
+        x[[0, 1], [2, 2]] = -1
+        x += x.T[0].reshape(2, 1)
+    same(a, host)
+
+
+def test_recorded_results_stay_on_their_device(gpu):
+    x = np.ones(3, device=gpu)
+    x.attach_grad()
+    for _ in range(3):
+        with mx.autograd.record():
+            y = x * 0.5
+            y.wait_to_read()
+            z = (1 - y * y) + np.tanh(y)
+            z.wait_to_read()
+        z.backward()
+        assert [v.context for v in (y, z, x.grad)] == [gpu] * 3
+
+
+def test_small_sums_are_one_python_frame():
+    COUNTERS.reset()
+    x = np.ones(4, "float32")
+    y = x + x
+    y = 2 * y - 1
+    y += x
+    assert y.tolist() == [4] * 4
+    assert COUNTERS.as_dict()["inline"] == 0

@@ -1,0 +1,152 @@
+"""What NumPy refuses is refused here: by an error of the same built-in class that is one of the library's own, or NumPy's."""
+
+import numpy
+import pytest
+
+import twofold.numpy as np
+from twofold import nd
+from twofold.config import SETTINGS
+from twofold.errors import DTypeError, MXNetError, ParameterError
+
+from tests.numpy.expressions import variables
+
+REFUSED = [
+    "f + np.ones(5)",
+    "f @ f",
+    "f @ 2",
+    "f.reshape(4, 4)",
+    "f.reshape(-1, -1)",
+    "f.transpose(0, 0)",
+    "f.transpose(1)",
+    "f.swapaxes(0, 5)",
+    "f.squeeze(0)",
+    "np.squeeze(f, 7)",
+    "np.expand_dims(f, 9)",
+    "np.broadcast_to(f, (3, 2))",
+    "np.concatenate([])",
+    "np.concatenate([f, f1])",
+    "np.concatenate([f0, f0])",
+    "np.stack([f, f1])",
+    "np.split(f, 2, 1)",
+    "np.array_split(f, 0)",
+    "np.vsplit(f1, 1)",
+    "np.moveaxis(f, [0, 1], [0])",
+    "np.moveaxis(f, [0, 0], [0, 1])",
+    "np.rot90(f, 1, (0, 0))",
+    "np.sum(f, axis=2)",
+    "np.sum(f, axis=(0, 0))",
+    "np.max(none)",
+    "np.argmax(none)",
+    "np.max(f, where=mask)",
+    "np.take(f, [9])",
+    "np.take(f, np.array([0.5]))",
+    "np.take(f, 0, mode='somewhere')",
+    "np.take_along_axis(f, np.array([0]), 0)",
+    "np.where(mask, f)",
+    "np.sort(f, order='name')",
+    "np.diag(cube)",
+    "np.diff(f, -1)",
+    "np.tensordot(f, f, 1)",
+    "np.einsum('ij,jk', f, f)",
+    "np.einsum('ij->k', f)",
+    "np.dot(f, f)",
+    "np.average(f, weights=[1.0])",
+    "np.meshgrid(f1, f1, indexing='zz')",
+    "f[5]",
+    "f[0, 0, 0]",
+    "f[..., ...]",
+    "f[1.5]",
+    "f['name']",
+    "f[[5]]",
+    "f[np.array([1.5])]",
+    "f[[0, 1], [0, 1, 2]]",
+    "f[np.array([True])]",
+    "f1[f1[0]]",
+    "len(f0)",
+    "list(f0)",
+    "hash(f)",
+    "bool(f)",
+    "float(f)",
+    "int(f)",
+    "range(f0)",
+    "f1.item()",
+    "(u + 1) + 300",
+    "u - 300",
+    "np.add(u, 300)",
+    "i ** -1",
+    "f & 1",
+    "~f",
+    "b - b",
+    "-b",
+    "f << 1",
+    "f.astype('i4', casting='safe')",
+    "np.add(f, f, out=np.zeros((2, 3), 'i8'))",
+    "np.add(f, f, out=np.zeros(3))",
+    "np.add(f, f, out=3)",
+    "np.add(f)",
+    "np.add(f, f, colour=1)",
+    "np.exp(f, f, f)",
+    "np.sum(f, out=np.zeros(3))",
+    "np.zeros(-1)",
+    "np.zeros('a')",
+    "np.array([[1], [2, 3]])",
+    "np.array([1, 2], copy=False)",
+    "np.linalg.inv(f)",
+    "np.nothing",
+    "f.nothing",
+]
+WRITES = [
+    "f += np.ones(5)",
+    "f += np.ones((2, 2, 3))",
+    "i += 1.5",
+    "i /= 2",
+    "u += 300",
+    "b += 0.5",
+    "h += i * 1.0",
+    "f[0] = [1, 2]",
+    "f[5] = 1",
+    "f[mask] = [1, 2]",
+    "f[[0, 1]] = np.ones((3, 3))",
+    "u[0] = 300",
+    "i[0] = numpy.nan",
+    "f[0, 0] = 'a'",
+    "f[:] = object()",
+    "f @= f",
+]
+
+
+def refusal(text, run, np):
+    with numpy.errstate(all="ignore"), pytest.raises(Exception) as caught:  # noqa: PT011  (its class is compared)
+        run(text, {"np": np, "numpy": numpy} | variables(np))
+    return caught.value
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("defer", [1 << 40, 1], ids=["inline", "deferred"])
+@pytest.mark.parametrize(("text", "run"), [(t, eval) for t in REFUSED] + [(t, exec) for t in WRITES], ids=str)
+def test_what_numpy_refuses_is_refused(monkeypatch, text, run, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    theirs, ours = refusal(text, run, numpy), refusal(text, run, np)
+    builtin = next(c for c in type(theirs).__mro__ if c.__module__ == "builtins")
+    assert isinstance(ours, builtin), f"{ours!r}, in NumPy {theirs!r}"
+
+
+@pytest.mark.parametrize("mix", ["a + x", "a * x", "a < x", "np.add(a, x)", "a.__iadd__(x)"])
+def test_arrays_of_both_front_ends_do_not_mix(mix):
+    with pytest.raises(DTypeError, match="as_np_ndarray"):
+        eval(mix, {"a": np.ones(2), "x": nd.ones(2), "np": np})
+
+
+def test_a_shape_cannot_be_set():
+    with pytest.raises(AttributeError):
+        np.ones(4).shape = (2, 2)
+
+
+def test_an_array_that_needs_a_copy_says_so():
+    with pytest.raises(ParameterError, match="a copy is needed"):
+        np.asarray(np.ones(3), dtype="int64", copy=False)
+
+
+def test_an_error_names_what_failed():
+    with pytest.raises(MXNetError, match=r"reshape: sizes do not fit: given 6 elements into \(4, 4\)"):
+        np.ones(6).reshape(4, 4)
