@@ -2,7 +2,6 @@
 
 A subclass that the adapter makes holds the library. What the standard has no function for runs on the host.
 """
-# ruff: noqa: D102 (members without a docstring are the primitives of their names)
 
 import math
 from collections.abc import Callable, Iterator

@@ -120,7 +120,7 @@ class NumpyBackend(Backend):
 
 def out_of_memory(error: MemoryError) -> DeviceOutOfMemory:
     """NumPy's failure to allocate, as the library's."""
-    return DeviceOutOfMemory("cpu: an array does not fit into memory", str(error), "use smaller batches, or free arrays that are not needed")
+    return DeviceOutOfMemory("cpu: an array does not fit into memory", str(error), "use smaller batches, or free unused arrays")
 
 
 def quiet_context() -> contextvars.Context:

@@ -189,7 +189,9 @@ class Function:
         """Run forward, and record it if recording."""
         for x in inputs:
             if not isinstance(x, Cell):
-                raise DTypeError(f"{type(self).__name__}: an input is no array", type(x).__name__, "keep numbers as attributes of the instance")
+                raise DTypeError(
+                    f"{type(self).__name__}: an input is no array", type(x).__name__, "keep numbers as attributes of the instance"
+                )
         cls: Any = type(inputs[0])._root or type(inputs[0])  # type: ignore[attr-defined]
         recording, training = tls.tape is not None, tls.training
         with Scope(False, training), user_code(f"{type(self).__name__}: forward"):

@@ -37,7 +37,9 @@ def test_a_child_computes_whatever_other_threads_were_doing(monkeypatch):
     assert failed == 0
 
 
-@pytest.mark.parametrize("make", [lambda: nd.zeros(1 << 45), lambda: nd.broadcast_add(nd.ones((1 << 21, 1)), nd.ones((1, 1 << 21))).asnumpy()])
+@pytest.mark.parametrize(
+    "make", [lambda: nd.zeros(1 << 45), lambda: nd.broadcast_add(nd.ones((1 << 21, 1)), nd.ones((1, 1 << 21))).asnumpy()]
+)
 def test_what_does_not_fit_into_memory_is_said_so(make):
     with pytest.raises(DeviceOutOfMemory, match="does not fit into memory"):
         make()

@@ -208,7 +208,8 @@ class _Pass:
             results = replay(b, saved, owners, given, self.cls)
         else:
             arrays = b.program.run(  # type: ignore[union-attr]
-                [data_of(v) for v in saved] + [data_of(g._v) for g in given])
+                [data_of(v) for v in saved] + [data_of(g._v) for g in given]
+            )
             results = [wrap(self.cls, content(a, device)) for a in arrays]
         self.used |= {id(rec): rec for rec in recs}  # freed at the end: over several devices a record may be used twice
         return out + list(zip(variables, results, strict=True))

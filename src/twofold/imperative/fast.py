@@ -186,12 +186,16 @@ def specialise(
     parts |= {"check": _check(name, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else ""}
     parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(f"{number}, a" if reverse else f"a, {number}")}
     # MXNet's arrays of floats take whole numbers as floats; in NumPy's promotion they are of another kind
-    parts |= {"numbers": "" if legacy else " and kind is float", "nodes": _pair("ra.node", "lb", reverse), "recs": _pair("ra", "rb", reverse)}
+    parts |= {
+        "numbers": "" if legacy else " and kind is float",
+        "nodes": _pair("ra.node", "lb", reverse),
+        "recs": _pair("ra", "rb", reverse),
+    }
     parts |= {"operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse), "kept": _pair("a", "float(other)", reverse)}
     env: dict[str, Any] = {
-        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "typed": sig.typed,
-        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaf": float_leaf, "to_scalar": HOST.scalar,
-        "float_leaves": _float_leaves,
+        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig,
+        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaf": float_leaf,
+        "typed": sig.typed, "float_leaves": _float_leaves, "to_scalar": HOST.scalar,
         "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
         "recoverable": (RuntimeError, ValueError, TypeError), "general": general,
     }  # fmt: skip

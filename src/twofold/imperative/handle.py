@@ -34,7 +34,9 @@ class Handle:
         AutogradError
             If this kind of user code cannot.
         """
-        raise AutogradError(f"{self.label}: its gradients cannot be differentiated", None, "write it with operators, or without create_graph")
+        raise AutogradError(
+            f"{self.label}: its gradients cannot be differentiated", None, "write it with operators, or without create_graph"
+        )
 
     def _guarded(self, what: str, function: Any, arrays: Sequence[Any]) -> Any:
         with user_code(f"{self.label}: {what}"):

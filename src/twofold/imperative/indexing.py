@@ -165,15 +165,28 @@ class Indexer:
         return out if out.shape or not self.rules.element else _applied(out, [OPS["reshape"].sig(shape=self.rules.element)])
 
     def _scatter(self, x: Any, root: Cell, chain: Any, index: Any, value: Any) -> None:
-        """Assignment at index arrays; where slices or new axes stand beside them, at the coordinates of every place."""
+        """Assignment at index arrays."""
+        sig, cells, selected = self._target(x, index)
+        write(root, chain, (sig, *cells), _broadcastable(self.rules.value(value, x), selected))
+
+    def added(self, x: Any, index: Any, value: Any) -> Any:
+        """The content of an array with a value added at index arrays, where places that occur several times add up."""
+        sig, cells, selected = self._target(x, index)
+        new = _broadcastable(self.rules.value(value, x), selected)
+        new = from_host(_class_of(x), new, x.context) if isinstance(new, np.ndarray) else new
+        return invoke(OPS["index_add"].sig(key=sig.params["key"]), (x, new, *cells))[0]
+
+    def _target(self, x: Any, index: Any) -> tuple[Sig, list[Any], tuple[int, ...]]:
+        """The ``index`` primitive and its arrays for what an index with arrays selects of an array itself, and the shape of that.
+
+        Where slices or new axes stand beside the arrays, these are the coordinates of every place.
+        """
         places = self._places(x, index)
         arrays: Sequence[Any] = places.arrays
-        selected = _selected_shape(places)
         if places.chain:
             where = tuple(slice(None) if a is None else a for a in places.arrays)
             arrays = [_coordinates(x.shape, k, places)[where] for k in range(x.ndim)]
-        sig, cells = _index_sig(arrays, x)
-        write(root, chain, (sig, *cells), _broadcastable(self.rules.value(value, x), selected))
+        return *_index_sig(arrays, x), _selected_shape(places)
 
 
 class Places(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backend.protocol import Backend
-from ..graph.build import run_rule, G
+from ..graph.build import G, run_rule
 from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Node, is_leaf, leaf, topological
 from ..graph.rewrite import substitute
@@ -71,7 +71,7 @@ def inner_nodes(node: Node, body: Sequence[Node]) -> list[Node]:
 def _derive(node: Node, plan: NodePlan) -> None:
     inputs = {i for i in node.inputs if i is not None}
     inner = inner_nodes(node, node.body)
-    kept = {n for n in inner if not n.sig.op.view and n.sig.op.name != "full" and not n.inputs == ()}  # type: ignore[union-attr]
+    kept = {n for n in inner if not n.sig.op.view and n.sig.op.name != "full" and n.inputs != ()}  # type: ignore[union-attr]
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
     results = set(node.parts) | {node}
@@ -160,6 +160,7 @@ class Cold:
         self._graph = outputs, leaves, backend
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs for arrays of the leaves."""
         return interpret(*self._graph, arrays)
 
 

@@ -40,7 +40,9 @@ def _after_fork() -> None:
     LOCK.release()
     for w in list(_open):
         if w.closed and not w.is_done:
-            w.error = EngineError("this array was being computed by another thread when the process forked", None, "wait for it before fork()")
+            w.error = EngineError(
+                "this array was being computed by another thread when the process forked", None, "wait for it before fork()"
+            )
             w.data = w.outs = w.held = ()
             w.done.release()
 
@@ -122,7 +124,9 @@ def force(v: Value) -> Any:
     return v.data
 
 
-def defer(sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | None], twins: Sequence[bool]) -> tuple[list[Value], list[Value | None]]:
+def defer(
+    sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | None], twins: Sequence[bool]
+) -> tuple[list[Value], list[Value | None]]:
     """Record an operation in this thread's window of a device.
 
     Parameters
@@ -166,7 +170,7 @@ def twin_of(v: Value) -> Value | None:
 
 
 def _window_for(args: Sequence[Any], device: Device) -> Window:
-    """This thread's window of a device, where each operand is pending in it or ready. What has to run for that runs here."""
+    """The thread's window of a device, where each operand is pending in it or ready. What has to run for that runs here."""
     w = tls.windows.get(device)
     if w is not None and not w.closed and w.is_full:
         flush(w)

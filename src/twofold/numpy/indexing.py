@@ -98,6 +98,14 @@ def put(x: ndarray, index: Any, value: Any) -> None:
     INDEXER.put(x, index, value)
 
 
+def add_at(x: ndarray, index: Any, value: Any) -> None:
+    """``x[index] += value``, where places that occur several times add up."""
+    if INDEXER.basic(x.shape, index) is not None:
+        x[index] = x[index] + value
+    else:
+        x[...] = wrap(ndarray, INDEXER.added(x, index, value))
+
+
 def _is_integer(item: Any) -> bool:
     return item.__class__ is int
 

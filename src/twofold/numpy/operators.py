@@ -42,10 +42,12 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
     DTypeError
         If it is an array of ``mx.nd``, or nothing that NumPy could compute with here.
     """
-    if isinstance(value, ndarray) or (like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic)):
+    if isinstance(value, ndarray) or (like is not None and value.__class__ in NUMBERS):
         return value
     if isinstance(value, Array):
         raise DTypeError("an operand is an array of mx.nd among those of np", repr(value)[:60], "use as_np_ndarray() or as_nd_ndarray()")
+    if like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic):
+        return float(value) if isinstance(value, float) else int(value)  # a number of a class of its own
     if isinstance(value, complex) and like is not None and like._dtype in ("float16", "float32", "complex64"):
         value = np.complex64(value)
     return operand(value, None if like is None else like.context)

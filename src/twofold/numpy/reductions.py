@@ -38,7 +38,9 @@ def _given(result: ndarray, out: Any, casting: str = "same_kind") -> Any:
 
 
 def _axis(axis: Any) -> Axis:
-    return tuple(axis) if isinstance(axis, list) else axis.__index__() if axis is not None and not isinstance(axis, (int, tuple)) else axis
+    if axis is None or isinstance(axis, (int, tuple)):
+        return axis
+    return tuple(axis) if isinstance(axis, list) else axis.__index__()
 
 
 def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ from ..op.spec import Op
 from .array import ndarray, ndarrayView
 from .creation import NotOurs, operands, zeros
 from .fallback import by_numpy
+from .indexing import add_at
 from .operators import COMPARISONS, applied, element_operands, short
 
 #: NumPy's name → registered name of the operator that has its semantics but is no primitive of that name.
@@ -87,9 +88,9 @@ class ufunc:  # NumPy's name
                 result = self._short(*args)
                 if result is not NotImplemented:
                     return result
-        return (
-            self._general(args[: self.nin], out=args[self.nin :] or None, **options) if args[self.nin :] else self._general(args, **options)
-        )
+        if len(args) > self.nin:
+            options["out"] = args[self.nin :]
+        return self._general(args[: self.nin], **options)
 
     def _general(
         self,
@@ -157,7 +158,9 @@ class ufunc:  # NumPy's name
         return by_numpy(self._numpys.reduceat, (array, indices), {"axis": axis, "dtype": dtype, "out": out})
 
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
-        """Apply the function in place at indices, of which those that occur several times count as often; by NumPy on the host.
+        """Apply the function in place at indices, of which those that occur several times count as often.
+
+        ``add`` is recorded; other functions are computed by NumPy on the host.
 
         Raises
         ------
@@ -166,6 +169,9 @@ class ufunc:  # NumPy's name
         """
         if not isinstance(a, ndarray):
             raise ParameterError(f"{self.__name__}.at: only arrays are written", type(a).__name__, "make one with np.array")
+        if self.__name__ == "add":
+            add_at(a, indices, b)
+            return
         by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
 
     def __repr__(self) -> str:
@@ -184,7 +190,7 @@ def _delivered(result: ndarray, out: Any, where: Any, casting: Any) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> ndarray:
     """``x`` where the condition holds, else ``y``."""
-    return applied(OPS["where"], operands(condition, x, y)[0], x, y)
+    return applied(OPS["where"], operands(condition, x, y)[0].astype("bool", copy=False), x, y)
 
 
 def delivered(result: ndarray, out: Any, casting: Any = "same_kind", *, widens: bool = False) -> Any:
