@@ -4,6 +4,7 @@ import numpy
 import pytest
 
 import twofold.numpy as tnp
+from twofold.config import SETTINGS
 from twofold.imperative.array import Array
 
 from tests.numpy.expressions import TABLES, variables
@@ -51,3 +52,30 @@ def test_an_expression_gives_what_it_gives_in_numpy(text):
         if error is not None:
             raise error
         assert_same(got, want, text)
+
+
+MODES = {"naive": ("naive", 1), "deferred": ("window", 1), "deferred again": ("window", 1)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("table", [t for t in TABLES if t not in ("creation", "protocols")])
+def test_every_mode_gives_the_same_bits(monkeypatch, table):
+    for text in dict.fromkeys(TABLES[table]):
+        monkeypatch.setattr(SETTINGS, "defer_elements", 1 << 40)
+        inline, refused = evaluated(tnp, text)
+        for mode, (engine, defer) in MODES.items():
+            monkeypatch.setattr(SETTINGS, "engine", engine)
+            monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+            got, error = evaluated(tnp, text)
+            assert type(error) is type(refused), f"{text}, {mode}"
+            assert_same_bits(got, inline, f"{text}, {mode}")
+
+
+def assert_same_bits(a, b, what):
+    if isinstance(a, (list, tuple)):
+        for x, y in zip(a, b, strict=True):
+            assert_same_bits(x, y, what)
+    elif isinstance(a, tnp.ndarray):
+        numpy.testing.assert_array_equal(a.asnumpy(), b.asnumpy(), err_msg=what, strict=True)
+    else:
+        assert a == b, what

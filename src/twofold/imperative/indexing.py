@@ -141,7 +141,10 @@ class Indexer:
         arrays: list[Any] = []
         shape: list[int] = []
         source = x.shape
-        items = [i if i is None or i is Ellipsis or isinstance(i, slice) else self.rules.places(i) for i in _items(index)]
+        items = [
+            i if i is None or i is Ellipsis or isinstance(i, slice) else self.rules.places(i)
+            for i in (index if isinstance(index, tuple) else (index,))
+        ]
         for item in _expanded(items, len(source)):
             if item is None or (isinstance(item, np.ndarray) and item.dtype == bool and not item.ndim):
                 arrays.append(None if item is None else np.zeros(int(item), np.int64))  # a single bool is a new axis, taken once or not
@@ -159,9 +162,8 @@ class Indexer:
 
     def _gathered(self, x: Any, index: Any) -> Any:
         places = self._places(x, index)
-        out = _applied(x, places.chain)
         sig, cells = _index_sig(places.arrays, x)
-        out = wrap(_class_of(x), invoke(sig, (out, *cells))[0])
+        out = wrap(_class_of(x), invoke(sig, (_applied(x, places.chain), *cells))[0])
         return out if out.shape or not self.rules.element else _applied(out, [OPS["reshape"].sig(shape=self.rules.element)])
 
     def _scatter(self, x: Any, root: Cell, chain: Any, index: Any, value: Any) -> None:
@@ -195,10 +197,6 @@ class Places(NamedTuple):
     chain: tuple[Sig, ...]
     arrays: tuple[Any, ...]
     shape: tuple[int, ...]
-
-
-def _items(index: Any) -> tuple[Any, ...]:
-    return index if isinstance(index, tuple) else (index,)
 
 
 def _class_of(x: Any) -> type:

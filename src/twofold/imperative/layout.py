@@ -3,6 +3,7 @@
 A root's buffer is in row-major order, so that these follow from shapes alone. They say which reshapes are views and which copy.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,11 +23,7 @@ class Layout(NamedTuple):
 
 def row_major(shape: Sizes) -> Sizes:
     """The strides of an array in row-major order."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
+    return tuple([math.prod([n or 1 for n in shape[k + 1 :]]) for k in range(len(shape))])
 
 
 def layout_of(shape: Sizes, chain: Sequence[Sig]) -> Layout:
@@ -48,16 +45,14 @@ def layout_of(shape: Sizes, chain: Sequence[Sig]) -> Layout:
 
 
 def shown_shape(shape: Sizes, chain: Sequence[Sig]) -> Sizes:
-    """The shape of a view of a root of that shape: the last view operation that says it, and what comes after."""
-    for k in reversed(range(len(chain))):
-        if "shape" in chain[k].params:
-            shape, chain = chain[k].params["shape"], chain[k + 1 :]
-            break
+    """The shape of a view of a root of that shape."""
     for sig in chain:
-        if sig.op.name == "slice":
+        if "shape" in sig.params:
+            shape = sig.params["shape"]
+        elif sig.op.name == "slice":
             shape = sliced_shape(shape, sig.params["key"])
         elif sig.op.name == "permute_dims":
-            shape = tuple(shape[a] for a in sig.params["axes"])
+            shape = tuple([shape[a] for a in sig.params["axes"]])
     return shape
 
 
