@@ -348,6 +348,19 @@ MUTANTS = (
     ),
     Mutant("outputs live to the end", PLAN, "        for o in self.outputs:\n            self.last[self.owner(o)] = len(self.steps)\n", ""),
     Mutant(
+        "a view is recorded as its root is when the scope has ended",
+        ARRAY,
+        "array._recorded() if isinstance(array, ViewMixin) else array._v",
+        "array._v",
+    ),
+    Mutant("a view goes on with its root's tape", ARRAY, "if tls.tape is not None or tape is None:", "if True:"),
+    Mutant(
+        "a view of a variable that is a view is part of it",
+        ARRAY,
+        "type(cell)._root is None or cell._g is not None",
+        "type(cell)._root is None",
+    ),
+    Mutant(
         "a view lives in its owner",
         PLAN,
         "                    self.root[n] = self.owner(n.inputs[0])",
