@@ -287,7 +287,7 @@ def test_recorded_results_stay_on_their_device(gpu):
         assert [v.context for v in (y, z, x.grad)] == [gpu] * 3
 
 
-@pytest.mark.parametrize(("text", "most"), [("x + x", 1), ("x * 2", 1), ("2 - x", 1), ("-x", 1), ("x @ x", 4), ("np.exp(x)", 2)])
+@pytest.mark.parametrize(("text", "most"), [("x + x", 1), ("x * 2", 1), ("2 - x", 1), ("-x", 1), ("np.exp(x)", 2)])
 def test_an_operation_on_a_small_array_is_a_frame_or_two(text, most):
     code, names = compile(text, "<text>", "eval"), {"x": np.ones((2, 2), "float32"), "np": np}
     eval(code, names)
