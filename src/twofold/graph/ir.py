@@ -13,12 +13,13 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..dtype import ITEMSIZE
 from ..op.spec import Sig
 
 INTERN_LIMIT = 200_000
+AnyNode = TypeVar("AnyNode")
 
 
 class Node:
@@ -162,10 +163,15 @@ def is_const(node: Node | None, number: float | None = None) -> bool:
 
 
 def topological(outputs: Iterable[Node], until: "frozenset[Node] | set[Node] | dict[Node, Any]" = frozenset()) -> list[Node]:
-    """The nodes below outputs, inputs before users, each once; iterative and linear. Nodes in ``until`` are not entered."""
-    order: list[Node] = []
-    seen: set[Node] = set(until)
-    stack: list[tuple[Node, bool]] = [(o, False) for o in reversed(list(outputs))]
+    """The nodes below outputs, inputs before users, each once. Nodes in ``until`` are not entered."""
+    return post_order(outputs, lambda n: [i for i in n.inputs if i is not None], until)
+
+
+def post_order(roots: Iterable[AnyNode], inputs_of: Callable[[AnyNode], Sequence[AnyNode]], until: Iterable[AnyNode] = ()) -> list[AnyNode]:
+    """The nodes of any graph below roots, inputs before users, each once; iterative and linear."""
+    order: list[AnyNode] = []
+    seen = set(until)
+    stack = [(r, False) for r in reversed(list(roots))]
     while stack:
         node, done = stack.pop()
         if done:
@@ -173,7 +179,7 @@ def topological(outputs: Iterable[Node], until: "frozenset[Node] | set[Node] | d
         elif node not in seen:
             seen.add(node)
             stack.append((node, True))
-            stack.extend((i, False) for i in reversed(node.inputs) if i is not None and i not in seen)
+            stack.extend((i, False) for i in reversed(inputs_of(node)) if i not in seen)
     return order
 
 

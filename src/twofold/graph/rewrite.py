@@ -107,7 +107,7 @@ def _multiply(n: Node) -> Node | None:
         if ones and y is not None and y.value is not None and y.value[0] == "const":
             return _full(n, y.value[1])
         if is_const(x, -1) and _same(y, n):
-            return _negative(G.negative(y)) or G.negative(y)
+            return _simplified(G.negative(y))
     return None
 
 
@@ -135,7 +135,7 @@ def _no_change(n: Node) -> Node | None:
 def _reshape(n: Node) -> Node | None:
     a = n.inputs[0]
     if a is not None and a.sig is not None and a.sig.op.name == "reshape":
-        return _reshape(G.reshape(a.inputs[0], shape=n.shape)) or G.reshape(a.inputs[0], shape=n.shape)
+        return _simplified(G.reshape(a.inputs[0], shape=n.shape))
     return _no_change(n)
 
 
@@ -145,8 +145,7 @@ def _permute(n: Node) -> Node | None:
         return a
     if a is not None and a.sig is not None and a.sig.op.name == "permute_dims":
         inner = a.sig.params["axes"]
-        joined = G.permute_dims(a.inputs[0], axes=tuple(inner[k] for k in axes))
-        return _permute(joined) or joined
+        return _simplified(G.permute_dims(a.inputs[0], axes=tuple(inner[k] for k in axes)))
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import OperatorError, ParameterError
 from ..formats.symbol_upgrade import HIDDEN_KEYS
+from ..graph.ir import post_order
 from ..op.registry import NAMES
 from ..op.spec import Op, Sig
 from .arguments import argument_names
@@ -193,19 +194,8 @@ def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, 
 
 
 def topological(heads: Iterable[Head]) -> list[SymbolNode]:
-    """The nodes below heads, inputs before users, each once, in the order in which MXNet lists them; iterative."""
-    order: list[SymbolNode] = []
-    seen: set[SymbolNode] = set()
-    stack: list[tuple[SymbolNode, bool]] = [(h.node, False) for h in reversed(list(heads))]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            order.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack.extend((h.node, False) for h in reversed(node.inputs) if h.node not in seen)
-    return order
+    """The nodes below heads, inputs before users, each once, in the order in which MXNet lists them."""
+    return post_order([h.node for h in heads], lambda n: [h.node for h in n.inputs])
 
 
 def variables(order: Iterable[SymbolNode]) -> tuple[list[SymbolNode], list[SymbolNode]]:
