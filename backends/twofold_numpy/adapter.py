@@ -12,7 +12,6 @@ from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
 from twofold.backend.protocol import Backend
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
-from twofold.errors import DeviceOutOfMemory
 
 from .blocked import compile_kernel, forget_pool
 from .calls import call_for
@@ -66,7 +65,7 @@ class NumpyBackend(Backend):
         try:
             return context.run(function, *args)
         except MemoryError as error:
-            raise out_of_memory(error) from error
+            raise self.does_not_fit(error) from error
         finally:
             _QUIET.append(context)
 
@@ -83,7 +82,7 @@ class NumpyBackend(Backend):
         try:
             return np.array(array, order="C")
         except MemoryError as error:
-            raise out_of_memory(error) from error
+            raise self.does_not_fit(error) from error
 
     def type_of(self, array: np.ndarray) -> ArrayType:
         """Shape and dtype name."""
@@ -116,11 +115,6 @@ class NumpyBackend(Backend):
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """A cache-blocked kernel."""
         return compile_kernel(program)
-
-
-def out_of_memory(error: MemoryError) -> DeviceOutOfMemory:
-    """NumPy's failure to allocate, as the library's."""
-    return DeviceOutOfMemory("cpu: an array does not fit into memory", str(error), "use smaller batches, or free unused arrays")
 
 
 def quiet_context() -> contextvars.Context:

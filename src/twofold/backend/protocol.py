@@ -13,6 +13,7 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import NUMPY
+from ..errors import DeviceOutOfMemory
 from .kernel import ArrayType, Call, OperandType, RowProgram
 
 
@@ -40,6 +41,11 @@ class Backend(ABC):
     def memory_info(self, device: Device) -> tuple[int, int]:
         """(free, total) bytes of a device's memory; (0, 0) where it is not known."""
         return 0, 0
+
+    def does_not_fit(self, error: BaseException) -> DeviceOutOfMemory:
+        """The library's failure to allocate, one of ``out_of_memory``, as an error of this package."""
+        text = f"{self.kind}: an array does not fit into memory"
+        return DeviceOutOfMemory(text, str(error), "use smaller batches, or free unused arrays")
 
     def trim(self) -> None:
         """Give unused pooled memory back."""

@@ -8,7 +8,7 @@ import numpy as np
 from ..backend.loader import backend_for
 from ..device import CPU, Device, current_device
 from ..dtype import NUMPY, dtype_name
-from ..errors import DeviceOutOfMemory, DTypeError, ParameterError
+from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.cell import PINNED, Value, wrap
 from ..imperative.invoke import content, host_of
@@ -175,13 +175,12 @@ def filled(shape: Any, value: float | int | bool, ctx: Device | None, dtype: Any
     device = current_device() if ctx is None else Device(ctx)
     backend = backend_for(device)
     name = "float32" if dtype is None else dtype_name(dtype)
+    if not device.is_host:
+        return wrap(NDArray, content(backend.copy(backend.constant(value, shape_of(shape), name), device), device))
     try:
-        if device.is_host:
-            data = backend.xp.full(shape=shape_of(shape), value=value, dtype=name)
-        else:
-            data = backend.copy(backend.constant(value, shape_of(shape), name), device)
+        data = backend.xp.full(shape=shape_of(shape), value=value, dtype=name)
     except backend.out_of_memory as error:
-        raise DeviceOutOfMemory(f"{device}: an array does not fit into memory", str(error), "make a smaller one") from error
+        raise backend.does_not_fit(error) from error
     return wrap(NDArray, content(data, device))
 
 
