@@ -12,8 +12,7 @@ import pytest
 import twofold as mx
 
 from tests.gluon.programs import all_programs
-from tests.training.programs.outcome import plain
-from tests.training.test_programs import difference
+from tests.oracle_programs import difference, plain
 
 EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
 #: MXNet's convolutions and layers sum in single precision in another order.

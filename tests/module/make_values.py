@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -14,16 +13,7 @@ import mxnet as mx
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.module.programs import all_programs
-from tests.training.programs.outcome import plain
-
-
-def main() -> None:
-    """Writes one program a line and says how many there are."""
-    lines = [f"{json.dumps(name)}: {json.dumps(plain(program(mx)), allow_nan=False)}" for name, program in all_programs().items()]
-    text = ",\n".join(lines)
-    (Path(__file__).parent / "values.json").write_text(f"{{\n{text}\n}}\n")
-    print(f"{len(lines)} programs")
-
+from tests.oracle_programs import write_values
 
 if __name__ == "__main__":
-    main()
+    write_values(__file__, all_programs(), mx)

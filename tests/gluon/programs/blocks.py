@@ -6,7 +6,7 @@ import json
 import warnings
 from typing import Any
 
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 
 def _model(mx: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .running import real
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 
 def arrays(mx: Any) -> Any:

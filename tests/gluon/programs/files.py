@@ -8,7 +8,7 @@ import tempfile
 from typing import Any
 
 from .running import fill, real
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 
 def _net(mx: Any, sizes: tuple[int, ...] = (3, 2), prefix: str = "net_") -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 
 def _made(mx: Any, **kwargs: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .running import both, fill, real
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 SEQUENCES = real(2, 3, 4)
 

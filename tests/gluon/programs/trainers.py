@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 
 def _net(mx: Any, devices: Any = None) -> Any:

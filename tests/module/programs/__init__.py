@@ -5,18 +5,13 @@ A program is a public function of the package (``mx``) that returns something th
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from . import composition, feed_forward, files, inference, life, several_devices, training
+from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return {
-        f"{module.__name__.rpartition('.')[2]}.{name}": function
-        for module in (life, inference, training, several_devices, files, composition, feed_forward)
-        for name, function in vars(module).items()
-        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
-    }
+    return programs_of((life, inference, training, several_devices, files, composition, feed_forward))

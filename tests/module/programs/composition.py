@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .samples import X, Y, params
+from tests.oracle_programs import fails
 from tests.training.programs.callbacks import _Log as Log
-from tests.training.programs.outcome import fails
 
 SHAPES = {"emb_weight": (7, 3), "fc_weight": (3, 3), "fc_bias": (3,)}
 LENGTHS = (6, 3, 4, 3)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .samples import X, Y, batches, params, perceptron
+from tests.oracle_programs import fails
 from tests.training.programs.callbacks import _Log as Log
-from tests.training.programs.outcome import fails
 
 
 def _model(mx: Any, **kwargs: Any) -> Any:

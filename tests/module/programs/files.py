@@ -7,8 +7,8 @@ import tempfile
 from typing import Any
 
 from .samples import batch, batches, bound, normalized, params, perceptron
+from tests.oracle_programs import fails
 from tests.training.programs.callbacks import _Log as Log
-from tests.training.programs.outcome import fails
 
 SGD = {"learning_rate": 0.5, "momentum": 0.9}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .samples import X, batch, batches, bound, params, perceptron
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 
 def outputs_and_gradients_of_inputs(mx: Any) -> Any:

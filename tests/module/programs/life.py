@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .samples import batch, bound, params, perceptron
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 
 def names_and_shapes(mx: Any) -> Any:

@@ -7,7 +7,7 @@ import tempfile
 from typing import Any
 
 from .samples import X, Y, batch, batches, bound, normalized, params, perceptron
-from tests.training.programs.outcome import fails
+from tests.oracle_programs import fails
 
 SGD = {"learning_rate": 0.5, "momentum": 0.9, "wd": 0.01}
 

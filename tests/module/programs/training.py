@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from .samples import batches, bound, normalized, params, perceptron
+from tests.oracle_programs import fails
 from tests.training.programs.callbacks import _Log as Log
-from tests.training.programs.outcome import fails
 
 
 def _plain(lines: list[str]) -> list[str]:

@@ -1,22 +1,17 @@
 """Small training programs that run on the real MXNet and on Twofold alike; `make_values.py` stores what MXNet computes.
 
-A program is a public function of the package (``mx``) that returns something that `outcome.plain` can write as JSON.
+A program is a public function of the package (``mx``) that returns something that `plain` can write as JSON.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from . import callbacks, initializers, iterators, metrics, optimizers, schedules, stores
+from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return {
-        f"{module.__name__.rpartition('.')[2]}.{name}": function
-        for module in (callbacks, initializers, iterators, metrics, optimizers, schedules, stores)
-        for name, function in vars(module).items()
-        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
-    }
+    return programs_of((callbacks, initializers, iterators, metrics, optimizers, schedules, stores))

@@ -8,7 +8,7 @@ import re
 import tempfile
 from typing import Any
 
-from .outcome import fails
+from tests.oracle_programs import fails
 
 
 class _Log(logging.Handler):

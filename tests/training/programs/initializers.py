@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .outcome import fails
+from tests.oracle_programs import fails
 
 NAMES = [
     "fc_weight",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .outcome import fails
+from tests.oracle_programs import fails
 
 ROWS = np.arange(10).reshape(5, 2)
 LABELS = np.arange(5)

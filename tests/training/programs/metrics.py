@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .outcome import fails
+from tests.oracle_programs import fails
 
 RANDOM = np.random.RandomState(0)
 SCORES = RANDOM.dirichlet([1, 1, 1], 6).astype("float32")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .outcome import fails
+from tests.oracle_programs import fails
 
 RANDOM = np.random.RandomState(1)
 WEIGHT = RANDOM.uniform(-1, 1, (3, 4)).astype("float32")

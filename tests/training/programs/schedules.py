@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .outcome import fails
+from tests.oracle_programs import fails
 
 UPDATES = range(15)
 

@@ -6,7 +6,7 @@ import os
 import tempfile
 from typing import Any
 
-from .outcome import fails
+from tests.oracle_programs import fails
 
 
 def _pulled(mx: Any, store: Any, key: Any, shape: tuple[int, ...] = (2,)) -> Any:
