@@ -184,9 +184,18 @@ class Program:
 
 def run(seed: int, record: bool, device: Any = None, length: int = 14, detach: bool = True) -> list[np.ndarray]:
     """Execute the program of a seed; the arrays it leaves and, if recorded, the gradients of its loss."""
-    program = Program(seed, Twofold(device), detach=detach)
+    return executed(Program(seed, Twofold(device), detach=detach), record, length, "add" if seed % 5 == 0 else "write")
+
+
+def reference(seed: int, length: int = 14, shift: np.ndarray | None = None, detach: bool = True) -> list[np.ndarray]:
+    """The arrays that the same program leaves in NumPy, its loss last."""
+    return executed_in_numpy(Program(seed, Numpy(), shift, detach), length)
+
+
+def executed(program: Any, record: bool, length: int, grad_req: str) -> list[np.ndarray]:
+    """The arrays that a program of twofold leaves, its loss and, if that was recorded, its gradients."""
     for v in program.variables:
-        v.attach_grad("add" if seed % 5 == 0 else "write")
+        v.attach_grad(grad_req)
     with mx.autograd.record() if record else mx.autograd.pause():
         program.begin()
         for _ in range(length):
@@ -200,9 +209,8 @@ def run(seed: int, record: bool, device: Any = None, length: int = 14, detach: b
     return results
 
 
-def reference(seed: int, length: int = 14, shift: np.ndarray | None = None, detach: bool = True) -> list[np.ndarray]:
-    """The arrays that the same program leaves in NumPy, its loss last."""
-    program = Program(seed, Numpy(), shift, detach)
+def executed_in_numpy(program: Any, length: int) -> list[np.ndarray]:
+    """The arrays that a program of NumPy leaves, its loss last."""
     program.begin()
     for _ in range(length):
         program.move()

@@ -11,7 +11,8 @@ import numpy
 
 import twofold as mx
 import twofold.numpy as tnp
-from twofold.imperative.cell import Value
+
+from tests.core.random_programs import executed, executed_in_numpy
 
 SIZE = 24
 SHAPES = [(24,), (4, 6), (6, 4), (2, 3, 4), (2, 1, 12)]
@@ -166,26 +167,9 @@ class Program:
 
 def run(seed: int, record: bool, device: Any = None, length: int = 16, detach: bool = True) -> list[numpy.ndarray]:
     """Execute the program of a seed; the arrays it leaves and, if recorded, the gradients of its loss."""
-    program = Program(seed, Twofold(device), detach=detach)
-    for v in program.variables:
-        v.attach_grad("add" if seed % 5 == 0 else "write")
-    with mx.autograd.record() if record else mx.autograd.pause():
-        program.begin()
-        for _ in range(length):
-            program.move()
-        loss = program.loss()
-    results = [p.asnumpy() for p in program.pool] + [loss.asnumpy()]
-    content = loss._v
-    if record and content.__class__ is Value and content.rec is not None and content.rec.node.tracked:
-        loss.backward()
-        results += [v.grad.asnumpy() for v in program.variables]
-    return results
+    return executed(Program(seed, Twofold(device), detach=detach), record, length, "add" if seed % 5 == 0 else "write")
 
 
 def reference(seed: int, length: int = 16, shift: numpy.ndarray | None = None, detach: bool = True) -> list[numpy.ndarray]:
     """The arrays that the same program leaves in NumPy, its loss last."""
-    program = Program(seed, Numpy(), shift, detach)
-    program.begin()
-    for _ in range(length):
-        program.move()
-    return [*program.pool, program.loss()]
+    return executed_in_numpy(Program(seed, Numpy(), shift, detach), length)

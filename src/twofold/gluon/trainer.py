@@ -300,12 +300,9 @@ class Trainer:
         fname
             The file.
         """
-        if not self._has_store:
-            self._init_kvstore()
-        if self._update_on_kvstore and self._kvstore is not None:
-            for k in tuple(self._unsent):
-                self._send(k)
-            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+        store = self._updating_store()
+        if store is not None:
+            store.save_optimizer_states(fname, dump_optimizer=True)
         else:
             write_file(fname, [self._updaters[0].get_states(dump_optimizer=True)])
 
@@ -322,13 +319,10 @@ class Trainer:
         FormatError
             If it is damaged.
         """
-        if not self._has_store:
-            self._init_kvstore()
-        if self._update_on_kvstore and self._kvstore is not None:
-            for k in tuple(self._unsent):
-                self._send(k)
-            self._kvstore.load_optimizer_states(fname)
-            self._optimizer = self._kvstore._updater.optimizer  # type: ignore[attr-defined]
+        store = self._updating_store()
+        if store is not None:
+            store.load_optimizer_states(fname)
+            self._optimizer = store._updater.optimizer
         else:
             states = read_file(fname)
             for updater in self._updaters:
@@ -336,6 +330,16 @@ class Trainer:
                 updater.optimizer = self._updaters[0].optimizer
             self._optimizer = self._updaters[0].optimizer
         self._optimizer.param_dict = dict(enumerate(self._params))
+
+    def _updating_store(self) -> Any:
+        """The store if it holds the optimizer, with all parameters sent to it; else None."""
+        if not self._has_store:
+            self._init_kvstore()
+        if not self._update_on_kvstore or self._kvstore is None:
+            return None
+        for k in tuple(self._unsent):
+            self._send(k)
+        return self._kvstore
 
 
 class _Scheduled(ParameterError, UserWarning):
