@@ -35,7 +35,7 @@ def _put_where(out: np.ndarray, value: Any, where: Any = True) -> None:
 
 
 def _cast(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("put({out}, {0}, 'unsafe')", {"put": np.copyto}, into=True)
+    return Call("{out}[...] = {0}", {}, into=True)
 
 
 def _copy(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
@@ -45,8 +45,9 @@ def _copy(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayTy
 def _matmul(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     if output.dtype in ("float16", "bfloat16") or inputs[0].dtype != inputs[1].dtype:
         return Call("f({0}, {1})", {"f": NumpyNamespace.matmul})
-    plain = len(inputs[0].shape) == len(inputs[1].shape) == 2
-    return Call("f({0}, {1}, {out})", {"f": np.dot if plain else np.matmul}, into=True, or_fresh=True)
+    if len(inputs[0].shape) == len(inputs[1].shape) == 2:
+        return Call("{0}.dot({1}, {out})", {}, into=True, or_fresh=True)
+    return Call("f({0}, {1}, {out})", {"f": np.matmul}, into=True, or_fresh=True)
 
 
 def _reduce(ufunc: np.ufunc) -> Maker:
@@ -116,7 +117,13 @@ def _take_along_axis(params: dict[str, Any], inputs: Sequence[OperandType], outp
     return Call(f"{{0}}[{places}]", grids)
 
 
+def _index_add(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    key = ", ".join("every" if k is None else f"{{{k + 2}}}" for k in params["key"])
+    return Call(f"{{out}}[...] = {{0}}; add({{out}}, ({key},), {{1}})", {"add": np.add.at, "every": slice(None)}, into=True)
+
+
 _MAKERS: dict[str, Maker] = {
+    "index_add": _index_add,
     "take_along_axis": _take_along_axis,
     "where": _where,
     "astype": _cast,

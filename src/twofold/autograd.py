@@ -135,7 +135,7 @@ def grad(
     cls = type(wanted[0])._root or type(wanted[0])
     with Scope(True if create_graph else None, None):
         got = run_backward([record_of(h, "grad") for h in heads], grads, cls, retain=retain, create_graph=create_graph)
-    found: dict[int, Cell] = {id(variable): g for variable, g in got}
+    found = {id(variable): wrap(cls, g) for variable, g in got}
     return [_result(found, v, cls, wanted[:k]) for k, v in enumerate(wanted)]
 
 

@@ -5,15 +5,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..device import CPU
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
-from ..imperative.cell import Cell, wrap
+from ..imperative.cell import PLAIN, Cell, new, wrap
 from ..ndarray.array import NDArray
 from ..program.compile import Program
 from .part import Key, Part
 from .run import Run
-from .transport import added, content_on, filled, zeros
+from .transport import added, content_on, zeros
 
 Monitor = Callable[[str, NDArray], None]
 
@@ -68,6 +69,9 @@ class Executor:
         self.arg_dict, self.grad_dict, self.aux_dict, self.grad_req = arguments, gradients, states, requests
         self._source, self._names, self._keys = source, [name for name, _ in outputs], [key for _, key in outputs]
         self._run = Run(source.parts, arguments, states)
+        wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
+        self._targets = [(("arg", name), target, target.context) for name, target in wanted if target is not None]
+        self._has_backward = bool(wanted)
         self._outputs: list[NDArray] | None = None
         self._monitor: tuple[Monitor, bool] | None = None
 
@@ -99,10 +103,6 @@ class Executor:
         """The outputs by name."""
         return dict(zip(self._names, self.outputs, strict=True))
 
-    @property
-    def _has_backward(self) -> bool:
-        return any(r != "null" for r in self.grad_req.values())
-
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
         """Compute the outputs.
 
@@ -130,9 +130,9 @@ class Executor:
         self._run.forget()
         made = self._run.forward(bool(is_train), keep=bool(is_train) and self._has_backward)
         if self._outputs is None:
-            self._outputs = [wrap(NDArray, made[key]._v) for key in self._keys]
+            self._outputs = [new(NDArray) for _ in self._keys]
         for cell, key in zip(self._outputs, self._keys, strict=True):
-            cell._v = made[key]._v
+            cell._v = made[key]
         if self._monitor is not None:
             callback, everything = self._monitor
             for name, is_input, value in self._run.internals(bool(is_train)):
@@ -166,31 +166,26 @@ class Executor:
         ShapeError
             If a head gradient has another shape than its output.
         """
-        heads = [
-            self._ones(o) if h is None else h.astype(o.dtype, copy=False)._v
-            for h, o in zip(self._heads(out_grads), self.outputs, strict=True)
-        ]
+        heads = [None] * len(self._names) if out_grads is None else self._heads(out_grads)
         if not self._has_backward:
             return
         grads = self._run.backward(bool(is_train), zip(self._keys, heads, strict=True))
-        for name, request in self.grad_req.items():
-            target = self.grad_dict[name]
-            if target is not None and ("arg", name) in grads:
-                new = content_on(wrap(Cell, grads["arg", name]), target.context)
-                target._v = added(target._v, new) if request == "add" else new
-
-    @staticmethod
-    def _ones(like: NDArray) -> Any:
-        return filled(1, like.shape, like._dtype, like.context)
+        for key, target, device in self._targets:
+            content = grads.get(key)
+            if content is None:
+                continue
+            if device is not (CPU if content.__class__ is PLAIN else content.device):
+                content = content_on(wrap(Cell, content), device)
+            target._v = added(target._v, content) if self.grad_req[key[1]] == "add" else content
 
     def _heads(self, given: Any) -> list[Any]:
-        """One head gradient or None for each output."""
+        """The content of one head gradient, or None, for each output."""
         if isinstance(given, Mapping):
             unknown = ", ".join(sorted(set(given) - set(self._names)))
             if unknown:
                 raise ParameterError("backward: not an output", unknown, f"the outputs are {', '.join(self._names)}")
             given = [given.get(name) for name in self._names]
-        heads: list[Any] = [] if given is None else [given] if isinstance(given, Array) else list(given)
+        heads: list[Any] = [given] if isinstance(given, Array) else list(given)
         if len(heads) > len(self._names):
             raise ParameterError(
                 "backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "give one for each output"
@@ -201,7 +196,7 @@ class Executor:
                 raise ShapeError(
                     f"backward: the head gradient of {name} has another shape", f"{head.shape} for {out.shape}", "give one of its shape"
                 )
-        return heads
+        return [None if h is None else h.astype(o.dtype, copy=False)._v for h, o in zip(heads, self.outputs, strict=True)]
 
     def copy_params_from(
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray] | None = None, allow_extra_params: bool = False
@@ -273,7 +268,8 @@ class Executor:
         for number, part in enumerate(self._run.parts(True) if self._has_backward else ()):
             place = f"{part.device}" + (f", part {number}" if number else "")
             yield f"training forward on {place}", part.training.forward
-            yield f"backward on {place}", part.training.backward
+            kinds = tuple([1 if part.makes[k][0] in self._keys else None for k in part.training.heads])
+            yield f"backward on {place}", part.training.backward(kinds)
 
     def explain(self) -> str:
         """What runs: for each direction and device the steps in order, fused ones joined by ``+``, and the memory they need."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..backend.loader import backend_for
 from ..device import Device
-from ..graph.build import item
+from ..graph.build import G, item
 from ..graph.gradient import gradient
 from ..graph.ir import Node, leaf, topological
 from ..graph.rewrite import lower, simplify, substitute
@@ -19,6 +19,9 @@ from ..program.compile import Program
 
 #: A value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
 Key = tuple[str, Any]
+
+#: What is known of a head gradient when a backward program is chosen: that it is all zeros or all ones; None for any array.
+HeadKind = float | None
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,6 @@ class Training:
     ----------
     forward
         Computes what the part makes, the states written, then what is kept.
-    backward
-        Computes the gradients of `wanted`, then the states' updates, from the leaves in `reads`, what was kept and head gradients.
     heads
         Positions in the part's ``makes`` that a head gradient is for.
     wanted
@@ -103,12 +104,12 @@ class Training:
 
     def __init__(self, part: Part) -> None:
         made = _nodes(part.makes)
+        self._device = part.device
         self.heads = [k for k, n in enumerate(made) if n.tracked]
-        self.wanted = [key for key, n in part.reads if n.tracked]
-        seeds = {k: leaf(("head", k), made[k].shape, made[k].dtype) for k in self.heads}
+        self.wanted = [key for key, n in part.reads if n.tracked] if self.heads else []
+        self._seeds = [leaf(("head", k), made[k].shape, made[k].dtype) for k in self.heads]
         wrt = [n for _, n in part.reads if n.tracked]
-        grads = gradient([made[k] for k in self.heads], list(seeds.values()), wrt) if self.heads else []
-        self.wanted = self.wanted if self.heads else []
+        grads = gradient([made[k] for k in self.heads], self._seeds, wrt) if self.heads else []
         first = [*made, *_nodes(part.written)]
         low = simplify(lower([*first, *grads, *_nodes(part.updates)]))
         forward, backward = low[: len(first)], low[len(first) :]
@@ -117,12 +118,26 @@ class Training:
         self.kept = [results.index(n) for n in residuals]
         self.forward = Program(results, part.leaves, backend_for(part.device))
         stand_ins = [leaf(("kept", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
-        backward = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
-        used = set(topological(backward))
+        self._graph = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
+        used = set(topological(self._graph))
         self.reads = [k for k, n in enumerate(part.leaves) if n in used]
-        given = [part.leaves[k] for k in self.reads] + stand_ins + list(seeds.values())
-        own = [s for s, k in zip(stand_ins, self.kept, strict=True) if k >= len(forward)]  # those that nobody else holds
-        self.backward = Program(backward, given, backend_for(part.device), donated=own)
+        self._given = [part.leaves[k] for k in self.reads] + stand_ins
+        self._own = [s for s, k in zip(stand_ins, self.kept, strict=True) if k >= len(forward)]  # those that nobody else holds
+        self._backward: dict[tuple[HeadKind, ...], Program] = {}
+
+    def backward(self, kinds: tuple[HeadKind, ...]) -> Program:
+        """The program of backward for head gradients of these kinds.
+
+        It computes the gradients of `wanted`, then the states' updates, from the leaves in `reads`, what was kept, and the head
+        gradients of kind None.
+        """
+        found = self._backward.get(kinds)
+        if found is None:
+            known = {s: G.full(shape=s.shape, value=k, dtype=s.dtype) for s, k in zip(self._seeds, kinds, strict=True) if k is not None}
+            given = [*self._given, *[s for s in self._seeds if s not in known]]
+            graph = substitute(self._graph, known)
+            found = self._backward[kinds] = Program(graph, given, backend_for(self._device), donated=self._own)
+        return found
 
 
 def cut(forward: Sequence[Node], backward: Iterable[Node]) -> list[Node]:

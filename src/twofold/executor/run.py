@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..backend.loader import backend_for
-from ..device import Device
-from ..imperative.cell import Cell, Value, wrap
+from ..imperative.cell import ALWAYS, Cell, Value, wrap
 from ..imperative.generator import STREAMS
-from ..imperative.invoke import content
+from ..imperative.invoke import content, contents_of
 from ..imperative.record import Tape
 from ..ndarray.array import NDArray
-from .part import Key, Part
-from .transport import added, data_on, filled
+from .part import HeadKind, Key, Part, Training
+from .transport import added, arrays_on, filled
 
 
 class Kept(NamedTuple):
@@ -44,7 +43,8 @@ class Run:
     """
 
     def __init__(self, parts_of: Callable[[bool], list[Part]], arguments: Mapping[str, NDArray], states: Mapping[str, NDArray]) -> None:
-        self._make, self._arguments, self._states = parts_of, arguments, states
+        self._make, self._states = parts_of, states
+        self._bound = {("arg", n): a for n, a in arguments.items()} | {("aux", n): a for n, a in states.items()}
         self._parts: dict[bool, list[Part]] = {}
         self._kept: Kept | None = None
         self._random: list[list[Any]] = []
@@ -60,7 +60,7 @@ class Run:
         """Let go of what the last forward kept, and draw new random keys from now on."""
         self._kept, self._random = None, []
 
-    def forward(self, training: bool, keep: bool) -> dict[Key, NDArray]:
+    def forward(self, training: bool, keep: bool) -> dict[Key, Any]:
         """Run forward.
 
         Parameters
@@ -73,27 +73,35 @@ class Run:
         Returns
         -------
         dict
-            Every value that parts make for others.
+            Every value that parts make for others, as contents.
         """
-        made: dict[Key, NDArray] = {}
+        made: dict[Key, Any] = {}
         kept: list[list[Any]] = []
         tape = Tape()
         for number, part in enumerate(self.parts(training)):
-            cells = [self._cell(key, made) for key, _ in part.reads]
-            leaves = [data_on(cell, part.device) for cell in cells] + self._random_keys(number, part)
-            results = (part.training.forward if keep else part.inference).run(leaves)
-            both = set(part.training.kept) if keep else set()
-            contents = [_shared(r, part.device) if k in both else content(r, part.device) for k, r in enumerate(results)]
-            made |= {key: wrap(NDArray, contents[k]) for k, (key, _) in enumerate(part.makes)}
-            self._write_states(part.written, contents[len(part.makes) :])
+            cells = self._cells(part, made)
+            leaves = arrays_on(cells, part.device)
+            if part.keys:
+                leaves += self._random_keys(number, part)
             if keep:
-                kept.append(_saved(part, cells, leaves, results, tape))
+                steps = part.training
+                results = steps.forward.run(leaves)
+                device, kept_here = part.device, steps.kept  # what backward reads too is shared: a write into it makes a copy
+                contents = [Value(r, None, None, device, ALWAYS) if k in kept_here else content(r, device) for k, r in enumerate(results)]
+                kept.append(_saved(steps, cells, leaves, results, tape))
+            else:
+                contents = contents_of(part.inference.run(leaves), part.device)
+            for (key, _), new in zip(part.makes, contents, strict=False):
+                made[key] = new
+            if part.written:
+                self._write_states(part.written, contents[len(part.makes) :])
         self._kept = Kept(training, kept, tape) if keep else None
         return made
 
-    def _cell(self, key: Key, made: Mapping[Key, NDArray]) -> NDArray:
-        kind, name = key
-        return self._arguments[name] if kind == "arg" else self._states[name] if kind == "aux" else made[key]
+    def _cells(self, part: Part, made: Mapping[Key, Any]) -> list[Cell]:
+        """What the part reads: bound arrays, and values that others made."""
+        bound = self._bound
+        return [bound[key] if key in bound else wrap(Cell, made[key]) for key, _ in part.reads]
 
     def _random_keys(self, number: int, part: Part) -> list[Any]:
         """The part's keys, drawn once for each forward: running it again for backward or for a monitor draws the same."""
@@ -115,7 +123,7 @@ class Run:
         training
             Whether the gradients are those of training mode.
         heads
-            Head gradients of values, as contents.
+            Head gradients of values, as contents; ones where None.
 
         Returns
         -------
@@ -126,47 +134,58 @@ class Run:
             self.forward(training, keep=True)
         kept, self._kept = self._kept, None
         assert kept is not None
-        grads: dict[Key, Any] = {}
+        grads: dict[Key, list[Any]] = {}
         for key, head in heads:
-            grads[key] = added(grads[key], head) if key in grads else head
+            grads.setdefault(key, []).append(head)
         for part, arrays in zip(self.parts(training)[::-1], kept.arrays[::-1], strict=True):
             self._backward_of(part, arrays, grads)
-        return grads
+        return {key: found[0] if len(found) == 1 else _total(found) for key, found in grads.items()}
 
-    def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, Any]) -> None:
+    def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[Any]]) -> None:
         steps = part.training
+        kinds: list[HeadKind] = []
         for k in steps.heads:
             key, node = part.makes[k]
             found = grads.pop(key, None)
-            head = filled(0, node.shape, node.dtype, part.device) if found is None else found
-            arrays.append(data_on(wrap(Cell, head), part.device))
-        results = [content(data, part.device) for data in steps.backward.run(arrays)]
+            if found is None:
+                kinds.append(0)
+            elif found[0] is None and len(found) == 1:
+                kinds.append(1)
+            else:
+                kinds.append(None)
+                given = [filled(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
+                arrays += arrays_on([wrap(Cell, _total(given))], part.device)
+        results = contents_of(steps.backward(tuple(kinds)).run(arrays), part.device)
         for key, new in zip(steps.wanted, results, strict=False):
-            grads[key] = added(grads[key], new) if key in grads else new
-        self._write_states(part.updates, results[len(steps.wanted) :])
+            if key in grads:
+                grads[key].append(new)
+            else:
+                grads[key] = [new]
+        if part.updates:
+            self._write_states(part.updates, results[len(steps.wanted) :])
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
         """(name, whether a node reads it, value) of every value inside, computed again with the last forward's random keys."""
-        made: dict[Key, NDArray] = {}
+        made: dict[Key, Any] = {}
         for number, part in enumerate(self.parts(training)):
-            leaves = [data_on(self._cell(key, made), part.device) for key, _ in part.reads] + self._random_keys(number, part)
+            leaves = arrays_on(self._cells(part, made), part.device) + self._random_keys(number, part)
             for (key, _), data in zip(part.makes, part.inference.run(leaves), strict=False):
-                made[key] = wrap(NDArray, content(data, part.device))
+                made[key] = content(data, part.device)
             for internal, data in zip(part.internals, part.inner.run(leaves), strict=True):
                 yield internal.name, internal.is_input, wrap(NDArray, content(data, part.device))
 
 
-def _saved(part: Part, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape) -> list[Any]:
+def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape) -> list[Any]:
     """The arrays that the part's backward reads: of what it was given, and of what forward kept."""
-    steps = part.training
     for k in steps.reads:
         if k < len(cells):
             cells[k]._capture().lend(tape)
     return [leaves[k] for k in steps.reads] + [results[k] for k in steps.kept]
 
 
-def _shared(data: Any, device: Device) -> Value:
-    """A value that backward reads too: a write into it makes a copy."""
-    value = Value(data, device=device)
-    value.share()
-    return value
+def _total(grads: Sequence[Any]) -> Any:
+    """The sum of contents."""
+    total = grads[0]
+    for new in grads[1:]:
+        total = added(total, new)
+    return total

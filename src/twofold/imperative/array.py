@@ -171,7 +171,8 @@ class Array(Cell):
         if v.__class__ is Value:
             if v.data is None:
                 force(v)
-            backend_for(v.device).synchronize(v.device)
+            if v.device is not CPU:
+                backend_for(v.device).synchronize(v.device)
 
     def wait_to_write(self) -> None:
         """Wait until nothing reads the array any more."""

@@ -14,8 +14,8 @@ from ..graph.ir import TABLES, Node, leaf, topological
 from ..graph.rewrite import substitute
 from ..op.registry import OPS
 from ..program.compile import Program
-from .cell import Cell, Value, alias, wrap
-from .invoke import content, data_of, device_of, invoke
+from .cell import PLAIN, Cell, Value, alias, wrap
+from .invoke import contents_of, data_of, device_of, invoke
 from .record import Rec, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
@@ -210,7 +210,7 @@ class _Pass:
             arrays = b.program.run(  # type: ignore[union-attr]
                 [data_of(v) for v in saved] + [data_of(g._v) for g in given]
             )
-            results = [wrap(self.cls, content(a, device)) for a in arrays]
+            results = [wrap(self.cls, new) for new in contents_of(arrays, device)]
         self.used |= {id(rec): rec for rec in recs}  # freed at the end: over several devices a record may be used twice
         return out + list(zip(variables, results, strict=True))
 
@@ -254,7 +254,7 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
     return CPU
 
 
-def _known(head: Rec, cls: type, retain: bool) -> list[tuple[Variable, Any]] | None:
+def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     """The commonest case in one go: a head of ones, one device, no bridge, no hook, a structure seen before; None if it is not that."""
     device: Any = head.tape.device if head.tape is not None else None
     b = _compiled.get(((head.node,), ONES, device.device_type, False)) if device else None
@@ -273,20 +273,20 @@ def _known(head: Rec, cls: type, retain: bool) -> list[tuple[Variable, Any]] | N
     if not retain:
         for rec in recs:
             rec.saved, rec.tape = (), None
-    return [(rec.grad, wrap(cls, content(a, device))) for rec, a in zip(variables, arrays, strict=True)]
+    return [(rec.grad, new) for rec, new in zip(variables, contents_of(arrays, device), strict=True)]
 
 
 def run_backward(
     heads: Sequence[Rec], grads: Sequence[Any], cls: type, *, retain: bool = False, create_graph: bool = False
 ) -> list[tuple[Variable, Any]]:
-    """Gradients of the variables below records.
+    """Gradients of the variables below records, as contents.
 
     Parameters
     ----------
     heads, grads
         Records and their head gradients (cells; None: ones).
     cls
-        Array class of the results.
+        Array class that a recorded computation of gradients runs on.
     retain
         Keep what the tape saved, for another backward.
     create_graph
@@ -298,7 +298,7 @@ def run_backward(
         If the graph was already used and not retained.
     """
     if len(heads) == 1 and grads[0] is None and not create_graph:
-        found = _known(heads[0], cls, retain)
+        found = _known(heads[0], retain)
         if found is not None:
             if not retain:
                 renumber()
@@ -315,7 +315,7 @@ def run_backward(
         tls.tape = was
     if not work.retain:
         renumber()
-    return list(work.found.values())
+    return [(variable, grad._v) for variable, grad in work.found.values()]
 
 
 def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], given: Sequence[Any], cls: type) -> list[Any]:
@@ -367,12 +367,15 @@ def run_hook(rec: Rec) -> None:
         cell._v = new
 
 
-def assign(variable: Variable, grad: Cell) -> None:
-    """Put a gradient where its variable wants it; the receiving cell stays the same object."""
+def assign(variable: Variable, grad: Any) -> None:
+    """Put a gradient (a content) where its variable wants it; the receiving cell stays the same object."""
     cell = variable.cell
     variable.fresh = True
     if variable.req == "add":
-        cell._v = invoke(OPS["add"].sig(), (cell, grad))[0]
+        cell._v = invoke(OPS["add"].sig(), (cell, wrap(Cell, grad)))[0]
+    elif grad.__class__ is PLAIN and cell._v.__class__ is PLAIN:
+        if variable.req != "null":
+            cell._v = grad
     elif variable.req != "null":
         device = device_of(cell._v)
-        cell._v = grad._v if device_of(grad._v) is device else named(grad._v, device)
+        cell._v = grad if device_of(grad) is device else named(grad, device)

@@ -40,23 +40,19 @@ class Value:
 
     __slots__ = ("__weakref__", "at", "borrow", "data", "device", "rec")
 
-    def __init__(self, data: Any, rec: Rec | None = None, at: Any = None, device: Device = CPU) -> None:
+    def __init__(self, data: Any, rec: Rec | None = None, at: Any = None, device: Device = CPU, borrow: Any = None) -> None:
         self.data, self.rec, self.at, self.device = data, rec, at, device
-        self.borrow: Any = None
+        self.borrow: Any = borrow
 
     def lend(self, tape: Tape) -> "Value":
         """What a tape may save of this value: itself, not written in place while the tape lives; a copy if the outside may write it."""
         b = self.borrow
-        if b is None or b is tape.ref:
+        if b is None or b is tape.ref or (b.__class__ is ref and b() is None):
             self.borrow = tape.ref
         elif self.pinned:
             return Value(backend_for(self.device).copy(self.data, self.device), device=self.device)
-        elif b.__class__ is Value:  # keeps what it aliases alive, and so is never donated
-            pass
-        elif b.__class__ is not ref or b() is not None:
+        elif b.__class__ is not Value:  # what aliases another keeps that alive, and so is never donated
             self.borrow = ALWAYS
-        else:
-            self.borrow = tape.ref
         return self
 
     def share(self) -> None:

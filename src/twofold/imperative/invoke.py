@@ -55,6 +55,14 @@ def content(data: Any, device: Device) -> Any:
     return Value(data, device=device)
 
 
+def contents_of(arrays: Sequence[Any], device: Device) -> list[Any]:
+    """Fresh arrays as contents of cells."""
+    if device is CPU:
+        big = SETTINGS.defer_elements
+        return [a if a.__class__ is PLAIN and a.size < big else Value(a) for a in arrays]
+    return [Value(a, device=device) for a in arrays]
+
+
 def enter(v: Value, tape: Tape) -> Rec:
     """The record, on a tape, of a value that was not made on it: a fresh leaf, or a bridge to an older tape."""
     rec = v.rec
@@ -230,9 +238,7 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
             sig.inline[key] = found
     run, given, count = found
     results = run(_arrays(contents, given))
-    if count == 1:
-        return [content(results[0], device)]
-    return [content(r, device) for r in results[:count]]
+    return contents_of(results if len(results) == count else results[:count], device)
 
 
 def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Any]:
@@ -305,12 +311,12 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     if lazy and not plan.positions and not hooked:
         keep = [("out", k) in (plan.saves or ()) for k in range(len(parts))]
         outs, kept = defer(sig, values, device, parts, keep)
-        residual: list[Any] = []
+        residual: Sequence[Any] = ()
     else:
         run = plan.run.get(device.device_type) or runner(node, backend_for(device))
         datas = run(_arrays(values, plan.given))
         outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], rec, None, device)]
-        residual = [Value(d, None, None, device) for d in datas[len(parts) :]] if plan.positions else []
+        residual = [Value(d, None, None, device) for d in datas[len(parts) :]] if plan.positions else ()
         kept = _twins(outs, plan, tape) if plan.keeps_out else ()
     if plan.saves:
         _save(rec, plan, values, kept, residual, tape)
@@ -348,17 +354,21 @@ def _twins(outs: Sequence[Value], plan: NodePlan, tape: Tape) -> list[Value | No
     twins: list[Value | None] = [None] * len(outs)
     for kind, k in plan.saves or ():
         if kind == "out":
-            twins[k] = twin = Value(outs[k].data, device=outs[k].device)
-            twin.borrow = outs[k].borrow = tape.ref
+            out = outs[k]
+            twins[k] = Value(out.data, None, None, out.device, tape.ref)
+            out.borrow = tape.ref
     return twins
 
 
 def _save(rec: Rec, plan: NodePlan, values: Sequence[Any], kept: Sequence[Value | None], residual: Sequence[Value], tape: Tape) -> None:
     saved: list[Any] = []
     for kind, k in plan.saves or ():
-        v: Any = kept[k] if kind == "out" else residual[k] if kind == "res" else values[k]
-        if kind == "in" and v.__class__ is Value:
-            v = v.lend(tape)
+        if kind == "in":
+            v = values[k]
+            if v.__class__ is Value and v.borrow is not tape.ref:
+                v = v.lend(tape)
+        else:
+            v = kept[k] if kind == "out" else residual[k]
         saved.append(v)
     rec.saved = saved
 

@@ -26,6 +26,9 @@ KEEP_SCRATCH = 8 << 20
 #: Fresh values larger than this (bytes) are released right after their last use rather than at the program's end.
 RELEASE = 1 << 16
 
+#: Primitives that are not element-wise whose results are C-contiguous.
+PACKED = frozenset({"sum", "max", "min", "matmul", "contiguous", "index_add"})
+
 #: Primitives that call a method of a user's object: whether it is a parameter (else the first operand), and the method.
 USER_CODE = {
     "user_forward": (False, "forward"),
@@ -266,7 +269,8 @@ class Printer:
             self._view(n)
         elif not call.into:
             text = self._text(n, None)
-            self._define(n, f"{self.bind(self.backend.as_array, 'array')}({text})" if len(n.parts) == 1 else text)
+            ready = len(n.parts) > 1 or _is_line(n)
+            self._define(n, text if ready else f"{self.bind(self.backend.as_array, 'array')}({text})")
         else:
             out = self._target(n)
             if out is None and call.or_fresh and n.shape != () and not (n.sig.op.elementwise and any(map(_is_strided, n.inputs))):
@@ -359,7 +363,14 @@ def _is_packed(n: Node | None) -> bool:
     """Whether a value is known to be C-contiguous: an element-wise or reduced one that the program made, however reshaped."""
     while n is not None and n.sig is not None and n.sig.op.name == "reshape":
         n = n.inputs[0]
-    return n is not None and n.sig is not None and (n.sig.op.elementwise or n.sig.op.name in ("sum", "max", "min", "matmul", "contiguous"))
+    if n is None or n.sig is None or n.sig.op.view:
+        return False
+    return n.sig.op.elementwise or n.sig.op.name in PACKED or _is_line(n)
+
+
+def _is_line(n: Node) -> bool:
+    """Whether a fresh array of this shape is C-contiguous in any order of axes: at most one of them is longer than one."""
+    return n.shape != () and n.size == max(n.shape)
 
 
 def _rename(text: str, key: str, full: str) -> str:
