@@ -227,7 +227,8 @@ class HybridBlock(Block):
     @staticmethod
     def _check_devices(arrays: Sequence[NDArray], device: Device) -> None:
         for array in arrays:
-            if array.context is not device and not (array.context.is_host and device.is_host):
+            found = array.context
+            if found is not device and not (found.is_host and device.is_host):
                 raise ParameterError(
                     "Find multiple contexts in the input: after hybridized, the HybridBlock only supports one",
                     ", ".join(str(a.context) for a in arrays),

@@ -338,7 +338,9 @@ class Parameter:
         MXNetError
             Also if it has none.
         """
-        return self._gradients()[self._made().place(ctx, self.name)]
+        grads, copies = self._gradients(), self._made()
+        place = copies.places.get(ctx)  # type: ignore[arg-type]
+        return grads[copies.place(ctx, self.name) if place is None else place]
 
     def list_grad(self) -> list[NDArray]:
         """The gradients on all devices."""

@@ -277,7 +277,7 @@ class Trainer:
             return
         work: list[tuple[list[int], list[NDArray], list[NDArray]]] = [([], [], []) for _ in self._updaters]
         for k, param in self._trained():
-            for (indices, grads, weights), weight, grad in zip(work, param.list_data(), param.list_grad(), strict=False):
+            for (indices, grads, weights), weight, grad in zip(work, param._made().arrays, param._gradients(), strict=False):
                 if weight._fresh_grad:
                     indices.append(k)
                     grads.append(grad)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
-from ..dtype import NUMPY, dtype_name
+from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..graph.ir import leaf
 from ..op.registry import OPS
@@ -96,7 +96,7 @@ class Array(Cell):
         if v.__class__ is Value and v.rec is not None:
             v.rec.grad = grad  # on this tape an operation's result, on the next the variable again
         else:
-            mark(self, grad)
+            mark(self, grad, old)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -120,12 +120,15 @@ class Array(Cell):
     @property
     def _dtype(self) -> str:
         """Name of the dtype."""
-        return type_of(self._v)[1]
+        v = self._v
+        data = v.data if v.__class__ is Value else v
+        return NAME_OF[data.dtype] if data.__class__ is PLAIN else type_of(v)[1]
 
     @property
     def context(self) -> Device:
         """Where the array lives."""
-        return device_of(self._v)
+        v = self._v
+        return v.device if v.__class__ is Value else CPU
 
     ctx = device = context
 

@@ -133,12 +133,14 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         If arrays live on devices with different memory.
     """
     op = sig.op
-    contents = [a._v if isinstance(a, Cell) else a for a in args]
     tape = tls.tape
     big = SETTINGS.defer_elements
     where = None
     lazy = now = tracked = scalars = False
-    for v in contents:
+    contents = []
+    for a in args:
+        v = a._v if isinstance(a, Cell) else a
+        contents.append(v)
         if v.__class__ is PLAIN:
             if where is not CPU:
                 where = CPU if where is None else _common(op, where, CPU)
@@ -150,7 +152,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
                 lazy = True
                 if v.pinned:
                     now = True
-            if tape is not None and v.rec is not None and v.rec.node.tracked:
+            if tape is not None and not tracked and (rec := v.rec) is not None and rec.node.tracked:
                 tracked = True
         elif v is not None:
             scalars = True

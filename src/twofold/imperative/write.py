@@ -185,8 +185,14 @@ def history_of(v: Value) -> Rec | None:
     return Rec(leaf("written", shape, dtype, True), older, (), None) if older else None
 
 
-def mark(cell: Cell, variable: Any) -> None:
-    """Make a cell's content a leaf that wants a gradient."""
+def mark(cell: Cell, variable: Any, before: Any = None) -> None:
+    """Make a cell's content a leaf that wants a gradient; ``before`` is the content that it replaces, if any."""
+    v = cell._v
+    if v.__class__ is PLAIN and before.__class__ is Value and before.rec is not None and before.rec.grad is variable:
+        node, old = before.rec.node, before.data
+        if node.sig is None and old.__class__ is PLAIN and old.dtype is v.dtype and old.shape == v.shape:
+            cell._v = Value(v, Rec(node, (), (), None, variable))  # it finds its number again in the next iteration
+            return
     v = cell._capture()
     shape, dtype = v.type
     if v.borrow is not None:  # a tape that saved it knows it by its record

@@ -43,7 +43,8 @@ class Updater:
             return
         self.optimizer._set_current_context(weight[0].context.device_id)
         for i, w in zip(index, weight, strict=True):
-            self._prepare(i, w)
+            if not self.states_synced.get(i):
+                self._prepare(i, w)
         if self.aggregate_updates:
             for group in _groups(list(zip(index, weight, grad, strict=True)), self.optimizer.aggregate_num):
                 indices, weights, grads = (list(column) for column in zip(*group, strict=True))

@@ -90,12 +90,19 @@ class Program:
         if fold and backend.plain is not None:  # elsewhere each device would need its own
             self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
+        self.reshaped = _reshaped(unique)
         self.steps = steps_of(unique, SETTINGS.defer_elements if big is None else big)
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
         own = {n for n in singles if n not in calls or not calls[n].into}
         self.plan: MemoryPlan = plan_memory(
-            self.steps, [*self.leaves, *self.constants], unique, donated=donated, fixed=own.__contains__, in_place=in_place, share=share
+            self.steps,
+            [*self.leaves, *self.constants],
+            [self.reshaped.get(o, o) for o in unique],
+            donated=donated,
+            fixed=own.__contains__,
+            in_place=in_place,
+            share=share,
         )
         printer = Printer(self, calls)
         self.source = printer.source()
@@ -217,12 +224,12 @@ class Printer:
         return out
 
     def _results(self) -> list[str]:
-        """One text per output; views, leaves, constants and repeated outputs are copied: nobody may see them change."""
+        """One text per output; leaves, constants, repeated outputs and views of them are copied: nobody may see them change."""
         texts, taken = [], set()
         copy = self.bind(self.backend.xp.contiguous, "copy")
         for o in self.program.outputs:
             place = self.plan.place.get(o, Place("constant"))
-            made = not is_leaf(o) and o.sig is not None and not o.sig.op.view and o.sig.op.name != "iota"
+            made = o in self.program.reshaped or _is_made(o)
             own = made and place.kind in ("output", "leaf", "fresh") and o not in taken
             taken.add(o)
             text = self._operand(o, o.dtype if o.dtype not in WEAK else promote(o.dtype))
@@ -351,6 +358,19 @@ def _is_strided(n: Node | None) -> bool:
     while n is not None and n.sig is not None and n.sig.op.name == "reshape":
         n = n.inputs[0]
     return n is not None and n.sig is not None and n.sig.op.view
+
+
+def _is_made(n: Node) -> bool:
+    """Whether a program computes a node into memory of its own."""
+    return not is_leaf(n) and n.sig is not None and not n.sig.op.view and n.sig.op.name != "iota"
+
+
+def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:
+    """Outputs that are another shape of a value nobody else gets, with that value: its memory is the output's."""
+    found = {o: o.inputs[0] for o in outputs if o.sig is not None and o.sig.op.name == "reshape"}
+    found = {o: n for o, n in found.items() if n is not None and _is_made(n) and _is_packed(n) and not is_const(n)}
+    owners = [found.get(o, o) for o in outputs]
+    return {o: n for o, n in found.items() if owners.count(n) == 1}
 
 
 def _comes_packed(n: Node) -> bool:
