@@ -60,13 +60,11 @@ def _reduce(ufunc: np.ufunc) -> Maker:
             return Call(f"f({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, into=True, or_fresh=True)
         if inputs[0].contiguous:
             return Call(f"f({{0}}, {axis}, None, {{out}}, {keep})", {"f": ufunc.reduce}, into=True, or_fresh=True)
-        return Call(f"f(flat({{0}}), {axis}, None, {{out}}, {keep})", {"f": ufunc.reduce, "flat": _flat}, into=True, or_fresh=True)
+        packed = "({0} if {0}.flags.c_contiguous else flat({0}))"
+        names = {"f": ufunc.reduce, "flat": np.ascontiguousarray}
+        return Call(f"f({packed}, {axis}, None, {{out}}, {keep})", names, into=True, or_fresh=True)
 
     return make
-
-
-def _flat(a: np.ndarray) -> np.ndarray:
-    return a if a.flags.c_contiguous else np.ascontiguousarray(a)
 
 
 def _view(text: str, **names: Any) -> Maker:

@@ -132,6 +132,9 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     DeviceError
         If arrays live on devices with different memory.
     """
+    found = _known(sig, args)
+    if found is not None:
+        return found
     op = sig.op
     tape = tls.tape
     big = SETTINGS.defer_elements
@@ -172,6 +175,25 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         COUNTERS.deferred += 1
         return defer(sig, _captured(args, contents), where, *_nothing(sig.count))[0]  # type: ignore[return-value]
     return _inline(sig, contents, where)
+
+
+def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
+    """The results where all operands are plain arrays of types that were met before: the same as `_inline`, in short; else None."""
+    key, arrays = [], []
+    for a in args:
+        v: Any = a._v if isinstance(a, Cell) else None
+        if v.__class__ is not PLAIN:
+            return None
+        key.append((v.shape, v.dtype))
+        arrays.append(v)
+    found = sig.inline.get(tuple(key)) if key else None
+    if found is None:
+        return None
+    COUNTERS.inline += 1
+    results = found[0](arrays)
+    if found[2] == 1 and results[0].size < SETTINGS.defer_elements:
+        return results[:1]
+    return contents_of(results[: found[2]], CPU)
 
 
 #: What an operand may be besides an array: Python numbers, and user code (an object with forward and backward).

@@ -6,7 +6,7 @@ from typing import Any
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.cell import Value, wrap
+from ..imperative.cell import Value, new, wrap
 from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
 from ..op.frontend import Fast
@@ -58,7 +58,9 @@ class Calls:
                 raise self._no_array(sig.op, a)
         contents = invoke(sig, operands)
         if sig.visible == 1:
-            return wrap(self.cls, contents[0])
+            result = new(self.cls)
+            result._v = contents[0]
+            return result
         return [wrap(self.cls, c) for c in contents[: sig.visible]]
 
     def _sig_of(self, op: Op, params: dict[str, Any]) -> Sig:
@@ -111,8 +113,8 @@ class Calls:
             arrays = [wrap(self.cls, c) for c in contents]
             return arrays[0] if len(arrays) == 1 else arrays
         targets = out if isinstance(out, (list, tuple)) else [out]
-        for target, new in zip(targets, contents, strict=False):
-            shape, dtype = type_of(new)
+        for target, result in zip(targets, contents, strict=False):
+            shape, dtype = type_of(result)
             if target.shape != shape:
                 raise ShapeError(
                     f"{op.title}: out has another shape than the result", f"{target.shape} for {shape}", "give an array of that shape"
@@ -121,7 +123,7 @@ class Calls:
                 raise DTypeError(
                     f"{op.title}: out has another dtype than the result", f"{target._dtype} for {dtype}", "give an array of that dtype"
                 )
-            self._deliver(target, new)
+            self._deliver(target, result)
         return out
 
     def _deliver(self, target: Any, new: Any) -> None:
