@@ -1,6 +1,7 @@
 """The protocol on NumPy."""
 
 import contextvars
+import math
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,9 +14,11 @@ from twofold.backend.protocol import Backend
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 
-from .blocked import compile_kernel, forget_pool
+from .blocked import compile_kernel
 from .calls import call_for
+from .memory import POOL, POOLED
 from .namespace import NumpyNamespace
+from .workers import forget
 
 
 class NumpyBackend(Backend):
@@ -28,7 +31,8 @@ class NumpyBackend(Backend):
     def __init__(self) -> None:
         self._xp = NumpyNamespace()
         vars(self)["quick"] = quiet_context().run  # in the place of the method: 16 ns, refuses to be entered twice
-        os.register_at_fork(after_in_child=forget_pool)
+        os.register_at_fork(after_in_child=forget)
+        os.register_at_fork(after_in_child=POOL.after_fork)
 
     @property
     def xp(self) -> NumpyNamespace:
@@ -45,12 +49,17 @@ class NumpyBackend(Backend):
         return page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-        """A new array of undefined content."""
-        return np.empty(shape, NUMPY[dtype])
+        """A new array of undefined content; a large one is of the pool's memory."""
+        return POOL.empty(shape, NUMPY[dtype])
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
-        """NumPy's ``empty`` with everything looked up."""
-        return partial(np.empty, shape, NUMPY[dtype])
+        """The same with everything looked up."""
+        kind = NUMPY[dtype]
+        return partial(np.empty if math.prod(shape) * kind.itemsize < POOLED else POOL.empty, shape, kind)
+
+    def trim(self) -> None:
+        """Give the pool's unused memory back to the system."""
+        POOL.trim()
 
     def as_array(self, value: Any) -> np.ndarray:
         """NumPy scalars become 0-d arrays; gathers and functions of strided operands may give other orders than row-major."""
@@ -71,7 +80,7 @@ class NumpyBackend(Backend):
 
     def from_host(self, array: np.ndarray, device: Device) -> np.ndarray:
         """A C-contiguous copy."""
-        return np.array(array, order="C")
+        return _copied(array)
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
         """The array itself."""
@@ -80,7 +89,7 @@ class NumpyBackend(Backend):
     def copy(self, array: np.ndarray, device: Device) -> np.ndarray:
         """A C-contiguous copy."""
         try:
-            return np.array(array, order="C")
+            return _copied(array)
         except MemoryError as error:
             raise self.does_not_fit(error) from error
 
@@ -115,6 +124,14 @@ class NumpyBackend(Backend):
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """A cache-blocked kernel."""
         return compile_kernel(program)
+
+
+def _copied(array: np.ndarray) -> np.ndarray:
+    if array.nbytes < POOLED:
+        return np.array(array, order="C")
+    out = POOL.empty(array.shape, array.dtype)
+    out[...] = array
+    return out
 
 
 def quiet_context() -> contextvars.Context:

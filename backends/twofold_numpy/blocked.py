@@ -2,22 +2,22 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from twofold.backend.iteration import collapse
-from twofold.backend.kernel import ArrayType, KernelStep, OperandType, RowProgram
+from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram
 from twofold.dtype import NUMPY
 
 from .calls import call_for
 from .namespace import BLOCK, NumpyNamespace
+from .workers import THREADS, both
 
-THREADS = 2
 #: Elements from which a kernel is split over threads.
 THREADED = 300_000
-_pool: list[ThreadPoolExecutor] = []
+#: Functions that NumPy computes four times as slowly of an array and a number as of two arrays.
+FILLED = frozenset({"maximum", "minimum"})
 _local = threading.local()
 
 
@@ -33,6 +33,7 @@ class _Printer:
         self.step = max(1, BLOCK // max(1, self.row))
         self.env: dict[str, Any] = {}
         self.scratch: list[str] = []
+        self.fills: list[str] = []
         self.body: list[str] = []
 
     def bind(self, name: str, value: Any) -> str:
@@ -46,6 +47,7 @@ class _Printer:
         outputs = [f"O{k}" for k in range(len(self.program.outputs))]
         lines = [f"def kernel({', '.join(inputs + outputs)}, lo, hi, S):"]
         lines += [f" t{k} = S[{k}]" for k in range(len(self.scratch))]
+        lines += [f" {fill}" for fill in self.fills]
         lines += [f" for s in range(lo, hi, {self.step}):", f"  e = s + {self.step}", "  if e > hi:", "   e = hi"]
         lines += [f"   t{k} = t{k}[:e - s]" for k in range(len(self.scratch))]
         for k, shape in enumerate(self.shapes):
@@ -90,13 +92,25 @@ class _Printer:
     def _text(self, step: KernelStep, name: dict[int, str], out: str) -> str:
         args = []
         for ref in step.args:
-            if ref.kind == "in":
+            if step.op in FILLED and self._is_scalar(ref):
+                args.append(self._filled(ref, step.operand_dtype))
+            elif ref.kind == "in":
                 args.append(f"i{ref.value}")
             elif ref.kind == "step":
                 args.append(name[ref.value])
             else:
                 args.append(self.bind("c", np.array(ref.value, NUMPY[step.operand_dtype])))
         return self._call(step, args, out)
+
+    def _is_scalar(self, ref: Ref) -> bool:
+        return ref.kind == "const" or (ref.kind == "in" and set(self.shapes[ref.value]) <= {1})
+
+    def _filled(self, ref: Ref, dtype: str) -> str:
+        """Scratch full of one number, filled at the kernel's begin."""
+        name = f"t{len(self.scratch)}"
+        self.scratch.append(dtype)
+        self.fills.append(f"{name}[...] = {self.bind('c', np.array(ref.value, NUMPY[dtype])) if ref.kind == 'const' else f'I{ref.value}'}")
+        return name
 
     def _call(self, step: KernelStep, args: list[str], out: str) -> str:
         kind = ArrayType((), step.dtype)
@@ -127,22 +141,12 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
             kernel(*flat, 0, rows, _scratch(scratch, (step, *tail)))
             return
         half = -(-rows // step) // 2 * step
-        other = _executor().submit(_part, kernel, flat, half, rows, scratch, (step, *tail))
-        kernel(*flat, 0, half, _scratch(scratch, (step, *tail)))
-        other.result()
+        both(
+            lambda: kernel(*flat, 0, half, _scratch(scratch, (step, *tail))),
+            lambda: kernel(*flat, half, rows, _scratch(scratch, (step, *tail))),
+        )
 
     return run
-
-
-def _part(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: list[str], shape: tuple[int, ...]) -> None:
-    with np.errstate(all="ignore"):
-        kernel(*arrays, lo, hi, _scratch(kinds, shape))
-
-
-def _executor() -> ThreadPoolExecutor:
-    if not _pool:
-        _pool.append(ThreadPoolExecutor(THREADS - 1, "twofold-kernel"))
-    return _pool[0]
 
 
 def _scratch(kinds: list[str], shape: tuple[int, ...]) -> list[np.ndarray]:
@@ -154,8 +158,3 @@ def _scratch(kinds: list[str], shape: tuple[int, ...]) -> list[np.ndarray]:
             have.clear()
         have[key] = [np.empty(shape, NUMPY[k]) for k in kinds]
     return have[key]
-
-
-def forget_pool() -> None:
-    """After a fork the child has no worker threads: make new ones when needed."""
-    _pool.clear()

@@ -27,11 +27,28 @@ def call_for(op: str, params: dict[str, Any], inputs: Sequence[OperandType], out
 
 
 def _where(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("put({out}, {2}); put({out}, {1}, where={0})", {"put": _put_where}, into=True)
+    return Call("select({0}, {1}, {2}, {out})", {"select": select}, into=True)
 
 
-def _put_where(out: np.ndarray, value: Any, where: Any = True) -> None:
-    np.copyto(out, value, "unsafe", where=where if where is True or where.dtype == bool else where != 0)
+#: Elements from which `select` blends bits: what the mask is like then does not matter, while a copy under a random one is slow.
+BLENDED = 4096
+_BITS = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+
+
+def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """``out`` becomes ``a`` where the mask holds, else ``b``; its memory is none of theirs."""
+    if mask.dtype != bool:
+        mask = mask != 0
+    if out.size < BLENDED or out.itemsize not in _BITS or not a.dtype == b.dtype == out.dtype or mask.shape != out.shape:
+        np.copyto(out, b, "unsafe")
+        np.copyto(out, a, "unsafe", where=mask)
+        return
+    kind = _BITS[out.itemsize]
+    ones, bits, other = mask.astype(kind), out.view(kind), b.view(kind)
+    np.negative(ones, ones)  # all bits where the mask holds
+    np.bitwise_xor(a.view(kind), other, bits)
+    np.bitwise_and(bits, ones, bits)
+    np.bitwise_xor(bits, other, bits)
 
 
 def _cast(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:

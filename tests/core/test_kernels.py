@@ -13,7 +13,7 @@ from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.imperative.counters import COUNTERS
 from twofold.program.compile import Program
-from twofold_numpy import blocked
+from twofold_numpy import blocked, workers
 
 from .operators import in_thread
 
@@ -152,13 +152,13 @@ def test_a_forked_child_makes_its_own_threads(monkeypatch):
     x = leaf(0, (40,), "float32")
     program, values = Program([G.exp(x) * 2 + 1], [x], HOST, big=1), data((40,))
     want = program.run([values])[0].tobytes()
-    assert blocked._pool
+    assert workers._tasks
     read, write = os.pipe()
     child = os.fork()
     if not child:
         status = 1
         try:
-            assert not blocked._pool
+            assert not workers._tasks
             os.write(write, program.run([values])[0].tobytes())
             status = 0
         finally:

@@ -149,6 +149,11 @@ def _permute(n: Node) -> Node | None:
     return None
 
 
+def _power(n: Node) -> Node | None:
+    a, b = n.inputs
+    return G.square(a) if is_const(b, 2) and _same(a, n) and n.dtype in FLOATS else None
+
+
 def _contiguous(n: Node) -> Node | None:
     a = n.inputs[0]
     return None if a is not None and a.sig is not None and a.sig.op.name in STRIDED | {"reshape"} else a
@@ -163,6 +168,7 @@ _RULES: dict[str, Callable[[Node], Node | None]] = {
     "multiply": _multiply,
     "divide": _divide,
     "negative": _negative,
+    "power": _power,
     "reshape": _reshape,
     "broadcast_to": _no_change,
     "permute_dims": _permute,

@@ -8,9 +8,10 @@ import numpy as np
 from ..dtype import is_float
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative.array import adopted
-from ..imperative.invoke import host_of
+from ..imperative.cell import wrap
+from ..imperative.invoke import host_of, invoke
 from ..ndarray.interop import hosts
-from ..op.registry import OPS
+from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axis
 from .array import ndarray
 from .creation import array, operand, operands
@@ -18,6 +19,8 @@ from .operators import applied
 from .reductions import all, run
 from .shapes import broadcast_to, concatenate, moveaxis
 from .ufuncs import chosen, delivered, function_of
+
+_CLIP = NAMES["clip"].sig()
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
@@ -128,6 +131,9 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
     """Elements limited to [a_min, a_max]; None is no limit. ``min`` and ``max`` are other names; options as of a ufunc."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     result = operand(a)
+    if low.__class__ in (int, float) and high.__class__ in (int, float) and is_float(result._dtype) and not options:
+        result = wrap(ndarray, invoke(_CLIP, (result, low, high))[0])  # in one go
+        return result if out is None else delivered(result, out)
     if low is None and high is None:
         result = result.copy()
     if low is not None:

@@ -1,0 +1,59 @@
+"""A second thread for kernels on large arrays: NumPy lets go of the interpreter while it computes."""
+
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+import numpy as np
+
+THREADS = min(2, os.cpu_count() or 1)
+
+Task = Callable[[], None]
+_tasks: list["SimpleQueue[Task]"] = []
+_starting = threading.Lock()
+
+
+def both(here: Task, there: Task) -> None:
+    """Run two functions at a time, the second one in another thread, where floating-point warnings are off; wait for both."""
+    done = threading.Lock()
+    done.acquire()
+    errors: list[BaseException] = []
+
+    def task() -> None:
+        try:
+            there()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.release()
+
+    _queue().put(task)
+    try:
+        here()
+    finally:
+        done.acquire()
+    if errors:
+        raise errors[0]
+
+
+def _queue() -> "SimpleQueue[Task]":
+    """What the other thread takes its work from; the thread is started at its first use."""
+    with _starting:
+        if not _tasks:
+            _tasks.append(SimpleQueue())
+            threading.Thread(target=_serve, args=(_tasks[0],), name="twofold-kernel", daemon=True).start()
+        return _tasks[0]
+
+
+def _serve(tasks: "SimpleQueue[Task]") -> None:
+    np.seterr(all="ignore")
+    while True:
+        tasks.get()()
+
+
+def forget() -> None:
+    """After a fork the child has no other thread: a new one is started when needed."""
+    global _starting
+    _tasks.clear()
+    _starting = threading.Lock()  # another thread of the parent may have held it

@@ -1,0 +1,103 @@
+"""The pool of large arrays: memory comes back when nobody sees it any more, and never before."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+from twofold_numpy import memory
+from twofold_numpy.memory import POOLED, Pool
+
+KIND = np.dtype(np.float32)
+SHAPE = (POOLED // 4,)
+
+
+@pytest.fixture
+def pool():
+    return Pool()
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_a_large_array_is_aligned_packed_and_writable(pool):
+    a = pool.empty((1024, 513), KIND)
+    a[...] = 1
+    assert a.flags.c_contiguous
+    assert a.flags.writeable
+    assert a.dtype == KIND
+    assert address(a) % memory.ALIGNED == 0
+    assert a.sum() == a.size
+
+
+def test_small_arrays_do_not_come_from_the_pool(pool):
+    assert pool.empty((8,), KIND).flags.owndata
+    assert pool.empty((0, 5), KIND).shape == (0, 5)
+
+
+def test_memory_is_used_again_once_nobody_sees_it(pool):
+    a = pool.empty(SHAPE, KIND)
+    where = address(a)
+    view = a[10:].reshape(-1, 1)
+    del a
+    other = pool.empty(SHAPE, KIND)
+    assert address(other) != where  # the view still looks into it
+    del view
+    assert address(pool.empty(SHAPE, KIND)) == where
+
+
+def test_other_dtypes_share_the_blocks(pool):
+    where = address(pool.empty(SHAPE, KIND))
+    assert address(pool.empty((POOLED // 8,), np.dtype(np.float64))) == where
+
+
+def test_what_waits_is_bounded_and_goes_back_on_request(pool, monkeypatch):
+    monkeypatch.setattr(memory, "KEPT", 3 * POOLED)
+    arrays = [pool.empty(SHAPE, KIND) for _ in range(5)]
+    del arrays
+    first = pool.empty(SHAPE, KIND)
+    assert pool._waiting == 2 * POOLED
+    pool.trim()
+    assert pool._waiting == 0
+    assert not pool._blocks
+    assert first.size == SHAPE[0]
+
+
+def test_an_array_too_large_to_wait_is_freed(pool, monkeypatch):
+    monkeypatch.setattr(memory, "KEPT", POOLED)
+    pool.empty((POOLED,), KIND)
+    pool.empty(SHAPE, KIND)
+    assert pool._waiting <= POOLED
+
+
+def test_garbage_collected_while_the_pool_is_busy_does_not_block_it(pool):
+    class Cycle:
+        pass
+
+    for _ in range(20):
+        c = Cycle()
+        c.me, c.array = c, pool.empty(SHAPE, KIND)
+        del c
+        with pool._lock:
+            gc.collect()
+    assert pool.empty(SHAPE, KIND).shape == SHAPE
+
+
+def test_threads_never_share_a_block(pool):
+    wrong = []
+
+    def work(number):
+        for _ in range(200):
+            a = pool.empty(SHAPE, KIND)
+            a[::4096] = number
+            if not (a[::4096] == number).all():
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
