@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .ir import Node, is_const, topological
+from .ir import Node, is_const, post_order, topological
 
 
 class Step(NamedTuple):
@@ -15,6 +15,19 @@ class Step(NamedTuple):
     def is_kernel(self) -> bool:
         """Whether the step is a fused kernel."""
         return len(self.nodes) > 1
+
+
+def _in_order(outputs: Sequence[Node]) -> list[Node]:
+    """The nodes below outputs, inputs before users, so that few values wait: what is near the leaves first, of operands the far one.
+
+    So a layer's weights get their gradients as soon as what they follow from is known, and a value that is computed again for
+    backward is computed right before its use.
+    """
+    height: dict[Node, int] = {}
+    for n in topological(outputs):
+        height[n] = 1 + max((height[i] for i in n.inputs if i is not None), default=0)
+    below = sorted(dict.fromkeys(outputs), key=height.__getitem__)
+    return post_order(below, lambda n: sorted((i for i in n.inputs if i is not None), key=height.__getitem__, reverse=True))
 
 
 def steps_of(outputs: Sequence[Node], big: int) -> list[Step]:
@@ -32,7 +45,7 @@ def steps_of(outputs: Sequence[Node], big: int) -> list[Step]:
             group.clear()
 
     members: set[Node] = set()
-    for n in topological(outputs):
+    for n in _in_order(outputs):
         if n.sig is None or is_const(n):
             continue
         if n.sig.op.elementwise and n.size >= big:
