@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/ready
+PEERS := .venv-peers/ready
 
 JOBS ?= 2
 ARGS ?=
@@ -16,7 +17,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist demo lint format types contracts docs bench stubs asv asv-compare fuzz mutants clean
+.PHONY: help venv test test-all test-mnist demo lint format types contracts docs bench bench-peers stubs asv asv-compare fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -77,6 +78,13 @@ demo: $(READY) ## Train digits in four ways and print the report
 
 bench: $(READY) ## Measure against NumPy in one process and print ratios (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/ratios.py $(ARGS)
+
+$(PEERS): asv_benchmarks/peers/environment.py
+	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D)
+	@touch $@
+
+bench-peers: $(READY) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, numba and MXNet (ARGS="--quick --only chains")
+	@$(PY) -m asv_benchmarks.peers $(ARGS)
 
 asv: $(READY) ## Run the benchmarks of this revision
 	@cd asv_benchmarks && ../$(PY) -m asv run $(ARGS)

@@ -11,6 +11,7 @@ import numpy as np
 from twofold.backend.kernel import ArrayType
 from twofold.backend.protocol import Backend
 from twofold.device import Device
+from twofold.dtype import INTEGERS
 
 from .namespace import ArrayApiNamespace
 
@@ -30,8 +31,10 @@ class ArrayApiBackend(Backend):
     def __init__(self, library: str | None = None) -> None:
         named = library or os.environ.get("TWOFOLD_ARRAY_API", "array_api_strict")
         standard = array_api_compat.array_namespace(importlib.import_module(named).asarray([0.0]))
-        kinds = standard.__array_namespace_info__().dtypes()
-        facts = {"standard": standard, "kinds": kinds, "names": {kind: name for name, kind in kinds.items()}}
+        computed = standard.__array_namespace_info__().dtypes()
+        kinds = computed | {name: getattr(standard, name) for name in INTEGERS}
+        names = {kind: name for name, kind in kinds.items()}
+        facts = {"standard": standard, "kinds": kinds, "names": names, "computed": frozenset(computed)}
         self._xp = type(f"{ArrayApiNamespace.__name__}_{named}", (ArrayApiNamespace,), facts)()
 
     @property
@@ -59,6 +62,10 @@ class ArrayApiBackend(Backend):
     def to_host(self, array: Any) -> np.ndarray:
         """The library's memory as NumPy sees it."""
         return np.from_dlpack(array)
+
+    def from_dlpack(self, source: Any) -> Any:
+        """The library's view of the producer's memory."""
+        return self._xp.standard.from_dlpack(source)
 
     def copy(self, array: Any, device: Device) -> Any:
         """A copy."""

@@ -1,13 +1,15 @@
 """``xp`` over arrays of an array-API library: each primitive by standard functions, on operands promoted as NumPy does.
 
-A subclass that the adapter makes holds the library. What the standard has no function for runs on the host.
+A subclass that the adapter makes holds the library. What the standard has no function for, and what the library does not compute in
+some dtype, runs on the host.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partialmethod
+from functools import partial, partialmethod
 from typing import Any, ClassVar
 
+import array_api_compat.numpy as host
 import numpy as np
 
 from twofold.backend import special_functions
@@ -34,10 +36,11 @@ TAKE_BOOLS = ("equal", "not_equal", "invert", "bitwise_and", "bitwise_or", "bitw
 class ArrayApiNamespace(PortableNamespace):
     """The primitives; the core adds the names derived from them."""
 
-    #: The library's namespace, its dtypes by name, and their names.
+    #: The library's namespace, its dtypes by name, their names, and those that it computes in: others it only stores.
     standard: ClassVar[Any]
     kinds: ClassVar[dict[str, Any]]
     names: ClassVar[dict[Any, str]]
+    computed: ClassVar[frozenset[str]]
 
     def kind(self, dtype: str) -> Any:
         """The library's dtype of a name."""
@@ -60,6 +63,12 @@ class ArrayApiNamespace(PortableNamespace):
         """What a function of NumPy arrays gives."""
         return self.from_host(np.asarray(function(*map(np.from_dlpack, arrays))))
 
+    def by_standard(self, name: str, *arrays: Any, **params: Any) -> Any:
+        """What the standard's function of that name gives: the library's, or NumPy's of a dtype that the library only stores."""
+        if self.computed.issuperset(map(self.dtype_of, arrays)):
+            return getattr(self.standard, name)(*arrays, **params)
+        return self.on_host(partial(getattr(host, name), **params), *arrays)
+
     def astype(self, x, *, dtype):
         return self.standard.astype(x, self.kind(dtype))
 
@@ -80,10 +89,10 @@ class ArrayApiNamespace(PortableNamespace):
         if name in ("fmod", "cbrt") or len(set(before)) > 1:  # NumPy alone compares int64 with uint64
             return self.on_host(getattr(np, name), *arrays)
         if before[0] == "bool" and name in OF_BOOLS:
-            return getattr(self.standard, OF_BOOLS[name])(arrays[0], arrays[-1])
+            return self.by_standard(OF_BOOLS[name], arrays[0], arrays[-1])
         if before[0] == "bool" and name not in TAKE_BOOLS:
             arrays = [self.astype(x, dtype="uint8") for x in arrays]
-        return self.cast(getattr(self.standard, UFUNCS[name])(*arrays), after)
+        return self.cast(self.by_standard(UFUNCS[name], *arrays), after)
 
     def logic(self, *operands: Any, name: str) -> Any:
         """A logical function of which elements are non-zero."""
@@ -95,7 +104,7 @@ class ArrayApiNamespace(PortableNamespace):
 
     def where(self, condition, x, y):
         dtype = promote(self.dtype_of(x), self.dtype_of(y))
-        return self.standard.where(self.cast(condition, "bool"), self.cast(x, dtype), self.cast(y, dtype))
+        return self.by_standard("where", self.cast(condition, "bool"), self.cast(x, dtype), self.cast(y, dtype))
 
     # shapes
 
@@ -104,12 +113,17 @@ class ArrayApiNamespace(PortableNamespace):
         return getattr(self.standard, name)(x, **params)
 
     def slice(self, x, *, key):
-        return x[_inside(x.shape, [slice(*k) for k in key])]
+        places, flipped = _forwards(x.shape, [slice(*k) for k in key])
+        return self.by_standard("flip", x[places], axis=flipped) if flipped else x[places]
 
     def put(self, target: Any, key: Any, value: Any) -> None:
         """``target[key] = value`` for a basic index, cast."""
         given = [] if key is Ellipsis else key if isinstance(key, tuple) else [key]
-        target[_inside(target.shape, given)] = self.cast(value, self.dtype_of(target))
+        places, flipped = _forwards(target.shape, given)
+        value = self.cast(value, self.dtype_of(target))
+        if flipped:
+            value = self.by_standard("flip", self.standard.broadcast_to(value, target[places].shape), axis=flipped)
+        target[places] = value
 
     def slice_update(self, x, value, *, key):
         out = self.contiguous(x)
@@ -137,12 +151,12 @@ class ArrayApiNamespace(PortableNamespace):
         wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(NUMPY[own].kind, own)
         inner = wide if name in TOTALS else "bool" if name in ("any", "all") else "uint8" if own == "bool" else own
         outer = "int64" if name.startswith("arg") else own if name in ("max", "min") else inner
-        return self.cast(getattr(self.standard, name)(self.cast(x, inner), **where), outer)
+        return self.cast(self.by_standard(name, self.cast(x, inner), **where), outer)
 
     def matmul(self, lhs, rhs):
         dtype = promote(self.dtype_of(lhs), self.dtype_of(rhs))
         wide = "int64" if dtype == "bool" else dtype
-        return self.cast(self.standard.matmul(self.cast(lhs, wide), self.cast(rhs, wide)), dtype)
+        return self.cast(self.by_standard("matmul", self.cast(lhs, wide), self.cast(rhs, wide)), dtype)
 
     def take(self, x, index, *, axis):
         at = axis % x.ndim
@@ -150,13 +164,22 @@ class ArrayApiNamespace(PortableNamespace):
         return self.standard.reshape(self.standard.take(x, flat, axis=at), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
 
 
-def _inside(shape: Any, key: Any) -> tuple[Any, ...]:
-    """A basic index without bounds outside the array, which the standard leaves undefined."""
-    return (*[_bounds(range(n)[k]) if isinstance(k, slice) else k for n, k in zip(shape, key, strict=False)], ...)
-
-
-def _bounds(r: range) -> slice:
-    return slice(r.start, r.stop if r.stop >= 0 else None, r.step) if r else slice(0, 0)
+def _forwards(shape: Any, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """A basic index with bounds inside the array and steps forwards, all that libraries agree on, and which axes it shows backwards."""
+    places: list[Any] = []
+    flipped: list[int] = []
+    axis = 0
+    for size, item in zip(shape, key, strict=False):
+        if isinstance(item, slice):
+            seen = range(size)[item]
+            if seen.step < 0:
+                flipped.append(axis)
+            ahead = seen if seen.step > 0 else seen[::-1]
+            places.append(slice(ahead[0], ahead[-1] + 1, ahead.step) if ahead else slice(0, 0))
+            axis += 1
+        else:
+            places.append(item)
+    return (*places, ...), tuple(flipped)
 
 
 def _members() -> Iterator[tuple[str, Any]]:

@@ -9,6 +9,7 @@ from weakref import finalize
 import numpy as np
 
 from twofold.backend.kernel import ArrayType, Call, OperandType
+from twofold.backend.ledger import Ledger
 from twofold.device import Device
 from twofold.dtype import NUMPY
 
@@ -36,23 +37,33 @@ class AccountingBackend(NumpyBackend):
 
     def __init__(self) -> None:
         super().__init__()
-        self.live = self.peak = self.allocations = 0
+        self.ledger = Ledger()
+
+    @property
+    def live(self) -> int:
+        """Bytes that are alive."""
+        return self.ledger.live
+
+    @property
+    def peak(self) -> int:
+        """The most there were."""
+        return self.ledger.peak
+
+    @property
+    def allocations(self) -> int:
+        """Arrays allocated."""
+        return self.ledger.allocations
 
     def reset_peak(self) -> None:
         """Count from what is alive now."""
-        self.peak, self.allocations = self.live, 0
-
-    def _free(self, nbytes: int) -> None:
-        self.live -= nbytes
+        self.ledger.reset_peak()
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """A new array whose bytes are counted until it dies."""
         nbytes = math.prod(shape) * NUMPY[dtype].itemsize
         buffer = _Buffer(max(nbytes, 1))
-        self.live += nbytes
-        self.peak = max(self.peak, self.live)
-        self.allocations += 1
-        finalize(buffer, self._free, nbytes)
+        self.ledger.add(nbytes)
+        finalize(buffer, self.ledger.free, nbytes)
         return np.ndarray(shape, NUMPY[dtype], buffer)
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:

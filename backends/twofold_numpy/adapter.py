@@ -11,11 +11,13 @@ import numpy as np
 
 from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
 from twofold.backend.protocol import Backend
+from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 
 from .blocked import compile_kernel
 from .calls import call_for
+from .jit.installed import is_installed
 from .memory import POOL, POOLED
 from .namespace import NumpyNamespace
 from .workers import forget
@@ -27,6 +29,7 @@ class NumpyBackend(Backend):
     name = "numpy"
     kind = "cpu"
     plain = np.ndarray
+    row_reductions = True
 
     def __init__(self) -> None:
         self._xp = NumpyNamespace()
@@ -122,8 +125,12 @@ class NumpyBackend(Backend):
         return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)
 
     def compile(self, program: RowProgram) -> Callable[..., None]:
-        """A cache-blocked kernel."""
-        return compile_kernel(program)
+        """A kernel that becomes machine code at its second use where llvmlite is installed, else one over cache-sized blocks."""
+        if not (SETTINGS.jit and is_installed()):
+            return compile_kernel(program)
+        from .jit.compiled import jit_kernel  # with what it imports, for those who have llvmlite
+
+        return jit_kernel(program)
 
 
 def _copied(array: np.ndarray) -> np.ndarray:

@@ -11,28 +11,39 @@ from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowP
 from twofold.dtype import NUMPY
 
 from .calls import call_for
-from .namespace import BLOCK, NumpyNamespace
+from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .workers import THREADS, both
 
 #: Elements from which a kernel is split over threads.
 THREADED = 300_000
+#: Reductions over the last axis, into memory that keeps it.
+REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
+    "sum": lambda a, out: tree_sum(a, -1, True, out),
+    "max": lambda a, out: np.maximum.reduce(a, -1, None, out, True),
+    "min": lambda a, out: np.minimum.reduce(a, -1, None, out, True),
+}
 #: Functions that NumPy computes four times as slowly of an array and a number as of two arrays.
 FILLED = frozenset({"maximum", "minimum"})
 _local = threading.local()
 
 
 class _Printer:
-    """Source of one kernel: ``kernel(inputs…, outputs…, lo, hi, scratch)`` over rows lo to hi of the collapsed space."""
+    """Source of one kernel: ``kernel(inputs…, outputs…, lo, hi, scratch)`` over rows lo to hi of the collapsed space.
+
+    A row is an element of the first axis; with reductions, the last axis is that of the program, and the scratch of their results
+    (named in ``row_scratch``) has one element for it.
+    """
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
-        self.space, self.shapes = collapse(program.shape, [i.shape for i in program.inputs])
+        self.space, self.shapes = _collapsed(program)
         self.row = 1
         for n in self.space[1:]:
             self.row *= n
         self.step = max(1, BLOCK // max(1, self.row))
         self.env: dict[str, Any] = {}
         self.scratch: list[str] = []
+        self.row_scratch: set[int] = set()
         self.fills: list[str] = []
         self.body: list[str] = []
 
@@ -80,19 +91,24 @@ class _Printer:
         """Scratch of the result: a dying operand's if types agree (not for ``where``, which writes twice), else a free or new one."""
         if step.op != "where":
             for d in dying:
-                if self.scratch[held[d]] == step.dtype:
+                if self._fits(held[d], step):
                     return held[d]
         for k in free:
-            if self.scratch[k] == step.dtype:
+            if self._fits(k, step):
                 free.remove(k)
                 return k
         self.scratch.append(step.dtype)
+        if step.row:
+            self.row_scratch.add(len(self.scratch) - 1)
         return len(self.scratch) - 1
+
+    def _fits(self, k: int, step: KernelStep) -> bool:
+        return self.scratch[k] == step.dtype and (k in self.row_scratch) == step.row
 
     def _text(self, step: KernelStep, name: dict[int, str], out: str) -> str:
         args = []
         for ref in step.args:
-            if step.op in FILLED and self._is_scalar(ref):
+            if step.op in FILLED and not step.row and self._is_scalar(ref):
                 args.append(self._filled(ref, step.operand_dtype))
             elif ref.kind == "in":
                 args.append(f"i{ref.value}")
@@ -113,6 +129,8 @@ class _Printer:
         return name
 
     def _call(self, step: KernelStep, args: list[str], out: str) -> str:
+        if step.op in REDUCED:
+            return f"{self.bind('reduce', REDUCED[step.op])}({args[0]}, {out})"
         kind = ArrayType((), step.dtype)
         operands = [OperandType((), step.operand_dtype)] * len(args)
         call = call_for(step.op, dict(step.params), operands, kind)
@@ -131,30 +149,43 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
     printer = _Printer(program)
     env = printer.env
     exec(printer.source(), env)
-    kernel, space, scratch = env.pop("kernel"), printer.space, printer.scratch
-    shapes = [*printer.shapes, *[space] * len(program.outputs)]
-    tail, step, rows, size = space[1:], printer.step, space[0], space[0] * printer.row
+    kernel, space = env.pop("kernel"), printer.space
+    row = (*space[:-1], 1)
+    shapes = [*printer.shapes, *[row if program.steps[k].row else space for k in program.outputs]]
+    step, rows, size = printer.step, space[0], space[0] * printer.row
+    whole, part = (step, *space[1:]), (step, *row[1:])
+    scratch = [(kind, part if k in printer.row_scratch else whole) for k, kind in enumerate(printer.scratch)]
 
     def run(*arrays: np.ndarray) -> None:
         flat = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
         if size < THREADED or THREADS == 1 or rows <= step:
-            kernel(*flat, 0, rows, _scratch(scratch, (step, *tail)))
+            kernel(*flat, 0, rows, _scratch(scratch))
             return
         half = -(-rows // step) // 2 * step
         both(
-            lambda: kernel(*flat, 0, half, _scratch(scratch, (step, *tail))),
-            lambda: kernel(*flat, half, rows, _scratch(scratch, (step, *tail))),
+            lambda: kernel(*flat, 0, half, _scratch(scratch)),
+            lambda: kernel(*flat, half, rows, _scratch(scratch)),
         )
 
     return run
 
 
-def _scratch(kinds: list[str], shape: tuple[int, ...]) -> list[np.ndarray]:
-    """The thread's scratch blocks of these dtypes."""
+def _scratch(kinds: list[tuple[str, tuple[int, ...]]]) -> list[np.ndarray]:
+    """The thread's scratch blocks of these dtypes and shapes."""
     have: dict[Any, list[np.ndarray]] = _local.__dict__.setdefault("have", {})
-    key = tuple(kinds), shape
+    key = tuple(kinds)
     if key not in have:
         if len(have) > 64:
             have.clear()
-        have[key] = [np.empty(shape, NUMPY[k]) for k in kinds]
+        have[key] = [np.empty(shape, NUMPY[kind]) for kind, shape in kinds]
     return have[key]
+
+
+def _collapsed(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """The space and the inputs' shapes with as few axes as possible; an axis that is reduced stays by itself."""
+    shapes = [i.shape for i in program.inputs]
+    if not program.has_rows:
+        return collapse(program.shape, shapes)
+    full = [(1,) * (len(program.shape) - len(s)) + tuple(s) for s in shapes]
+    space, operands = collapse(program.shape[:-1], [s[:-1] for s in full])
+    return (*space, program.shape[-1]), [(*s, f[-1]) for s, f in zip(operands, full, strict=True)]

@@ -7,6 +7,8 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from twofold.backend.ledger import HAND_OFFS
+
 THREADS = min(2, os.cpu_count() or 1)
 
 Task = Callable[[], None]
@@ -15,12 +17,17 @@ _starting = threading.Lock()
 
 
 def both(here: Task, there: Task) -> None:
-    """Run two functions at a time, the second one in another thread, where floating-point warnings are off; wait for both."""
-    done = threading.Lock()
+    """Run two functions, the second one in another thread, where floating-point warnings are off; wait for both.
+
+    Where the other thread has not begun when the first function is done (the machine is busy), the second one runs here, too.
+    """
+    begun, done = threading.Lock(), threading.Lock()
     done.acquire()
     errors: list[BaseException] = []
 
     def task() -> None:
+        if not begun.acquire(blocking=False):
+            return
         try:
             there()
         except BaseException as error:
@@ -28,12 +35,17 @@ def both(here: Task, there: Task) -> None:
         finally:
             done.release()
 
+    HAND_OFFS.count += 1
     _queue().put(task)
     try:
         here()
     finally:
-        done.acquire()
-    if errors:
+        mine = begun.acquire(blocking=False)
+        if not mine:
+            done.acquire()
+    if mine:
+        there()
+    elif errors:
         raise errors[0]
 
 

@@ -3,8 +3,8 @@
 The composition root: the public names, loaded when first used. The only file that knows every package.
 """
 
-import importlib
-from typing import Any
+import importlib as _importlib
+from typing import Any as _Any
 
 from . import root as _root  # noqa: F401  (gives this module its class)
 
@@ -30,6 +30,8 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "MXNetError": ("errors", "MXNetError"),
     "sym": "symbol",
     "symbol": "symbol",
+    "engine": "engine",
+    "explain": ("explanation", "explain"),
     "executor": "executor",
     "Executor": ("executor", "Executor"),
     "elementwise": ("op.declare", "elementwise"),
@@ -58,18 +60,19 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "numpy_extension": "numpy_extension",
     "opt": "optimizer",
     "optimizer": "optimizer",
+    "profiler": "profiler",
     "registry": "registry",
 }
 
 __all__ = sorted(_PUBLIC)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     where = _PUBLIC.get(name)
     if where is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = (where, None) if isinstance(where, str) else where
-    value = importlib.import_module(f".{module}", __name__)
+    value = _importlib.import_module(f".{module}", __name__)
     if attribute is not None:
         value = getattr(value, attribute)
     globals()[name] = value

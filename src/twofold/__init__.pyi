@@ -20,6 +20,7 @@ from .context import current_context
 from .errors import MXNetError
 from . import symbol as sym
 from . import symbol
+from . import engine
 from . import executor
 from .executor import Executor
 from .op.declare import elementwise
@@ -48,6 +49,7 @@ from . import numpy
 from . import numpy_extension
 from . import optimizer as opt
 from . import optimizer
+from . import profiler
 from . import registry
 from .op.declare import op
 
@@ -66,6 +68,7 @@ __all__ = [
     "cpu_pinned",
     "current_context",
     "elementwise",
+    "engine",
     "executor",
     "gluon",
     "gpu",
@@ -93,6 +96,7 @@ __all__ = [
     "operator",
     "opt",
     "optimizer",
+    "profiler",
     "random",
     "registry",
     "rnd",

@@ -5,7 +5,7 @@ from typing import Any
 
 from .backend.loader import backend_for
 from .errors import DTypeError, ParameterError
-from .imperative.array import apply_op, record_of
+from .imperative.array import apply_op, check_gradient, record_of
 from .imperative.array import backward as _backward
 from .imperative.backward import run_backward
 from .imperative.cell import Cell, Value, wrap
@@ -13,7 +13,7 @@ from .imperative.handle import Handle, user_code
 from .imperative.invoke import data_of
 from .imperative.record import Variable, tls
 from .imperative.scope import Scope, set_recording, set_training
-from .imperative.user_code import call
+from .imperative.user_code import arrays_of, call, fitted
 from .symbol.recorded import symbol_of
 from .symbol.symbol import Symbol
 
@@ -73,6 +73,13 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: str | Sequence[str
         An array and the array for its gradient, or lists of them.
     grad_reqs
         ``"write"``, ``"add"`` or ``"null"``, for all or one for each.
+
+    Raises
+    ------
+    ParameterError
+        If the lists differ in length.
+    ShapeError, DTypeError
+        If a gradient's array has not the shape and dtype of its variable, or is no array.
     """
     variables, gradients = _list(variables), _list(gradients)
     reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
@@ -80,6 +87,8 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: str | Sequence[str
         raise ParameterError(
             "mark_variables: lists of different lengths", f"{len(variables)}, {len(gradients)}, {len(reqs)}", "give one each"
         )
+    for k, (variable, gradient) in enumerate(zip(variables, gradients, strict=True)):
+        check_gradient(f"mark_variables: the gradient of variable {k}", gradient, variable)
     for variable, gradient, req in zip(variables, gradients, reqs, strict=True):
         variable._attach(gradient, req)
 
@@ -197,10 +206,15 @@ class Function:
         with Scope(False, training), user_code(f"{type(self).__name__}: forward"):
             results = self.forward(*inputs)
         several = isinstance(results, (list, tuple))
-        arrays = list(results) if several else [results]
+        arrays: list[Any] = list(results) if several else [results]
+        for a in arrays:
+            if not isinstance(a, Cell):
+                raise DTypeError(
+                    f"{type(self).__name__}: forward must return arrays", type(a).__name__, "return an array, or a list of them"
+                )
         if not recording:
             return results
-        handle = _FunctionHandle(self, arrays, cls)
+        handle = _FunctionHandle(self, arrays, [(x.shape, x._dtype) for x in inputs], cls)
         out = call(handle, inputs, [(a.shape, a._dtype) for a in arrays], cls, needs=())
         return (tuple(out) if isinstance(results, tuple) else out) if several else out[0]
 
@@ -208,9 +222,9 @@ class Function:
 class _FunctionHandle(Handle):
     """A `Function` whose forward has run: its results are given out once, its backward runs when asked."""
 
-    def __init__(self, function: Function, results: list[Any], cls: type) -> None:
+    def __init__(self, function: Function, results: list[Any], types: list[Any], cls: type) -> None:
         super().__init__(type(function).__name__)
-        self._function, self._results, self._cls = function, results, cls
+        self._function, self._results, self._types, self._cls = function, results, types, cls
         self._device = results[0].context
 
     def _forward(self, arrays: list[Any]) -> list[Any]:
@@ -222,12 +236,12 @@ class _FunctionHandle(Handle):
         """The user's backward code, recorded."""
         with user_code(f"{self.label}: backward"):
             grads = self._function.backward(*cells)
-        return list(grads) if isinstance(grads, (list, tuple)) else [grads]
+        return fitted(f"{self.label}: backward", grads, self._types, self._device)
 
     def _backward(self, arrays: list[Any]) -> list[Any]:
         with Scope(False, None):
             grads = self._function.backward(*[wrap(self._cls, Value(a, device=self._device)) for a in arrays])
-        return [data_of(g._v) for g in (grads if isinstance(grads, (list, tuple)) else [grads])]
+            return arrays_of(f"{self.label}: backward", grads, self._types, self._device)
 
 
 def _result(found: dict[int, Cell], v: Any, cls: type, before: Sequence[Any]) -> Any:

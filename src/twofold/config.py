@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .errors import ParameterError
+
 
 class Setting(NamedTuple):
     """One setting; its environment variable is ``TWOFOLD_`` and the name in capitals."""
@@ -18,28 +20,61 @@ def _switch(text: str) -> bool:
     return text.strip().lower() not in ("", "0", "false", "off", "no")
 
 
+def _count(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise ValueError("give a whole number from 0")
+    return int(text)
+
+
+def _engine(text: str) -> str:
+    if text not in ("naive", "window"):
+        raise ValueError("give naive or window")
+    return text
+
+
 TABLE = (
-    Setting("engine", "window", str, "naive: run every operation at once, by itself; window: defer and fold operations on large arrays"),
-    Setting("defer_elements", 65_536, int, "elements from which an operation joins the window instead of running inline"),
-    Setting("window_operations", 256, int, "operations after which a window is flushed"),
-    Setting("window_bytes", 1 << 30, int, "bytes of pending results after which a window is flushed"),
+    Setting(
+        "engine", "window", _engine, "naive: run every operation at once, by itself; window: defer and fold operations on large arrays"
+    ),
+    Setting("defer_elements", 65_536, _count, "elements from which an operation joins the window instead of running inline"),
+    Setting("window_operations", 256, _count, "operations after which a window is flushed; mx.engine.bulk sets it"),
+    Setting("window_bytes", 1 << 30, _count, "bytes of pending results after which a window is flushed"),
+    Setting("jit", True, _switch, "compile fused kernels on the CPU by LLVM at their second use, where llvmlite is installed"),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
 
 
 class Settings:
-    """Values of the settings, read from the environment once; tests and ``mx.engine`` assign to them."""
+    """Values of the settings, read from the environment once; tests and ``mx.engine`` assign to them.
+
+    Raises
+    ------
+    ParameterError
+        If a variable of the environment holds what its setting does not take; it names the variable.
+    """
 
     engine: str
     defer_elements: int
     window_operations: int
     window_bytes: int
+    jit: bool
     verify: bool
 
     def __init__(self) -> None:
         for setting in TABLE:
-            given = os.environ.get("TWOFOLD_" + setting.name.upper())
-            setattr(self, setting.name, setting.default if given is None else setting.parse(given))
+            variable = "TWOFOLD_" + setting.name.upper()
+            given = os.environ.get(variable)
+            try:
+                setattr(self, setting.name, setting.default if given is None else setting.parse(given))
+            except ValueError as error:
+                raise ParameterError(f"setting {variable}: not a value that it takes", repr(given), str(error)) from None
+        if "TWOFOLD_ENGINE" not in os.environ and os.environ.get("MXNET_ENGINE_TYPE") == "NaiveEngine":
+            self.engine = "naive"
 
 
 SETTINGS = Settings()
+
+
+def recomputes() -> bool:
+    """Whether MXNET_BACKWARD_DO_MIRROR asks for less memory in training, for more time: asked when a graph is bound or traced."""
+    return _switch(os.environ.get("MXNET_BACKWARD_DO_MIRROR", ""))

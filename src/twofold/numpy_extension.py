@@ -5,14 +5,17 @@ The operators are those of ``mx.nd`` under NumPy's convention: results keep thei
 """
 
 import functools
+import inspect
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
+from . import ndarray as nd
 from .backend.loader import backend_for, gpu_count
 from .device import Device, current_device
 from .errors import OperatorError, ParameterError, ShapeError
@@ -28,6 +31,7 @@ from .op.shapes import filled_shape
 from .random import seed
 
 CALLS = Calls(ndarray)
+nd.npx = sys.modules[__name__]  # type: ignore[attr-defined]  # `F.npx` of `hybrid_forward(F, x)`, where ``F`` is ``mx.nd``
 PREFIX = "_npx_"
 #: Operators that MXNet's files know by a name without the prefix, under their names here.
 OTHERS = {
@@ -61,7 +65,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     made = [n.removeprefix(PREFIX) for n in NAMES if n.startswith(PREFIX)] + [n for n, r in OTHERS.items() if r in NAMES]
-    return sorted({*globals(), *made})
+    return sorted({*__all__, *made})
 
 
 # arrays
@@ -241,14 +245,20 @@ def use_np_array(func: Any) -> Any:
 
 def use_np(func: Any) -> Any:
     """The function (or the class, in all its methods) with both of MXNet's switches on."""
-    return use_np_shape(use_np_array(func))
+    return _under(lambda: _switched(shape=True, array=True), func)
 
 
 def _under(context: Callable[[], AbstractContextManager[None]], target: Any) -> Any:
     if isinstance(target, type):
-        for name, method in list(vars(target).items()):
-            if callable(method) and not isinstance(method, type):
+        for name in dir(target):  # inherited ones, too: parameters are initialized by a method of Block
+            method = inspect.getattr_static(target, name)
+            if isinstance(method, FunctionType):
                 setattr(target, name, _under(context, method))
+            elif isinstance(method, property):
+                parts = (method.fget, method.fset, method.fdel)
+                setattr(target, name, property(*[f if f is None else _under(context, f) for f in parts], method.__doc__))
+            elif isinstance(method, (staticmethod, classmethod)) and isinstance(method.__func__, FunctionType):
+                setattr(target, name, type(method)(_under(context, method.__func__)))
         return target
 
     @functools.wraps(target)
@@ -323,17 +333,31 @@ random = ModuleType(f"{__name__}.random", "Draws from MXNet's streams, which `se
 vars(random).update(bernoulli=bernoulli, normal_n=normal_n, seed=seed, uniform_n=uniform_n)
 
 __all__ = [
+    "bernoulli",
+    "constraint_check",
     "cpu",
+    "cpu_pinned",
+    "current_context",
     "gpu",
+    "gpu_memory_info",
     "is_np_array",
     "is_np_shape",
     "load",
+    "nonzero",
+    "normal_n",
+    "np_array",
+    "np_shape",
     "num_gpus",
     "random",
     "reset_np",
+    "reshape",
     "save",
     "seed",
     "set_np",
+    "set_np_shape",
+    "uniform_n",
     "use_np",
+    "use_np_array",
+    "use_np_shape",
     "waitall",
 ]

@@ -1,34 +1,36 @@
 """``mx.operator``: operators written by users in Python on arrays (``CustomOp``), registered by name."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from . import ndarray, symbol
-from .backend.loader import backend_for
-from .device import Device, current_device
-from .dtype import NUMPY, dtype_name
+from .device import Device
+from .dtype import MXNET_CODES, NUMPY, dtype_name
 from .errors import OperatorError, ParameterError
 from .graph.build import G
 from .graph.ir import Node
 from .imperative.cell import Value, wrap
 from .imperative.handle import Handle, user_code
-from .imperative.invoke import content, data_of
 from .imperative.record import tls
 from .imperative.scope import Scope
-from .imperative.user_code import call
+from .imperative.user_code import arrays_of, call, zeros_of
 from .ndarray.array import NDArray
 from .symbol.inference_rules import SPECIAL
 from .symbol.known import Known
 from .symbol.naming import AttrScope, NameManager
-from .symbol.node import VARIABLE, Head, SymbolNode
+from .symbol.node import SPECIAL_NODES, VARIABLE, Head, Special, SymbolNode
 from .symbol.replay import EXPANDERS, Replay
 from .symbol.symbol import Symbol
 
 __all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
 
 REGISTERED: dict[str, type["CustomOpProp"]] = {}
+#: (shape, dtype) of operands (``in``), results (``out``) and auxiliary states (``aux``).
+Types = dict[str, list[tuple[tuple[int, ...], str]]]
 
 
 class CustomOp:
@@ -107,7 +109,7 @@ class CustomOpProp:
         return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
 
     def create_operator(self, ctx: Device, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
-        """The computation for operands of these shapes and types."""
+        """The computation for operands of these shapes and dtypes, the latter as MXNet's codes: 0 for float32, 1 for float64 and so on."""
         return CustomOp()
 
 
@@ -142,59 +144,88 @@ def prop_of(op_type: str, parameters: dict[str, Any]) -> CustomOpProp:
 
 
 class CustomHandle(Handle):
-    """One call of a custom operator: a `CustomOp` with the training flag of the call and its auxiliary states."""
+    """One call of a custom operator, or all those of an executor: its `CustomOp`, made for the first operands, and its states.
 
-    def __init__(self, prop: CustomOpProp, types: Any, device: Device, operands: int, training: bool) -> None:
-        super().__init__(f"Custom({type(prop).__name__})")
-        self._types, self._device, self._operands, self._training = types, device, operands, training
-        shapes, dtypes = [t[0] for t in types["in"]], [NUMPY[t[1]].type for t in types["in"]]
-        with user_code(f"{self.label}: create_operator"):
-            self._op = prop.create_operator(device, [list(s) for s in shapes], dtypes)
+    Parameters
+    ----------
+    op_type, prop
+        The operator's name, and what it looks like from outside.
+    training
+        Whether it runs in training mode.
+    device
+        Where its arrays live.
+    states
+        The arrays of its auxiliary states, which the user's code reads and writes itself, forward and backward.
+    """
+
+    def __init__(self, op_type: str, prop: CustomOpProp, training: bool, device: Device, states: Sequence[NDArray]) -> None:
+        super().__init__(f"Custom({op_type})")
+        self._prop, self._training, self._device, self._states = prop, training, device, list(states)
+        self._types: Types = {}
+        self._op: CustomOp | None = None
+
+    def prepare(self, types: Types) -> CustomOp:
+        """The computation for operands of these types."""
+        if self._op is None:
+            self._types = types
+            shapes, dtypes = [list(t[0]) for t in types["in"]], [MXNET_CODES[t[1]] for t in types["in"]]
+            with user_code(f"{self.label}: create_operator"):
+                self._op = self._prop.create_operator(self._device, shapes, dtypes)
+        return self._op
 
     def _cells(self, arrays: Sequence[Any]) -> list[NDArray]:
         return [wrap(NDArray, Value(a, device=self._device)) for a in arrays]
 
     def _empty(self, types: Any) -> list[NDArray]:
-        return [wrap(NDArray, content(_zeros(self._device, *t), self._device)) for t in types]
+        return [zeros_of(NDArray, shape, dtype, self._device) for shape, dtype in types]
 
     def _forward(self, arrays: list[Any]) -> list[Any]:
-        cells = self._cells(arrays)
-        operands, states = cells[: self._operands], [c.copy() for c in cells[self._operands :]]
+        operands = self._cells(arrays)
+        op = self._op or self.prepare(inferred_types(self.label, self._prop, [(c.shape, c._dtype) for c in operands]))
         results = self._empty(self._types["out"])
         with Scope(False, self._training):
-            self._op.forward(self._training, ["write"] * len(results), operands, results, states)
-        return [data_of(c._v) for c in (*results, *states)]
+            op.forward(self._training, ["write"] * len(results), operands, results, self._states)
+        return arrays_of(f"{self.label}: forward", results, self._types["out"], self._device)
 
     def _backward(self, arrays: list[Any]) -> list[Any]:
-        count = len(self._types["out"])
-        total = count + len(self._types["aux"])
-        cells = self._cells(arrays)
-        heads, inside, outs = cells[:count], cells[total : len(cells) - total], cells[len(cells) - total :]
-        operands, states = inside[: self._operands], outs[count:]
+        cells, count = self._cells(arrays), len(self._types["out"])
+        heads, operands, results = cells[:count], cells[count : len(cells) - count], cells[len(cells) - count :]
         grads = self._empty(self._types["in"])
+        assert self._op is not None  # forward has made it
         with Scope(False, self._training):
-            self._op.backward(["write"] * len(grads), heads, operands, outs[:count], grads, states)
-        zeros = self._empty(self._types["aux"])
-        return [data_of(c._v) for c in (*grads, *zeros)]
+            self._op.backward(["write"] * len(grads), heads, operands, results, grads, self._states)
+        return arrays_of(f"{self.label}: backward", grads, self._types["in"], self._device)
 
 
-def _zeros(device: Device, shape: tuple[int, ...], dtype: str) -> Any:
-    backend = backend_for(device)
-    return backend.copy(backend.constant(0, shape, dtype), device)
+def inferred_types(label: str, prop: CustomOpProp, given: Sequence[tuple[tuple[int, ...], str]]) -> Types:
+    """(shape, dtype) of operands, results and auxiliary states, as the property infers them from those of the operands.
+
+    Raises
+    ------
+    MXNetError
+        If it raises, or does not give one shape and one type for each.
+    """
+    shapes = _asked(label, prop, "infer_shape", [list(shape) for shape, _ in given])
+    kinds = _asked(label, prop, "infer_type", [NUMPY[dtype].type for _, dtype in given])
+    pairs = [list(zip(*both, strict=True)) for both in zip(shapes, kinds, strict=True)]
+    return dict(zip(("in", "out", "aux"), pairs, strict=True))
 
 
-def inferred_types(prop: CustomOpProp, shapes: list[Any], dtypes: list[str]) -> dict[str, list[tuple[tuple[int, ...], str]]]:
-    """(shape, dtype) of operands, results and auxiliary states, as the property infers them."""
-    with user_code(f"Custom({type(prop).__name__}): infer_shape or infer_type"):
-        got_shapes = prop.infer_shape([list(s) for s in shapes])
-        got_types = prop.infer_type([NUMPY[d].type for d in dtypes])
-    names = ("in", "out", "aux")
-    out: dict[str, list[tuple[tuple[int, ...], str]]] = {}
-    for k, name in enumerate(names):
-        of_shape = got_shapes[k] if len(got_shapes) > k else ()
-        of_type = got_types[k] if len(got_types) > k else ()
-        out[name] = [(tuple(s), dtype_name(np.dtype(t))) for s, t in zip(of_shape, of_type, strict=False)]
-    return out
+def _asked(label: str, prop: CustomOpProp, method: str, given: list[Any]) -> list[list[Any]]:
+    """What ``infer_shape`` or ``infer_type`` says of operands, results and states: one entry for each."""
+    names = prop.list_arguments(), prop.list_outputs(), prop.list_auxiliary_states()
+    with user_code(f"{label}: {method}"):
+        found = [[_entry(method, e) for e in part] for part in getattr(prop, method)(given)]
+    found += [[]] * (3 - len(found))
+    counts = [len(part) for part in found]
+    if counts != [len(n) for n in names]:
+        what = f"{label}: {method} must return one entry for each argument, output and auxiliary state"
+        raise ParameterError(what, f"{counts[0]}, {counts[1]}, {counts[2]} entries", f"the lists are {', '.join(map(str, names))}")
+    return found
+
+
+def _entry(method: str, entry: Any) -> Any:
+    return tuple(int(n) for n in entry) if method == "infer_shape" else dtype_name(np.dtype(entry))
 
 
 def custom(*data: Any, op_type: str, **parameters: Any) -> Any:
@@ -216,14 +247,11 @@ def custom(*data: Any, op_type: str, **parameters: Any) -> Any:
     if len(operands) != len(names):
         raise ParameterError(f"Custom({op_type}): number of arrays", f"{len(operands)}", f"give {', '.join(names)}")
     count = len(prop.list_arguments())
-    types = inferred_types(prop, [a.shape for a in operands[:count]], [a._dtype for a in operands[:count]])
-    device = operands[0].context
-    handle = CustomHandle(prop, types, device, count, tls.training)
-    out = call(handle, operands, [*types["out"], *types["aux"]], NDArray)
-    for state, new in zip(operands[count:], out[len(types["out"]) :], strict=True):
-        state[:] = new
-    visible = out[: len(types["out"])]
-    return visible[0] if len(visible) == 1 else visible
+    handle = CustomHandle(op_type, prop, tls.training, operands[0].context, operands[count:])
+    types = inferred_types(handle.label, prop, [(a.shape, a._dtype) for a in operands[:count]])
+    handle.prepare(types)
+    out = call(handle, operands[:count], types["out"], NDArray)
+    return out[0] if len(out) == 1 else out
 
 
 def symbolic_custom(*data: Any, op_type: str, name: str | None = None, attr: Any = None, **parameters: Any) -> Symbol:
@@ -232,29 +260,28 @@ def symbolic_custom(*data: Any, op_type: str, name: str | None = None, attr: Any
     Parameters
     ----------
     *data
-        Symbols in the order that the property lists; or by keyword; variables are made for those left out.
+        Symbols of the arguments, then of the auxiliary states (variables), in the order that the property lists; or by keyword.
+        Variables are made for those left out.
     op_type, name, attr
         Name under which it was registered; name and attributes of the node.
     **parameters
         Given to the property class as strings.
-
-    Raises
-    ------
-    ParameterError
-        If the operator has auxiliary states, which symbols of custom operators do not.
     """
     by_name = {k: v for k, v in parameters.items() if isinstance(v, Symbol)}
     given = {k: str(v) for k, v in parameters.items() if k not in by_name}
     prop = prop_of(op_type, given)
-    if prop.list_auxiliary_states():
-        what = f"Custom({op_type}): auxiliary states in a symbol"
-        raise ParameterError(what, ", ".join(prop.list_auxiliary_states()), "make them arguments, or call nd.Custom")
     label = NameManager.current.get(name, "custom")
-    arguments = prop.list_arguments()
-    symbols = dict(zip(arguments, data, strict=False)) | by_name
-    heads = [symbols[a].heads[0] if a in symbols else Head(SymbolNode(VARIABLE, f"{label}_{a}", {}), 0) for a in arguments]
+    names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    symbols = dict(zip(names, data, strict=False)) | by_name
+    strange = [n for n in symbols if n not in names]
+    if strange or len(data) > len(names):
+        raise ParameterError(
+            f"Custom({op_type}): no such argument", ", ".join(strange) or f"{len(data)} symbols", f"give {', '.join(names)}"
+        )
     attrs = {**AttrScope.current.get(attr), "op_type": op_type, **given}
+    heads = [symbols[n].heads[0] if n in symbols else Head(SymbolNode(VARIABLE, f"{label}_{n}", attrs), 0) for n in names]
     node = SymbolNode(CUSTOM, label, attrs, heads, outputs=len(prop.list_outputs()))
+    node.check()
     return Symbol([Head(node, k) for k in range(node.outputs)])
 
 
@@ -263,25 +290,52 @@ def _node_prop(node: SymbolNode) -> CustomOpProp:
     return prop_of(node.attrs["op_type"], attrs)
 
 
-def _infer(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
-    """Learn from the property: shapes of all operands once the first is known (as MXNet asks it), then those of the results."""
+def _check(node: SymbolNode) -> int:
+    """The number of outputs of a node that has an operator's type and, where that is registered, its inputs."""
+    op_type = node.attrs.get("op_type")
+    if op_type is None:
+        raise ParameterError("Custom: Required parameter op_type is not presented", None, "give it")
+    if op_type not in REGISTERED:
+        return node.outputs
     prop = _node_prop(node)
-    if inputs[0].shape is None or None in inputs[0].shape:
-        return
-    with user_code(f"Custom({type(prop).__name__}): infer_shape"):
-        got = prop.infer_shape([list(k.shape) if k.is_shaped else [] for k in inputs])  # type: ignore[arg-type]
-    for k, (known, shape) in enumerate(zip((*inputs, *outputs), (*got[0], *got[1]), strict=True)):
-        known.learn_shape(tuple(shape), f"array {k}")
-    kinds = prop.infer_type([NUMPY[k.dtype or inputs[0].dtype or "float32"].type for k in inputs])
-    for known, kind in zip((*inputs, *outputs), (*kinds[0], *kinds[1]), strict=True):
-        known.dtype = known.dtype or dtype_name(np.dtype(kind))
+    names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    if len(node.inputs) != len(names):
+        raise ParameterError(f"Custom({op_type}): number of inputs", f"{len(node.inputs)}", f"give {', '.join(names)}")
+    for k in _states(node):
+        if not node.inputs[k].node.is_variable:
+            what = f"Custom({op_type}): an auxiliary state must be a variable"
+            raise ParameterError(what, f"{names[k]} is an output of {node.inputs[k].node.name}", "give a variable")
+    return len(prop.list_outputs())
+
+
+def _states(node: SymbolNode) -> range:
+    """Positions of the inputs that are states; none while the operator is not registered."""
+    known = node.attrs.get("op_type") in REGISTERED
+    return range(len(node.inputs) - len(_node_prop(node).list_auxiliary_states()) if known else len(node.inputs), len(node.inputs))
+
+
+def _infer(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+    """Learn from the property: types and shapes of all arrays once those of the first are known (as MXNet asks it)."""
+    prop, label, count = _node_prop(node), f"Custom({node.attrs['op_type']})", _states(node).start
+    operands, arrays = inputs[:count], [*inputs[:count], *outputs, *inputs[count:]]
+    first = operands[0]
+    if first.dtype is not None or first.is_shaped:
+        kinds = _asked(label, prop, "infer_type", [NUMPY[k.dtype or first.dtype or "float32"].type for k in operands])
+        for known, kind in zip(arrays, chain(*kinds), strict=True):
+            known.dtype = known.dtype or kind
+    if first.is_shaped:
+        shapes = _asked(label, prop, "infer_shape", [list(k.sizes) if k.is_shaped else [] for k in operands])
+        for k, (known, shape) in enumerate(zip(arrays, chain(*shapes), strict=True)):
+            known.learn_shape(shape, f"array {k}")
 
 
 def _replay(replay: Replay, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
-    prop = _node_prop(node)
-    types = inferred_types(prop, [a.shape for a in arrays], [a.dtype for a in arrays])
-    handle = CustomHandle(prop, types, replay.device or current_device(), len(arrays), replay.training)
-    got = G.bound_forward(*arrays, handle=handle, types=tuple(types["out"]), label=handle.label)
+    prop, first_state = _node_prop(node), _states(node).start
+    op_type, operands = node.attrs["op_type"], arrays[:first_state]
+    label = f"Custom({op_type})"
+    types = inferred_types(label, prop, [(a.shape, a.dtype) for a in operands])
+    handle = replay.user_object(partial(CustomHandle, op_type, prop, replay.training), [h.node for h in node.inputs[first_state:]])
+    got = G.user_forward(handle, *operands, types=tuple(types["out"]), needs=("in", "out"), label=label)
     return got if isinstance(got, tuple) else (got,)
 
 
@@ -289,6 +343,7 @@ CUSTOM = "Custom"
 custom.__name__ = custom.__qualname__ = symbolic_custom.__name__ = symbolic_custom.__qualname__ = CUSTOM
 # nothing can be registered before this module is loaded
 SPECIAL[CUSTOM] = _infer
+SPECIAL_NODES[CUSTOM] = Special(_check, _states)
 EXPANDERS[CUSTOM] = _replay
 ndarray.Custom = custom  # type: ignore[attr-defined]
 symbol.Custom = symbolic_custom  # type: ignore[attr-defined]

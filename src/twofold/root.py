@@ -1,6 +1,7 @@
 """The class of the module `twofold`: one public name, ``mx.op``, is that of a package inside, and must not be hidden by it."""
 
 import importlib
+import os
 import sys
 from types import ModuleType
 from typing import Any
@@ -20,3 +21,6 @@ class Root(ModuleType):
 
 
 sys.modules[__name__.rpartition(".")[0]].__class__ = Root
+
+if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":  # the profiler starts when it is loaded
+    importlib.import_module(".profiler", __package__)

@@ -1,7 +1,7 @@
 """Prints backends/twofold_numpy/jit/tables.py: the polynomials of the compiled functions; needs mpmath.
 
 Run: python tests/backend/make_jit_tables.py > backends/twofold_numpy/jit/tables.py. Each polynomial has the least largest relative
-error of the function that is made of it, found with 60 digits by Remez' exchange algorithm (E. Remez 1934, "Sur la détermination des
+error of the function that is made of it, found with 100 digits by Remez' exchange algorithm (E. Remez 1934, "Sur la détermination des
 polynômes d'approximation de degré donnée"), its coefficients then rounded to the format. Beside each stands that error before rounding.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import mpmath as mp
 
-mp.mp.dps = 60
+mp.mp.dps = 100
 GRID = 1500
 
 Function = Callable[[mp.mpf], mp.mpf]
@@ -34,7 +34,7 @@ def remez(target: Target, degree: int) -> tuple[list[mp.mpf], mp.mpf]:
     values, weights = [target.function(x) for x in places], [target.weight(x) for x in places]
     count = degree + 2
     chosen = [round(k * GRID / (count - 1)) for k in range(count)]
-    while True:
+    for _ in range(40):
         system, right = mp.matrix(count, count), mp.matrix(count, 1)
         for row, k in enumerate(chosen):
             right[row] = values[k]
@@ -47,6 +47,7 @@ def remez(target: Target, degree: int) -> tuple[list[mp.mpf], mp.mpf]:
         if largest < abs(level) * mp.mpf("1.01"):
             return coefficients, largest
         chosen = extremes(errors, count)
+    raise ArithmeticError(f"no polynomial of degree {degree} found: {target.meaning}")
 
 
 def extremes(errors: list[mp.mpf], count: int) -> list[int]:
@@ -58,13 +59,20 @@ def extremes(errors: list[mp.mpf], count: int) -> list[int]:
         elif abs(error) > abs(errors[found[-1]]):
             found[-1] = k
     while len(found) > count:
-        found.pop(0 if abs(errors[found[0]]) < abs(errors[found[-1]]) else -1)
+        least = min(range(len(found)), key=lambda k: abs(errors[found[k]]))
+        if least in (0, len(found) - 1):
+            del found[least]
+        elif len(found) == count + 1:
+            del found[0 if abs(errors[found[0]]) < abs(errors[found[-1]]) else -1]
+        else:  # with its smaller neighbour, so that signs still alternate
+            start = min(least - 1, least, key=lambda k: abs(errors[found[k]] + errors[found[k + 1]] - errors[found[least]]))
+            del found[start : start + 2]
     return found
 
 
 def away_from_zero(t: mp.mpf) -> mp.mpf:
     """``t`` itself, but for a 0, at which the targets are limits."""
-    return t if abs(t) > mp.mpf("1e-12") else mp.mpf("1e-12")
+    return t if abs(t) > mp.mpf("1e-22") else mp.mpf("1e-22")
 
 
 def exp_rest(r: mp.mpf) -> mp.mpf:

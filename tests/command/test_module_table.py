@@ -12,6 +12,7 @@ USED = {
     "": "nd sym gluon autograd cpu gpu Context MXNetError AttrScope init io kv lr_scheduler metric mod model mon name opt random viz",
     "autograd": "record pause train_mode predict_mode backward grad Function is_recording is_training",
     "base": "MXNetError string_types numeric_types py_str mx_real_t NotImplementedForSymbol",
+    "engine": "bulk set_bulk_size",
     "gluon": "Block HybridBlock SymbolBlock Parameter ParameterDict Constant Trainer nn loss utils",
     "gluon.block": "Block HybridBlock SymbolBlock Parameter ParameterDict DeferredInitializationError",
     "gluon.loss": "Loss L1Loss L2Loss SoftmaxCrossEntropyLoss SoftmaxCELoss HuberLoss",
@@ -33,6 +34,7 @@ USED = {
     "ndarray.utils": "load save zeros array",
     "optimizer": "Optimizer SGD Adam create register Updater get_updater",
     "optimizer.optimizer": "Optimizer SGD Adam",
+    "profiler": "set_config set_state pause resume dump dumps Domain Task Frame Event Counter Marker set_kvstore_handle dump_profile",
     "symbol": "Symbol Variable var Group load load_json FullyConnected",
     "symbol.symbol": "Symbol Variable Group",
 }

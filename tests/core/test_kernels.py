@@ -2,6 +2,8 @@
 
 import os
 import sys
+import threading
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -115,7 +117,7 @@ def test_what_reads_a_member_runs_after_the_kernel():
 
 def test_what_reads_no_member_may_run_before_the_kernel():
     x, y = leaf(0, (4, 5), "float32"), leaf(1, (4, 5), "float32")
-    s = G.sum(y, axis=1, keepdims=True)
+    s = G.sum(y, axis=0, keepdims=True)
     fused = compare([G.exp(x * 0.1) + s, G.tanh(x - s)], [x, y], [data((4, 5)), data((4, 5), 1.0)])
     assert [step.is_kernel for step in fused.steps] == [False, True]
 
@@ -176,3 +178,51 @@ def test_fused_kernels_are_counted_where_they_run(deferred):
     x = nd.array(data((16,)))
     ((x + 1.0) * 2.0).wait_to_read()
     assert (COUNTERS.kernels, COUNTERS.fused, COUNTERS.windows) == (1, 2, 1)
+
+
+def log_softmax(x):
+    shifted = x - G.max(x, axis=-1, keepdims=True)
+    return shifted - G.log(G.sum(G.exp(shifted), axis=-1, keepdims=True))
+
+
+@pytest.mark.parametrize("shape", [(1000, 100), (7, 13, 11), (3, 200_000), (70_000, 2), (1, 150), (5,), (40_000, 10)], ids=str)
+def test_reductions_over_the_last_axis_are_part_of_kernels(shape):
+    x = leaf(0, shape, "float32")
+    program = compare([log_softmax(x)], [x], [data(shape)])
+    assert [step.is_kernel for step in program.steps] == [True]
+    assert program.kernels[0].has_rows
+
+
+def test_kernels_give_results_of_rows_and_take_operands_of_rows():
+    x, bias, scale = leaf(0, (300, 40), "float32"), leaf(1, (300, 1), "float32"), leaf(2, (40,), "float32")
+    mean = G.sum(x * scale, axis=1, keepdims=True) * (1 / 40) + bias
+    centred = x - mean
+    spread = G.sqrt(G.sum(centred * centred, axis=1, keepdims=True))
+    outputs = [centred / spread, mean, spread + 1]
+    program = compare(outputs, [x, bias, scale], [data((300, 40)), data((300, 1), 1.0), data((40,), 2.0)])
+    assert [step.is_kernel for step in program.steps] == [True]
+
+
+def test_other_reductions_stay_by_themselves():
+    x = leaf(0, (30, 40), "float32")
+    for reduced in (G.sum(x + 1, axis=0, keepdims=True), G.sum(x + 1, axis=1), G.prod(x + 1, axis=1, keepdims=True)):
+        program = compare([G.exp(reduced) * 2], [x], [data((30, 40))])
+        assert not any(k.has_rows for k in program.kernels)
+
+
+def test_a_busy_machine_runs_both_halves_in_one_thread(monkeypatch):
+    monkeypatch.setattr(workers, "_queue", SimpleQueue)  # nobody serves it
+    ran = []
+    workers.both(lambda: ran.append("here"), lambda: ran.append("there"))
+    assert ran == ["here", "there"]
+
+
+def test_an_error_in_the_other_thread_is_raised_here():
+    started = threading.Event()
+
+    def fails():
+        started.set()
+        raise ZeroDivisionError("there")
+
+    with pytest.raises(ZeroDivisionError, match="there"):
+        workers.both(started.wait, fails)

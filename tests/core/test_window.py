@@ -364,7 +364,7 @@ class Watched(Value):
 
 def test_a_flush_writes_the_data_before_it_clears_the_window(monkeypatch):
     monkeypatch.setattr(window, "Value", Watched)
-    (out,), _ = window.defer(OPS["negative"].sig(), [Watched(ramp())], CPU, [None], [False])
+    (out,), *_ = window.defer(OPS["negative"].sig(), [Watched(ramp())], CPU, [None], [False])
     out.order.clear()
     np.testing.assert_array_equal(window.force(out), -ramp())
     assert out.order == ["data", "at"]

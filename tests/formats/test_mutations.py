@@ -1,7 +1,11 @@
-"""Damaged files: each mutation of a real one loads or raises FormatError, in bounded time and memory, and nothing else happens."""
+"""Damaged files: each mutation of a real one loads or raises FormatError, in bounded time and memory, and nothing else happens.
+
+Each through the parser of its format, and through the functions that users call.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import tracemalloc
@@ -10,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from twofold.errors import FormatError
+import twofold as mx
+from twofold.errors import FormatError, MXNetError
 from twofold.formats.datasets import load_idx
 from twofold.formats.params import load_params
 from twofold.formats.pickle_records import load_states
@@ -79,6 +84,45 @@ def token_edit(draw: random.Random, data: bytearray) -> None:
 MUTATIONS = [bit_flips, truncation, insertion, removal, length_edit, token_edit]
 
 
+#: What a node's entries may become where a file's JSON stays well-formed.
+VALUES = ["", "x", "-1", "0", "3", "99999999999", "1e999", "(2, 2)", "((((", "None", "True", "[0, 1]", "nan", "(-1,)", "9" * 5000]
+
+
+def node_edit(draw: random.Random, graph: dict) -> None:
+    """One change of a node that parses: an attribute, the inputs, the operator, a body's."""
+    node = draw.choice(graph["nodes"])
+    if node.get("subgraphs") and draw.random() < 0.5:
+        return node_edit(draw, draw.choice(node["subgraphs"]))
+    attrs = node.setdefault(next((k for k in ("attrs", "attr", "param") if k in node), "attrs"), {})
+    match draw.randrange(8):
+        case 0 if attrs:
+            del attrs[draw.choice(list(attrs))]
+        case 1 | 2 if attrs:
+            attrs[draw.choice(list(attrs))] = draw.choice(VALUES)
+        case 3:
+            attrs[draw.choice(["foo", "__foo__", "__shape__", "__dtype__", "num_args", "axis", "no_bias"])] = draw.choice(VALUES)
+        case 4:
+            node["inputs"] = node["inputs"] * draw.randint(0, 2)
+        case 5 if node["inputs"]:
+            del node["inputs"][draw.randrange(len(node["inputs"]))]
+        case 6:
+            node["op"] = (
+                draw.choice(graph["nodes"])["op"] if draw.random() < 0.8 else draw.choice(["Custom", "_cond", "Concat", "NoSuchOp"])
+            )
+        case _:
+            node["inputs"] = [[draw.randrange(len(graph["nodes"])), draw.randint(0, 1), 0] for _ in range(draw.randint(0, 3))]
+    return None
+
+
+def edited_symbol(seed: int, files: list[bytes]) -> bytes:
+    """A symbol's file that is well-formed JSON, with changed nodes."""
+    draw = random.Random(seed)
+    graph = json.loads(draw.choice(files))
+    for _ in range(draw.choice([1, 1, 2])):
+        node_edit(draw, graph)
+    return json.dumps(graph).encode()
+
+
 def mutated(seed: int, files: list[bytes]) -> bytes:
     draw = random.Random(seed)
     data = bytearray(draw.choice(files))
@@ -88,13 +132,13 @@ def mutated(seed: int, files: list[bytes]) -> bytes:
     return bytes(data)
 
 
-def outcomes(files: list[bytes], load: Callable[[bytes], object]) -> tuple[int, int]:
+def outcomes(files: list[bytes], load: Callable[[bytes], object], mutate: Callable[[int, list[bytes]], bytes] = mutated) -> tuple[int, int]:
     """How many mutations loaded, and how many were refused."""
     loaded = refused = 0
     tracemalloc.start()
     try:
         for seed in range(SEED, SEED + CASES):
-            data = mutated(seed, files)
+            data = mutate(seed, files)
             tracemalloc.reset_peak()
             before = tracemalloc.get_traced_memory()[0]
             try:
@@ -126,6 +170,17 @@ def touched(data: bytes) -> list[bytes]:
     return [bytes(array.data) for array in load_params(data).arrays]
 
 
+def in_use(symbol: mx.sym.Symbol) -> None:
+    """What is done with a symbol that a file gave: only what is wrong with its shapes may show later, and says so."""
+    symbol.list_arguments(), symbol.list_outputs(), symbol.list_auxiliary_states(), symbol.get_internals().list_outputs()
+    assert mx.sym.load_json(symbol.tojson()).list_inputs() == symbol.list_inputs()
+    for ask in (symbol.infer_type_partial, symbol.infer_shape_partial):
+        try:
+            ask()
+        except MXNetError:
+            pass
+
+
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(120)]
 
 
@@ -152,4 +207,51 @@ def test_safetensors_files(shared: Path):
 
 def test_idx_files(shared: Path):
     loaded, refused = outcomes(contents(shared / "fixtures", "tiny-*-ubyte"), load_idx)
+    assert min(loaded, refused) > CASES // 20
+
+
+# through what users call
+
+
+def test_parameter_files_through_load(shared: Path, tmp_path: Path):
+    def load(data: bytes) -> None:
+        path = tmp_path / "damaged.params"
+        path.write_bytes(data)
+        found = mx.nd.load(path)
+        for array in found.values() if isinstance(found, dict) else found:
+            array.asnumpy()
+
+    loaded, refused = outcomes(contents(shared / "fixtures", "*.params", "*.nd"), load)
+    assert min(loaded, refused) > CASES // 20
+
+
+@pytest.mark.parametrize("mutate", [mutated, edited_symbol])
+def test_symbol_files_through_load(shared: Path, tmp_path: Path, mutate: Callable[[int, list[bytes]], bytes]):
+    def load(data: bytes) -> None:
+        path = tmp_path / "damaged-symbol.json"
+        path.write_bytes(data)
+        in_use(mx.sym.load(path))
+
+    loaded, refused = outcomes(contents(shared / "fixtures", "*-symbol.json"), load, mutate)
+    assert min(loaded, refused) > CASES // 40
+
+
+def test_optimizer_states_through_set_states(shared: Path):
+    def load(data: bytes) -> None:
+        mx.optimizer.get_updater(mx.optimizer.create("adam")).set_states(data)
+
+    loaded, refused = outcomes(contents(shared / "fixtures", "*.states"), load)
+    assert min(loaded, refused) > CASES // 20
+
+
+def test_optimizer_states_through_a_trainer(shared: Path, tmp_path: Path):
+    net = mx.gluon.nn.Dense(2, in_units=2)
+    net.initialize()
+
+    def load(data: bytes) -> None:
+        path = tmp_path / "damaged.states"
+        path.write_bytes(data)
+        mx.gluon.Trainer(net.collect_params(), "adam").load_states(path)
+
+    loaded, refused = outcomes(contents(shared / "fixtures", "gluon_*.states"), load)
     assert min(loaded, refused) > CASES // 20

@@ -29,6 +29,9 @@ def test_properties():
     assert a.context is a.ctx is mx.cpu(1)
     assert len(a) == 2
     assert a.T.shape == (3, 2)
+    assert a[0].T.shape == (3,)
+    vector = nd.array([1, 2])
+    assert vector.T is vector
 
 
 @pytest.mark.parametrize("name", FLUENT)

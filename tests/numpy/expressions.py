@@ -41,6 +41,7 @@ ARITHMETIC = [
     *[f"{a} {op} {b}" for op in ("<", "<=", ">", ">=", "==", "!=") for a, b in (("f", "d"), ("f", 2), ("u", 300), ("u", -1), ("i1", "i"))],
     *listed("""
         i << 2; i >> 1; -f; +f; abs(-f); ~i; ~b; divmod(i + 1, 2)[1]; f @ f.T; f1 @ f1; cube @ cube[0].T; f == None; f * True; i + True
+        i1 == 'a'; i1 != 'a'; f0 == 'a'
         b + b; b * 2; f * 2j; d * 1j; round(f0 * 1.0, 1); f.T + f.T; f[:, ::-1] * f[:, ::2][:, :1]; 1 / (f + 1); -f ** 2; f @ square
         i @ i.T; f + numpy.float64(1); f + numpy.float32(1); i + numpy.int8(1); numpy.ones(3) * f; numpy.float64(2) * f
         numpy.int64(2) ** i; f > numpy.float64(2); f1 // f1[1]; f % -2; i // -2; -i // 2; i % -3
@@ -189,7 +190,8 @@ LINEAR = [
         np.dot(cube, cube[0].T); np.dot(cube.swapaxes(1, 2), square); np.matmul(cube, cube[0].T); np.vdot(f, f); np.vdot(d1 * 1j, d1)
         np.inner(f, d); np.inner(f, 2); np.outer(f, f1); np.outer(i, i); np.tensordot(cube, cube, ([0, 1], [0, 1]))
         np.tensordot(cube, cube.T, 1); np.tensordot(f1, i1, 0); np.einsum('ij,ij->i', f, d); np.einsum('...ij->...ji', cube)
-        np.einsum('ii', square); np.einsum('ij,jk', f, square); np.kron(f, i1); np.kron(f1, f); np.vecdot(f, d); np.cross(f1, d1)
+        np.einsum('ii', square); np.einsum('ij,jk', f, square); np.einsum(f, [0, 1], f1, [1]); np.einsum(f, [27, 0]);
+        np.einsum(cube, [..., 3, 5], [5, ...]); np.kron(f, i1); np.kron(f1, f); np.vecdot(f, d); np.cross(f1, d1)
         np.linalg.norm(f); np.linalg.norm(f, axis=1); np.linalg.norm(f1, 1); np.linalg.norm(f1, np.inf)
         np.linalg.norm(cube, axis=(0, 1)); np.linalg.norm(f1, 3); np.linalg.norm(square, 2); np.linalg.norm(square, 'nuc')
         np.linalg.norm(i1); np.linalg.norm(f, keepdims=True); np.linalg.norm(f1, 0); np.linalg.norm(f, 'fro'); np.linalg.det(square)

@@ -224,3 +224,16 @@ def test_everything_is_waited_for():
     assert npx.current_context() is mx.cpu()
     assert npx.cpu() is mx.cpu()
     assert npx.num_gpus() == mx.num_gpus()
+
+
+def test_dir_shows_no_imports():
+    imported = {"AbstractContextManager", "Any", "Callable", "ModuleType", "functools", "importlib", "os", "partial", "sys", "threading"}
+    for module in (mx, mx.nd, mx.sym, mx.io, npx):
+        assert imported.isdisjoint(dir(module)), module.__name__
+    assert {"Any", "importlib"}.isdisjoint(dir(np))
+
+
+def test_nd_leads_to_np_and_npx():
+    assert (nd.np, nd.npx) == (np, npx)
+    with pytest.raises(OperatorError, match="not for symbols"):
+        _ = mx.sym.np

@@ -18,6 +18,8 @@ from tests.oracle_values.reader import Case, load_cases
 
 #: (relative, absolute) tolerance by dtype; of results that are exact in neither library only.
 TOLERANCE = {"float16": (2e-3, 1e-3), "float32": (2e-5, 1e-6), "float64": (1e-9, 1e-12)}
+#: Cases of which the first output alone was stored; the others are tested elsewhere.
+FIRST_ONLY = ("LeakyReLU.14", "LeakyReLU.15")
 CASES = {case.name: case for case in load_cases()}
 
 
@@ -43,7 +45,8 @@ def forward(case: Case, tracked: bool) -> tuple[list[Any], list[Any]]:
     scope = mx.autograd.record(case.train) if tracked else mx.autograd.train_mode() if case.train else mx.autograd.predict_mode()
     with scope:
         outputs = function(*inputs, **case.attrs)
-    return inputs, list(outputs) if isinstance(outputs, list) else [outputs]
+    found = list(outputs) if isinstance(outputs, list) else [outputs]
+    return inputs, found[:1] if case.name in FIRST_ONLY else found
 
 
 def backward(case: Case) -> list[Any]:

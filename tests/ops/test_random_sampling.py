@@ -174,3 +174,21 @@ def test_dropout_acts_while_training_or_always():
     assert (nd.Dropout(x, p=0.5, mode="always").asnumpy() == 0).any()
     assert (dropped(x, p=0.0)[0] == 1).all()
     assert (dropped(x, p=1.0)[0] == 0).all()
+
+
+def test_random_slopes_are_the_second_result_of_rrelu():
+    # names, number of results and the zeros outside training as in MXNet, which cannot run it in training on a CPU
+    x = nd.array([[1, -2, 3, -4]])
+    x.attach_grad()
+    out, mask = nd.LeakyReLU(x, act_type="rrelu", lower_bound=0.125, upper_bound=0.375)
+    assert (out.asnumpy().tolist(), mask.asnumpy().tolist()) == ([[1, -0.5, 3, -1]], [[0, 0, 0, 0]])
+    with autograd.record():
+        out, mask = nd.LeakyReLU(x, act_type="rrelu", lower_bound=0.125, upper_bound=0.375)
+    out.backward()
+    slopes = mask.asnumpy()
+    assert 0.125 <= slopes.min() < slopes.max() < 0.375
+    np.testing.assert_allclose(out.asnumpy(), np.where(x.asnumpy() > 0, 1, slopes) * x.asnumpy(), rtol=1e-6)
+    np.testing.assert_array_equal(x.grad.asnumpy(), np.where(x.asnumpy() > 0, 1, slopes))
+    symbol = mx.sym.LeakyReLU(mx.sym.var("x"), act_type="rrelu", name="r")
+    assert symbol.list_outputs() == ["r_output", "r_mask"]
+    assert symbol.infer_shape(x=(2, 3))[1] == [(2, 3), (2, 3)]

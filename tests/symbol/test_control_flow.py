@@ -20,6 +20,14 @@ def bound(symbol, grads=True, **arrays):
     return symbol.bind(mx.cpu(), args, args_grad={k: nd.zeros(v.shape) for k, v in args.items()} if grads else None)
 
 
+def test_foreach_without_states_has_a_gradient():
+    outputs, _ = sym.contrib.foreach(lambda d, states: (sym.square(d), states), sym.var("x"), [])
+    executor = outputs.bind(mx.cpu(), {"x": nd.array([[1, 2], [3, 4]])}, {"x": nd.zeros((2, 2))})
+    assert executor.forward(is_train=True)[0].asnumpy().tolist() == [[1, 4], [9, 16]]
+    executor.backward(nd.ones((2, 2)))
+    assert executor.grad_dict["x"].asnumpy().tolist() == [[2, 4], [6, 8]]
+
+
 def test_foreach_equals_the_imperative_loop_with_gradients():
     arrays = [nd.array(a) for a in (X, S, W)]
     for a in arrays:

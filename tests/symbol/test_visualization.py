@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -88,3 +89,53 @@ def test_a_drawing_with_graphviz_has_the_nodes_and_edges():
     assert "c_weight" not in drawing.source
     assert 'label="Pooling\nmax, 2x2/2x2"' in drawing.source
     assert "c_weight" in mx.viz.plot_network(network(), hide_weights=False).source
+
+
+def bound():
+    with mx.name.NameManager():
+        hidden = sym.Activation(sym.FullyConnected(sym.var("data"), num_hidden=300, name="f"), act_type="tanh", name="t")
+        return sym.SoftmaxOutput(hidden * 2 + 1, name="s").simple_bind(mx.cpu(), data=(400, 5))
+
+
+def test_a_drawing_of_programs_has_their_steps_and_what_flows(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+    executor = bound()
+    drawing = mx.viz.plot_program(executor)
+    lines = drawing.source.splitlines()
+    assert lines[0] == "flowchart TB"
+    assert [line.strip() for line in lines if "subgraph" in line] == [
+        f'subgraph c{k}["{name}"]' for k, (name, _) in enumerate(executor.programs())
+    ]
+    (data,) = (line.split("(")[0].strip() for line in lines if '(["data"])' in line and line.strip().startswith("p0"))
+    (product,) = (line.split("[")[0].strip() for line in lines if '["matmul"]' in line and line.strip().startswith("p0"))
+    assert f"    {data} -->|400x5| {product}" in lines
+    assert any("tanh<br>multiply<br>add" in line for line in lines)  # a fused kernel is one box
+    assert drawing.render(str(tmp_path / "p")).endswith("p.mmd")
+
+
+def test_a_drawing_of_programs_by_graphviz():
+    if importlib.util.find_spec("graphviz") is None:
+        pytest.skip("graphviz is not installed")
+    source = mx.viz.plot_program(bound(), title="net").source
+    assert "backward on cpu(0)" in source
+    assert "label=f_weight" in source
+
+
+def test_a_drawing_of_memory_has_a_row_for_each_piece_and_a_box_for_each_value(tmp_path):
+    executor = bound()
+    drawing = mx.viz.plot_memory(executor)
+    root = ElementTree.fromstring(drawing.source)
+    texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+    for name, plan in executor.memory_plan().items():
+        assert f"{name}: {plan.nbytes} bytes" in texts
+    titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert "input 400x5 float32, 8000 bytes, steps -1 to 1" in titles
+    assert any(t.startswith("matmul 400x300 float32, 480000 bytes, steps 1 to ") for t in titles)
+    assert drawing._repr_svg_() == drawing
+    assert drawing.render(str(tmp_path / "m")).endswith("m.svg")
+
+
+@pytest.mark.parametrize("plot", [mx.viz.plot_memory, mx.viz.plot_program])
+def test_only_executors_have_programs(plot):
+    with pytest.raises(TypeError, match="executor"):
+        plot(network())

@@ -108,3 +108,11 @@ def test_errors_name_shapes():
 
 def test_a_class_of_metrics_is_made():
     assert isinstance(mx.metric.create(mx.metric.MSE), mx.metric.MSE)
+
+
+def test_a_function_without_a_name_is_called_custom():
+    def errors(label, pred):
+        return 0.0
+
+    assert mx.metric.np(lambda label, pred: 0.0).name == "custom(<lambda>)"
+    assert (mx.metric.np(errors).name, mx.metric.np(errors, name="<e>").name) == ("errors", "<e>")

@@ -1,5 +1,8 @@
 """`mx.operator.CustomOp` and `autograd.Function`: forward, gradient, state, errors; on arrays, in symbols, from JSON."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -211,3 +214,23 @@ def test_errors_of_forward_and_of_a_property_are_wrapped():
 def test_a_number_among_a_functions_inputs_is_refused():
     with pytest.raises(mx.base.DTypeError, match="no array"):
         Square()(3)
+
+
+def test_the_front_ends_have_custom_before_anything_is_registered():
+    program = "from twofold.ndarray import Custom; from twofold.symbol import Custom as S; import twofold as mx; "
+    program += "assert (mx.nd.Custom, mx.sym.Custom) == (Custom, S) and 'Custom' in dir(mx.nd) and 'Custom' in dir(mx.sym)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_dtypes_reach_create_operator_as_mxnets_codes():
+    seen = []
+
+    @mx.operator.register("tests_dtypes")
+    class Dtypes(LogisticProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            seen.append(in_dtypes)
+            return Logistic()
+
+    for dtype in ("float32", "float64", "float16", "int32"):
+        nd.Custom(nd.ones(2, dtype=dtype), op_type="tests_dtypes")
+    assert seen == [[0], [1], [2], [4]]

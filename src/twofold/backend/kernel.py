@@ -44,6 +44,9 @@ class KernelStep(NamedTuple):
         In which constants among the operands are written.
     params
         The primitive's parameters.
+    row
+        Whether the result has one element for each row of the iteration space: what a reduction over its last axis gives, and
+        what is computed of such results.
     """
 
     op: str
@@ -53,10 +56,11 @@ class KernelStep(NamedTuple):
     dtype: str
     operand_dtype: str
     params: tuple[tuple[str, Any], ...] = ()
+    row: bool = False
 
 
 class RowProgram(NamedTuple):
-    """A group of element-wise steps over one iteration space.
+    """A group of element-wise steps over one iteration space, and of reductions over its last axis, whose results are used again.
 
     Attributes
     ----------
@@ -80,6 +84,11 @@ class RowProgram(NamedTuple):
     steps: tuple[KernelStep, ...]
     outputs: tuple[int, ...]
     in_place: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are reductions over the last axis among the steps."""
+        return any(step.row for step in self.steps)
 
 
 class Call(NamedTuple):

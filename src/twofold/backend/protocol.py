@@ -50,6 +50,9 @@ class Backend(ABC):
     def trim(self) -> None:
         """Give unused pooled memory back."""
 
+    #: Whether `compile` takes row programs with reductions over the last axis.
+    row_reductions = False
+
     # arrays
 
     @abstractmethod

@@ -30,7 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=Path("demo-report"), help="where report.html goes (default: %(default)s)"
     )
-    parser.add_argument("--epochs", type=int, help="how often all images are seen")
+    parser.add_argument("--epochs", type=_from_1, help="how often all images are seen")
+
+
+def _from_1(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"give a whole number from 1, not {text!r}")
+    return int(text)
 
 
 def execute(given: argparse.Namespace) -> int:

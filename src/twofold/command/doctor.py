@@ -24,10 +24,14 @@ VARIABLES = {
     "TWOFOLD_ARRAY_API": "which library the adapter array_api uses, by its namespace",
     "TWOFOLD_BACKEND_CPU": "which adapter serves the CPU",
     "TWOFOLD_BACKEND_GPU": "which adapter serves GPUs",
+    "TWOFOLD_CACHE": "folder of compiled kernels, in place of ~/.cache/twofold",
     "TWOFOLD_DATA": "folder of data sets: the demo reads mnist/ in it",
     "TWOFOLD_FAKE_GPUS": "so many GPUs that are NumPy arrays, to try programs without any",
     "TWOFOLD_FAKE_SCHEDULE": "when their operations run",
+    "MXNET_BACKWARD_DO_MIRROR": "1: training keeps about √n of n values for backward, and computes the others again",
+    "MXNET_ENGINE_TYPE": "NaiveEngine: as TWOFOLD_ENGINE=naive; TWOFOLD_ENGINE goes first",
     "MXNET_HOME": "folder of data sets and models, in place of ~/.mxnet",
+    "MXNET_PROFILER_AUTOSTART": "1: mx.profiler runs from the import on, and writes profile.json at the end",
     "MXNET_UPDATE_ON_KVSTORE": "0: gluon's Trainer updates each device's copy of the weights",
 }
 #: Package that may be missing, as (name to install, name to import), to what it brings.
@@ -35,6 +39,7 @@ OPTIONAL = {
     ("cupy-cuda12x", "cupy"): "NVIDIA GPUs",
     ("fsspec", "fsspec"): "files at addresses such as s3://…",
     ("graphviz", "graphviz"): "drawings of networks by mx.viz.plot_network; else Mermaid text",
+    ("llvmlite", "llvmlite"): "fused kernels on the CPU as machine code",
     ("matplotlib", "matplotlib"): "the figures of the demo's report",
     ("rich", "rich"): "progress bars of the demo",
     ("scikit-learn", "sklearn"): "the demo's digits where MNIST's files are not",

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ..device import CPU
-from ..visualization import plot_network
+from ..visualization import plot_memory, plot_network
 from .figures import confusion_figure, curves_figure, misread_figure
 from .four_ways import Outcome, Task, network
 
@@ -47,7 +47,7 @@ def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: 
         "Which digit is read as which": _confusion(true, read),
         "Misread": misread_figure(task.data.held_out_images, true, read),
         "The network": f"<pre>{escape(plot_network(network(task), shape={'data': (task.batch_size, task.sizes[0])}).source)}</pre>",
-        "Its memory": f"<pre>{escape(_memory_plan(task))}</pre>",
+        "Its memory": _memory_plan(task),
     }
     body = "".join(f"<h2>{title}</h2>\n{content}\n" for title, content in sections.items())
     head = f"<title>Twofold: digits in four ways</title><style>{STYLE}</style>"
@@ -94,5 +94,6 @@ def _confusion(true: np.ndarray, read: np.ndarray) -> str:
 
 
 def _memory_plan(task: Task) -> str:
-    plans = network(task).simple_bind(CPU, data=(task.batch_size, task.sizes[0])).memory_plan()
-    return "\n\n".join(f"{what}\n{plan}" for what, plan in plans.items())
+    executor = network(task).simple_bind(CPU, data=(task.batch_size, task.sizes[0]))
+    plans = "\n\n".join(f"{what}\n{plan}" for what, plan in executor.memory_plan().items())
+    return f"{plot_memory(executor)}<pre>{escape(plans)}</pre>"

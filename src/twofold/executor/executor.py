@@ -261,8 +261,8 @@ class Executor:
         """The graph as text."""
         return self._source.debug_str()
 
-    def _programs(self) -> Iterator[tuple[str, Program]]:
-        """The programs, each with what it does and where."""
+    def programs(self) -> Iterator[tuple[str, Program]]:
+        """The compiled programs, each with what it does and where: ``"forward on cpu(0)"``."""
         for number, part in enumerate(self._run.parts(False)):
             yield f"forward on {part.device}" + (f", part {number}" if number else ""), part.inference
         for number, part in enumerate(self._run.parts(True) if self._has_backward else ()):
@@ -275,11 +275,11 @@ class Executor:
         """What runs: for each direction and device the steps in order, fused ones joined by ``+``, and the memory they need."""
         rewritten = sum(part.stabilised for part in self._run.parts(self._has_backward))
         lines = [f"{rewritten} formulas rewritten to stable ones"] if rewritten else []
-        for name, program in self._programs():
+        for name, program in self.programs():
             lines.append(f"{name}: {len(program.steps)} steps, {len(program.kernels)} fused kernels")
             lines += [f"  {line}" for line in [*program.explain().splitlines(), *str(program.plan).splitlines()]]
         return "\n".join(lines)
 
     def memory_plan(self) -> dict[str, MemoryPlan]:
         """The memory plans of the programs, by direction and device: ``"forward on cpu(0)"``."""
-        return {name: program.plan for name, program in self._programs()}
+        return {name: program.plan for name, program in self.programs()}

@@ -4,24 +4,29 @@ A graph on one device is one part. Forward in training also returns what backwar
 through the gradient graph: what forward computes and backward reads, except for views, which are made again from their base.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from ..backend.loader import backend_for
+from ..config import recomputes
 from ..device import Device
 from ..graph.build import G, item
 from ..graph.gradient import gradient
 from ..graph.ir import Node, leaf, topological
+from ..graph.recompute import checkpoints
 from ..graph.rewrite import lower, simplify, substitute
 from ..program.compile import Program
+from ..program.watched import Title
 
 #: A value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
 Key = tuple[str, Any]
 
 #: What is known of a head gradient when a backward program is chosen: that it is all zeros or all ones; None for any array.
 HeadKind = float | None
+
+FORWARD, BACKWARD = Title("forward", symbolic=True), Title("backward", symbolic=True)
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,15 @@ class Internal:
     name: str
     node: Node
     is_input: bool
+
+
+@dataclass(frozen=True)
+class UserCode:
+    """A user's object in a part: its leaf, what makes it from the device and the arrays of its states, the states by name."""
+
+    leaf: Node
+    make: Callable[[Device, Sequence[Any]], Any]
+    states: Sequence[str]
 
 
 @dataclass(eq=False)
@@ -45,10 +59,14 @@ class Part:
         What it reads, each with its leaf; those whose leaf is tracked want their gradient.
     keys
         Leaves for random keys.
+    objects
+        Users' objects, made once for each executor.
     makes
         What others read of it.
     written, updates
         New values of auxiliary states by name: written when forward runs, and when backward runs.
+    mirrored
+        Results (True) and operands (False) of symbol nodes, by their names, whose values backward computes again: nothing is kept.
     internals
         Values for monitors.
     stabilised
@@ -59,20 +77,22 @@ class Part:
     reads: list[tuple[Key, Node]]
     keys: list[Node]
     makes: list[tuple[Key, Node]]
+    objects: list[UserCode] = field(default_factory=list)
     written: list[tuple[str, Node]] = field(default_factory=list)
     updates: list[tuple[str, Node]] = field(default_factory=list)
+    mirrored: list[tuple[tuple[str, bool], Node]] = field(default_factory=list)
     internals: list[Internal] = field(default_factory=list)
     stabilised: int = 0
 
     @property
     def leaves(self) -> list[Node]:
-        """Leaves of what is read, then those for random keys."""
-        return [node for _, node in self.reads] + self.keys
+        """Leaves of what is read, then those for random keys, then those for users' objects."""
+        return [node for _, node in self.reads] + self.keys + [o.leaf for o in self.objects]
 
     @cached_property
     def inference(self) -> Program:
         """Computes what is made, then the states written."""
-        return Program([*_nodes(self.makes), *_nodes(self.written)], self.leaves, backend_for(self.device))
+        return Program([*_nodes(self.makes), *_nodes(self.written)], self.leaves, backend_for(self.device), title=FORWARD)
 
     @cached_property
     def training(self) -> "Training":
@@ -82,7 +102,7 @@ class Part:
     @cached_property
     def inner(self) -> Program:
         """Computes the internals."""
-        return Program([i.node for i in self.internals], self.leaves, backend_for(self.device))
+        return Program([i.node for i in self.internals], self.leaves, backend_for(self.device), title=FORWARD)
 
 
 class Training:
@@ -111,12 +131,18 @@ class Training:
         wrt = [n for _, n in part.reads if n.tracked]
         grads = gradient([made[k] for k in self.heads], self._seeds, wrt) if self.heads else []
         first = [*made, *_nodes(part.written)]
-        low = simplify(lower([*first, *grads, *_nodes(part.updates)]))
+        marks = _nodes(part.mirrored)
+        low = simplify(lower([*marks, *first, *grads, *_nodes(part.updates)]))
+        low, marked = low[len(marks) :], low[: len(marks)]
         forward, backward = low[: len(first)], low[len(first) :]
-        residuals = cut(forward, backward)
+        residuals = cut(forward, backward, _inside(part, marked))
+        if recomputes():
+            computed = topological(forward)
+            keep = {*forward, *checkpoints([n for n in computed if n in set(residuals)])}
+            residuals = cut(forward, backward, set(computed) - keep)
         results = forward + [n for n in residuals if n not in forward]
         self.kept = [results.index(n) for n in residuals]
-        self.forward = Program(results, part.leaves, backend_for(part.device))
+        self.forward = Program(results, part.leaves, backend_for(part.device), title=FORWARD)
         stand_ins = [leaf(("kept", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
         self._graph = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
         used = set(topological(self._graph))
@@ -136,12 +162,27 @@ class Training:
             known = {s: G.full(shape=s.shape, value=k, dtype=s.dtype) for s, k in zip(self._seeds, kinds, strict=True) if k is not None}
             given = [*self._given, *[s for s in self._seeds if s not in known]]
             graph = substitute(self._graph, known)
-            found = self._backward[kinds] = Program(graph, given, backend_for(self._device), donated=self._own)
+            found = self._backward[kinds] = Program(graph, given, backend_for(self._device), donated=self._own, title=BACKWARD)
         return found
 
 
-def cut(forward: Sequence[Node], backward: Iterable[Node]) -> list[Node]:
-    """The values of a lowered forward graph that a lowered backward graph reads; views and constants are made again."""
+def _inside(part: Part, marked: Sequence[Node]) -> set[Node]:
+    """The lowered nodes between the operands and the results of the mirrored symbol nodes."""
+    ends: dict[str, tuple[list[Node], set[Node]]] = {}
+    for ((name, is_result), _), node in zip(part.mirrored, marked, strict=True):
+        results, operands = ends.setdefault(name, ([], set()))
+        if is_result:
+            results.append(node)
+        else:
+            operands.add(node)
+    return {n for results, operands in ends.values() for n in topological(results, until=operands)}
+
+
+def cut(forward: Sequence[Node], backward: Iterable[Node], again: Collection[Node] = ()) -> list[Node]:
+    """The values of a lowered forward graph that a lowered backward graph reads.
+
+    Views, constants and the nodes in ``again`` are computed again, from what is below them.
+    """
     inside = set(topological(forward))
     found: list[Node] = []
     seen: set[Node] = set()
@@ -152,7 +193,7 @@ def cut(forward: Sequence[Node], backward: Iterable[Node]) -> list[Node]:
             continue
         seen.add(node)
         computed = node in inside or (node.sig.op is item and node.inputs[0] in inside)
-        if computed and node.inputs and not node.sig.op.view:
+        if computed and node.inputs and not node.sig.op.view and node not in again:
             found.append(node)
         else:
             stack.extend(i for i in reversed(node.inputs) if i is not None)

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..backend.loader import backend_for
 from ..imperative.cell import ALWAYS, Cell, Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import content, contents_of
 from ..imperative.record import Tape
 from ..ndarray.array import NDArray
+from ..program.compile import Program
+from ..scheduler.observers import LISTENERS, run_on
 from .part import HeadKind, Key, Part, Training
 from .transport import added, arrays_on, filled
 
@@ -48,6 +49,7 @@ class Run:
         self._parts: dict[bool, list[Part]] = {}
         self._kept: Kept | None = None
         self._random: list[list[Any]] = []
+        self._made: dict[Part, list[Any]] = {}
 
     def parts(self, training: bool) -> list[Part]:
         """The parts of a mode, made when first asked for."""
@@ -83,14 +85,16 @@ class Run:
             leaves = arrays_on(cells, part.device)
             if part.keys:
                 leaves += self._random_keys(number, part)
+            if part.objects:
+                leaves += self._objects(part, self._states)
             if keep:
                 steps = part.training
-                results = steps.forward.run(leaves)
+                results = _run(steps.forward, leaves, part)
                 device, kept_here = part.device, steps.kept  # what backward reads too is shared: a write into it makes a copy
                 contents = [Value(r, None, None, device, ALWAYS) if k in kept_here else content(r, device) for k, r in enumerate(results)]
                 kept.append(_saved(steps, cells, leaves, results, tape))
             else:
-                contents = contents_of(part.inference.run(leaves), part.device)
+                contents = contents_of(_run(part.inference, leaves, part), part.device)
             for (key, _), new in zip(part.makes, contents, strict=False):
                 made[key] = new
             if part.written:
@@ -107,9 +111,18 @@ class Run:
         """The part's keys, drawn once for each forward: running it again for backward or for a monitor draws the same."""
         while len(self._random) <= number:
             self._random.append([])
-        keys, backend = self._random[number], backend_for(part.device)
-        keys += [backend.from_host(STREAMS.of(part.device).next_key(), part.device) for _ in part.keys[len(keys) :]]
+        keys = self._random[number]
+        keys += [STREAMS.next_key(part.device) for _ in part.keys[len(keys) :]]
         return keys
+
+    def _objects(self, part: Part, states: Mapping[str, NDArray]) -> list[Any]:
+        """The part's users' objects on arrays of states: the executor's own (made at the first run), or others for a monitor."""
+        found = self._made.get(part) if states is self._states else None
+        if found is None:
+            found = [o.make(part.device, [states[n] for n in o.states]) for o in part.objects]
+        if states is self._states:
+            self._made[part] = found
+        return found
 
     def _write_states(self, states: Sequence[tuple[str, Any]], contents: Sequence[Any]) -> None:
         for (name, _), new in zip(states, contents, strict=False):
@@ -155,7 +168,7 @@ class Run:
                 kinds.append(None)
                 given = [filled(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
                 arrays += arrays_on([wrap(Cell, _total(given))], part.device)
-        results = contents_of(steps.backward(tuple(kinds)).run(arrays), part.device)
+        results = contents_of(_run(steps.backward(tuple(kinds)), arrays, part), part.device)
         for key, new in zip(steps.wanted, results, strict=False):
             if key in grads:
                 grads[key].append(new)
@@ -169,10 +182,16 @@ class Run:
         made: dict[Key, Any] = {}
         for number, part in enumerate(self.parts(training)):
             leaves = arrays_on(self._cells(part, made), part.device) + self._random_keys(number, part)
+            leaves += self._objects(part, {n: self._states[n].copy() for o in part.objects for n in o.states})
             for (key, _), data in zip(part.makes, part.inference.run(leaves), strict=False):
                 made[key] = content(data, part.device)
             for internal, data in zip(part.internals, part.inner.run(leaves), strict=True):
                 yield internal.name, internal.is_input, wrap(NDArray, content(data, part.device))
+
+
+def _run(program: Program, arrays: list[Any], part: Part) -> list[Any]:
+    """The results of one of a part's programs; observers are told where it ran."""
+    return run_on(part.device, program.run, arrays) if LISTENERS else program.run(arrays)
 
 
 def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape) -> list[Any]:

@@ -11,8 +11,10 @@ import numpy as np
 from .. import ndarray as nd
 from ..device import Device
 from ..errors import ParameterError
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from .hooks import HookHandle
+from .numpy_arrays import as_wanted, through_legacy
 from .refusals import Refused
 
 __all__ = ["HookHandle", "clip_global_norm", "shape_is_known", "split_and_load", "split_data"]
@@ -66,7 +68,7 @@ def _slice(data: Any, axis: int, begin: int, end: int) -> Any:
     return data[begin:end] if axis == 0 else data[(slice(None),) * axis + (slice(begin, end),)]
 
 
-def split_and_load(data: Any, ctx_list: Sequence[Device], batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
+def split_and_load(data: Any, ctx_list: Sequence[Device], batch_axis: int = 0, even_split: bool = True) -> list[Any]:
     """A batch as slices, one on each device.
 
     Parameters
@@ -78,13 +80,14 @@ def split_and_load(data: Any, ctx_list: Sequence[Device], batch_axis: int = 0, e
     batch_axis, even_split
         See `split_data`.
     """
-    array = data if isinstance(data, NDArray) else nd.array(data, ctx=ctx_list[0])
+    array = data if isinstance(data, Array) else as_wanted(nd.array(data, ctx=ctx_list[0]))
     if len(ctx_list) == 1:
         return [array.as_in_context(ctx_list[0])]
     parts = split_data(array, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
 
 
+@through_legacy
 def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True) -> float | NDArray:
     """Scale arrays in place so that their common 2-norm is at most ``max_norm``.
 

@@ -122,6 +122,13 @@ class Block:
             found.update(child.collect_params(select))
         return found
 
+    def _input_dtype(self) -> Any:
+        """The dtype of the first parameter of this block or of those below it; None if there is none."""
+        for param in self._reg_params.values():
+            return param.dtype
+        below = (child._input_dtype() for child in self._children.values())
+        return next((dtype for dtype in below if dtype is not None), None)
+
     @property
     def _is_hybridized(self) -> bool:
         """Whether it runs as a compiled graph."""

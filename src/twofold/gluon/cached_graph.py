@@ -6,7 +6,7 @@ For each training mode the graph becomes an operator (see `graph_operator`), who
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..backend.loader import backend_for
+from ..config import recomputes
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.cell import Value, wrap
@@ -14,6 +14,7 @@ from ..imperative.generator import STREAMS
 from ..imperative.invoke import invoke
 from ..imperative.record import tls
 from ..ndarray.array import NDArray
+from ..scheduler.observers import LISTENERS, span
 from ..symbol.bound import inferred
 from ..symbol.eager import evaluated
 from ..symbol.node import Head
@@ -42,7 +43,7 @@ class CachedGraph:
     params
         The parameters that other variables stand for, by name.
     mirror
-        Whether backward computes what is inside again, instead of keeping it from forward.
+        Whether backward computes most of what is inside again, instead of keeping it from forward (see `graph.recompute`).
 
     Raises
     ------
@@ -91,7 +92,12 @@ class CachedGraph:
         try:
             if form is None:
                 form = self._forms[tls.training] = self._operator(cells)
-            contents = invoke(form.sig, [*cells, *_keys(form.draws, device)] if form.draws else cells)
+            operands = self._operands(form, cells, device) if form.draws or form.objects else cells
+            if LISTENERS:
+                with span("", "", device, symbolic=True):
+                    contents = invoke(form.sig, operands)
+            else:
+                contents = invoke(form.sig, operands)
         except (ShapeError, DTypeError):
             self._explain(cells)
             raise
@@ -101,9 +107,15 @@ class CachedGraph:
                 cells[k]._rebind(new)
         return [wrap(NDArray, c) for c in contents[:count]]
 
+    def _operands(self, form: GraphOperator, cells: list[Any], device: Device) -> list[Any]:
+        """Arrays, keys of random draws, and users' objects on the arrays of their states."""
+        own = dict(zip(self.variables, cells, strict=True))
+        objects = [o.make(device, [own[v] for v in o.states]) for o in form.objects]
+        return [*cells, *_keys(form.draws, device), *objects]
+
     def _operator(self, cells: Sequence[NDArray]) -> GraphOperator:
         types = [(c.shape, c._dtype) for c in cells]
-        return GraphOperator(self.name, self.heads, self.order, self.variables, types, tls.training, self.mirror)
+        return GraphOperator(self.name, self.heads, self.order, self.variables, types, tls.training, self.mirror or recomputes())
 
     def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[Any]:
         """One array per variable; those of the parameters are remembered until some are made anew."""
@@ -111,7 +123,7 @@ class CachedGraph:
         if where is not device or count != RENEWALS.count:
             known = list[Any]([None] * len(self.variables))
             for k, param in self.params:
-                known[k] = param.data(device)
+                known[k] = param._on(device)
             self._known = RENEWALS.count, device, known
         cells = known.copy()
         for k, place in self._given:
@@ -153,5 +165,4 @@ class CachedGraph:
 
 def _keys(count: int, device: Device) -> list[Any]:
     """Keys of random draws, taken now, on the device."""
-    keys = [STREAMS.of(device).next_key() for _ in range(count)]
-    return keys if device.is_host else [Value(backend_for(device).from_host(k, device), device=device) for k in keys]
+    return [Value(STREAMS.next_key(device), device=device) for _ in range(count)]

@@ -62,14 +62,15 @@ class GraphOperator:
     training
         The training mode.
     mirror
-        Whether backward computes what is inside again, instead of keeping it from forward.
+        Whether backward computes most of what is inside again, instead of keeping it from forward (see `graph.recompute`).
 
     Attributes
     ----------
     sig
-        The operator: of the variables and the random keys; it gives the outputs, then the states written, then the hidden outputs.
-    draws
-        Number of random keys.
+        The operator: of the variables, the random keys and users' objects; it gives the outputs, then the states written, then
+        the hidden outputs.
+    draws, objects
+        Number of random keys; users' objects, to be made for each call.
     written
         Numbers of the variables that forward writes.
     """
@@ -85,25 +86,28 @@ class GraphOperator:
         mirror: bool,
     ) -> None:
         self._name, self._heads, self._order, self._variables = name, heads, order, variables
-        self._training, self._mirror = training, mirror
+        self._training = training
         self._typed: dict[Any, _Typed] = {}
         self._open = any(not n.is_variable and n.op is not None and is_open(n) for n in self._order)
         number = {n: k for k, n in enumerate(self._variables)}
         replay = self._replay([leaf(("in", k), *t) for k, t in enumerate(types)])
-        self.draws = len(replay.keys)
+        self.draws, self.objects = len(replay.keys), replay.objects
         self.written = [number[n] for n in replay.written]
         self._hidden: list[tuple[SymbolNode, int]] = []
         self._updates = [
             self._update(replay, n, number) for n in self._order if training and n.op is not None and n.op.backward_rule is not None
         ]
-        self.sig = self._operator(number).sig()
+        self.sig = self._operator(number, mirror).sig()
 
-    def _operator(self, number: Mapping[SymbolNode, int]) -> Op:
+    def _operator(self, number: Mapping[SymbolNode, int], mirror: bool) -> Op:
         moved = {k for u in self._updates for k in u.states.values()}
         count = len(self._heads)
         total = count + len(self.written) + len(self._hidden)
         inputs = [Input(f"x{k}", auxiliary=k in moved) for k in range(len(number))] + [Input(f"key{k}") for k in range(self.draws)]
-        op = Op(f"graph {self._name}", self._rule, names=(), inputs=tuple(inputs), variadic=False, params={}, outputs=total, visible=count)
+        inputs += [Input(f"object{k}") for k in range(len(self.objects))]
+        mirror = mirror and not any(o.states for o in self.objects)  # user code that changes states runs once
+        facts = {"outputs": total, "visible": count, "recompute": mirror, "dynamic_shape": bool(self.objects)}
+        op = Op(f"graph {self._name}", self._rule, names=(), inputs=tuple(inputs), variadic=False, params={}, **facts)
         if moved:
             op.backward_rule = self._moved
         op.grad_rule = _with_signature(self._gradients, [i.name for i in inputs])
@@ -126,8 +130,9 @@ class GraphOperator:
             replay = self._replay(inputs)
             nodes = [replay.values[h] for h in self._heads] + list(replay.written.values())
             nodes += [_parts(replay, n)[k] for n, k in self._hidden]
-            if replay.keys:
-                nodes = substitute(nodes, dict(zip(replay.keys, inputs[len(self._variables) :], strict=True)))
+            if replay.keys or replay.objects:
+                others = [*replay.keys, *(o.leaf for o in replay.objects)]
+                nodes = substitute(nodes, dict(zip(others, inputs[len(self._variables) :], strict=True)))
             if len(self._typed) >= REMEMBERED:
                 self._typed.clear()
             typed = self._typed[key] = _Typed(stabilise(nodes), inputs)
@@ -137,16 +142,13 @@ class GraphOperator:
         return self._outputs(inputs).opened
 
     def _gradients(self, xp: Any, dout: Any, *inputs: Node) -> list[Node | None]:
-        """Gradients of the inputs; if mirrored through a second copy of the graph, of which forward keeps nothing."""
-        mirror = self._mirror
-        ends = tuple(G.contiguous(i) if i.shape else i for i in inputs) if mirror else inputs
-        typed = self._outputs(ends)
+        """Gradients of the inputs."""
+        typed = self._outputs(inputs)
         douts = dout if isinstance(dout, tuple) else (dout,)
         pairs = [(o, d) for o, d in zip(typed.outputs, douts, strict=True) if d is not None and o.tracked]
-        found = accumulate([o for o, _ in pairs], [d for _, d in pairs], stop=list(dict.fromkeys(ends)))
-        places = [k for k, (i, e) in enumerate(zip(inputs, ends, strict=True)) if i.tracked and e in found]
-        grads = [found[ends[k]] for k in places]
-        opened = dict(zip(places, grads if mirror else typed.open(grads), strict=True))
+        found = accumulate([o for o, _ in pairs], [d for _, d in pairs], stop=list(dict.fromkeys(inputs)))
+        places = [k for k, i in enumerate(inputs) if i.tracked and i in found]
+        opened = dict(zip(places, typed.open([found[inputs[k]] for k in places]), strict=True))
         return [opened.get(k) for k in range(len(inputs))]
 
     # states that change when backward runs

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from .. import ndarray as nd
 from .. import symbol as sym
@@ -15,6 +15,7 @@ from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .block import Block
 from .cached_graph import CachedGraph, Callback
+from .numpy_arrays import as_numpy, fitting, has_numpy
 from .parameter import Parameter
 from .refusals import Undefined
 from .structure import ARRAY, NOTHING, SINGLE, flattened, restored
@@ -22,6 +23,7 @@ from .tracing import ARRAYS, Traced, arrays_in, taken_by, traced
 
 __all__ = ["HybridBlock"]
 
+PACKAGE = __name__.partition(".")[0]
 #: Libraries that MXNet hands graphs to and whose work, fusing operators, is always done here.
 BACKENDS = ("MKLDNN", "ONEDNN")
 
@@ -30,6 +32,8 @@ class HybridBlock(Block):
     """The base of layers and models that can be compiled: define `hybrid_forward`.
 
     Called with arrays it computes them at once, or after `hybridize` as one compiled graph; called with symbols it composes.
+    Called with arrays of `mx.np` it returns such: `hybrid_forward` gets them as they are, and finds their functions as ``F.np``
+    and ``F.npx``. Then it is not compiled; the layers in it are.
 
     Parameters
     ----------
@@ -53,8 +57,17 @@ class HybridBlock(Block):
     [3.0, 6.0]
     """
 
+    #: Which arrays `hybrid_forward` can compute with when it is called with those of `mx.np`.
+    _arrays: ClassVar[Literal["nd", "np", "any"]] = "nd"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "_arrays" not in vars(cls) and not vars(cls).keys().isdisjoint(("forward", "hybrid_forward")):
+            cls._arrays = "nd" if cls.__module__.startswith(f"{PACKAGE}.") else "np"  # what users write gets what they give
+
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         self._active = False
+        self._legacy_below: bool | None = None
         self._mirror = False
         self._traced: Traced | None = None
         self._watch: tuple[Callback, bool] | None = None
@@ -115,8 +128,7 @@ class HybridBlock(Block):
             How MXNet allocates memory and groups operators. They have no effect: a compiled graph's memory is always planned, and
             it always runs as a whole.
         mirror
-            Keep only the block's inputs for backward, and compute what is inside again: less memory, more time. To keep some of
-            the values inside, hybridize parts of a model with it one by one.
+            Keep only about √n of n values inside for backward, and compute the others again from these: less memory, more time.
 
         Raises
         ------
@@ -131,7 +143,7 @@ class HybridBlock(Block):
             child.hybridize(active, mirror=mirror)
 
     def _clear_cached_graph(self) -> None:
-        self._traced = None
+        self._traced = self._legacy_below = None
 
     def cast(self, dtype: Any) -> None:
         """As `Block.cast`; the block is traced again."""
@@ -171,7 +183,10 @@ class HybridBlock(Block):
             raise ParameterError(
                 f"In HybridBlock, {what}", ", ".join(type(a).__name__ for a in (x, *args)), "check the type of the arguments"
             )
-        return self._compose(x, *args) if kinds == {True} else self._run(found[0].context, x, *args)
+        if kinds == {True}:
+            return self._compose(x, *args)
+        run = self._run_numpy if has_numpy(found) else self._run
+        return run(found[0].context, x, *args)
 
     def _compose(self, *args: Any) -> Any:
         params = {name: self._reg_params[name].var() for name in self._asked_for()}
@@ -190,14 +205,34 @@ class HybridBlock(Block):
         if self._active:
             return self._run_compiled(device, args)
         try:
-            params = {name: self._reg_params[name].data(device) for name in self._asked_for()}
+            params = {name: self._reg_params[name]._on(device) for name in self._asked_for()}
         except DeferredInitializationError:
             self._finish_deferred(args)
-            params = {name: self._reg_params[name].data(device) for name in self._asked_for()}
+            params = {name: self._reg_params[name]._on(device) for name in self._asked_for()}
         if device is current_device():
             return self.hybrid_forward(nd, *args, **params)
         with device:
             return self.hybrid_forward(nd, *args, **params)
+
+    def _run_numpy(self, device: Device, *args: Any) -> Any:
+        """Outputs of arrays of `mx.np`, as such arrays."""
+        if self._arrays == "nd" or (self._active and self._is_legacy_below()):
+            return as_numpy(self._run(device, *fitting(args, self._input_dtype())))
+        try:
+            params = {name: self._reg_params[name]._on(device).as_np_ndarray() for name in self._asked_for()}
+        except DeferredInitializationError as error:
+            raise _NotInferred(
+                f"{self.name}: shapes of parameters are not inferred from arrays of mx.np", str(error), "give parameters their whole shapes"
+            ) from error
+        with device:
+            return self.hybrid_forward(nd, *as_numpy(args), **params)
+
+    def _is_legacy_below(self) -> bool:
+        """Whether this block and all below it can compute with arrays of `mx.nd`, or with symbols."""
+        if self._legacy_below is None:
+            children: Any = self._children.values()
+            self._legacy_below = self._arrays != "np" and all(child._is_legacy_below() for child in children)
+        return self._legacy_below
 
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
         if len(args) == 1 and isinstance(args[0], NDArray):
@@ -304,7 +339,7 @@ class HybridBlock(Block):
         own = [self._reg_params[name] for name in self._asked_for()]
         if all(p._data is not None for p in own):
             with Scope(False, False):
-                params = {name: self._reg_params[name].list_data()[0] for name, p in zip(self._asked_for(), own, strict=True)}
+                params = {name: self._reg_params[name]._made().arrays[0] for name, p in zip(self._asked_for(), own, strict=True)}
                 self.hybrid_forward(nd, *args, **params)
 
     def register_op_hook(self, callback: Callback, monitor_all: bool = False) -> None:
@@ -384,7 +419,7 @@ class HybridBlock(Block):
             raise MXNetError(
                 "export: there is no traced graph",
                 self.name,
-                "first call block.hybridize() and then run forward with this block at least once",
+                "first call block.hybridize() and then run forward with this block at least once; what computes with F.np is not traced",
             )
         symbol = self._traced.symbol
         symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)

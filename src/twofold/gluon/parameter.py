@@ -12,12 +12,15 @@ from .. import ndarray as nd
 from ..device import CPU, Device
 from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, MXNetError, ParameterError
+from ..imperative.array import Array
 from ..imperative.scope import Scope
 from ..initializer import InitDesc, Initializer
 from ..ndarray.array import NDArray
+from ..numpy_extension import is_np_array
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
 from .copies import Copies, context_list
+from .numpy_arrays import as_legacy, as_numpy, as_wanted
 from .refusals import Refused, WrongShape
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
@@ -28,6 +31,14 @@ Contexts = Device | Sequence[Device] | None
 DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
 STORAGE = ("default", "row_sparse", "csr")
+
+
+def _sizes(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape, of which sizes may be unknown: 0, or -1 as NumPy's conventions have it."""
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if not all(isinstance(n, (int, np.integer)) and n >= -1 for n in sizes):
+        raise ParameterError(f"Parameter '{name}': a shape has whole numbers from 0", repr(shape), "give sizes, 0 for an unknown one")
+    return sizes
 
 
 class Parameter:
@@ -57,7 +68,7 @@ class Parameter:
     Raises
     ------
     ParameterError
-        For another ``grad_req`` or storage.
+        For another ``grad_req`` or storage, or what is no shape.
 
     Examples
     --------
@@ -83,7 +94,7 @@ class Parameter:
         grad_stype: str = "default",
     ) -> None:
         self.name = name
-        self._shape: Shape = (shape,) if isinstance(shape, int) else shape if shape is None else tuple(shape)
+        self._shape: Shape = None if shape is None else _sizes(name, shape)
         self._dtype = dtype
         self.lr_mult, self.wd_mult = lr_mult, wd_mult
         self.init = init
@@ -91,6 +102,7 @@ class Parameter:
         self._differentiable = differentiable
         self._stype, self._grad_stype = self._dense(stype, "stype"), self._dense(grad_stype, "grad_stype")
         self._copies: Copies | None = None
+        self._is_numpy = False
         self._waiting: _Waiting | None = None
         self._var: Symbol | None = None
         self._trainer: Callable[[], Any] | None = None
@@ -230,11 +242,12 @@ class Parameter:
             if data is None:
                 data = nd.zeros(self.shape, ctx=CPU, dtype=self.dtype)
                 default = waiting.default if isinstance(waiting.default, Initializer) else initializer.create(waiting.default)
-                default(InitDesc(self.name, {"__init__": waiting.init}), data)
+                default(InitDesc(self.name, {"__init__": waiting.init}), data if data.shape else data.reshape((1,)))
             self._put(data, waiting.contexts)
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:
-        """Make the arrays as copies of one, and their gradients."""
+        """Make the arrays as copies of one, and their gradients. Users see them as ``npx.set_np`` says now."""
+        self._is_numpy = is_np_array()
         self._copies = Copies(data, contexts)
         self._copies.attach(self._grad_req)
 
@@ -245,7 +258,7 @@ class Parameter:
 
     def _load_init(self, data: NDArray, ctx: Contexts, cast_dtype: bool = False, dtype_source: str = "current") -> None:
         """Take over an array that was read from a file; see `ParameterDict.load_dict`."""
-        data = self._fitting(data, cast_dtype, dtype_source)
+        data = self._fitting(as_legacy(data), cast_dtype, dtype_source)
         contexts = self._waiting.contexts if self._waiting is not None else None if self._data is None else self.list_ctx()
         wanted = None if ctx is None else context_list(ctx)
         if contexts is not None and wanted is not None and set(wanted) != set(contexts):
@@ -302,8 +315,10 @@ class Parameter:
             raise self._missing()
         return self._copies
 
-    def data(self, ctx: Device | None = None) -> NDArray:
+    def data(self, ctx: Device | None = None) -> Any:
         """The array of a device; if it is None that of the only one, or of the current one.
+
+        It is an array of `mx.np` if the parameter was initialized under ``npx.set_np``.
 
         Raises
         ------
@@ -312,15 +327,23 @@ class Parameter:
         MXNetError
             If `initialize` was not called, or not for that device.
         """
+        return self._shown(self._on(ctx))
+
+    def _shown(self, arrays: Any) -> Any:
+        """Arrays as users see them."""
+        return as_numpy(arrays) if self._is_numpy else arrays
+
+    def _on(self, ctx: Device | None) -> NDArray:
+        """The array of a device, as layers compute with it."""
         copies = self._copies
         if copies is None:
             raise self._missing()
         place = copies.places.get(ctx)  # type: ignore[arg-type]
         return copies.arrays[copies.place(ctx, self.name) if place is None else place]
 
-    def list_data(self) -> list[NDArray]:
+    def list_data(self) -> list[Any]:
         """The arrays of all devices, in the order of `initialize`."""
-        return list(self._made().arrays)
+        return self._shown(list(self._made().arrays))
 
     def _gradients(self) -> list[NDArray]:
         grads = self._made().grads
@@ -330,7 +353,7 @@ class Parameter:
             )
         return grads
 
-    def grad(self, ctx: Device | None = None) -> NDArray:
+    def grad(self, ctx: Device | None = None) -> Any:
         """The gradient on a device; as `data`.
 
         Raises
@@ -340,11 +363,11 @@ class Parameter:
         """
         grads, copies = self._gradients(), self._made()
         place = copies.places.get(ctx)  # type: ignore[arg-type]
-        return grads[copies.place(ctx, self.name) if place is None else place]
+        return self._shown(grads[copies.place(ctx, self.name) if place is None else place])
 
-    def list_grad(self) -> list[NDArray]:
+    def list_grad(self) -> list[Any]:
         """The gradients on all devices."""
-        return list(self._gradients())
+        return self._shown(list(self._gradients()))
 
     def list_ctx(self) -> list[Device]:
         """The devices."""
@@ -373,12 +396,12 @@ class Parameter:
         if trainer is not None:
             trainer._take_back(self)
         for array in self._data:
-            array[:] = data
+            array[...] = data
 
     def zero_grad(self) -> None:
         """Set the gradients on all devices to 0."""
         for grad in (self._copies.grads if self._copies is not None else None) or ():
-            grad[:] = 0
+            grad[...] = 0
 
     def reset_ctx(self, ctx: Contexts) -> None:
         """Move to other devices.
@@ -470,7 +493,7 @@ class Constant(Parameter):
     """
 
     def __init__(self, name: str, value: Any) -> None:
-        self.value: NDArray = value if isinstance(value, NDArray) else nd.array(value)
+        self.value: Any = value if isinstance(value, Array) else as_wanted(nd.array(value))
         super().__init__(
             name,
             grad_req="null",

@@ -12,6 +12,7 @@ from .. import ndarray as nd
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import ParameterError, UnboundArgumentError
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from .parameter import DEFAULT, Constant, Contexts, Parameter, check_dtype_source
 from .refusals import Refused
@@ -323,7 +324,7 @@ def _different(name: str, key: str, wanted: Any, have: Any) -> Refused:
 
 
 def _host(value: Any) -> Any:
-    return value.asnumpy() if isinstance(value, NDArray) else value
+    return value.asnumpy() if isinstance(value, Array) else value
 
 
 def brief_list(names: Any, most: int = 7) -> str:

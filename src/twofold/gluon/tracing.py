@@ -8,13 +8,14 @@ from typing import Any
 
 from .. import symbol as sym
 from ..ndarray.array import NDArray
+from ..numpy.array import ndarray
 from ..symbol.symbol import Symbol
 from .cached_graph import CachedGraph
 from .structure import Format, flattened, restored, tupled
 
 __all__ = ["ARRAYS", "Traced", "arrays_in", "taken_by", "traced"]
 
-ARRAYS = (NDArray, Symbol)
+ARRAYS = (NDArray, ndarray, Symbol)
 
 
 class Traced:

@@ -143,7 +143,7 @@ class Trainer:
     def _send(self, k: int) -> None:
         """Give a parameter's value to the store, once."""
         if k in self._unsent and self._params[k]._data is not None and self._kvstore is not None:
-            arrays = self._params[k].list_data()
+            arrays = self._params[k]._made().arrays
             self._kvstore.broadcast(k, arrays[0], arrays)
             self._unsent.discard(k)
 
@@ -254,12 +254,12 @@ class Trainer:
             return
         for k, param in self._trained():
             if self._update_on_kvstore:
-                self._kvstore.pushpull(k, param.list_grad(), param.list_data(), priority=-k)
+                self._kvstore.pushpull(k, param._gradients(), param._made().arrays, priority=-k)
             else:
-                self._kvstore.pushpull(k, param.list_grad(), priority=-k)
+                self._kvstore.pushpull(k, param._gradients(), priority=-k)
 
     def _check_fresh(self, param: Parameter) -> None:
-        stale = next((a for a in param.list_data() if not a._fresh_grad), None)
+        stale = next((a for a in param._made().arrays if not a._fresh_grad), None)
         if stale is not None:
             raise self._stale(param, stale)
 

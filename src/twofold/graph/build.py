@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import ops  # noqa: F401  (registers the operators)
 from ..dtype import float_of, is_float, promote, ufunc_result
-from ..errors import MXNetError, ShapeError
+from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..op.conventions import check_legacy, finish_legacy
 from ..op.declare import primitive
 from ..op.registry import OPS
@@ -48,14 +48,25 @@ def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
         body = run_rule(G, sig, inputs)
     except (ValueError, IndexError, TypeError) as error:
         if isinstance(error, MXNetError):
-            raise
+            named = _naming(error, op)
+            raise named from named.__cause__ if named is error else error
         shapes = ", ".join("None" if i is None else str(i.shape) for i in inputs)
         raise ShapeError(
             f"{op.title}: the inputs do not fit ({error})", f"shapes {shapes}, {sig}", "see the operator's documentation"
         ) from error
+    if len(body) != sig.count:
+        what = f"{op.title}: its rule gives another number of results than it declares"
+        raise ParameterError(what, f"{len(body)} for {sig.count}", f"declare outputs={len(body)} where it is decorated")
     if len(body) == 1 and body[0].sig is not None and body[0].sig.op is op and body[0].inputs == inputs:
         return body[0]  # a primitive whose legacy form changes nothing
     return _node(sig, inputs, [(b.shape, b.dtype) for b in body], body)
+
+
+def _naming(error: MXNetError, op: Op) -> MXNetError:
+    """The same failure, saying in whose definition it is."""
+    if type(error) not in (ShapeError, DTypeError, ParameterError) or op.primitive or error.what.lower().startswith(op.title.lower()):
+        return error
+    return type(error)(f"{op.title}: {error.what}", error.given, error.todo)
 
 
 def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple[int, ...], str]], body: tuple[Node, ...]) -> Node:
@@ -93,6 +104,15 @@ def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
 def _primitive_types(sig: Sig, inputs: tuple[Node | None, ...]) -> list[tuple[tuple[int, ...], str]]:
     op = sig.op
     have = [i for i in inputs if i is not None]
+    types = _declared_types(sig, have)
+    for shape, _ in types:
+        if any(n < 0 for n in shape):
+            raise ShapeError(f"{op.name}: a size of the result is negative", str(shape), "give sizes from 0")
+    return types
+
+
+def _declared_types(sig: Sig, have: Sequence[Node]) -> list[tuple[tuple[int, ...], str]]:
+    op = sig.op
     if op.elementwise:
         return [(broadcast_shapes(op.name, [i.shape for i in have]), _elementwise_dtype(sig, [i.dtype for i in have]))]
     if op.type_rule is None:

@@ -78,7 +78,7 @@ def _(*arrays: Any, body: SubGraph, data: int, states: int) -> list[Any]:
 @foreach.grad
 def _(xp: Any, dout: Any, out: Any, arrays: Any, *, body: SubGraph, data: int, states: int) -> Any:
     count = len(body.outputs) - states
-    before = out[count + states :]
+    dout, before = _several(dout), _several(out)[count + states :]
     closure = arrays[data + states :]
     stacked = [*dout[:count], *dout[count + states :]]
     back, wanted = _body_gradient(body, data, states, [d is not None for d in stacked], "foreach back")
@@ -129,7 +129,12 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
 
 def apply_foreach(body: SubGraph, data: Sequence[Node], states: Sequence[Node], closure: Sequence[Node]) -> tuple[Node, ...]:
     """The results of a loop as nodes: stacked outputs, last states (then the states before each step)."""
-    return G.foreach(*data, *states, *closure, body=body, data=len(data), states=len(states))
+    return _several(G.foreach(*data, *states, *closure, body=body, data=len(data), states=len(states)))
+
+
+def _several(results: Any) -> tuple[Any, ...]:
+    """Results as a tuple; an operator with one result has that alone."""
+    return results if isinstance(results, tuple) else (results,)
 
 
 # while_loop: inputs are loop variables and closure; results: outputs (padded with zeros), last variables, variables before each step, steps
@@ -210,13 +215,13 @@ def _(*arrays: Any, then: SubGraph, otherwise: SubGraph) -> list[Any]:
 
 @cond.grad
 def _(xp: Any, dout: Any, arrays: Any, *, then: SubGraph, otherwise: SubGraph) -> Any:
-    douts = dout if isinstance(dout, tuple) else (dout,)
+    douts = _several(dout)
     have = [d is not None for d in douts]
     wanted = [k for k, n in enumerate(then.leaves) if n.tracked]
     branches = [_branch_gradient(b, have, wanted) for b in (then, otherwise)]
     given = [d for d in douts if d is not None]
     got = G.cond(*arrays, *given, then=branches[0], otherwise=branches[1])
-    found = got if isinstance(got, tuple) else (got,)
+    found = _several(got)
     grads: list[Any] = [None] * len(arrays)
     for k, g in zip(wanted, found, strict=True):
         grads[1 + k] = g

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from .ir import Node, is_const, post_order, topological
 
+#: Primitives that may be in a kernel as reductions over the last axis.
+ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
+
 
 class Step(NamedTuple):
     """One step of a program: a single node, or several element-wise nodes of one shape that become one kernel."""
@@ -30,34 +33,75 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
     return post_order(below, lambda n: sorted((i for i in n.inputs if i is not None), key=height.__getitem__, reverse=True))
 
 
-def steps_of(outputs: Sequence[Node], big: int) -> list[Step]:
+class _Group:
+    """The kernel that is being gathered: nodes over one space, and reductions over its last axis with what is computed of them."""
+
+    def __init__(self, big: int, rows: bool) -> None:
+        self.big, self.rows = big, rows
+        self.nodes: list[Node] = []
+        self.members: set[Node] = set()
+        self.space: tuple[int, ...] = ()
+
+    def space_of(self, n: Node) -> tuple[int, ...] | None:
+        """The iteration space of a kernel that the node may begin; None if it may not."""
+        assert n.sig is not None
+        if n.sig.op.elementwise:
+            return n.shape if n.size >= self.big else None
+        return n.inputs[0].shape if self.rows and is_row_reduction(n) and n.inputs[0].size >= self.big else None  # type: ignore[union-attr]
+
+    def takes(self, n: Node) -> bool:
+        """Whether the node belongs to the open kernel."""
+        if not self.nodes:
+            return False
+        if self.space_of(n) == self.space:
+            return True
+        row = (*self.space[:-1], 1)
+        below = any(i in self.members and i.shape == row for i in n.inputs if i is not None)
+        return self.rows and below and n.shape == row and n.sig is not None and n.sig.op.elementwise
+
+    def add(self, n: Node, space: tuple[int, ...]) -> None:
+        """Take the node."""
+        self.nodes.append(n)
+        self.members.add(n)
+        self.space = space
+
+    def closed(self) -> list[Step]:
+        """The step of what was gathered, if there is anything; then nothing is."""
+        steps = [Step(tuple(self.nodes))] if self.nodes else []
+        self.nodes, self.members = [], set()
+        return steps
+
+
+def is_row_reduction(n: Node) -> bool:
+    """Whether a node sums its operand over the last axis, or takes the largest or smallest element, and keeps the axis."""
+    if n.sig is None or n.sig.op.name not in ROW_REDUCTIONS or not n.sig.params["keepdims"]:
+        return False
+    (x,) = n.inputs
+    axis = n.sig.params["axis"]
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return x is not None and not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
+
+
+def steps_of(outputs: Sequence[Node], big: int, rows: bool = False) -> list[Step]:
     """The primitives below outputs in an order of execution; runs of element-wise nodes of at least ``big`` elements are grouped.
 
     A node joins the open group if it has its shape. Others that read nothing of the open group may run before it; one that
-    does closes it.
+    does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results.
     """
     steps: list[Step] = []
-    group: list[Node] = []
-
-    def close() -> None:
-        if group:
-            steps.append(Step(tuple(group)))
-            group.clear()
-
-    members: set[Node] = set()
+    group = _Group(big, rows)
     for n in _in_order(outputs):
         if n.sig is None or is_const(n):
             continue
-        if n.sig.op.elementwise and n.size >= big:
-            if group and group[0].shape != n.shape:
-                close()
-                members.clear()
-            group.append(n)
-            members.add(n)
+        if group.takes(n):
+            group.add(n, group.space)
             continue
-        if any(i in members for i in n.inputs):
-            close()
-            members.clear()
+        space = group.space_of(n)
+        if space is not None:
+            steps += group.closed()
+            group.add(n, space)
+            continue
+        if any(i in group.members for i in n.inputs):
+            steps += group.closed()
         steps.append(Step((n,)))
-    close()
-    return steps
+    return steps + group.closed()

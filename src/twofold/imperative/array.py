@@ -299,6 +299,23 @@ def _written_out(old: Value, new: Any) -> Value:
     return out
 
 
+def check_gradient(what: str, gradient: Any, variable: Any) -> None:
+    """Raise unless an array can take the gradient of another: it has the same shape and dtype.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        Starting with ``what``.
+    """
+    for array in (variable, gradient):
+        if not isinstance(array, Array):
+            raise DTypeError(f"{what} needs arrays", type(array).__name__, "give an array, and one of its shape for the gradient")
+    if gradient.shape != variable.shape:
+        raise ShapeError(f"{what} has another shape", f"{gradient.shape} for {variable.shape}", "give an array of the variable's shape")
+    if gradient._dtype != variable._dtype:
+        raise DTypeError(f"{what} has another dtype", f"{gradient._dtype} for {variable._dtype}", "give an array of the variable's dtype")
+
+
 def record_of(array: Cell, what: str) -> Rec:
     """The record of a recorded array.
 
@@ -373,6 +390,15 @@ class ViewMixin:
         return device_of(self._base._v)
 
     ctx = device = context
+
+    @property
+    def grad(self) -> Any:
+        """The gradient's array, as `Array.grad`; a view of all of an array shows that of the array, in its own class."""
+        base = self._base
+        if self._g is not None or self._chain or getattr(base, "_g", None) is None:
+            return None if self._g is None else self._g.cell
+        grad = base.grad
+        return grad if type(grad)._legacy == type(self)._legacy else view_of(type(self), grad, ())  # type: ignore[attr-defined]
 
     @property
     def _v(self) -> Any:

@@ -4,27 +4,37 @@ Gradients of older tapes flow through bridge leaves: the newest tape runs first,
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from ..backend.loader import backend_for
+from ..config import SETTINGS
 from ..device import CPU, Device
 from ..errors import AutogradError
 from ..graph.gradient import accumulate, ones_head
 from ..graph.ir import TABLES, Node, leaf, topological
 from ..graph.rewrite import substitute
 from ..op.registry import OPS
+from ..op.spec import Input, Op, Sig
 from ..program.compile import Program
+from ..program.watched import Title
+from ..scheduler.observers import LISTENERS, run_on
 from .cell import PLAIN, Cell, Value, alias, wrap
 from .invoke import contents_of, data_of, device_of, invoke
 from .record import Rec, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
 from .transfer import named, on_device
+from .window import defer
 
 _compiled: dict[Any, "Backward"] = {}
 TABLES.dependents.append(_compiled.clear)
 ONES = (False,)
 USED = "this graph was already used by backward()"
+
+
+#: Classes of the contents that a window takes: user code (a `Handle`) runs at once.
+DEFERRABLE = (Value, float, int)
 
 
 class Backward:
@@ -58,7 +68,7 @@ class Backward:
         self.inputs = [saved[k][0] for k in self.slots]
         self.seeds = [s for s, g in zip(seeds, given, strict=True) if g]
         self.outputs = outputs
-        self.program = None if differentiable else Program(outputs, [*self.inputs, *self.seeds], backend_for(device))
+        self.leaves = [*self.inputs, *self.seeds]
         operations = [r for r in order if r.node.sig is not None]
         self.hooked = [k for k, r in enumerate(operations) if r.node.sig.op.backward_rule is not None]  # type: ignore[union-attr]
         lines = ["def fetch(heads):", *self._path_lines]
@@ -70,6 +80,35 @@ class Backward:
         env: dict[str, Any] = {"part": _part}
         exec(self.source, env)
         self.fetch: Callable[..., Any] = env["fetch"]
+
+    @cached_property
+    def program(self) -> Program:
+        """Computes the gradients from what was saved and the head gradients."""
+        return Program(self.outputs, self.leaves, backend_for(self.device), title=Title("backward"))
+
+    @cached_property
+    def sig(self) -> Sig:
+        """The same as an operator, for windows: backward joins the operations that it follows on."""
+
+        def rule(xp: Any, *inputs: Node) -> list[Node]:
+            return substitute(self.outputs, dict(zip(self.leaves, inputs, strict=True)))
+
+        inputs = tuple(Input(f"x{k}") for k in range(len(self.leaves)))
+        count = len(self.outputs)
+        return Op("backward", rule, names=(), inputs=inputs, variadic=False, params={}, outputs=count, differentiable=False).sig()
+
+    def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
+        """The gradients as contents, from the contents of the leaves: deferred if what they follow from is."""
+        lazy = not device.is_host or any(v.__class__ is Value and v.data is None for v in values)
+        if lazy and SETTINGS.engine != "naive" and all(v.__class__ in DEFERRABLE for v in values):
+            nothing = [None] * len(self.outputs)
+            found = defer(self.sig, values, device, nothing, [False] * len(nothing))[0]
+            w = tls.windows.get(device)
+            if w is not None:  # else another thread has run it meanwhile
+                w.complete = True
+            return list(found)
+        arrays = [v.data if v.__class__ is Value and v.data is not None else data_of(v) for v in values]
+        return contents_of(run_on(device, self.program.run, arrays) if LISTENERS else self.program.run(arrays), device)
 
     def _paths(self, heads: Sequence[Rec]) -> tuple[dict[int, str], list[Rec]]:
         """Name every record by how it is reached from the heads; records keep the order in which they are found."""
@@ -207,10 +246,7 @@ class _Pass:
         if self.create_graph:
             results = replay(b, saved, owners, given, self.cls)
         else:
-            arrays = b.program.run(  # type: ignore[union-attr]
-                [data_of(v) for v in saved] + [data_of(g._v) for g in given]
-            )
-            results = [wrap(self.cls, new) for new in contents_of(arrays, device)]
+            results = [wrap(self.cls, new) for new in b.gradients([*saved, *[g._capture() for g in given]], device)]
         self.used |= {id(rec): rec for rec in recs}  # freed at the end: over several devices a record may be used twice
         return out + list(zip(variables, results, strict=True))
 
@@ -269,11 +305,11 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
         if rec.inputs or rec.grad is None or id(rec.grad) in wanted:
             return None
         wanted.add(id(rec.grad))
-    arrays = b.program.run([v.data if v.__class__ is Value and v.data is not None else data_of(v) for v in saved])  # type: ignore[union-attr]
+    found = b.gradients(saved, device)
     if not retain:
         for rec in recs:
             rec.saved, rec.tape = (), None
-    return [(rec.grad, new) for rec, new in zip(variables, contents_of(arrays, device), strict=True)]
+    return [(rec.grad, new) for rec, new in zip(variables, found, strict=True)]
 
 
 def run_backward(

@@ -16,8 +16,14 @@ from .record import Rec, Tape
 ALWAYS = "shared for good"
 PINNED = "exported: written in place, never donated"
 HOST = backend_for(CPU)
-PLAIN: type = HOST.plain or type(None)
 new = object.__new__
+
+
+class NeverPlain:
+    """The class of plain contents where the host's library has none: nothing is of it, an omitted input (None) least of all."""
+
+
+PLAIN: type = HOST.plain or NeverPlain
 
 
 class Value:

@@ -4,7 +4,21 @@
 class Counters:
     """Counts since the last `reset`."""
 
-    __slots__ = ("bridged", "copied", "deferred", "donated", "fused", "in_place", "inline", "kernels", "rebound", "recorded", "windows")
+    __slots__ = (
+        "bridged",
+        "copied",
+        "copied_bytes",
+        "copies",
+        "deferred",
+        "donated",
+        "fused",
+        "in_place",
+        "inline",
+        "kernels",
+        "rebound",
+        "recorded",
+        "windows",
+    )
 
     def __init__(self) -> None:
         self.reset()

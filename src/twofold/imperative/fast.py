@@ -1,4 +1,4 @@
-"""Generated callables of the commonest operators: the plain and the recorded-again cases in one frame, anything else to `invoke`.
+"""Generated callables of the commonest operators: plain, recorded-again and deferred-again cases in short, anything else to `invoke`.
 
 A text per arity, specialised by what it closes over (NumPy's function, the class, the sig): looked up once, no mode flag is
 read while contents are plain. ``quiet`` runs a function with floating-point warnings off; that context cannot be entered twice
@@ -15,9 +15,11 @@ from ..dtype import NAME_OF
 from ..graph.ir import TABLES, leaf
 from ..op.registry import OPS
 from ..op.spec import Sig
+from ..scheduler.observers import exchangeable
 from .cell import HOST, PLAIN, Value, wrap
 from .invoke import invoke
 from .record import Rec, tls
+from .window import join
 
 #: Leaves for Python floats by number, so that recording one is a list index.
 _float_leaves: list[Any] = []
@@ -57,6 +59,10 @@ def {name}(self, other):
                         if node.cache.saves:
                             keep(rec, node.cache.saves, v, a, b, tape)
                         return r
+            elif (v := join(typed, (a, b))) is not None:
+                r = new(cls)
+                r._v = v
+                return r
     elif kind is float or kind is int:
         if a.__class__ is plain{floats}:
             r = new(cls)
@@ -66,10 +72,16 @@ def {name}(self, other):
                     return r
             except recoverable:
                 pass
-        elif a.__class__ is Value and a.data is not None and a.device is cpu{numbers}:
+        elif a.__class__ is Value:
             tape = tls.tape
             ra = a.rec
-            if tape is not None and ra is not None and ra.tape is tape:
+            if tape is None:
+                v = join(typed, ({joined}))
+                if v is not None:
+                    r = new(cls)
+                    r._v = v
+                    return r
+            elif ra is not None and ra.tape is tape and a.data is not None and a.device is cpu{numbers}:
                 n = tape.leaves
                 lb = float_leaves[n] if n < len(float_leaves) else float_leaf(n)
                 node = typed.get(({nodes}))
@@ -102,10 +114,16 @@ def {name}(self):
                 return r
         except recoverable:
             pass
-    elif a.__class__ is Value and a.data is not None and a.device is cpu:
+    elif a.__class__ is Value:
         tape = tls.tape
         ra = a.rec
-        if tape is not None and ra is not None and ra.tape is tape:
+        if tape is None:
+            v = join(typed, (a,))
+            if v is not None:
+                r = new(cls)
+                r._v = v
+                return r
+        elif ra is not None and ra.tape is tape and a.data is not None and a.device is cpu:
             node = typed.get((ra.node,))
             if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
                 try:
@@ -190,17 +208,23 @@ def specialise(
         "numbers": "" if legacy else " and kind is float",
         "nodes": _pair("ra.node", "lb", reverse),
         "recs": _pair("ra", "rb", reverse),
+        "joined": _pair("a", "float(other)" if legacy else "other", reverse),
     }
     parts |= {"operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse), "kept": _pair("a", "float(other)", reverse)}
     env: dict[str, Any] = {
-        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig,
+        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "join": join,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaf": float_leaf,
         "typed": sig.typed, "float_leaves": _float_leaves, "to_scalar": HOST.scalar,
         "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
         "recoverable": (RuntimeError, ValueError, TypeError), "general": general,
     }  # fmt: skip
     exec(text.format(**parts), env)
+    exchangeable(env, "fn", sig.op.names[0] if sig.op.names else name, _nbytes)
     return env[name]
+
+
+def _nbytes(x: Any) -> int:
+    return x.nbytes if x.__class__ is PLAIN else 0
 
 
 def _pair(array: str, number: str, reverse: bool) -> str:

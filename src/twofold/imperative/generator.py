@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend.loader import backend_for
 from ..device import CPU, Device
 
 MASK = (1 << 64) - 1
@@ -76,6 +77,10 @@ class Streams:
             with self._lock:
                 found = self._of.setdefault(device, Generator(self._seed, device.device_id))
         return found
+
+    def next_key(self, device: Device) -> Any:
+        """The key of a device's next draw, in the device's memory."""
+        return backend_for(device).from_host(self.of(device).next_key(), device)
 
     @property
     def state(self) -> dict[str, Any]:

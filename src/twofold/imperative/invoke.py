@@ -12,7 +12,8 @@ from ..graph.build import apply
 from ..graph.ir import Node, const, leaf
 from ..op.conventions import legacy_scalar, working_dtype
 from ..op.spec import Input, Op, Sig
-from .cell import HOST, PLAIN, Cell, Value, alias, wrap
+from ..scheduler.observers import LISTENERS, report_arrays, run_on
+from .cell import HOST, PLAIN, Cell, Value, wrap
 from .counters import COUNTERS
 from .generator import STREAMS
 from .handle import Handle
@@ -50,6 +51,8 @@ def type_of(v: Any) -> tuple[tuple[int, ...], str]:
 
 def content(data: Any, device: Device) -> Any:
     """A fresh array that nobody else holds, as the content of a cell: plain if it may be."""
+    if LISTENERS:
+        report_arrays((data,), device)
     if device is CPU and data.__class__ is PLAIN and data.size < SETTINGS.defer_elements:
         return data
     return Value(data, device=device)
@@ -210,7 +213,7 @@ def _common(op: Op, a: Device, b: Device) -> Device:
 def _with_key(op: Op, args: Sequence[Any], contents: list[Any], device: Device) -> tuple[Sequence[Any], list[Any]]:
     """The operands and their contents with the key of a random draw on a device, taken now, put where the operator wants it."""
     at = len(op.inputs) - 1
-    key = Value(STREAMS.of(device).next_key(), device=device)
+    key = Value(STREAMS.next_key(device), device=device)
     return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]
 
 
@@ -261,7 +264,8 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
         if key and found[0].__class__ is not Cold:
             sig.inline[key] = found
     run, given, count = found
-    results = run(_arrays(contents, given))
+    arrays = _arrays(contents, given)
+    results = run_on(device, run, arrays) if LISTENERS else run(arrays)
     return contents_of(results if len(results) == count else results[:count], device)
 
 
@@ -332,27 +336,28 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     rec = Rec(node, tuple(recs), (), tape)
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
     hooked = sig.op.backward_rule is not None
-    if lazy and not plan.positions and not hooked:
-        keep = [("out", k) in (plan.saves or ()) for k in range(len(parts))]
-        outs, kept = defer(sig, values, device, parts, keep)
-        residual: Sequence[Any] = ()
+    residual: Sequence[Any]
+    if lazy:
+        keep = [hooked or ("out", k) in (plan.saves or ()) for k in range(len(parts))]
+        outs, kept, residual = defer(sig, values, device, parts, keep, node if plan.positions else None)
     else:
         run = plan.run.get(device.device_type) or runner(node, backend_for(device))
-        datas = run(_arrays(values, plan.given))
+        arrays = _arrays(values, plan.given)
+        datas = run_on(device, run, arrays) if LISTENERS else run(arrays)
         outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], rec, None, device)]
         residual = [Value(d, None, None, device) for d in datas[len(parts) :]] if plan.positions else ()
-        kept = _twins(outs, plan, tape) if plan.keeps_out else ()
+        kept = _twins(outs, plan, tape, hooked) if plan.keeps_out or hooked else ()
     if plan.saves:
         _save(rec, plan, values, kept, residual, tape)
     if hooked:
-        rec.hook = _hook(sig, args, outs)
+        rec.hook = _hook(sig, args, kept)
     return outs
 
 
 _hook_sigs: dict[Sig, Sig] = {}
 
 
-def _hook(sig: Sig, args: Sequence[Any], outs: Sequence[Value]) -> tuple[Sig, list[Any], list[Cell]]:
+def _hook(sig: Sig, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[Sig, list[Any], list[Cell]]:
     """What `backward.run_hook` needs: the ``on_backward`` rule as an operator on results and inputs, and the cells it writes."""
     op = sig.op
     found = _hook_sigs.get(sig)
@@ -368,17 +373,16 @@ def _hook(sig: Sig, args: Sequence[Any], outs: Sequence[Value]) -> tuple[Sig, li
             f"{op.name}_on_backward", rule, names=(), inputs=(Input("arrays"),), variadic=True, params={}, outputs=len(op.auxiliary)
         )
         found = _hook_sigs[sig] = synthetic.sig()
-    results = [wrap(Cell, alias(v.data, v)) for v in outs]  # without the record: no cycle
+    results = [wrap(Cell, v) for v in outs]
     targets = [a for a, i in zip(args, op.inputs, strict=False) if i.auxiliary]
     return found, [*results, *args[: len(op.inputs)]], targets
 
 
-def _twins(outs: Sequence[Value], plan: NodePlan, tape: Tape) -> list[Value | None]:
-    """Second Values, without the record (so without a cycle), of the outputs that backward reads; neither may be donated."""
+def _twins(outs: Sequence[Value], plan: NodePlan, tape: Tape, every: bool) -> list[Value | None]:
+    """Second Values, without the record (so without a cycle), of the outputs that backward reads (or of all): none may be donated."""
     twins: list[Value | None] = [None] * len(outs)
-    for kind, k in plan.saves or ():
-        if kind == "out":
-            out = outs[k]
+    for k, out in enumerate(outs):
+        if every or ("out", k) in (plan.saves or ()):
             twins[k] = Value(out.data, None, None, out.device, tape.ref)
             out.borrow = tape.ref
     return twins

@@ -11,9 +11,11 @@ from ..backend.protocol import Backend
 from ..graph.build import G, run_rule
 from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Node, is_leaf, leaf, topological
+from ..graph.recompute import checkpoints
 from ..graph.rewrite import substitute
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
+from ..program.watched import Title
 
 #: A saved thing: ("in", k), ("out", k) or ("res", k).
 Saved = tuple[str, int]
@@ -26,6 +28,8 @@ class NodePlan:
     ----------
     saves
         What backward reads; None until asked for.
+    residuals
+        What the residuals are of other operands.
     positions
         Positions, in the order of the body's nodes, of inner values that forward and gradient share.
     tracked
@@ -40,9 +44,10 @@ class NodePlan:
         Whether the generated fast path may record this node: a one-result element-wise primitive with a known plan.
     """
 
-    __slots__ = ("fast", "given", "keeps_out", "positions", "run", "saves", "tracked")
+    __slots__ = ("fast", "given", "keeps_out", "positions", "residuals", "run", "saves", "tracked")
 
     def __init__(self) -> None:
+        self.residuals: dict[tuple[Node | None, ...], list[Node]] = {}
         self.saves: tuple[Saved, ...] | None = None
         self.positions: tuple[int, ...] = ()
         self.tracked: tuple[bool, ...] = ()
@@ -68,15 +73,28 @@ def inner_nodes(node: Node, body: Sequence[Node]) -> list[Node]:
     return list(dict.fromkeys(p for n in found if n.sig is not None for p in n.parts))
 
 
+def residuals_of(node: Node, inputs: tuple[Node | None, ...]) -> list[Node]:
+    """The inner values that forward and gradient share, as nodes of other inputs in the place of the node's own."""
+    plan = plan_of(node)
+    found = plan.residuals.get(inputs)
+    if found is None:
+        inner = inner_nodes(node, node.body)
+        at = {old: new for old, new in zip(node.inputs, inputs, strict=True) if old is not None and new is not None}
+        found = plan.residuals[inputs] = substitute([inner[k] for k in plan.positions], at)
+    return found
+
+
 def _derive(node: Node, plan: NodePlan) -> None:
     inputs = {i for i in node.inputs if i is not None}
     inner = inner_nodes(node, node.body)
     kept = {n for n in inner if not n.sig.op.view and n.sig.op.name != "full" and n.inputs != ()}  # type: ignore[union-attr]
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
-    results = set(node.parts) | {node}
-    seen = topological(grads, until=inputs | results | kept)
-    used = {i for n in seen for i in n.inputs if i is not None} | set(grads)
+    ends = inputs | set(node.parts) | {node}
+    used = _read(grads, ends | kept)
+    if node.sig is not None and node.sig.op.recompute:
+        kept = set(checkpoints([n for n in inner if n in used & kept]))
+        used = _read(grads, ends | kept)
     shared = [n for n in inner if n in used & kept and n not in node.body]
     plan.tracked = tuple(n.tracked for n in shared)
     if any(plan.tracked):  # a gradient of the gradient computes residuals again, from inputs
@@ -93,6 +111,11 @@ def _derive(node: Node, plan: NodePlan) -> None:
     plan.keeps_out = any(kind == "out" for kind, _ in saves)
     plan.saves = tuple(saves)
     plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig is not None and node.sig.op.elementwise and node.shape != ()
+
+
+def _read(outputs: Sequence[Node], until: set[Node]) -> set[Node]:
+    """What is read in computing outputs from certain nodes."""
+    return {i for n in topological(outputs, until=until) for i in n.inputs if i is not None} | set(outputs)
 
 
 def stands_for(node: Node, saved: Saved) -> list[Node]:
@@ -147,7 +170,9 @@ def runner(node: Node, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]
         if node.body:
             wanted = [*node.body, *wanted[len(node.parts) :]]
         outputs = substitute(wanted, at)
-        found = _compiled(outputs, leaves, backend)
+        op = node.sig.op  # type: ignore[union-attr]
+        title = Title(op.names[0] if op.names else op.name, "operator" if op.names or op.primitive else "program")
+        found = _compiled(outputs, leaves, backend, title)
         if found.__class__ is not Cold:
             plan.run[backend.kind] = found
     return found
@@ -156,24 +181,24 @@ def runner(node: Node, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]
 class Cold:
     """A structure at its first use: interpreted, so that one seen only once is never compiled."""
 
-    def __init__(self, outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend) -> None:
-        self._graph = outputs, leaves, backend
+    def __init__(self, outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> None:
+        self._graph, self._title = (outputs, leaves, backend), title
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs for arrays of the leaves."""
-        return interpret(*self._graph, arrays)
+        return interpret(*self._graph, arrays, self._title)
 
 
-def _compiled(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
+def _compiled(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> Callable[[Sequence[Any]], list[Any]]:
     key = tuple(outputs), tuple(leaves), backend.kind
     program = _programs.get(key)
     if program is None and key not in _programs:
         low = interpretable(outputs)
         if low is not None:
             _programs[key] = None
-            return Cold(low, leaves, backend)
+            return Cold(low, leaves, backend, title)
     if program is None:
-        program = _programs[key] = Program(outputs, leaves, backend)
+        program = _programs[key] = Program(outputs, leaves, backend, title=title)
     return program.run
 
 

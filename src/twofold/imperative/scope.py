@@ -4,6 +4,7 @@ from types import TracebackType
 
 from ..graph.ir import bound_tables
 from .record import Tape, tls
+from .window import flush_complete
 
 
 class Scope:
@@ -33,6 +34,7 @@ def set_recording(recording: bool) -> bool:
     """Switch recording on (a new tape, unless one is being recorded) or off; returns what it was."""
     was = tls.tape is not None
     if recording and not was:
+        flush_complete()
         bound_tables()
         tls.tape = Tape()
     elif not recording:
@@ -44,6 +46,7 @@ def renumber() -> None:
     """Go on recording on a new tape, after a backward: an iteration within the scope then has the structure of the last one."""
     if tls.tape is not None:
         tls.tape.close()
+        flush_complete()
         bound_tables()
         tls.tape = Tape()
 

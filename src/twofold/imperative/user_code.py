@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..backend.loader import backend_for
+from ..device import Device
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..op.registry import OPS
-from .cell import wrap
+from .cell import Cell, wrap
 from .handle import Handle
-from .invoke import invoke
+from .invoke import content, data_of, invoke
 
 
 def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type, needs: tuple[str, ...] = ("in", "out")) -> list[Any]:
@@ -25,3 +28,55 @@ def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type,
     """
     sig = OPS["user_forward"].sig(types=tuple(types), needs=needs, label=handle.label)
     return [wrap(cls, c) for c in invoke(sig, (handle, *arrays))]
+
+
+def zeros_of(cls: type, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+    """A new array of zeros."""
+    backend = backend_for(device)
+    return wrap(cls, content(backend.copy(backend.constant(0, shape, dtype), device), device))
+
+
+def fitted(what: str, given: Any, types: Sequence[tuple[tuple[int, ...], str]], device: Device) -> list[Any]:
+    """The arrays that user code gave, with the types that they should have: broadcast and cast, as ``x[:] = given`` does.
+
+    Parameters
+    ----------
+    what
+        What messages call the user's code.
+    given
+        An array, or a list of arrays.
+    types, device
+        (shape, dtype name) of each, and where it should be.
+
+    Raises
+    ------
+    ParameterError
+        If there are too many or too few.
+    DTypeError
+        If one is no array.
+    ShapeError
+        If one cannot be broadcast.
+    """
+    cells = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(cells) != len(types):
+        raise ParameterError(f"{what} must return {len(types)} arrays", f"{len(cells)}", "return one for each")
+    return [_fitted(f"{what}: array {k}", cell, *types[k], device) for k, cell in enumerate(cells)]
+
+
+def _fitted(what: str, cell: Any, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+    if not isinstance(cell, Cell):
+        raise DTypeError(f"{what} is no array", type(cell).__name__, f"return an array of shape {shape}")
+    array: Any = cell
+    if array.shape == shape and array._dtype == dtype and array.context is device:
+        return array
+    new = zeros_of(type(array)._root or type(array), shape, dtype, device)
+    try:
+        new[:] = array
+    except (ShapeError, ValueError):
+        raise ShapeError(f"{what} has another shape", f"{array.shape} for {shape}", "return one that broadcasts to it") from None
+    return new
+
+
+def arrays_of(what: str, given: Any, types: Sequence[tuple[tuple[int, ...], str]], device: Device) -> list[Any]:
+    """The same as backend arrays."""
+    return [data_of(cell._v) for cell in fitted(what, given, types, device)]

@@ -14,15 +14,19 @@ from weakref import WeakSet, ref
 
 from ..backend.loader import backend_for
 from ..config import SETTINGS
-from ..device import Device
+from ..device import CPU, Device
+from ..dtype import ITEMSIZE
 from ..errors import EngineError
 from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
 from ..op.spec import Sig
 from ..program.compile import Program
-from .cell import ALWAYS, Value
+from ..program.watched import Title
+from ..scheduler.observers import LISTENERS, span
+from .cell import ALWAYS, PINNED, PLAIN, Value
 from .counters import COUNTERS
 from .record import Rec, tls
+from .residuals import residuals_of
 
 LOCK = threading.RLock()
 LITERALS = {0, 1, -1, 2}
@@ -51,9 +55,12 @@ os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_
 
 
 class Window:
-    """Operations recorded and not yet run."""
+    """Operations recorded and not yet run.
 
-    __slots__ = ("__weakref__", "closed", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs", "serial")
+    ``complete`` says that it holds a backward: the next iteration begins a new window, so that all have one structure.
+    """
+
+    __slots__ = ("__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs", "serial")
 
     def __init__(self, device: Device) -> None:
         self.device, self.serial = device, next(_serials)
@@ -62,7 +69,7 @@ class Window:
         self.leaf_refs: list[ref[Value] | None] = []
         self.outs: Any = []
         self.held: Any = []
-        self.closed = False
+        self.closed = self.complete = False
         self.nbytes = 0
         self.error: BaseException | None = None
         self.done = threading.Lock()
@@ -86,6 +93,12 @@ class Window:
         if (v.__class__ is int and v in LITERALS) or v.__class__ is bool:
             return const(v)
         return self._leaf(v, (), "weakf" if v.__class__ is float else "weaki", None)
+
+    def result(self, node: Node, device: Device, rec: Rec | None = None) -> Value:
+        """A pending Value of a node."""
+        out = Value(None, rec, (self, node), device)
+        self.outs.append(ref(out))
+        return out
 
     def _leaf(self, data: Any, shape: tuple[int, ...], dtype: str, holder: "ref[Value] | None") -> Node:
         node = leaf(len(self.data), shape, dtype)
@@ -125,8 +138,8 @@ def force(v: Value) -> Any:
 
 
 def defer(
-    sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | None], twins: Sequence[bool]
-) -> tuple[list[Value], list[Value | None]]:
+    sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | None], twins: Sequence[bool], recorded: Node | None = None
+) -> tuple[list[Value], list[Value | None], list[Value]]:
     """Record an operation in this thread's window of a device.
 
     Parameters
@@ -137,25 +150,96 @@ def defer(
         The tape's record of each result, or None.
     twins
         For which results a second Value is wanted, without the record: what the tape saves.
+    recorded
+        The application on the tape, if the tape saves inner values of its definition: then they are the last of what is returned.
     """
     while True:
         w = _window_for(args, device)
         with LOCK:
             if w.closed:  # by another thread, which reads one of its results
                 continue
-            node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
+            inputs = tuple([None if v is None else w.node_of(v) for v in args])
+            node = apply_node(sig, inputs)
             values, kept = [], []
             for part, rec, twin in zip(node.parts, recs, twins, strict=True):
-                out = Value(None, rec, (w, part), device)
-                w.outs.append(ref(out))
+                out = w.result(part, device, rec)
                 w.nbytes += part.nbytes
-                second = Value(None, None, (w, part), device) if twin else None
-                if second is not None:
-                    w.outs.append(ref(second))
+                second = w.result(part, device) if twin else None
                 values.append(out)
                 kept.append(second)
+            inner = [] if recorded is None else [w.result(n, device) for n in residuals_of(recorded, inputs)]
         COUNTERS.deferred += 1
-        return values, kept
+        return values, kept, inner
+
+
+def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
+    """Record an element-wise primitive in this thread's open window of cpu(0): what `defer` does, in short, for a structure met before.
+
+    Parameters
+    ----------
+    typed
+        The primitive's applications.
+    values
+        Its operands: Values of which none is to be recorded on a tape, and Python numbers.
+
+    Returns
+    -------
+    Value or None
+        None if it is something else: ready small arrays, memory that the outside may write, a new structure, another window's result.
+    """
+    if SETTINGS.engine == "naive":
+        return None
+    w = tls.windows.get(CPU)
+    if w is not None and (w.closed or len(w.outs) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
+        w = None
+    big = SETTINGS.defer_elements
+    lazy = False
+    for v in values:
+        if v.__class__ is Value:
+            at, data = v.at, v.data  # in this order: a flush writes data before it clears at
+            if data is None:
+                if at[0] is not w:
+                    return None
+                lazy = True
+            elif v.borrow is PINNED or v.borrow.__class__ is Value or v.device is not CPU:
+                return None
+            elif data.__class__ is not PLAIN or data.size >= big:
+                lazy = True
+    if not lazy:
+        return None
+    if w is None:
+        w = _window_for(values, CPU)
+    with LOCK:
+        if w.closed:
+            return None
+        nodes: list[Node] = []
+        number = None
+        for v in values:
+            if v.__class__ is Value:
+                at = v.at
+                if at is not None and at[0] is w:
+                    nodes.append(at[1])
+                elif number is not None or v.data is None:  # it would have to be numbered after the number
+                    return None
+                else:
+                    nodes.append(w._enter(v))
+            elif v.__class__ is float:
+                number = v
+                nodes.append(leaf(len(w.data), (), "weakf"))
+            elif v.__class__ is int and v in LITERALS:
+                nodes.append(const(v))
+            else:
+                return None
+        node = typed.get(tuple(nodes))
+        if node is None:
+            return None
+        if number is not None:
+            w._leaf(number, (), "weakf", None)
+        out = Value(None, None, (w, node))
+        w.outs.append(ref(out))
+        w.nbytes += node.size * ITEMSIZE[node.dtype]
+    COUNTERS.deferred += 1
+    return out
 
 
 def twin_of(v: Value) -> Value | None:
@@ -188,6 +272,13 @@ def _window_for(args: Sequence[Any], device: Device) -> Window:
     return w
 
 
+def flush_complete() -> None:
+    """Run this thread's windows that hold a backward: called where another iteration may begin."""
+    for w in list(tls.windows.values()):
+        if w.complete:
+            flush(w)
+
+
 def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
     live: list[Value] = []
@@ -206,7 +297,10 @@ def flush(w: Window) -> None:
         with w.done:
             return
     try:
-        if live:
+        if live and LISTENERS:
+            with span("flush", "window", w.device, details={"operations": len(w.outs)}):
+                _run(w, live, wanted, dead)
+        elif live:
             _run(w, live, wanted, dead)
     except BaseException as error:
         w.error = error
@@ -232,7 +326,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
         unique = list(dict.fromkeys(wanted))
         donated = [w.leaf_nodes[k] for k in dead]
         leaves = leaves_of(unique)  # a window of this structure may have further leaves, of results that nobody wants
-        program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique))
+        program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique), title=Title("window"))
         where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
         found = _programs[key] = program, [w.leaf_nodes.index(n) for n in leaves], where
     program, numbers, where = found

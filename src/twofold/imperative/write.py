@@ -33,7 +33,7 @@ def look(backend: Any, data: Any, chain: Chain) -> Any:
     if steps is None:
         if len(_steps) >= _MOST_CHAINS:
             _steps.clear()
-        steps = _steps[chain, backend] = [_step(namespace_of(backend), sig) for sig in chain]
+        steps = _steps[chain, backend] = [_step(backend, sig) for sig in chain]
     for step in steps:
         data = step(data)
     return data
@@ -44,10 +44,10 @@ _steps: dict[Any, list[Callable[[Any], Any]]] = {}
 _MOST_CHAINS = 4096
 
 
-def _step(xp: Any, sig: Sig) -> Callable[[Any], Any]:
-    if sig.op.name == "slice":
+def _step(backend: Any, sig: Sig) -> Callable[[Any], Any]:
+    if sig.op.name == "slice" and backend is HOST and HOST.plain is not None:
         return itemgetter(tuple(slice(*k) for k in sig.params["key"]))
-    return partial(getattr(xp, sig.op.name), **sig.params)
+    return partial(getattr(namespace_of(backend), sig.op.name), **sig.params)
 
 
 def read(root: Cell, chain: Chain) -> Any:
@@ -55,14 +55,18 @@ def read(root: Cell, chain: Chain) -> Any:
     v = root._v
     if v.__class__ is PLAIN:
         return HOST.as_array(look(HOST, v, chain))
-    if is_tracked(v) or v.data is None or not v.device.is_host:
+    if is_tracked(v) or not is_visible(v):
         for sig in chain:
             v = untracked(v) if sig.op.name == "stop_gradient" else invoke(sig, (wrap(Cell, v),))[0]
         return v
-    backend = backend_for(v.device)
-    seen = look(backend, v.data, chain)
-    data = backend.as_array(seen)
+    seen = look(HOST, v.data, chain)
+    data = HOST.as_array(seen)
     return alias(data, v) if data is seen else Value(data, device=v.device)
+
+
+def is_visible(v: Value) -> bool:
+    """Whether a Value's array is ready and NumPy's: parts of it can be looked at and written in place, all else is done by operations."""
+    return v.data.__class__ is PLAIN and v.device.is_host
 
 
 def untracked(v: Any) -> Any:
@@ -92,36 +96,35 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     """
     v = root._v
     val = value._v if isinstance(value, Cell) else value
-    if is_tracked(v) or is_tracked(val) or (v.__class__ is Value and (v.data is None or not v.device.is_host)):
+    if is_tracked(v) or is_tracked(val) or (v.__class__ is Value and not is_visible(v)):
         COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
         return
     source = data_of(val)
     if v.__class__ is PLAIN:
         COUNTERS.in_place += 1
-        _store(HOST, look(HOST, v, chain), key, source)
+        _store(look(HOST, v, chain), key, source)
         return
-    backend = backend_for(v.device)
     if v.exclusive or v.pinned:
         COUNTERS.in_place += 1
-        _store(backend, look(backend, v.data, chain), key, source)
+        _store(look(HOST, v.data, chain), key, source)
         renew_leaf(v)
         return
     COUNTERS.copied += 1
-    data = backend.copy(v.data, v.device)
-    _store(backend, look(backend, data, chain), key, source)
+    data = HOST.copy(v.data, v.device)
+    _store(look(HOST, data, chain), key, source)
     root._rebind(content(data, v.device))
 
 
-def _store(backend: Any, target: Any, key: Any, source: Any) -> None:
+def _store(target: Any, key: Any, source: Any) -> None:
     if key is None:
-        backend.write(target, ..., source)
+        HOST.write(target, ..., source)
     elif key and isinstance(key[0], Sig):
         sig, *arrays = key
         places = tuple(slice(None) if k is None else data_of(arrays[k]._v) for k in sig.params["key"])
-        backend.write(target, places, source)
+        HOST.write(target, places, source)
     else:
-        backend.write(target, tuple(slice(*k) for k in key), source)
+        HOST.write(target, tuple(slice(*k) for k in key), source)
 
 
 def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
@@ -205,7 +208,7 @@ def update_in_place(root: Cell, chain: Chain, operation: Any, other: Any) -> boo
     v = root._v
     val = other._v if isinstance(other, Cell) else other
     if v.__class__ is not PLAIN:
-        if v.data is None or not v.device.is_host or is_tracked(v) or is_tracked(val) or not (v.exclusive or v.pinned):
+        if not is_visible(v) or is_tracked(v) or is_tracked(val) or not (v.exclusive or v.pinned):
             return False
         data = v.data
     else:

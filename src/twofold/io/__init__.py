@@ -1,6 +1,6 @@
 """``mx.io``: batches of training data, from arrays, files and iterators of one's own."""
 
-from typing import Any
+from typing import Any as _Any
 
 from . import iterator
 from .array_iterator import NDArrayIter
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     """Iterators that upper layers registered, such as those over image records."""
     found = iterator.REGISTERED.get(name)
     if found is None:

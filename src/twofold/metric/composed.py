@@ -185,4 +185,4 @@ def np(
     allow_extra_outputs
         Whether there may be more predictions than labels.
     """
-    return CustomMetric(numpy_feval, numpy_feval.__name__ if name is None else name, allow_extra_outputs)
+    return CustomMetric(numpy_feval, name, allow_extra_outputs)

@@ -1,6 +1,6 @@
 """``mx.nd``: MXNet's imperative arrays. Functions of operators are made when they are first used."""
 
-from typing import Any
+from typing import Any as _Any
 
 from .. import ops  # noqa: F401  (registers the operators)
 from . import methods, random  # noqa: F401  (attaches methods)
@@ -82,7 +82,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     return find_attribute(name)
 
 

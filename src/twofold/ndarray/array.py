@@ -45,8 +45,8 @@ class NDArray(Array):
 
     @property
     def T(self) -> "NDArray":
-        """The array with its axes reversed, copied."""
-        return _apply("permute_dims", self, axes=tuple(range(self.ndim))[::-1])
+        """The array with its axes reversed, copied; one of fewer than two axes itself."""
+        return self if self.ndim < 2 else _apply("permute_dims", self, axes=tuple(range(self.ndim))[::-1])
 
     # copies
 

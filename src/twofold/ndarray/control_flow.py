@@ -35,6 +35,20 @@ def _nested(arrays: Sequence[Any], form: Any) -> Any:
     return out
 
 
+def pair_of(result: Any, what: str) -> tuple[Any, Any]:
+    """What a body returned, once it is sure that there are two.
+
+    Raises
+    ------
+    ParameterError
+        Otherwise.
+    """
+    if not isinstance(result, (list, tuple)) or len(result) != 2:
+        count = f"{len(result)} of them" if isinstance(result, (list, tuple)) else type(result).__name__
+        raise ParameterError(f"{what} must return outputs and new states, a pair", count, "return both; [] where there are none")
+    return result[0], result[1]
+
+
 def _stacked(rows: Sequence[NDArray]) -> NDArray:
     return apply_op("concat", *[r.reshape((1, *r.shape)) for r in rows], cls=NDArray, axis=0)
 
@@ -61,7 +75,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         raise ParameterError("foreach: no data to loop over", repr(data), "give at least one array")
     states, rows, out_form = init_states, [], None
     for t in range(len(arrays[0])):
-        outputs, states = body(_nested([a[t] for a in arrays], form), states)
+        outputs, states = pair_of(body(_nested([a[t] for a in arrays], form), states), "foreach: the body")
         flat, out_form = _flat(outputs)
         rows.append(flat)
     stacked = [_stacked(column) for column in zip(*rows, strict=True)]
@@ -103,9 +117,9 @@ def while_loop(
         raise ParameterError("while_loop: loop_vars should contain at least one element", None, "give the variables of the loop")
     rows, form = [], None
     while len(rows) < max_iterations and bool(cond(*variables)):
-        outputs, new = func(*variables)
+        outputs, new = pair_of(func(*variables), "while_loop: func")
         flat, form = _flat([] if outputs is None else outputs)
-        new = [new] if isinstance(new, NDArray) else list(new)
+        new = _flat(new)[0]
         if len(new) != len(variables):
             raise ShapeError(
                 "while_loop: func must return as many loop variables as it gets", f"{len(new)} for {len(variables)}", "return them all"

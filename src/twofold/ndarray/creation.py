@@ -10,7 +10,7 @@ from ..device import CPU, Device, current_device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host
-from ..imperative.cell import PINNED, Value, wrap
+from ..imperative.cell import HOST, PINNED, Value, wrap
 from ..imperative.invoke import content, host_of
 from .array import NDArray
 
@@ -86,7 +86,7 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type = ND
         )
     shared = ndarray.view(np.ndarray)
     ndarray.flags.writeable = False
-    return _pinned(array_cls, shared, CPU)
+    return _pinned(array_cls, _seen(shared), CPU)
 
 
 @runtime_checkable
@@ -137,7 +137,7 @@ def from_dlpack(dlpack: Any) -> NDArray:
     kind, number = source.__dlpack_device__()
     device = Device("gpu", number) if kind == 2 else CPU
     try:
-        data = backend_for(device).from_dlpack(source)
+        data = np.from_dlpack(source) if device.is_host else backend_for(device).from_dlpack(source)  # type: ignore[arg-type]
     except (TypeError, ValueError, AttributeError) as error:
         raise DTypeError(
             "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "give an array or a capsule that was not used yet"
@@ -145,8 +145,13 @@ def from_dlpack(dlpack: Any) -> NDArray:
     if isinstance(data, np.ndarray):
         if not data.flags.c_contiguous or (source is dlpack and not data.flags.writeable):
             return from_host(NDArray, data, device)
-        data = data if data.flags.writeable else np.asarray(Memory(data))
+        data = _seen(data if data.flags.writeable else np.asarray(Memory(data)))
     return _pinned(NDArray, data, device)
+
+
+def _seen(array: np.ndarray) -> Any:
+    """A NumPy array's memory as an array of the library that serves the CPU."""
+    return array if HOST.plain is not None else HOST.from_dlpack(array)
 
 
 def _pinned(cls: type, data: Any, device: Device) -> Any:
@@ -281,6 +286,8 @@ def arange(
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: Device | None = None, dtype: Any = np.float32) -> NDArray:
     """``num`` evenly spaced values from start to stop, which is one of them if ``endpoint``."""
+    if num < 0:
+        raise ParameterError("linspace: the number of values is negative", f"num={num}", "give 0 or more")
     values = np.linspace(start, stop, num, endpoint)
     return adopted(NDArray, values.astype(NUMPY[dtype_name(dtype)]), current_device() if ctx is None else Device(ctx))
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +25,10 @@ def generated(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Call
     return shortened(op, function_of(op, name, call, module, extra=extra, fast=FAST))
 
 
+#: Names that modules above put here when they are loaded. They are loaded by name when one is asked for, as adapters are: nothing
+#: here stands on them.
+LATER = {"Custom": "twofold.operator", "np": "twofold.numpy", "npx": "twofold.numpy_extension"}
+
 # the functions by name, made when first asked for
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -37,6 +42,9 @@ def find_attribute(name: str) -> Any:
     OperatorError
         If there is nothing of that name (an `AttributeError`).
     """
+    if name in LATER:
+        import_module(LATER[name])
+        return vars(sys.modules[PACKAGE])[name]
     found = NAMESPACES[name] if name in NAMESPACES else getattr(NAMESPACES["op"], name)
     vars(sys.modules[PACKAGE])[name] = found
     return found
@@ -44,7 +52,7 @@ def find_attribute(name: str) -> Any:
 
 def attribute_names() -> list[str]:
     """Names that `find_attribute` finds."""
-    return [*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))]
+    return [*NAMESPACES, *LATER, *(n for n in NAMES if not n.startswith("_"))]
 
 
 def registered_name(namespace: str, name: str) -> str | None:

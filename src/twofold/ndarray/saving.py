@@ -139,11 +139,11 @@ def array_of(record: ArrayRecord, cls: type = NDArray) -> Any:
 
     Raises
     ------
-    ParameterError
+    FormatError
         If it is sparse.
     """
     if record.stype != "default":
-        raise ParameterError("load: arrays of this storage are not read here", record.stype, "convert them with MXNet's tostype('default')")
+        raise FormatError("load: arrays of this storage are not read here", record.stype, "convert them with MXNet's tostype('default')")
     shape = (0,) if record.shape is None else record.shape
     host = np.frombuffer(record.data, NUMPY[record.dtype]).reshape(shape)
     return from_host(cls, host, _device(*record.device))

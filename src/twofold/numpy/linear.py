@@ -1,6 +1,7 @@
 """Products of vectors and matrices in ``twofold.np``."""
 
 from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from ..errors import ParameterError, ShapeError
@@ -80,7 +81,8 @@ def einsum(subscripts: Any, /, *operands_: Any, out: Any = None, optimize: Any =
     Parameters
     ----------
     subscripts
-        Such as ``"ij,jk->ik"``.
+        Such as ``"ij,jk->ik"``; or the first array, where each array is followed by the list of its indices, as numbers 0 … 51 or an
+        Ellipsis, and the last one by that of the result.
     *operands_
         The arrays.
     out
@@ -95,14 +97,32 @@ def einsum(subscripts: Any, /, *operands_: Any, out: Any = None, optimize: Any =
     Raises
     ------
     ParameterError
-        If the subscripts are no text, or there is another option.
+        If an index is no such number, or there is another option.
     """
-    if not isinstance(subscripts, str) or set(options) - {"order", "casting"}:
-        given = f"{type(subscripts).__name__}, options {sorted(options)}"
-        raise ParameterError("einsum: the subscripts are a text, and no other options are known", given, "write the indices as letters")
+    if set(options) - {"order", "casting"}:
+        raise ParameterError("einsum: there is no such option", f"options {sorted(options)}", "leave it out")
+    if not isinstance(subscripts, str):
+        subscripts, operands_ = _as_text(subscripts, *operands_)
     arrays = operands(*operands_)
     arrays = arrays if dtype is None else [a.astype(dtype, copy=False) for a in arrays]
     return _given(run("_npi_einsum", *arrays, subscripts=subscripts), out)
+
+
+#: What einsum's indices are as letters; in this order, which is that of a result whose indices are not given.
+LETTERS = ascii_uppercase + ascii_lowercase
+
+
+def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
+    """The subscripts as text, and the arrays, of arrays each followed by its list of indices."""
+    arrays, lists = given[: len(given) // 2 * 2 : 2], [*given[1::2], *given[len(given) // 2 * 2 :]]
+    try:
+        texts = ["".join(["..." if k is Ellipsis else LETTERS[range(52).index(k)] for k in indices]) for indices in lists]
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            "einsum: an index is no number from 0 to 51", str(error), "follow each array by a list of such numbers"
+        ) from None
+    result = f"->{texts.pop()}" if len(lists) > len(arrays) else ""
+    return ",".join(texts) + result, arrays
 
 
 def kron(a: Any, b: Any) -> ndarray:

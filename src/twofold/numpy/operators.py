@@ -4,6 +4,7 @@ Small arrays in memory take NumPy's own path in one frame (`imperative.fast`), w
 through `general`: operands of other classes, numbers that do not fit, recording, large arrays, other devices.
 """
 
+import operator
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -115,14 +116,15 @@ def is_array_like(value: Any) -> bool:
     return isinstance(value, (Cell, *NUMBERS, complex, np.ndarray, np.generic, list, tuple))
 
 
-def _compared(name: str) -> Callable[..., Any]:
+def _compared(dunder: str, name: str) -> Callable[..., Any]:
     """The comparison's method: with what is no array, as with None, nothing is equal."""
-    run, numpys = short(name), getattr(np, name)
+    run, compare = short(name), getattr(operator, dunder)
 
     def method(self: ndarray, other: Any) -> Any:
         if (is_array_like(other) and not isinstance(other, np.ndarray)) or (isinstance(other, np.ndarray) and other.dtype in NAME_OF):
             return run(self, other)
-        return array(numpys(self.asnumpy(), other), device=self.context)
+        found = compare(self.asnumpy(), other)
+        return array(found, device=self.context) if isinstance(found, (np.ndarray, np.generic)) else found
 
     return method
 
@@ -200,7 +202,7 @@ def attach() -> None:
         _attach(f"__r{dunder}__", short(name, True))
         _attach(f"__i{dunder}__", in_place(name))
     for dunder, name in COMPARISON.items():
-        _attach(f"__{dunder}__", _compared(name))
+        _attach(f"__{dunder}__", _compared(dunder, name))
     for dunder, name in UNARY.items():
         _attach(f"__{dunder}__", short(name))
     _attach("__divmod__", _divmod)

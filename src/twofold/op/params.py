@@ -14,6 +14,9 @@ from typing import Annotated, Any, Literal
 from ..dtype import dtype_name
 from ..errors import ParameterError
 
+#: What parsing a value raises: a text may also be nested too deeply, or be a number out of range.
+UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError, RecursionError, MemoryError)
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -53,7 +56,7 @@ class Param:
         """
         try:
             return self.kind.parse(given)
-        except (ValueError, TypeError, SyntaxError) as error:
+        except UNREADABLE as error:
             raise ParameterError(f"{op}: parameter {self.name} must be {self.kind.name}", repr(given), str(error)) from None
 
 

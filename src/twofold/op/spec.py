@@ -4,7 +4,8 @@ A ``Sig`` is interned: the same operator, parameters and convention are the same
 """
 
 import contextlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +52,12 @@ class Op:
         One scalar function over broadcast inputs, and which dtype it gives (see ``graph.infer``).
     alike, real
         Under the LEGACY convention all array inputs must have one dtype; the first must be of floating-point numbers.
+    keeps_shape
+        The first result has the first input's shape, whatever that is.
     view
         The result shares its first input's memory when run on arrays.
+    recompute
+        Backward computes most of what is inside the definition again, instead of keeping it from forward.
     """
 
     def __init__(self, name: str, rule: Rule, **facts: Any) -> None:
@@ -70,11 +75,13 @@ class Op:
         self.result: str = facts.pop("result", "promote")
         self.ufunc: str | None = facts.pop("ufunc", None)
         self.c: str | None = facts.pop("c", None)
+        self.keeps_shape: bool = facts.pop("keeps_shape", False)
         self.view: bool = facts.pop("view", False)
         self.alike: bool = facts.pop("alike", False)
         self.real: bool = facts.pop("real", False)
         self.dynamic_shape: bool = facts.pop("dynamic_shape", False)
         self.differentiable: bool = facts.pop("differentiable", True)
+        self.recompute: bool = facts.pop("recompute", False)
         self.ignores_head: bool = facts.pop("ignores_head", False)
         self.mutates: tuple[str, ...] = facts.pop("mutates", ())
         self.method: bool | str = facts.pop("method", False)
@@ -87,6 +94,8 @@ class Op:
         self.grad_rule: Rule | None = None
         self.type_rule: Rule | None = None
         self.infer_rule: Rule | None = None
+        self.dtype_rule: Rule | None = None
+        self.infers_results = False
         self.backward_rule: Rule | None = None
         self.samples: list[Rule] = []
         self.sigs: dict[Any, Sig] = {}
@@ -114,8 +123,30 @@ class Op:
         return rule
 
     def infer(self, rule: Rule) -> Rule:
-        """Attach completion of input shapes: ``(shapes, **params) -> shapes``; unknown shapes are None, unknown sizes too."""
+        """Attach completion of input shapes: ``(shapes, **params) -> shapes``; unknown shapes are None, unknown sizes too.
+
+        With a second positional argument, ``(shapes, results, **params) -> (shapes, results)``, the rule is told what is known of
+        the results' shapes, and completes these too.
+        """
         self.infer_rule = rule
+        kinds = [p.kind for p in inspect.signature(rule).parameters.values()]
+        self.infers_results = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) > 1
+        return rule
+
+    def completed(self, shapes: Sequence[Any], results: Sequence[Any], params: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """(shapes of inputs, shapes of results) as the rule of `infer` completes them; the same where there is none."""
+        if self.infer_rule is None:
+            return shapes, results
+        if self.infers_results:
+            return self.infer_rule(shapes, results, **params)
+        return self.infer_rule(shapes, **params), results
+
+    def dtypes(self, rule: Rule) -> Rule:
+        """Attach the results' dtypes where they are not the operands' nor a parameter ``dtype``: ``(dtypes, **params) -> dtypes``.
+
+        ``dtypes`` has one entry for each array input, None where it is not known yet; so may the list that the rule returns.
+        """
+        self.dtype_rule = rule
         return rule
 
     def on_backward(self, rule: Rule) -> Rule:

@@ -70,10 +70,10 @@ def _per_channel(xp, gamma, data):
 
 
 def _random_slopes(xp, rng, data, low, high, is_train):
-    """Slopes of rrelu: drawn for each element while training, else the mean of the bounds."""
+    """Slopes of rrelu, drawn for each element while training; else 0: the mean of the bounds counts for all."""
     dtype = xp.dtype_of(data)
     if not is_train:
-        return xp.full(shape=data.shape, value=(low + high) / 2, dtype=dtype)
+        return xp.zeros_like(data)
     return low + (high - low) * uniform(xp, rng, data.shape, dtype)
 
 
@@ -81,7 +81,7 @@ def _outputs(act_type, **_):
     return 2 if act_type == "rrelu" else 1
 
 
-@op("LeakyReLU", "_npx_leaky_relu", real=True, outputs=_outputs, visible=1, output_names=("output", "mask"))
+@op("LeakyReLU", "_npx_leaky_relu", real=True, outputs=_outputs, output_names=("output", "mask"), keeps_shape=True)
 def leaky_relu(
     xp,
     data,
@@ -97,7 +97,7 @@ def leaky_relu(
     """Rectifiers that are not flat below zero: ``max(x, 0) + slope · min(x, 0)`` and relatives.
 
     leaky: a fixed slope; prelu: slopes ``gamma``, learnt, per channel (axis 1); rrelu: slopes drawn in [lower_bound, upper_bound)
-    while training; elu: ``slope · (exp(x) - 1)`` below zero; selu: elu scaled; gelu: ``x`` times the normal distribution function.
+    while training, which are the second result; elu: ``slope · (exp(x) - 1)`` below zero; selu: elu scaled; gelu: ``x`` times the normal distribution function.
     """
     if act_type == "gelu":
         return _gelu(xp, data)
@@ -111,8 +111,8 @@ def leaky_relu(
     if act_type == "prelu":
         check_same_dtype(xp, "LeakyReLU", (data, gamma))
         return above + _per_channel(xp, gamma, data) * below
-    slopes = _random_slopes(xp, rng, data, lower_bound, upper_bound, is_train)
-    return above + slopes * below, slopes
+    mask = _random_slopes(xp, rng, data, lower_bound, upper_bound, is_train)
+    return above + (mask if is_train else (lower_bound + upper_bound) / 2) * below, mask
 
 
 @leaky_relu.infer
@@ -124,12 +124,14 @@ def _(shapes, *, act_type, **_):
 
 
 @leaky_relu.grad
-def _(xp, dout, out, data, gamma, *, act_type, slope, **_):
+def _(xp, dout, out, data, gamma, *, act_type, slope, lower_bound, upper_bound, is_train, **_):
     if act_type == "gelu":
         return _gelu_gradient(xp, dout, data), None
     slopes = slope
     if act_type == "rrelu":
-        dout, slopes = dout[0], out[1]
+        if dout[0] is None:
+            return None, None
+        dout, slopes = dout[0], out[1] if is_train else (lower_bound + upper_bound) / 2
     positive = xp.greater(data, 0)
     above, below = dout * positive, dout * xp.logical_not(positive)
     if act_type == "selu":

@@ -2,9 +2,11 @@
 
 import math
 
+from ..dtype import HALVES
 from ..errors import DTypeError, ShapeError
 from ..op.declare import op
 from ..op.params import Training
+from ..op.partial_shapes import along_axis
 from ..op.shapes import normalized_axis
 
 
@@ -27,6 +29,7 @@ def _centred(xp, data, mean, axis):
     "_npx_batch_norm",
     aux=("moving_mean", "moving_var"),
     real=True,
+    keeps_shape=True,
     outputs=3,
     visible=lambda output_mean_var, **_: 3 if output_mean_var else 1,
     output_names=("output", "mean", "var"),
@@ -99,14 +102,13 @@ def _check_dtypes(xp, data, vectors):
 
 @batch_norm.infer
 def _(shapes, *, axis, **_):
-    data = shapes[0]
-    channels = None if data is None else data[axis]
-    known = [s[0] for s in shapes[1:] if s is not None and s[0] is not None]
-    if channels is None and known:
-        channels = known[0]
-    if data is not None:
-        data = tuple(channels if k == axis % len(data) else n for k, n in enumerate(data))
-    return [data, *[(channels,)] * 4]
+    return along_axis(shapes, axis)
+
+
+@batch_norm.dtypes
+def _(dtypes, **_):
+    wide = "float32" if dtypes[0] in HALVES else dtypes[0]
+    return [dtypes[0], wide, wide]
 
 
 @batch_norm.grad

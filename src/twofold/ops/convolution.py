@@ -10,6 +10,7 @@ from typing import Literal
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Shape
+from ..op.partial_shapes import first_known, size_at, with_size
 from .windows import Layout, channels_first, columns, from_channels_first, from_columns, is_channels_last, padded, per_axis
 
 Tuning = Literal["fastest", "limited_workspace", "off"] | None
@@ -79,12 +80,26 @@ def convolution(
 
 
 @convolution.infer
-def _(shapes, *, kernel, num_filter, num_group, no_bias, layout, **_):
-    data = shapes[0]
-    channels = None if data is None else data[-1 if is_channels_last(layout) else 1]
+def _(shapes, results, *, kernel, num_filter, num_group, no_bias, layout, **params):
+    at = -1 if is_channels_last(layout) else 1
+    channels, given = size_at(shapes[0], at), size_at(shapes[1], at)
+    channels = given * num_group if channels is None and given is not None else channels
     depth = None if channels is None else channels // num_group
     weight = (num_filter, *kernel, depth) if is_channels_last(layout) else (num_filter, depth, *kernel)
-    return [data, weight, *([] if no_bias else [(num_filter,)])]
+    data = _data_of(with_size(shapes[0], at, channels), results[0], layout, kernel=kernel, **params)
+    return [data, weight, *([] if no_bias else [(num_filter,)])], results
+
+
+def _data_of(data, result, layout, *, kernel, stride, dilate, pad, **_):
+    """The data's shape with the sizes that follow from the result's: that of the batch, and those of axes with stride 1."""
+    if data is None or result is None or not len(data) == len(result) == len(kernel) + 2:
+        return data
+    first = 1 if is_channels_last(layout) else 2
+    given = per_axis("Convolution", len(data), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
+    for k, (size, step, spread, edge) in enumerate(zip(*given, strict=True), first):
+        if step == 1 and result[k] is not None:
+            data = with_size(data, k, result[k] + spread * (size - 1) - 2 * edge)
+    return with_size(data, 0, result[0])
 
 
 @convolution.sample
@@ -163,9 +178,9 @@ def _cropped(xp, y, before, out):
 
 @deconvolution.infer
 def _(shapes, *, kernel, num_filter, num_group, no_bias, layout, **_):
-    data = shapes[0]
-    channels = None if data is None else data[-1 if is_channels_last(layout) else 1]
-    depth = num_filter // num_group
+    at = -1 if is_channels_last(layout) else 1
+    channels = first_known(size_at(shapes[0], at), size_at(shapes[1], 0))
+    data, depth = with_size(shapes[0], at, channels), num_filter // num_group
     weight = (channels, *kernel, depth) if is_channels_last(layout) else (channels, depth, *kernel)
     return [data, weight, *([] if no_bias else [(num_filter,)])]
 

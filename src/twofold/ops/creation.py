@@ -133,13 +133,13 @@ def _(draw):
     return [draw(N=3), draw(N=2, M=4, k=1)]
 
 
-@op("zeros_like", "_sparse_zeros_like", method=True, differentiable=False)
+@op("zeros_like", "_sparse_zeros_like", method=True, differentiable=False, keeps_shape=True)
 def zeros_like(xp, data):
     """Zeros of an array's shape and dtype."""
     return xp.zeros_like(data)
 
 
-@op("ones_like", method=True, differentiable=False)
+@op("ones_like", method=True, differentiable=False, keeps_shape=True)
 def ones_like(xp, data):
     """Ones of an array's shape and dtype."""
     return xp.ones_like(data)
@@ -161,6 +161,22 @@ def shape_array(xp, data):
 def size_array(xp, data):
     """The number of elements as an array of one int64."""
     return xp.full(shape=(1,), value=math.prod(data.shape), dtype="int64")
+
+
+@shape_array.dtypes
+@size_array.dtypes
+def _(dtypes):
+    return ["int64"]
+
+
+@shape_array.infer
+def _(shapes, results):
+    return shapes, [(None if shapes[0] is None else len(shapes[0]),)]
+
+
+@size_array.infer
+def _(shapes, results):
+    return shapes, [(1,)]
 
 
 for _op in (shape_array, size_array):

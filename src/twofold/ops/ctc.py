@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..errors import ShapeError
 from ..op.declare import op
+from ..op.partial_shapes import first_known, size_at, with_size
 from .softmax import log_softmax_of
 
 #: The logarithm of a probability of 0: finite, so that differences of two of them are no NaN.
@@ -153,12 +154,12 @@ def ctc_loss(
 
 
 @ctc_loss.infer
-def _(shapes, *, use_data_lengths, use_label_lengths, **_):
+def _(shapes, results, *, use_data_lengths, use_label_lengths, **_):
     data, label = shapes[:2]
-    if label is not None and data is not None:
-        label = (data[1], *label[1:])
-    lengths = None if data is None else (data[1],)
-    return [data, label, lengths if use_data_lengths else None, lengths if use_label_lengths else None]
+    batch = first_known(size_at(data, 1), size_at(label, 0))
+    lengths = (batch,)
+    given = [lengths if used else None for used in (use_data_lengths, use_label_lengths)]
+    return [with_size(data, 1, batch), with_size(label, 0, batch), *given], [lengths]
 
 
 @ctc_loss.grad

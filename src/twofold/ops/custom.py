@@ -48,47 +48,8 @@ def user_backward(xp, handle, *arrays, types: Static, label: str):
 user_backward.type(lambda handle, *arrays, types, label: list(types))
 
 
-def _refused(label):
+@user_backward.grad
+def _(xp, dout, *, label):
     given = "the gradient of a gradient"
     raise AutogradError(f"{label}: its gradients cannot be differentiated", given, "write it with operators, or without create_graph")
 
-
-@user_backward.grad
-def _(xp, dout, *, label):
-    _refused(label)
-
-
-# the same with an object that is fixed when a graph is bound, as MXNet makes one operator for each executor
-
-
-@primitive(outputs=lambda handle, types, label: len(types), dynamic_shape=True)
-def bound_forward(xp, *arrays, handle: Static, types: Static, label: str):
-    """``handle.forward(arrays)``: results of the given ``types``."""
-    return handle.forward(*arrays)
-
-
-bound_forward.type(lambda *arrays, handle, types, label: list(types))
-
-
-@bound_forward.grad
-def _(xp, dout, out, arrays, *, handle, types, label):
-    outs = out if isinstance(out, tuple) else (out,)
-    douts = dout if isinstance(dout, tuple) else (dout,)
-    heads = [xp.zeros(o.shape, o.dtype) if d is None else d for d, o in zip(douts, outs, strict=True)]
-    kinds = tuple((a.shape, a.dtype) for a in arrays)
-    grads = xp.bound_backward(*heads, *arrays, *outs, handle=handle, types=kinds, label=label)
-    return grads if isinstance(grads, tuple) else (grads,)
-
-
-@primitive(outputs=lambda handle, types, label: len(types), dynamic_shape=True)
-def bound_backward(xp, *arrays, handle: Static, types: Static, label: str):
-    """``handle.backward(head gradients, operands, results)``."""
-    return handle.backward(*arrays)
-
-
-bound_backward.type(lambda *arrays, handle, types, label: list(types))
-
-
-@bound_backward.grad
-def _(xp, dout, *, label):
-    _refused(label)

@@ -9,7 +9,7 @@ from ..op.shapes import normalized_axes
 from .random_floats import bernoulli
 
 
-@op("Dropout", "_npx_dropout")
+@op("Dropout", "_npx_dropout", keeps_shape=True)
 def dropout(
     xp,
     data,

@@ -10,6 +10,7 @@ from ..dtype import FLOATS
 from ..errors import ShapeError
 from ..op.declare import elementwise, op
 from ..op.params import DType, Shape
+from ..op.partial_shapes import agreed, without_axis
 from ..op.shapes import normalized_axis
 
 Mode = Literal["clip", "raise", "wrap"]
@@ -57,12 +58,18 @@ def pick(xp, data, index, *, axis: int | None = -1, keepdims: bool = False, mode
 
 
 @pick.infer
-def _(shapes, *, axis, **_):
+def _(shapes, results, *, axis, keepdims, **_):
     data, index = shapes
-    if index is None and data is not None and axis is not None:
-        at = normalized_axis(axis, len(data), "pick: axis")
-        index = (*data[:at], *data[at + 1 :])
-    return [data, index]
+    if data is None or axis is None or len(data) < 2:
+        return shapes, results
+    at = normalized_axis(axis, len(data), "pick: axis")
+    others = [s if s is None or len(s) < len(data) else without_axis(s, at) for s in (index, *results)]
+    flat = agreed(without_axis(data, at), *others)
+    if flat is None:
+        return shapes, results
+    kept = (*flat[:at], 1, *flat[at:])
+    places = kept if index is not None and len(index) == len(kept) else flat
+    return [(*flat[:at], data[at], *flat[at:]), places], [kept if keepdims else flat]
 
 
 @pick.sample
@@ -110,6 +117,11 @@ def onehot_encode(xp, lhs, rhs):
     return one_hot(xp, lhs, depth=rhs.shape[1], dtype=xp.dtype_of(rhs))
 
 
+@onehot_encode.dtypes
+def _(dtypes):
+    return dtypes[1:]
+
+
 @onehot_encode.sample
 def _(draw):
     return draw(draw.integer((3,), 0, 4), draw.real((3, 4)), gradient=False)
@@ -133,6 +145,11 @@ def embedding(xp, data, weight, *, input_dim: int, output_dim: int, dtype: DType
 @embedding.infer
 def _(shapes, *, input_dim, output_dim, **_):
     return [shapes[0], (input_dim, output_dim)]
+
+
+@embedding.dtypes
+def _(dtypes, *, dtype, **_):
+    return [dtypes[1] or dtype]
 
 
 @embedding.sample
@@ -176,7 +193,7 @@ def _(draw):
     return draw(draw.real((1, 3)), draw.integer((1, 1), 0, 4), shape=(4, 3))
 
 
-@op("_scatter_set_nd", "_npi_scatter_set_nd")
+@op("_scatter_set_nd", "_npi_scatter_set_nd", keeps_shape=True)
 def scatter_set_nd(xp, lhs, rhs, indices, *, shape: Shape):
     """``lhs`` with the elements at the places ``indices`` (m, s…) replaced by ``rhs`` (s…, the other axes)."""
     if lhs.shape != shape or rhs.shape != (*indices.shape[1:], *shape[indices.shape[0] :]):
@@ -184,6 +201,16 @@ def scatter_set_nd(xp, lhs, rhs, indices, *, shape: Shape):
         raise ShapeError("scatter_nd: the sizes do not fit", given, "make the data's shape that of the indices but for their first axis")
     arrays, key = index_arrays(xp, indices, shape, "scatter_nd")
     return xp.index_update(lhs, rhs, *arrays, key=key)
+
+
+@scatter_nd.infer
+def _(shapes, results, *, shape):
+    return shapes, [shape]
+
+
+@scatter_set_nd.infer
+def _(shapes, *, shape):
+    return [shape, *shapes[1:]]
 
 
 @scatter_set_nd.sample

@@ -5,6 +5,7 @@ from itertools import pairwise
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Shape
+from ..op.partial_shapes import agreed, joined, without_axis
 from ..op.shapes import normalized_axis
 
 
@@ -28,22 +29,6 @@ def concat_arrays(xp, *data, dim: int = 1):
     return xp.concat(*data, axis=normalized_axis(dim, len(data[0].shape), "Concat: dim"))
 
 
-@concat_arrays.infer
-def _(shapes, *, dim, **_):
-    return unified_off_axis(shapes, dim)
-
-
-def unified_off_axis(shapes, axis):
-    """Shapes of arrays to be joined, with every size off the axis that one of them knows."""
-    known = [s for s in shapes if s is not None]
-    if not known or len({len(s) for s in known}) > 1:
-        return shapes
-    ndim = len(known[0])
-    at = normalized_axis(axis, ndim, "Concat: dim")
-    common = [next((s[k] for s in known if s[k] is not None), None) for k in range(ndim)]
-    return [tuple(common[k] if n is None and k != at else n for k, n in enumerate(s or (None,) * ndim)) for s in shapes]
-
-
 @concat_arrays.sample
 def _(draw):
     return [draw(draw.real((2, 3)), draw.real((2, 1))), draw(draw.real((2, 3)), draw.real((1, 3)), draw.real((2, 3)), dim=0)]
@@ -53,6 +38,13 @@ def _(draw):
 def rnn_param_concat(xp, *data, dim: int = 1):
     """`Concat` of the parameters of a recurrent layer."""
     return concat_arrays(xp, *data, dim=dim)
+
+
+@concat_arrays.infer
+@rnn_param_concat.infer
+def _(shapes, results, *, dim, **_):
+    before, after = joined(shapes, results[0], dim)
+    return before, [after]
 
 
 @rnn_param_concat.sample
@@ -70,8 +62,9 @@ def stack(xp, *data, axis: int = 0):
 
 
 @stack.infer
-def _(shapes, **_):
-    return [next((s for s in shapes if s is not None and None not in s), None)] * len(shapes)
+def _(shapes, results, *, axis, **_):
+    one = agreed(*shapes, without_axis(results[0], axis))
+    return [one] * len(shapes), results
 
 
 @stack.sample

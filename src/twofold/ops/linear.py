@@ -5,6 +5,7 @@ from typing import Literal
 
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
+from ..op.partial_shapes import agreed
 from ..op.shapes import normalized_axis
 
 Storage = Literal["default", "csr", "row_sparse"]
@@ -142,6 +143,17 @@ def gemm(xp, A, B, C, *, transpose_a: bool = False, transpose_b: bool = False, a
     if C.shape != product.shape:
         raise ShapeError("linalg.gemm: C does not fit the product", f"C {C.shape}, product {product.shape}", "give C the product's shape")
     return product + (C if beta == 1 else C * beta)
+
+
+@gemm.infer
+def _(shapes, results, *, transpose_a, transpose_b, axis, **_):
+    a, b, c = shapes
+    if axis == -2 and a is not None and b is not None and min(len(a), len(b)) > 1:
+        product = (*a[:-2], a[-1 if transpose_a else -2], b[-2 if transpose_b else -1])
+    else:
+        product = None
+    whole = agreed(c, product, results[0])
+    return [a, b, whole], [whole]
 
 
 @gemm.sample

@@ -4,6 +4,7 @@ from typing import Literal
 
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
+from ..op.partial_shapes import along_axis
 from ..op.shapes import normalized_axis
 
 
@@ -46,7 +47,7 @@ STATISTICS = {"outputs": 3, "visible": _three_or_one, "output_names": ("output",
 # LayerNorm
 
 
-@op("LayerNorm", "_npx_layer_norm", alike=True, real=True, **STATISTICS)
+@op("LayerNorm", "_npx_layer_norm", alike=True, real=True, keeps_shape=True, **STATISTICS)
 def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False):
     """``(data - mean) / sqrt(var + eps) * gamma + beta`` with the mean and biased variance along an axis.
 
@@ -63,8 +64,7 @@ def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, outp
 
 @layer_norm.infer
 def _(shapes, *, axis, **_):
-    size = (shapes[0][axis],) if shapes[0] is not None else shapes[1] or shapes[2] or (None,)
-    return [shapes[0], size, size]
+    return along_axis(shapes, axis)
 
 
 @layer_norm.grad
@@ -87,7 +87,7 @@ def _(draw):
 # InstanceNorm
 
 
-@op("InstanceNorm", alike=True, real=True)
+@op("InstanceNorm", alike=True, real=True, keeps_shape=True)
 def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     """Each channel of each sample (n, c, d…) normalised over its positions, times gamma (c,) plus beta (c,).
 
@@ -103,8 +103,7 @@ def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
 
 @instance_norm.infer
 def _(shapes, **_):
-    size = shapes[0][1:2] if shapes[0] is not None else shapes[1] or shapes[2] or (None,)
-    return [shapes[0], size, size]
+    return along_axis(shapes, 1)
 
 
 @instance_norm.grad
@@ -143,7 +142,7 @@ def _group_column(xp, values, num_groups, channels):
     return xp.reshape(values, shape=(num_groups, values.shape[0] // num_groups, 1))
 
 
-@op("GroupNorm", alike=True, real=True, **STATISTICS)
+@op("GroupNorm", alike=True, real=True, keeps_shape=True, **STATISTICS)
 def group_norm(xp, data, gamma, beta, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False):
     """Groups of channels of each sample (n, c, d…) normalised together, times gamma plus beta, one of each per group (or channel).
 
@@ -183,7 +182,7 @@ def _(draw):
 # L2Normalization and LRN
 
 
-@op("L2Normalization", real=True)
+@op("L2Normalization", real=True, keeps_shape=True)
 def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"):
     """``data / sqrt(Σ data² + eps)``: the sum over a sample ("instance"), over axis 1 ("channel") or over the positions ("spatial")."""
     x, axes = xp.widened(data), _norm_axes(data, mode)
@@ -223,7 +222,7 @@ def _response(xp, data, alpha, knorm, nsize):
     return _sum_of_neighbours(xp, data * data, nsize) * (alpha / nsize) + knorm
 
 
-@op("LRN", real=True)
+@op("LRN", real=True, keeps_shape=True)
 def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
     """``data / (knorm + alpha / nsize · Σ data²)^beta``, the sum over ``nsize`` channels around each.
 

@@ -16,7 +16,7 @@ def _average(xp, rate, old, new):
     return rate * old + like(xp, 1 - rate, old) * new
 
 
-@op("adam_update", "_sparse_adam_update", mutates=("mean", "var"), differentiable=False, alike=True)
+@op("adam_update", "_sparse_adam_update", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True)
 def adam_update(
     xp,
     weight,
@@ -48,7 +48,7 @@ def _bounded(xp, weight, clip_weights):
     return weight if clip_weights <= 0 else xp.clip(weight, -clip_weights, clip_weights)
 
 
-@op("rmsprop_update", mutates=("n",), differentiable=False, alike=True)
+@op("rmsprop_update", mutates=("n",), differentiable=False, alike=True, keeps_shape=True)
 def rmsprop_update(
     xp,
     weight,
@@ -72,7 +72,7 @@ def rmsprop_update(
     return _bounded(xp, weight - lr * gradient / xp.sqrt(n + epsilon), clip_weights), {"n": n}
 
 
-@op("rmspropalex_update", mutates=("n", "g", "delta"), differentiable=False, alike=True)
+@op("rmspropalex_update", mutates=("n", "g", "delta"), differentiable=False, alike=True, keeps_shape=True)
 def rmspropalex_update(
     xp,
     weight,

@@ -23,7 +23,7 @@ def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return prepared(xp, grad, rescale_grad, clip_gradient) + wd * weight
 
 
-@op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True)
+@op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True, keeps_shape=True)
 def sgd_update(
     xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True
 ):
@@ -31,7 +31,7 @@ def sgd_update(
     return weight - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
 
 
-@op("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), differentiable=False, alike=True)
+@op("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
 def sgd_mom_update(
     xp,
     weight,
@@ -50,7 +50,7 @@ def sgd_mom_update(
     return weight + mom, {"mom": mom}
 
 
-@op("mp_sgd_update", mutates=("weight32",), differentiable=False)
+@op("mp_sgd_update", mutates=("weight32",), differentiable=False, keeps_shape=True)
 def mp_sgd_update(
     xp,
     weight,
@@ -68,7 +68,7 @@ def mp_sgd_update(
     return xp.cast_like(new, weight), {"weight32": new}
 
 
-@op("mp_sgd_mom_update", mutates=("mom", "weight32"), differentiable=False)
+@op("mp_sgd_mom_update", mutates=("mom", "weight32"), differentiable=False, keeps_shape=True)
 def mp_sgd_mom_update(
     xp,
     weight,
@@ -89,7 +89,7 @@ def mp_sgd_mom_update(
     return xp.cast_like(new, weight), states | {"weight32": new}
 
 
-@op("nag_mom_update", mutates=("mom",), differentiable=False, alike=True)
+@op("nag_mom_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
 def nag_mom_update(
     xp,
     weight,
@@ -108,7 +108,7 @@ def nag_mom_update(
     return weight + (momentum * mom - step), {"mom": mom}
 
 
-@op("mp_nag_mom_update", mutates=("mom", "weight32"), differentiable=False)
+@op("mp_nag_mom_update", mutates=("mom", "weight32"), differentiable=False, keeps_shape=True)
 def mp_nag_mom_update(
     xp,
     weight,
@@ -128,7 +128,7 @@ def mp_nag_mom_update(
     return xp.cast_like(new, weight), states | {"weight32": new}
 
 
-@op("signsgd_update", differentiable=False, alike=True)
+@op("signsgd_update", differentiable=False, alike=True, keeps_shape=True)
 def signsgd_update(xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0):
     """``weight - lr · (sign(grad) + wd · weight)``; clipping keeps signs: ``clip_gradient`` has no effect.
 
@@ -137,7 +137,7 @@ def signsgd_update(xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_gr
     return weight - lr * (xp.sign(grad * rescale_grad) + wd * weight)
 
 
-@op("signum_update", mutates=("mom",), differentiable=False, alike=True)
+@op("signum_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
 def signum_update(
     xp,
     weight,
@@ -157,7 +157,7 @@ def signum_update(
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
 
 
-@op("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), differentiable=False, alike=True)
+@op("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), differentiable=False, alike=True, keeps_shape=True)
 def ftrl_update(
     xp,
     weight,

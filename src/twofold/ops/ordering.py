@@ -71,6 +71,11 @@ def topk(
     return value if ret_typ == "value" else (value, xp.astype(first, dtype=dtype))
 
 
+@topk.dtypes
+def _(dtypes, *, ret_typ, dtype, **_):
+    return {"both": [*dtypes, dtype], "indices": [dtype]}.get(ret_typ, dtypes)
+
+
 @topk.sample
 def _(draw):
     x = draw.real((3, 4), distinct=True)
@@ -78,7 +83,7 @@ def _(draw):
     return [*kinds, draw(x, k=3, axis=None, ret_typ="value", is_ascend=True)]
 
 
-@op("_shuffle", "_npi_shuffle", "shuffle", random=True)
+@op("_shuffle", "_npi_shuffle", "shuffle", random=True, keeps_shape=True)
 def shuffle(xp, data, rng):
     """The slices along the first axis in random order: that of one random word for each."""
     words = xp.random_bits(rng, shape=data.shape[:1])

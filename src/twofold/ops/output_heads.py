@@ -8,6 +8,7 @@ from typing import Literal
 
 from ..errors import ShapeError
 from ..op.declare import op
+from ..op.partial_shapes import along_axis, expected_shape, product_of
 from .softmax import softmax
 
 Normalization = Literal["batch", "null", "valid"]
@@ -22,7 +23,7 @@ def _rows(xp, x, multi_output, preserve_shape):
     return xp.reshape(x, shape=(x.shape[0], math.prod(x.shape[1:]), 1))
 
 
-@op("SoftmaxOutput", "Softmax", ignores_head=True, alike=True, real=True)
+@op("SoftmaxOutput", "Softmax", ignores_head=True, alike=True, real=True, keeps_shape=True)
 def softmax_output(
     xp,
     data,
@@ -65,7 +66,10 @@ def _label_shape(shape, multi_output, preserve_shape):
 @softmax_output.infer
 def _(shapes, *, multi_output, preserve_shape, **_):
     data, label = shapes
-    return [data, label if label is not None or data is None else _label_shape(data, multi_output, preserve_shape)]
+    if data is None:
+        return shapes
+    positions = (data[0], product_of(data[2:])) if multi_output else data[:-1] if preserve_shape else data[:1]
+    return [data, expected_shape(label, positions)]
 
 
 @softmax_output.grad
@@ -137,7 +141,7 @@ def _like_data(shapes, **_):
     return [data, label if label is not None or data is None else data[:1] if data[1:] == (1,) else data]
 
 
-@op("LinearRegressionOutput", "_sparse_LinearRegressionOutput", ignores_head=True, alike=True)
+@op("LinearRegressionOutput", "_sparse_LinearRegressionOutput", ignores_head=True, alike=True, keeps_shape=True)
 def linear_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """The data; its gradient is that of half the squared error, over the number of outputs of a sample."""
     _reshaped_label(xp, "LinearRegressionOutput", data, label)
@@ -149,7 +153,7 @@ def _(xp, dout, data, label, *, grad_scale):
     return (data - _reshaped_label(xp, "LinearRegressionOutput", data, label)) * (grad_scale * _per_output(data)), None
 
 
-@op("MAERegressionOutput", "_sparse_MAERegressionOutput", ignores_head=True, alike=True)
+@op("MAERegressionOutput", "_sparse_MAERegressionOutput", ignores_head=True, alike=True, keeps_shape=True)
 def mae_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """The data; its gradient is that of the absolute error, over the number of outputs of a sample."""
     _reshaped_label(xp, "MAERegressionOutput", data, label)
@@ -163,7 +167,7 @@ def _(xp, dout, data, label, *, grad_scale):
     return (2 * above - 1) * (grad_scale * _per_output(data)), None
 
 
-@op("LogisticRegressionOutput", "_sparse_LogisticRegressionOutput", ignores_head=True, alike=True)
+@op("LogisticRegressionOutput", "_sparse_LogisticRegressionOutput", ignores_head=True, alike=True, keeps_shape=True)
 def logistic_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """1 / (1 + exp(-data)); its gradient is that of the binary cross-entropy, over the number of outputs of a sample."""
     _reshaped_label(xp, "LogisticRegressionOutput", data, label)
@@ -180,7 +184,7 @@ for _op in (linear_regression_output, mae_regression_output, logistic_regression
     _op.sample(lambda draw: draw(draw.real((3, 2)), draw.real((3, 2)), gradient=False))
 
 
-@op("MakeLoss", ignores_head=True)
+@op("MakeLoss", ignores_head=True, keeps_shape=True)
 def make_loss_output(xp, data, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: Normalization = "null"):
     """The data as a loss: its gradient is ``grad_scale``, whatever the head gradient.
 
@@ -203,7 +207,7 @@ def _(draw):
     return draw(draw.real((3, 2)), normalization="valid", gradient=False)
 
 
-@op("SVMOutput", ignores_head=True, alike=True)
+@op("SVMOutput", ignores_head=True, alike=True, keeps_shape=True)
 def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False):
     """The scores (n, k); their gradient is that of the squared hinge loss of a one-against-all SVM, or of the plain hinge loss.
 
@@ -216,8 +220,7 @@ def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficie
 
 @svm_output.infer
 def _(shapes, **_):
-    data, label = shapes
-    return [data, label if label is not None or data is None else data[:1]]
+    return along_axis(shapes, 0)
 
 
 @svm_output.grad

@@ -11,6 +11,7 @@ from ..dtype import FLOATS
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Scalar, Shape
+from ..op.partial_shapes import agreed
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma, poisson, poisson_of
 
@@ -179,7 +180,32 @@ def sample_generalized_negative_binomial(xp, mu, alpha, rng, *, shape: Shape = (
     return _sample(xp, "_sample_generalized_negative_binomial", _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
 
 
+def _drawn_shapes(shapes, results, *, shape, **_):
+    """Parameters of one shape, and a result with the axes of ``shape`` behind it."""
+    result = results[0]
+    lead = None if result is None or len(result) < len(shape) else result[: len(result) - len(shape)] or None
+    common = agreed(*shapes, lead)
+    return [common] * len(shapes), [None if common is None else (*common, *shape)]
+
+
+for _op in (
+    sample_uniform,
+    sample_normal,
+    sample_gamma,
+    sample_exponential,
+    sample_poisson,
+    sample_negative_binomial,
+    sample_generalized_negative_binomial,
+):
+    _op.infer(_drawn_shapes)
+    _op.dtypes(lambda dtypes, *, dtype, **_: [dtype or "float32"])
+
+
 # of an array's shape and dtype
+
+
+def _float_like(dtypes, **_):
+    return [dtypes[0] if dtypes[0] in FLOATS or dtypes[0] is None else "float32"]
 
 
 def _draw_like(xp, data, distribution, rng, *values):
@@ -187,43 +213,43 @@ def _draw_like(xp, data, distribution, rng, *values):
     return xp.cast(distribution(xp, rng, data.shape, name, *_parameters(xp, name, *values)), name)
 
 
-@sampler("_random_uniform_like")
+@sampler("_random_uniform_like", keeps_shape=True)
 def random_uniform_like(xp, data, rng, *, low: Scalar = 0.0, high: Scalar = 1.0):
     """Uniform numbers in [low, high), one for each element of the data."""
     return _draw_like(xp, data, _uniform, rng, low, high)
 
 
-@sampler("_random_normal_like")
+@sampler("_random_normal_like", keeps_shape=True)
 def random_normal_like(xp, data, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0):
     """Normal numbers, one for each element of the data."""
     return _draw_like(xp, data, _normal, rng, loc, scale)
 
 
-@sampler("_random_gamma_like")
+@sampler("_random_gamma_like", keeps_shape=True)
 def random_gamma_like(xp, data, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0):
     """Gamma numbers, one for each element of the data."""
     return _draw_like(xp, data, _gamma, rng, alpha, beta)
 
 
-@sampler("_random_exponential_like")
+@sampler("_random_exponential_like", keeps_shape=True)
 def random_exponential_like(xp, data, rng, *, lam: Scalar = 1.0):
     """Exponential numbers, one for each element of the data."""
     return _draw_like(xp, data, _exponential, rng, lam)
 
 
-@sampler("_random_poisson_like")
+@sampler("_random_poisson_like", keeps_shape=True)
 def random_poisson_like(xp, data, rng, *, lam: Scalar = 1.0):
     """Poisson numbers, one for each element of the data."""
     return _draw_like(xp, data, _poisson, rng, lam)
 
 
-@sampler("_random_negative_binomial_like")
+@sampler("_random_negative_binomial_like", keeps_shape=True)
 def random_negative_binomial_like(xp, data, rng, *, k: Scalar = 1, p: Scalar = 1.0):
     """Negative binomial numbers, one for each element of the data."""
     return _draw_like(xp, data, _negative_binomial, rng, k, p)
 
 
-@sampler("_random_generalized_negative_binomial_like")
+@sampler("_random_generalized_negative_binomial_like", keeps_shape=True)
 def random_generalized_negative_binomial_like(xp, data, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0):
     """Negative binomial numbers of mean mu and dispersion alpha, one for each element of the data."""
     return _draw_like(xp, data, _generalized_negative_binomial, rng, mu, alpha)
@@ -283,8 +309,10 @@ for _op in (sample_uniform, sample_normal, sample_gamma, sample_generalized_nega
 for _op in (sample_exponential, sample_poisson):
     _op.sample(lambda draw: draw(draw.real((2,), low=0.5, high=20), shape=(3,), gradient=False))
 for _op in (random_uniform_like, random_normal_like, random_gamma_like, random_exponential_like, random_poisson_like):
+    _op.dtypes(_float_like)
     _op.sample(lambda draw: draw(draw.real((2, 3)), gradient=False))
 for _op in (random_negative_binomial_like, random_generalized_negative_binomial_like):
+    _op.dtypes(_float_like)
     _op.sample(lambda draw: draw(draw.real((2, 3)), gradient=False))
 
 
@@ -296,6 +324,11 @@ def _(draw):
 @sample_negative_binomial.sample
 def _(draw):
     return draw(draw.integer((2,), 1, 5), draw.real((2,), low=0.2, high=0.9), shape=(3,), gradient=False)
+
+
+@sample_multinomial.dtypes
+def _(dtypes, *, get_prob, dtype, **_):
+    return [dtype, *(dtypes if get_prob else ())]
 
 
 @sample_multinomial.sample

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Training
+from ..op.partial_shapes import agreed, first_known, size_at
 from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip
@@ -303,14 +304,18 @@ def rnn(
 
 
 @rnn.infer
-def _(shapes, *, mode, use_sequence_length, **params):
-    data = shapes[0]
-    if data is None or None in data:
-        return [data]
-    net = _net(data, mode=mode, clip=None, **params)
+def _(shapes, results, *, mode, use_sequence_length, **params):
+    data, vector, state, cell, length = (*shapes, None, None, None, None)[:5]
+    data = agreed(data, (None, None, None)) or (None, None, None)
+    result, *last = [agreed(r, (None, None, None)) or (None, None, None) for r in results]
+    steps = first_known(data[0], result[0])
+    batch = first_known(data[1], result[1], *[s[1] for s in (state, cell, *last) if s is not None and len(s) == 3], size_at(length, 0))
+    net = _net((steps, batch, data[2]), mode=mode, clip=None, **params)
     rows = net.layers * net.directions
-    cell = (rows, data[1], net.hidden) if mode == "lstm" else None
-    return [data, (net.size(),), (rows, data[1], net.out), cell, (data[1],) if use_sequence_length else None]
+    h, c = (rows, batch, net.out), (rows, batch, net.hidden)
+    vector = vector if data[2] is None else (net.size(),)
+    inputs = [(steps, batch, data[2]), vector, h, c if mode == "lstm" else None, (batch,) if use_sequence_length else None]
+    return inputs, [(steps, batch, net.directions * net.out), h, c]
 
 
 @rnn.grad

@@ -103,6 +103,11 @@ def _scale(xp, x, axes):
     return xp.where(xp.logical_and(largest > 0, largest < math.inf), largest, 1)
 
 
+@norm.dtypes
+def _(dtypes, *, out_dtype, **_):
+    return [out_dtype or dtypes[0]]
+
+
 @norm.grad
 def _(xp, dout, data, out, *, ord, axis, keepdims):
     axes = chosen_axes(data, axis, False)

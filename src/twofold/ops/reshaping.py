@@ -5,6 +5,7 @@ import math
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Axis, Shape
+from ..op.partial_shapes import agreed, permuted, reshaped, without_axis
 from ..op.shapes import filled_shape, normalized_axes, normalized_axis, reshape_codes
 
 
@@ -23,6 +24,16 @@ def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_
     first = data.shape[:1] if keep_highest else target_shape[:1]
     sizes = [n or -1 for n in (*first, *target_shape[1:])]
     return xp.reshape(data, shape=filled_shape(sizes, math.prod(data.shape), "Reshape"))
+
+
+@reshape_array.infer
+def _(shapes, results, *, shape, reverse, **_):
+    if not shape:
+        return shapes, results
+    order = slice(None, None, -1 if reverse else 1)
+    found = reshaped(*[None if s is None else s[order] for s in (shapes[0], results[0])], codes=shape[order])
+    before, after = [None if s is None else s[order] for s in found]
+    return [before], [after]
 
 
 @reshape_array.sample
@@ -62,6 +73,12 @@ def flatten(xp, data):
     return xp.reshape(data, shape=(data.shape[0], math.prod(data.shape[1:])))
 
 
+@flatten.infer
+def _(shapes, results):
+    before, after = reshaped(shapes[0], agreed(results[0], (None, None)) or (None, None), (0, -1))
+    return [before], [after]
+
+
 @flatten.sample
 def _(draw):
     return draw(draw.real((2, 3, 4)))
@@ -71,6 +88,15 @@ def _(draw):
 def expand_dims(xp, data, *, axis: int):
     """A new axis of size 1 before ``axis``."""
     return xp.expand_dims(data, normalized_axis(axis, len(data.shape) + 1, "expand_dims: axis"))
+
+
+@expand_dims.infer
+def _(shapes, results, *, axis):
+    data = agreed(shapes[0], without_axis(results[0], axis))
+    if data is None:
+        return shapes, results
+    at = normalized_axis(axis, len(data) + 1, "expand_dims: axis")
+    return [data], [(*data[:at], 1, *data[at:])]
 
 
 @expand_dims.sample
@@ -88,6 +114,19 @@ def squeeze(xp, data, *, axis: Axis = None):
     return xp.squeeze(data, axis)
 
 
+@squeeze.infer
+def _(shapes, results, *, axis):
+    data, result = shapes[0], results[0]
+    if axis is None or (data is None and (result is None or len(result) < 2)):
+        return shapes, results  # one axis may be left because there are no results without any
+    ndim = len(data) if data is not None else len(result) + (1 if isinstance(axis, int) else len(axis))
+    gone = normalized_axes(axis, ndim)
+    left = [k for k in range(ndim) if k not in gone]
+    back = dict(zip(left, result, strict=True)) if result is not None and len(result) == len(left) else {}
+    whole = agreed(data, tuple(1 if k in gone else back.get(k) for k in range(ndim)))
+    return [whole], [None if whole is None else tuple(whole[k] for k in left) or (1,)]
+
+
 @squeeze.sample
 def _(draw):
     return draw(draw.real((1, 2, 1, 3)), axis=(0, -2))
@@ -98,6 +137,23 @@ def swap_axis(xp, data, *, dim1: int = 0, dim2: int = 0):
     """Two axes exchanged."""
     ndim = len(data.shape)
     return xp.swapaxes(data, normalized_axis(dim1, ndim, "SwapAxis: dim1"), normalized_axis(dim2, ndim, "SwapAxis: dim2"))
+
+
+@swap_axis.infer
+def _(shapes, results, *, dim1, dim2):
+    ndim = _ndim(*shapes, *results)
+    if ndim is None:
+        return shapes, results
+    axes = list(range(ndim))
+    a, b = normalized_axis(dim1, ndim, "SwapAxis: dim1"), normalized_axis(dim2, ndim, "SwapAxis: dim2")
+    axes[a], axes[b] = b, a
+    before, after = permuted(shapes[0], results[0], axes)
+    return [before], [after]
+
+
+def _ndim(*shapes):
+    """The number of axes that shapes have, if one of them is known."""
+    return next((len(s) for s in shapes if s is not None), None)
 
 
 @swap_axis.sample
@@ -116,12 +172,21 @@ def transpose(xp, data, *, axes: Shape = ()):
     return xp.permute_dims(data, axes=tuple(a % ndim for a in axes))
 
 
+@transpose.infer
+def _(shapes, results, *, axes):
+    ndim = _ndim(*shapes, *results)
+    if ndim is None or (axes and len(axes) != ndim):
+        return shapes, results
+    before, after = permuted(shapes[0], results[0], [a % ndim for a in axes] or range(ndim)[::-1])
+    return [before], [after]
+
+
 @transpose.sample
 def _(draw):
     return [draw(draw.real((2, 3, 4))), draw(draw.real((2, 3, 4)), axes=(1, 2, 0))]
 
 
-@op("reverse", "flip", method="flip")
+@op("reverse", "flip", method="flip", keeps_shape=True)
 def reverse(xp, data, *, axis: Shape):
     """The order of elements along axes reversed."""
     return xp.flip(data, axis)

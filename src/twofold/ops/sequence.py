@@ -2,6 +2,7 @@
 
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
+from ..op.partial_shapes import along_axis, without_axis
 
 
 def _check(name, data, length, use_sequence_length, axis):
@@ -25,13 +26,18 @@ def _times(xp, data, length, axis):
 
 
 def _lengths_shape(shapes, *, use_sequence_length, axis, **_):
-    data = shapes[0]
-    if not use_sequence_length:
-        return [data]
-    return [data, (data[1 - axis],) if data is not None else shapes[1] if len(shapes) > 1 else None]
+    if not use_sequence_length or axis not in (0, 1):
+        return shapes[:1]
+    data, length = (*shapes, None)[:2]
+    return along_axis([data, length], 1 - axis)
 
 
-@op("SequenceMask", "_npx_sequence_mask")
+def _last_step_shape(shapes, results, **params):
+    completed = _lengths_shape(shapes, **params)
+    return completed, [without_axis(completed[0], params["axis"])]
+
+
+@op("SequenceMask", "_npx_sequence_mask", keeps_shape=True)
 def sequence_mask(xp, data, sequence_length=None, *, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0):
     """The data with ``value`` in place of the steps from each sequence's length on; the data itself without lengths."""
     _check("SequenceMask", data, sequence_length, use_sequence_length, axis)
@@ -75,7 +81,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis):
     return xp.expand_dims(dout, axis) * here, None
 
 
-@op("SequenceReverse")
+@op("SequenceReverse", keeps_shape=True)
 def sequence_reverse(xp, data, sequence_length=None, *, use_sequence_length: bool = False, axis: int = 0):
     """Each sequence in reverse order up to its length, the steps behind it in place; the whole time axis without lengths."""
     _check("SequenceReverse", data, sequence_length, use_sequence_length, axis)
@@ -92,7 +98,7 @@ def _(xp, dout, sequence_length, **params):
 
 
 for _op in (sequence_mask, sequence_last, sequence_reverse):
-    _op.infer(_lengths_shape)
+    _op.infer(_last_step_shape if _op is sequence_last else _lengths_shape)
     _op.sample(
         lambda draw: [
             draw(draw.real((3, 2, 2)), draw.integer((2,), 1, 4), use_sequence_length=True),

@@ -5,7 +5,8 @@ from typing import Literal
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Scalar, Shape
-from ..op.shapes import normalized_axes, normalized_axis
+from ..op.partial_shapes import expected_shape, size_at
+from ..op.shapes import normalized_axes, normalized_axis, sliced_shape
 
 FULL = (None, None, None)
 
@@ -72,6 +73,15 @@ def slice_like(xp, data, shape_like, *, axes: Shape = ()):
     return xp.slice(data, key=tuple((0, sizes[k], None) if k in sizes else FULL for k in range(ndim)))
 
 
+@slice_like.infer
+def _(shapes, results, *, axes):
+    data, like = shapes
+    if data is None or like is None or (not axes and len(data) != len(like)):
+        return shapes, results
+    cut = normalized_axes(axes or None, len(data))
+    return shapes, [tuple(size_at(like, k) if k in cut else n for k, n in enumerate(data))]
+
+
 @slice_like.sample
 def _(draw):
     return draw(draw.real((3, 4)), draw.real((2, 3)), axes=(1,))
@@ -98,10 +108,18 @@ def _(draw):
     return draw(draw.real((1, 2, 4, 5)), h_w=(2, 3), offset=(1, 2))
 
 
-@op("_slice_assign", "_crop_assign", "_npi_slice_assign")
+@op("_slice_assign", "_crop_assign", "_npi_slice_assign", keeps_shape=True)
 def slice_assign(xp, lhs, rhs, *, begin: Shape, end: Shape, step: Shape = ()):
     """``lhs`` with the elements of a slice replaced by ``rhs``."""
     return xp.slice_update(lhs, rhs, key=key_of("_slice_assign", lhs.shape, begin, end, step))
+
+
+@slice_assign.infer
+def _(shapes, *, begin, end, step):
+    lhs, rhs = shapes
+    if lhs is None or None in lhs:
+        return shapes
+    return [lhs, expected_shape(rhs, sliced_shape(lhs, key_of("_slice_assign", lhs, begin, end, step)))]
 
 
 @slice_assign.sample
@@ -109,7 +127,7 @@ def _(draw):
     return draw(draw.real((3, 4)), draw.real((2, 2)), begin=(1, 1), end=(3, 3))
 
 
-@op("_slice_assign_scalar", "_crop_assign_scalar", "_npi_slice_assign_scalar")
+@op("_slice_assign_scalar", "_crop_assign_scalar", "_npi_slice_assign_scalar", keeps_shape=True)
 def slice_assign_scalar(xp, data, *, scalar: Scalar = 0.0, begin: Shape, end: Shape, step: Shape = ()):
     """``data`` with the elements of a slice replaced by a number."""
     return xp.slice_update(data, scalar, key=key_of("_slice_assign_scalar", data.shape, begin, end, step))

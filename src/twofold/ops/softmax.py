@@ -9,6 +9,7 @@ from typing import Literal
 from ..dtype import HALVES
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
+from ..op.partial_shapes import agreed, without_axis
 from ..op.shapes import normalized_axis
 
 FloatName = Literal["float16", "float32", "float64"] | None
@@ -55,7 +56,7 @@ def _valid(xp, logits, length, axis):
     return xp.less(xp.reshape(places, shape=column), xp.expand_dims(length, at))
 
 
-@op("softmax", "_npx_softmax", method=True, real=True)
+@op("softmax", "_npx_softmax", method=True, real=True, keeps_shape=True)
 def softmax(
     xp, data, length=None, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False
 ):
@@ -75,11 +76,14 @@ def softmax(
 
 @softmax.infer
 def _(shapes, *, axis, use_length, **_):
-    data = shapes[0]
+    data, length = shapes[0], shapes[1] if len(shapes) > 1 else None
     if not use_length:
         return [data]
-    rows = None if data is None else tuple(n for k, n in enumerate(data) if k != axis % len(data))
-    return [data, rows or (shapes[1] if len(shapes) > 1 else None)]
+    rows = agreed(length, without_axis(data, axis)) or length
+    if data is not None and rows is not None:
+        at = normalized_axis(axis, len(data), "softmax: axis")
+        data = (*rows[:at], data[at], *rows[at:])
+    return [data, rows]
 
 
 @softmax.grad
@@ -102,7 +106,7 @@ def _refuse_lengths(name, use_length):
         raise ParameterError(f"{name} takes no lengths", "use_length=True", "use softmax, which does")
 
 
-@op("softmin", method=True, real=True)
+@op("softmin", method=True, real=True, keeps_shape=True)
 def softmin(xp, data, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False):
     """exp(-data / temperature) over its sum along an axis. It takes no lengths: ``use_length`` must be false."""
     _refuse_lengths("softmin", use_length)
@@ -114,7 +118,7 @@ def _(draw):
     return draw(draw.real((3, 4)), axis=0)
 
 
-@op("log_softmax", "_npx_log_softmax", method=True, real=True)
+@op("log_softmax", "_npx_log_softmax", method=True, real=True, keeps_shape=True)
 def log_softmax(xp, data, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False):
     """Logarithm of the softmax along an axis. It takes no lengths: ``use_length`` must be false."""
     _refuse_lengths("log_softmax", use_length)
@@ -134,7 +138,7 @@ def _(draw):
     return draw(draw.real((3, 4), low=-9, high=9), temperature=0.5)
 
 
-@op("SoftmaxActivation", real=True)
+@op("SoftmaxActivation", real=True, keeps_shape=True)
 def softmax_activation(xp, data, *, mode: Literal["channel", "instance"] = "instance"):
     """Softmax over the last axis ("instance") or over axis 1 ("channel")."""
     return softmax(xp, data, axis=1 if mode == "channel" else -1)

@@ -7,6 +7,8 @@ so that threads never share one, and put back afterwards. Results are fresh arra
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from math import prod
+from time import perf_counter_ns
 from typing import Any
 
 from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowProgram
@@ -18,8 +20,10 @@ from ..graph.ir import Node, is_const, is_leaf
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.verify import verify
+from ..scheduler.observers import LISTENERS, report
 from .constants import without_constants
 from .control_flow import LOOPS, call_for_loop
+from .watched import PROGRAM, Mark, Title, Watched, mark, with_entry
 
 #: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
 KEEP_SCRATCH = 8 << 20
@@ -29,13 +33,8 @@ RELEASE = 1 << 16
 #: Primitives that are not element-wise whose results are C-contiguous.
 PACKED = frozenset({"sum", "max", "min", "matmul", "contiguous", "index_add"})
 
-#: Primitives that call a method of a user's object: whether it is a parameter (else the first operand), and the method.
-USER_CODE = {
-    "user_forward": (False, "forward"),
-    "user_backward": (False, "backward"),
-    "bound_forward": (True, "forward"),
-    "bound_backward": (True, "backward"),
-}
+#: Primitives that call a method of a user's object, their first operand.
+USER_CODE = {"user_forward": "forward", "user_backward": "backward"}
 
 
 class Program:
@@ -59,6 +58,8 @@ class Program:
         Memory optimisations, to be switched off for measurements.
     fold
         Whether what depends on no leaf is computed now, once.
+    title
+        What observers are told that it is.
 
     Attributes
     ----------
@@ -82,7 +83,9 @@ class Program:
         in_place: bool = True,
         share: bool = True,
         fold: bool = True,
+        title: Title = PROGRAM,
     ) -> None:
+        start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
         self.outputs = simplify(lower(list(outputs), boundaries))
         verify(self.outputs, self.leaves)
@@ -91,7 +94,7 @@ class Program:
             self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
-        self.steps = steps_of(unique, SETTINGS.defer_elements if big is None else big)
+        self.steps = steps_of(unique, SETTINGS.defer_elements if big is None else big, backend.row_reductions)
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
         own = {n for n in singles if n not in calls or not calls[n].into}
@@ -107,11 +110,20 @@ class Program:
         printer = Printer(self, calls)
         self.source = printer.source()
         self.kernels = printer.kernels
-        exec(compile(self.source, "<twofold program>", "exec"), printer.env)
+        printer.env |= {"listeners": LISTENERS, "watched": Watched(self, title, printer.env, printer.body, printer.marks)}
+        exec(compile(with_entry(self.source), "<twofold program>", "exec"), printer.env)
+        self._scratch: list[Any] = printer.env.get("pool", [])
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(backend.quietly, printer.env["program"])
+        if LISTENERS:
+            report(title.name, "compile", start)
 
     def _computed(self, nodes: list[Node]) -> list[Any]:
-        return Program(nodes, [], self.backend, fold=False).run([])
+        return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
+
+    @property
+    def scratch(self) -> list[Any]:
+        """The arrays that are kept from run to run; several may look into one memory."""
+        return [array for instance in list(self._scratch) for array in instance]
 
     def explain(self) -> str:
         """The steps in order, kernels with what they fuse."""
@@ -130,9 +142,7 @@ def call_of(node: Node, backend: Backend) -> Call:
         return call_for_loop(node, backend, lambda sub: Program(sub.outputs, sub.leaves, backend))
     if node.sig.op.name in USER_CODE:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
-        held, method = USER_CODE[node.sig.op.name]
-        run = partial(_call_user, method, backend.xp.contiguous)
-        return Call(f"run({operands})", {"run": partial(run, node.sig.params["handle"]) if held else run})
+        return Call(f"run({operands})", {"run": partial(_call_user, USER_CODE[node.sig.op.name], backend.xp.contiguous)})
     inputs = [operand_type(i) for i in node.inputs if i is not None]
     return backend.call(node.sig.op.name, node.sig.params, inputs, ArrayType(node.shape, node.dtype))
 
@@ -166,6 +176,9 @@ class Printer:
         self.lines: list[str] = []
         self.name: dict[Any, str] = {}
         self.kernels: list[RowProgram] = []
+        #: Steps for observers, and how many lines of the source stand before the body.
+        self.marks: list[Mark] = []
+        self.body = 0
 
     def bind(self, value: Any, prefix: str = "c") -> str:
         """A name of the environment for a value."""
@@ -182,7 +195,9 @@ class Printer:
             self.name[node] = self.bind(array)
         releases = self._releases()
         for t, step in enumerate(program.steps):
+            begin = len(self.lines)
             self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
+            self._mark(begin, step)
             self.lines += [f"del {self.name[n]}" for n in releases.get(t, ()) if self.name.get(n, "").startswith("v")]
         results = self._results()
         text = "\n".join(self.lines + results)
@@ -192,10 +207,18 @@ class Printer:
             lines.append(f" {', '.join(self.name[n] for n in program.leaves)}, = L")
         if used:
             lines += self._checkout(", ".join(used), results)
+        self.body = len(lines)
         lines += [" " + line for line in self.lines + results]
         if used:
             lines += ["def fresh():", *[" " + line for line in self.static], f" return ({', '.join(used)},)"]
         return "\n".join(lines)
+
+    def _mark(self, begin: int, step: Step) -> None:
+        made = self.name.get(step.nodes[0], "") if not step.is_kernel and not step.nodes[0].sig.op.view else ""  # type: ignore[union-attr]
+        results = [n for n in step.nodes if not step.is_kernel or self.plan.place[n].kind != "kernel"]
+        found = mark(begin, len(self.lines), step.nodes, results, made if made.startswith("v") else "")
+        if found is not None:
+            self.marks.append(found)
 
     def _checkout(self, names: str, results: list[str]) -> list[str]:
         """Take an instance of the scratch memory for this run, or make one; small ones are put back at the end."""
@@ -280,7 +303,8 @@ class Printer:
             self._define(n, text if ready else f"{self.bind(self.backend.as_array, 'array')}({text})")
         else:
             out = self._target(n)
-            if out is None and call.or_fresh and n.shape != () and not (n.sig.op.elementwise and any(map(_is_strided, n.inputs))):
+            by_itself = call.or_fresh and n.shape != () and n.nbytes < RELEASE  # what is larger comes from the backend's pool
+            if out is None and by_itself and not (n.sig.op.elementwise and any(map(_is_strided, n.inputs))):
                 self._define(n, self._text(n, None))
                 self.name[self.plan.place[n]] = self.name[n]
                 return
@@ -403,6 +427,7 @@ def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[Node], l
     number: dict[Node, int] = {n: k for k, n in enumerate(step.nodes)}
     inputs: list[Node] = []
     steps = []
+    space = max((n.shape if n.sig.op.elementwise else n.inputs[0].shape for n in step.nodes), key=prod)  # type: ignore[union-attr]
     for n in step.nodes:
         assert n.sig is not None
         dtype = operand_dtype(n)
@@ -419,8 +444,8 @@ def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[Node], l
                     inputs.append(i)
                 args.append(Ref("in", inputs.index(i)))
         op = n.sig.op
-        steps.append(KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items())))
+        steps.append(KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), n.shape != space))
     outputs = [n for n in step.nodes if plan.place[n].kind != "kernel"]
     name = "_".join(dict.fromkeys(n.sig.op.name for n in step.nodes if n.sig is not None))[:60]
     types = tuple(ArrayType(i.shape, i.dtype if i.dtype not in WEAK else steps[0].operand_dtype) for i in inputs)
-    return RowProgram(name, step.nodes[0].shape, types, tuple(steps), tuple(number[n] for n in outputs)), inputs, outputs
+    return RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs)), inputs, outputs

@@ -4,14 +4,17 @@ Bit for bit the same results as the compiled program: both call the same functio
 """
 
 from collections.abc import Sequence
+from time import perf_counter_ns
 from typing import Any
 
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
 from ..graph.ir import Node, topological
 from ..graph.rewrite import lower
+from ..scheduler.observers import LISTENERS, report, report_arrays, span
 from .compile import USER_CODE, operand_dtype
 from .control_flow import LOOPS
+from .watched import Title, nbytes_of
 
 #: Primitives that only a compiled program runs.
 COMPILED_ONLY = frozenset(LOOPS) | frozenset(USER_CODE)
@@ -23,12 +26,17 @@ def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
     return None if any(n.sig is not None and n.sig.op.name in COMPILED_ONLY for n in topological(low)) else low
 
 
-def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any]) -> list[Any]:
+def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any], title: Title) -> list[Any]:
     """The outputs of a lowered graph for one array (or Python scalar) per leaf; fresh arrays that nobody else holds."""
-    return backend.quietly(_interpret, outputs, leaves, backend, arrays)
+    if not LISTENERS:
+        return backend.quietly(_interpret, outputs, leaves, backend, arrays, False)
+    with span(title.name, title.category, symbolic=title.symbolic, nbytes=nbytes_of([*leaves, *outputs])):
+        results = backend.quietly(_interpret, outputs, leaves, backend, arrays, title.category == "program")
+    report_arrays(results)
+    return results
 
 
-def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any]) -> list[Any]:
+def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any], watched: bool) -> list[Any]:
     xp = backend.xp
     value: dict[Node, Any] = dict(zip(leaves, arrays, strict=True))
     for n in topological(outputs):
@@ -36,10 +44,13 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
             continue
         dtype = operand_dtype(n) if n.inputs else n.dtype
         operands = [_operand(backend, i, value, dtype) for i in n.inputs if i is not None]
+        start = perf_counter_ns() if watched else 0
         result = getattr(xp, n.sig.op.name)(*operands, **n.sig.params)
         if not n.sig.op.view:
             result = backend.as_array(result)
         value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
+        if watched and not n.sig.op.view and n.sig.op.name != "item":
+            report(n.sig.op.name, "operator", start, nbytes_of([*n.inputs, *n.parts]))
     return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
 
 

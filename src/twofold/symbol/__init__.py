@@ -1,6 +1,6 @@
 """``mx.sym``: symbols, programs composed before they have shapes, values or a device."""
 
-from typing import Any
+from typing import Any as _Any
 
 from .. import ops  # noqa: F401  (registers the operators)
 from . import random
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     return find_attribute(name)
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from ..device import Device, current_device
 from ..dtype import dtype_name
-from ..errors import ParameterError
+from ..errors import DTypeError, ParameterError
 from ..executor.executor import Executor
 from ..executor.transport import zeros
-from ..imperative.array import Array
+from ..imperative.array import Array, check_gradient
 from ..ndarray.array import NDArray
 from .bound import Bound, Groups, inferred
 from .inference import inside_shape
@@ -76,6 +76,12 @@ def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _device(ctx: Any, what: str) -> Device:
+    if not isinstance(ctx, Device):
+        raise DTypeError(f"{what}: Context type error", repr(ctx), "give a context such as mx.cpu() or mx.gpu(0)")
+    return ctx
+
+
 def distinct_names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:
     """Names of arguments, and of states.
 
@@ -126,16 +132,19 @@ def bind(
     ParameterError
         If an array is missing.
     ShapeError, DTypeError
-        If the arrays do not fit the symbol; the message names the node.
+        If the arrays do not fit the symbol, or gradients' arrays their arguments; the message names the node or the argument.
     """
     names, state_names = distinct_names(self.heads)
     arguments = _by_name(args, names, "args")
     states = _by_name([] if aux_states is None else aux_states, state_names, "aux_states")
     gradients = {} if args_grad is None else _by_name(args_grad, names, "args_grad", optional=True)
     requests = {n: r if n in gradients else "null" for n, r in _requests(grad_req, names).items()}
+    for name, gradient in gradients.items():
+        if requests[name] != "null":
+            check_gradient(f"bind: the array in args_grad for {name}", gradient, arguments[name])
     given = arguments | states
     inference = inferred(self.heads, {n: a.shape for n, a in given.items()}, {n: a._dtype for n, a in given.items()}, "bind")
-    bound = Bound(self.heads, inference, Device(ctx), group2ctx or {}, requests)
+    bound = Bound(self.heads, inference, _device(ctx, "bind"), group2ctx or {}, requests)
     return bound.executor(arguments, {n: gradients.get(n) for n in names}, states)
 
 
@@ -187,7 +196,7 @@ def simple_bind(
     shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
     dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None}
     inference = inferred(self.heads, shapes, dtypes, "simple_bind")
-    bound = Bound(self.heads, inference, Device(ctx), group2ctx or {}, _requests(grad_req, names))
+    bound = Bound(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names))
     memory = _Memory(bound, shared_arg_names or (), shared_exec, shared_buffer)
     return bound.executor(*memory.arrays())
 

@@ -8,7 +8,7 @@ from ..device import Device
 from ..dtype import is_float
 from ..errors import ParameterError, ShapeError
 from ..executor.executor import Executor
-from ..executor.part import Internal, Key, Part
+from ..executor.part import Internal, Key, Part, UserCode
 from ..executor.transport import zeros
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
@@ -99,10 +99,15 @@ class Bound:
             made = self._leaf(head.node) if head.node.is_variable else leaf(self.key_of(head), node.shape, node.dtype, node.tracked)  # type: ignore[union-attr]
             values[head] = reads[self.key_of(head)] = made
         before = dict(values)
-        replay = Replay(self.inference, training, values, device=device).run(nodes)
+        replay = Replay(self.inference, training, values).run(nodes)
         part = Part(device, list(reads.items()), replay.keys, [])
+        part.objects = [UserCode(o.leaf, o.make, [v.name for v in o.states]) for o in replay.objects]
         part.written = [(state.name, new) for state, new in replay.written.items()]
         part.updates = [(state.name, new) for state, new in replay.updates.items()]
+        for n in nodes:
+            if n.attrs.get("__force_mirroring__", "").lower() in ("true", "1"):
+                part.mirrored += [((n.name, True), replay.values[Head(n, k)]) for k in range(n.visible)]
+                part.mirrored += [((n.name, False), replay.values[h]) for h in n.inputs]
         part.internals = list(_internals(nodes, replay.values, before))
         return part, {h: v for h, v in replay.values.items() if h not in before}
 
@@ -131,12 +136,12 @@ class Bound:
 
 def _stable(part: Part) -> Part:
     """The part with formulas that overflow rewritten (see `graph.stabilise`)."""
-    lists = [part.makes, part.written, part.updates]
+    lists: list[list[tuple[Any, Node]]] = [part.makes, part.written, part.updates, part.mirrored]
     nodes = [node for pairs in lists for _, node in pairs]
     part.stabilised = stabilised(nodes)
     if part.stabilised:
         new = iter(stabilise(nodes))
-        part.makes, part.written, part.updates = ([(key, next(new)) for key, _ in pairs] for pairs in lists)
+        part.makes, part.written, part.updates, part.mirrored = ([(key, next(new)) for key, _ in pairs] for pairs in lists)
     return part
 
 
@@ -144,6 +149,8 @@ def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before:
     for node in nodes:
         names = node.input_names if node.op is not None else [f"arg{k}" for k in range(len(node.inputs))]
         for name, head in zip(names, node.inputs, strict=True):
+            if head.node.is_variable:
+                yield Internal(head.node.name, before.get(head, values[head]), True)
             yield Internal(f"{node.name}_{name}", before.get(head, values[head]), True)
         for k in range(node.visible):
             yield Internal(node.output_name(k), values[Head(node, k)], False)

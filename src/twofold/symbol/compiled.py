@@ -17,6 +17,8 @@ from ..imperative.record import tls
 from ..imperative.window import Window
 from ..ndarray.array import NDArray
 from ..program.compile import Program
+from ..program.watched import Title
+from ..scheduler.observers import LISTENERS, run_on
 from .binding import distinct_names
 from .bound import inferred
 from .compose import group
@@ -25,6 +27,8 @@ from .gradient import differentiated
 from .node import Head, SymbolNode, topological, variables
 from .replay import Replay
 from .symbol import Symbol
+
+COMPILED = Title("compiled", symbolic=True)
 
 
 def compile(symbols: Symbol | Iterable[Symbol], donate: Sequence[str] = ()) -> "Compiled":
@@ -68,7 +72,7 @@ class Compiled:
                 "compile: donate names no argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
             )
         self._donate = frozenset(donate)
-        self._programs: dict[Any, tuple[Program, list[Node], list[str]]] = {}
+        self._programs: dict[Any, tuple[Program, Replay, list[str]]] = {}
         self._last: Program | None = None
 
     def __call__(self, **arrays: NDArray) -> Any:
@@ -104,7 +108,7 @@ class Compiled:
         found = self._programs.get(key)
         if found is None:
             found = self._programs[key] = self._compiled(cells, device, tls.training)
-        program, keys, written = found
+        program, replay, written = found
         self._last = program
         backend = backend_for(device)
         data = [data_of(c._v) for c in cells.values()]
@@ -113,7 +117,9 @@ class Compiled:
             if name in self._donate:
                 shared = sum(v is contents[k] for v in contents) > 1
                 data[k] = backend.copy(data[k], device) if shared else self._taken(cell, program.leaves[k])
-        results = program.run([*data, *(backend.from_host(STREAMS.of(device).next_key(), device) for _ in keys)])
+        arrays = [*data, *(STREAMS.next_key(device) for _ in replay.keys)]
+        arrays += [o.make(device, [cells[v.name] for v in o.states]) for o in replay.objects]
+        results = run_on(device, program.run, arrays) if LISTENERS else program.run(arrays)
         for name, new in zip(written, results[len(self._heads) :], strict=True):
             cells[name]._v = content(new, device)
         return [wrap(NDArray, content(r, device)) for r in results[: len(self._heads)]]
@@ -148,19 +154,20 @@ class Compiled:
         cell._v = Value(None, None, (_spent(device), node), device)
         return data
 
-    def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> tuple[Program, list[Node], list[str]]:
+    def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> tuple[Program, Replay, list[str]]:
         bound_tables()
         dtypes = {n: c._dtype for n, c in cells.items()}
         inference = inferred(self._heads, {n: c.shape for n, c in cells.items()}, dtypes, "compile")
         wanted = differentiated(self._order)
         leaves = {v: leaf(("arg", v.name), cells[v.name].shape, dtypes[v.name], v in wanted) for v in self._variables}
         values = {Head(v, 0): node for v, node in leaves.items()}
-        replay = Replay(inference, training, values, device=device).run(self._order)
+        replay = Replay(inference, training, values).run(self._order)
         written: dict[SymbolNode, Node] = replay.written
         outputs = stabilise([values[h] for h in self._heads] + list(written.values()))
         donated = [node for v, node in leaves.items() if v.name in self._donate]
-        program = Program(outputs, [*leaves.values(), *replay.keys], backend_for(device), donated=donated)
-        return program, replay.keys, [v.name for v in written]
+        given = [*leaves.values(), *replay.keys, *[o.leaf for o in replay.objects]]
+        program = Program(outputs, given, backend_for(device), donated=donated, title=COMPILED)
+        return program, replay, [v.name for v in written]
 
     def _program(self) -> Program:
         if self._last is None:

@@ -188,7 +188,8 @@ def _single(op: Op, argument: str, symbol: Any) -> Any:
     if symbol is None:
         return None
     if not isinstance(symbol, Symbol):
-        raise NotASymbol(f"Argument {argument} must be Symbol instances", f"but got {symbol!r}", f"see the arguments of {op.title}")
+        what = f"{op.title}: Argument {argument} must be Symbol instances"
+        raise NotASymbol(what, type(symbol).__name__, "give symbols; arrays go to the function of this name in mx.nd")
     if len(symbol.heads) != 1:
         raise ParameterError(
             f"{op.title}: Argument {argument} is a tuple, single value is required", symbol.list_outputs(), "pick one output"

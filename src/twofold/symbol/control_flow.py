@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ParameterError
+from ..ndarray.control_flow import pair_of
 from .compose import NotASymbol, variable
 from .naming import AttrScope, NameManager
 from .node import VARIABLE, Head, SymbolNode, topological
@@ -23,7 +24,7 @@ def _flat(nested: Any, what: str) -> tuple[list[Symbol], Any]:
     if isinstance(nested, Symbol):
         return [nested], None
     if not isinstance(nested, (list, tuple)):
-        raise NotASymbol(f"{what}: expected a Symbol or (nested) lists of them", repr(nested), "return symbols")
+        raise NotASymbol(f"{what}: expected a Symbol or (nested) lists of them", type(nested).__name__, "return symbols")
     symbols, form = [], []
     for item in nested:
         below, inner = _flat(item, what)
@@ -132,7 +133,8 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         raise ParameterError("foreach: no data to loop over", repr(data), "give at least one symbol")
     scope = _scope(name)
     slices, old = _own(streams), _own(states)
-    (outputs, new), make = _traced(scope, [*slices, *old], lambda: body(_nested(slices, data_form), _nested(old, state_form)))
+    trace = lambda: pair_of(body(_nested(slices, data_form), _nested(old, state_form)), "foreach: the body")  # noqa: E731
+    (outputs, new), make = _traced(scope, [*slices, *old], trace)
     flat_out, out_form = _flat(outputs, "foreach: outputs of the body")
     flat_new, new_form = _flat(new, "foreach: states of the body")
     if len(flat_new) != len(old):
@@ -169,9 +171,9 @@ def while_loop(
     tested, looped = _own(outer), _own(outer)
     holds, make_test = _traced(_scope(f"{name}_cond"), tested, lambda: cond(*tested))
     test = make_test([holds])
-    (outputs, new), make = _traced(_scope(f"{name}_func"), looped, lambda: func(*looped))
+    (outputs, new), make = _traced(_scope(f"{name}_func"), looped, lambda: pair_of(func(*looped), "while_loop: func"))
     flat_out, out_form = _flat([] if outputs is None else outputs, "while_loop: outputs of func")
-    flat_new = [new] if isinstance(new, Symbol) else list(new)
+    flat_new, _ = _flat(new, "while_loop: loop variables of func")
     if len(flat_new) != len(outer):
         raise ParameterError(
             "while_loop: func returns another number of loop variables", f"{len(flat_new)} for {len(outer)}", "return them all"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import FormatError, ParameterError
 from ..formats.files import read_file
 from ..op.registry import find
 from .compose import apply_op
@@ -137,9 +137,13 @@ def load(fname: str) -> Symbol:
     MissingFileError, FileAccessError
         If it cannot be read.
     FormatError
-        If it is not a symbol.
+        If it is not a symbol, or a node does not fit its operator; it names the node.
     """
-    return Symbol(from_json(read_file(fname)))
+    data = read_file(fname)
+    try:
+        return Symbol(from_json(data))
+    except FormatError as error:
+        raise error.at_path(fname) from error.__cause__
 
 
 def load_json(json_str: str) -> Symbol:

@@ -8,7 +8,7 @@ from ..graph.gradient import gradient, ones_head
 from ..graph.ir import Node
 from ..graph.stabilise import stabilise
 from .naming import NameManager
-from .node import Head, SymbolNode, topological
+from .node import SPECIAL_NODES, Head, Special, SymbolNode, topological
 
 GRADIENT = "_gradient"
 
@@ -37,6 +37,24 @@ def gradient_of(symbol: Any, wrt: Sequence[Any]) -> Any:
     attrs = {"num_variables": str(len(wrt))}
     node = SymbolNode(GRADIENT, NameManager.current.get(None, GRADIENT), attrs, inputs, outputs=len(wrt))
     return type(symbol)([Head(node, k) for k in range(len(wrt))])
+
+
+def check_gradient(node: SymbolNode) -> int:
+    """The number of outputs of a node of gradients: one for each variable, which it reads last.
+
+    Raises
+    ------
+    ParameterError
+        If it does not read so many variables.
+    """
+    given = node.attrs.get("num_variables", "")
+    count = int(given) if given.isdecimal() else 0
+    if not 0 < count < len(node.inputs) or not all(h.node.is_variable for h in node.inputs[len(node.inputs) - count :]):
+        raise ParameterError(f"{GRADIENT}: num_variables is not the number of variables that it reads", repr(given), "write the file anew")
+    return count
+
+
+SPECIAL_NODES[GRADIENT] = Special(check_gradient)
 
 
 def differentiated(order: Sequence[SymbolNode]) -> set[SymbolNode]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..dtype import FROM_MXNET_CODE, NUMPY, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
-from ..op.params import SHAPE
+from ..op.params import SHAPE, Param
 from .inference_rules import infer_node
 from .known import Known, Unknown, shown
 from .node import Head, SymbolNode, topological, variables
@@ -83,6 +83,10 @@ class Inference:
                 self._done.add(node)
         except (ShapeError, DTypeError, ParameterError) as error:
             raise _naming(error, node, inputs) from error
+        except MXNetError:
+            raise
+        except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # a rule that did not expect such shapes
+            raise _naming(ShapeError(f"the inputs do not fit ({error})"), node, inputs) from error
         return before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]
 
     def of(self, head: Head) -> Known:
@@ -99,21 +103,41 @@ def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[Known]) -> MXN
         for name, k, head in zip(names, inputs, node.inputs, strict=True)
     )
     given = f"{error.given} (it reads {read})" if error.given else f"it reads {read}"
-    return kind(
-        f"node {node.name} ({node.op_name}): {error.what or error}", given, error.todo or "see infer_shape_partial() for what is known"
-    )
+    what = (error.what or str(error)).removeprefix(f"{node.op_name}: ")
+    return kind(f"node {node.name} ({node.op_name}): {what}", given, error.todo or "see infer_shape_partial() for what is known")
 
 
 def declared_shape(node: SymbolNode) -> Unknown:
-    """The shape that a variable's attributes give it."""
+    """The shape that a variable's attributes give it.
+
+    Raises
+    ------
+    ParameterError
+        If they give something else.
+    """
     text = node.attrs.get("__shape__")
-    return None if text is None else inside_shape(SHAPE.parse(text))
+    if text is None:
+        return None
+    param = Param("__shape__", SHAPE, None, True)
+    return inside_shape(param.value(text, node.name))
 
 
 def declared_dtype(node: SymbolNode) -> str | None:
-    """The dtype that a variable's attributes give it."""
+    """The dtype that a variable's attributes give it.
+
+    Raises
+    ------
+    ParameterError
+        If they give something else.
+    """
     text = node.attrs.get("__dtype__")
-    return None if text in (None, "None", "-1") else FROM_MXNET_CODE[int(text)]  # type: ignore[arg-type]
+    if text in (None, "None", "-1"):
+        return None
+    found = {str(code): name for code, name in FROM_MXNET_CODE.items()}.get(text)
+    if found is None:
+        codes = ", ".join(f"{code} {name}" for code, name in FROM_MXNET_CODE.items())
+        raise ParameterError(f"{node.name}: parameter __dtype__ must be the code of a dtype", repr(text), f"they are {codes}")
+    return found
 
 
 def inside_shape(shape: Sequence[int | None]) -> tuple[int | None, ...]:

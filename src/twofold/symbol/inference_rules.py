@@ -34,7 +34,7 @@ def infer_node(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Know
         special(node, inputs, outputs)
         return False
     infer_dtypes(node, inputs, outputs)
-    _complete(node, inputs)
+    _complete(node, inputs, outputs)
     if not node.inputs:
         _open_sizes(node, outputs)
     _unify(node, inputs, outputs)
@@ -53,12 +53,8 @@ _FREE = {"indices", "index", "condition", "length", "data_lengths", "label_lengt
 _WIDE = {"BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"}
 
 
-#: Operators that count: their results are int64 whatever they read.
-_INTEGER_RESULT = {"shape_array", "size_array"}
-
-
 def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
-    """Unify dtypes at a node: all arrays that are not indices have one; the outputs too, unless a parameter names theirs.
+    """Unify dtypes at a node: all arrays that are not indices have one; the outputs too, unless the operator or a parameter says theirs.
 
     Raises
     ------
@@ -66,7 +62,7 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Kn
         If operands of an element-wise operator differ.
     """
     op, names = node.operator, node.input_names
-    declared = _declared(node)
+    declared = _declared(node, inputs, outputs)[0] if outputs else None
     if op.title == "Embedding":
         inputs[1].dtype = inputs[1].dtype or declared
     if op.title in _WIDE:
@@ -79,18 +75,18 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Kn
     for known, name in zip(inputs, names, strict=True):
         if known in together and (op.elementwise or known.dtype is None):
             known.learn_dtype(common, f"input {name}")
-    for k, known in enumerate(outputs):
+    for k, (known, own) in enumerate(zip(outputs, _declared(node, inputs, outputs), strict=False)):
         if follows:
             known.learn_dtype(common, f"output {k}")
-        known.dtype = known.dtype or declared or ("float32" if op.result == "index" or not inputs else common)
+        known.dtype = known.dtype or own or ("float32" if op.result == "index" or not inputs else common)
 
 
-def _declared(node: SymbolNode) -> str | None:
-    """The dtype of the results where the operator fixes it or a parameter names it."""
-    if node.op_name in _INTEGER_RESULT:
-        return "int64"
-    params = node.sig().params
-    return None if params.get("ret_typ") in ("value", "mask", "both") else params.get("dtype")
+def _declared(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> Sequence[str | None]:
+    """The dtypes of the results where the operator says them or a parameter names them, None where they are the operands'."""
+    op, params = node.operator, node.sig().params
+    if op.dtype_rule is not None:
+        return op.dtype_rule(node.operands([k.dtype for k in inputs]), **params)
+    return [params.get("dtype")] * len(outputs)
 
 
 def _widen(inputs: Sequence[Known]) -> None:
@@ -102,21 +98,20 @@ def _widen(inputs: Sequence[Known]) -> None:
 # shapes
 
 
-def _complete(node: SymbolNode, inputs: Sequence[Known]) -> None:
-    """What the operator itself says of its inputs' shapes."""
+def _complete(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+    """What the operator itself says of its inputs' shapes, and of its results'."""
     op = node.operator
     if op.infer_rule is None:
         return
     shapes = node.operands([k.shape for k in inputs])
-    completed = op.infer_rule(shapes, **node.sig().params)
-    if op.variadic:
-        by_name = list(zip(node.input_names, completed, strict=False))
-    else:
-        by_name = list(zip([i.name for i in op.inputs if not i.injected], completed, strict=False))
-    found = dict(by_name)
+    completed, results = op.completed(shapes, [k.shape for k in outputs], node.sig().params)
+    names = node.input_names if op.variadic else [i.name for i in op.inputs if not i.injected]
+    found = dict(zip(names, completed, strict=False))
     for known, name in zip(inputs, node.input_names, strict=True):
         shape = found.get(name)
         known.learn_shape(None if shape is None else tuple(shape), f"input {name}")
+    for k, (known, shape) in enumerate(zip(outputs, results, strict=False)):
+        known.learn_shape(None if shape is None else tuple(shape), f"output {k}")
 
 
 def _open_sizes(node: SymbolNode, outputs: Sequence[Known]) -> None:
@@ -135,15 +130,25 @@ def is_open(node: SymbolNode) -> bool:
 
 
 def same_shaped(node: SymbolNode) -> list[int] | None:
-    """Positions of the inputs that have the result's shape; None if the operator broadcasts or is not element-wise."""
+    """Positions of the inputs that have the result's shape; None if the operator broadcasts, or makes another shape."""
     op = node.operator
     if op.title == "where":
         return [1, 2]
+    if op.keeps_shape:
+        return [0]
+    return list(range(len(node.inputs))) if op.elementwise and not broadcasts(node) else None
+
+
+def broadcasts(node: SymbolNode) -> bool:
+    """Whether the operator is one scalar function of inputs whose shapes may differ."""
+    op = node.operator
     own = len(node.inputs) == 1 or op.title.startswith(("elemwise_", "_")) or op.variadic
-    return list(range(len(node.inputs))) if op.elementwise and own and not op.title.startswith("_np") else None
+    return op.elementwise and (not own or op.title.startswith("_np")) and op.title != "where"
 
 
 def _unify(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+    if broadcasts(node):
+        outputs[0].learn_shape(broadcast_unknown([k.shape for k in inputs]), "the result")
     places = same_shaped(node)
     if not places:
         return
@@ -154,6 +159,15 @@ def _unify(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) 
     outputs[0].learn_shape(shape, "the result")
     for k in places:
         inputs[k].learn_shape(outputs[0].shape, f"input {node.input_names[k]}")
+
+
+def broadcast_unknown(shapes: Sequence[Unknown]) -> Unknown:
+    """The common shape of broadcast operands; a size is unknown where that of an operand is."""
+    if any(s is None for s in shapes):
+        return None
+    rank = max(len(s or ()) for s in shapes)
+    columns = zip(*[(1,) * (rank - len(s or ())) + (s or ()) for s in shapes], strict=True)
+    return tuple(None if None in sizes else max(n or 0 for n in sizes) for sizes in columns)
 
 
 def _typed(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> bool:

@@ -8,10 +8,11 @@ from ..errors import ParameterError
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.ir import Node, leaf
+from ..op.params import UNREADABLE
 from .inference import Inference
 from .inference_rules import SPECIAL
 from .known import Known
-from .node import Head, SymbolNode, topological
+from .node import SPECIAL_NODES, Head, Special, SymbolNode, topological
 
 if TYPE_CHECKING:
     from .replay import Replay
@@ -105,15 +106,17 @@ def infer_cond(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Know
 
 
 def _replayed(replay: "Replay", node: SymbolNode, heads: Sequence[Head], given: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    """A sub-graph's outputs for typed arguments, and the leaves for its random keys."""
+    """A sub-graph's outputs for typed arguments, and the leaves for its random keys; its users' objects are those of the whole."""
     inference = _sub_inference(heads, [Known(n.shape, n.dtype) for n in given])
     values = {Head(v, 0): n for v, n in zip(_arguments(heads), given, strict=True)}
-    sub = type(replay)(inference, replay.training, values, device=replay.device)
+    sub = type(replay)(inference, replay.training, values, objects=replay.objects)
+    before = len(replay.objects)
     sub.run(topological(heads))
-    if sub.written or sub.updates:
+    states = [*sub.written, *sub.updates, *(s for o in replay.objects[before:] for s in o.states)]
+    if states:
         raise ParameterError(
             f"symbol: node {node.name}: an operator inside changes a state",
-            ", ".join(n.name for n in (*sub.written, *sub.updates)),
+            ", ".join(n.name for n in states),
             "keep BatchNorm in training mode and the like outside loops and branches",
         )
     return [sub.values[h] for h in heads], sub.keys
@@ -126,6 +129,11 @@ def _typed_body(replay: "Replay", node: SymbolNode, which: int, leaves: Sequence
 
 def _inner(arrays: Sequence[Node], name: str) -> list[Node]:
     return [leaf((name, k), a.shape, a.dtype, a.tracked) for k, a in enumerate(arrays)]
+
+
+def _objects(replay: "Replay") -> list[Node]:
+    """Leaves of users' objects, which bodies take from outside like anything else."""
+    return [o.leaf for o in replay.objects]
 
 
 def _fresh_keys(replay: "Replay", count: int) -> list[Node]:
@@ -154,9 +162,9 @@ def replay_foreach(replay: "Replay", node: SymbolNode, arrays: Sequence[Node]) -
     streams = [arrays[k] for k in loop.streams] + [counters + key for key in _fresh_keys(replay, len(keys))]
     states = [arrays[k] for k in loop.states]
     rest = [k for k in range(len(arrays)) if k not in loop.streams and k not in loop.states]
-    leaves = [*(inside[k] for k in loop.streams), *own, *(inside[k] for k in loop.states), *(inside[k] for k in rest)]
+    leaves = [*(inside[k] for k in loop.streams), *own, *(inside[k] for k in loop.states), *(inside[k] for k in rest), *_objects(replay)]
     typed = SubGraph.of(outputs, leaves, "foreach")
-    return apply_foreach(typed, streams, states, [arrays[k] for k in rest])[: len(outputs)]
+    return apply_foreach(typed, streams, states, [*(arrays[k] for k in rest), *_objects(replay)])[: len(outputs)]
 
 
 def replay_while(replay: "Replay", node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
@@ -169,12 +177,13 @@ def replay_while(replay: "Replay", node: SymbolNode, arrays: Sequence[Node]) -> 
     outputs = body.call(own)
     one = G.pad(G.full(shape=(1,), value=1, dtype="uint64"), width=((3, 2),))
     rest = [k for k in range(len(arrays)) if k not in loop.states]
-    leaves = [*(inside[k] for k in loop.states), *own, *(inside[k] for k in rest)]
+    leaves = [*(inside[k] for k in loop.states), *own, *(inside[k] for k in rest), *_objects(replay)]
     step = SubGraph.of([*outputs, *(key + one for key in own)], leaves, "while")
     test = SubGraph.of([holds], leaves, "while test")
     variables = [arrays[k] for k in loop.states] + _fresh_keys(replay, len(keys))
     limit = int(node.attrs["max_iterations"])
-    found = G.while_loop(*variables, *[arrays[k] for k in rest], test=test, body=step, variables=len(variables), limit=limit)
+    closure = [*(arrays[k] for k in rest), *_objects(replay)]
+    found = G.while_loop(*variables, *closure, test=test, body=step, variables=len(variables), limit=limit)
     return found[: len(outputs)]
 
 
@@ -191,10 +200,57 @@ def replay_cond(replay: "Replay", node: SymbolNode, arrays: Sequence[Node]) -> t
         keys_outside = keys_outside or _fresh_keys(replay, max(len(keys), 0))
         keys_outside += _fresh_keys(replay, len(keys) - len(keys_outside)) if len(keys) > len(keys_outside) else []
     own = [leaf(("body key", k), (6,), "uint64") for k in range(len(keys_outside))]
-    then, otherwise = (SubGraph.of(outputs, [*inside, *own], "cond") for outputs, _ in parts)
-    found = G.cond(G.reshape(predicate, shape=()), *arrays, *keys_outside, then=then, otherwise=otherwise)
+    objects = _objects(replay)
+    then, otherwise = (SubGraph.of(outputs, [*inside, *own, *objects], "cond") for outputs, _ in parts)
+    found = G.cond(G.reshape(predicate, shape=()), *arrays, *keys_outside, *objects, then=then, otherwise=otherwise)
     return found if isinstance(found, tuple) else (found,)
 
 
+BODIES = {"_foreach": 1, "_while_loop": 2, "_cond": 3}
+
+
+def check_loop(node: SymbolNode) -> int:
+    """The number of outputs of a loop or branch whose attributes say what its bodies read.
+
+    Raises
+    ------
+    ParameterError
+        If it has not its bodies, or an attribute is missing, is no list of numbers or points nowhere.
+    """
+    if len(node.subgraphs) != BODIES[node.op_name]:
+        raise ParameterError(f"{node.op_name}: number of subgraphs", f"{len(node.subgraphs)}", f"it has {BODIES[node.op_name]}")
+    try:
+        count, places = _cond_places(node) if node.op_name == "_cond" else _loop_places(node)
+    except (*UNREADABLE, KeyError, IndexError) as error:
+        raise ParameterError(f"{node.op_name}: an attribute is missing or no number or list", str(error), "write the file anew") from None
+    fit = all(
+        len(_arguments(b)) == len(p) and all(0 <= k < len(node.inputs) for k in p) for b, p in zip(node.subgraphs, places, strict=True)
+    )
+    if not fit or len(node.subgraphs[-1]) != count or count < 1 or (len(places) > 1 and len(node.subgraphs[0]) != 1):
+        raise ParameterError(f"{node.op_name}: its attributes do not fit its bodies", str(dict(node.attrs)), "write the file anew")
+    return count
+
+
+def _cond_places(node: SymbolNode) -> tuple[int, list[list[int]]]:
+    places = [_ints(node, name) for name in ("cond_input_locs", "then_input_locs", "else_input_locs")]
+    if len(node.subgraphs[1]) != len(node.subgraphs[2]):
+        raise ValueError("the branches differ in their number of outputs")
+    return len(node.subgraphs[1]), places
+
+
+def _loop_places(node: SymbolNode) -> tuple[int, list[list[int]]]:
+    """The number of outputs, and for each body the inputs that it reads."""
+    loop = _Loop(node)
+    count = int(node.attrs["num_outputs"])
+    if not 0 <= loop.outputs <= count or len(loop.states) != count - loop.outputs or (node.op_name == "_foreach") != bool(loop.streams):
+        raise ValueError("num_outputs, num_out_data and what is looped over do not fit")
+    if not all(0 <= k < len(node.inputs) for k in (*loop.streams, *loop.states)):
+        raise ValueError("an input that is not there")
+    if node.op_name == "_while_loop" and int(node.attrs["max_iterations"]) < 0:
+        raise ValueError("max_iterations is negative")
+    return count, loop.places
+
+
+SPECIAL_NODES |= dict.fromkeys(BODIES, Special(check_loop))
 SPECIAL |= {"_foreach": infer_loop, "_while_loop": infer_loop, "_cond": infer_cond}
 REPLAY = {"_foreach": replay_foreach, "_while_loop": replay_while, "_cond": replay_cond}

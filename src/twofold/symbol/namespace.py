@@ -1,6 +1,8 @@
 """The functions of ``mx.sym`` that are operators, made when first used; and `Symbol`'s methods of the same names."""
 
+import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -95,6 +97,11 @@ def find_attribute(name: str) -> Any:
     """
     if name in NAMESPACES:
         return NAMESPACES[name]
+    if name == "Custom":  # put here by the module that knows what users register
+        import_module("twofold.operator")
+        return vars(sys.modules[PACKAGE])[name]
+    if name in ("np", "npx"):
+        raise OperatorError(f"{PACKAGE}.{name}: NumPy's functions are not for symbols", None, "call the block with arrays of mx.np")
     if name.startswith("_") or name not in NAMES:
         raise OperatorError(f"module {PACKAGE!r} has no attribute {name!r}", None, "see dir() of it")
     return getattr(NAMESPACES["op"], name)
@@ -102,7 +109,7 @@ def find_attribute(name: str) -> Any:
 
 def attribute_names() -> list[str]:
     """Names that `find_attribute` finds."""
-    return sorted([*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))])
+    return sorted([*NAMESPACES, "Custom", *(n for n in NAMES if not n.startswith("_"))])
 
 
 def attach() -> None:

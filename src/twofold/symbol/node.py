@@ -4,7 +4,7 @@ Nothing here knows a shape or a device. A node keeps what its author wrote (the 
 subgraphs, keys that nobody here knows) beside what it means (the operator, parsed parameters), so that files survive.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import OperatorError, ParameterError
@@ -18,6 +18,25 @@ VARIABLE = "null"
 
 #: Attributes that MXNet spells ``__name__`` in files and shows under both spellings.
 HIDDEN = frozenset(HIDDEN_KEYS)
+
+
+class Special(NamedTuple):
+    """What is known of nodes whose operator is no function of arrays.
+
+    Attributes
+    ----------
+    check
+        The number of a node's outputs; raises a `ParameterError` unless its attributes, inputs and subgraphs fit one another.
+    written
+        Positions of the inputs that running a node changes.
+    """
+
+    check: Callable[["SymbolNode"], int]
+    written: Callable[["SymbolNode"], Iterable[int]] = lambda node: ()
+
+
+#: The same by registered name; each is entered where the operator is defined.
+SPECIAL_NODES: dict[str, Special] = {}
 
 
 class Head(NamedTuple):
@@ -114,9 +133,12 @@ class SymbolNode:
         return found
 
     def check(self) -> None:
-        """Raise a `ParameterError` unless the attributes fit the operator."""
-        self.sig()
-        list(self.scalars)
+        """Raise a `ParameterError` unless the attributes fit the operator; nothing is known of one that is not registered."""
+        if self.op is not None:
+            self.sig()
+            list(self.scalars)
+        elif self.op_name in SPECIAL_NODES:
+            self.outputs = SPECIAL_NODES[self.op_name].check(self)
 
     @property
     def scalars(self) -> list[Any]:
@@ -146,7 +168,8 @@ class SymbolNode:
     def written(self) -> frozenset[int]:
         """Positions in `inputs` of the states that running the operator changes."""
         if self.op is None:
-            return frozenset()
+            special = SPECIAL_NODES.get(self.op_name)
+            return frozenset() if special is None else frozenset(special.written(self))
         states = {*self.op.auxiliary, *self.op.mutates}
         if not states:
             return frozenset()

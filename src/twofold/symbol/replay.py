@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from ..device import Device
 from ..graph.build import G
@@ -12,6 +13,24 @@ from .inference_rules import is_open
 from .loops import REPLAY
 from .node import Head, SymbolNode
 from .typed import applied, draws
+
+
+class UserObject(NamedTuple):
+    """A user's object that a graph calls: made when the graph is bound to arrays, an operand when it runs.
+
+    Attributes
+    ----------
+    leaf
+        Stands for the object in the graph.
+    make
+        Makes it from the device and the arrays of its states.
+    states
+        Variables whose arrays it reads and writes itself.
+    """
+
+    leaf: Node
+    make: Callable[[Device, Sequence[Any]], Any]
+    states: tuple[SymbolNode, ...]
 
 
 @dataclass
@@ -28,8 +47,8 @@ class Replay:
         State variable to its new value, for operators that change states when they run.
     updates
         The same for those that change them when backward runs.
-    device
-        Where the graph runs, for user code that is told; the current device if None.
+    objects
+        Users' objects, in the order of their nodes.
     """
 
     inference: Inference
@@ -38,7 +57,7 @@ class Replay:
     keys: list[Node] = field(default_factory=list)
     written: dict[SymbolNode, Node] = field(default_factory=dict)
     updates: dict[SymbolNode, Node] = field(default_factory=dict)
-    device: Device | None = None
+    objects: list[UserObject] = field(default_factory=list)
 
     def run(self, nodes: Iterable[SymbolNode]) -> "Replay":
         """Apply nodes in order."""
@@ -64,6 +83,12 @@ class Replay:
             states = sig.op.backward_rule(G, parts, *node.operands(arrays), **sig.params)
             self.updates |= {self._state(node, name): new for name, new in states.items()}
         return parts[: node.visible]
+
+    def user_object(self, make: Callable[[Device, Sequence[Any]], Any], states: Sequence[SymbolNode]) -> Node:
+        """The leaf of a new user's object; see `UserObject`."""
+        new = UserObject(leaf(("object", len(self.objects)), (), "object"), make, tuple(states))
+        self.objects.append(new)
+        return new.leaf
 
     def _state(self, node: SymbolNode, name: str) -> SymbolNode:
         return node.inputs[node.input_names.index(name)].node

@@ -1,16 +1,20 @@
 """Symbols as MXNet's JSON (through `formats.symbol_json`) and as text."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import FormatError
+from ..errors import FormatError, MXNetError, ParameterError
 from ..formats.symbol_json import dump_symbol, load_symbol
 from ..formats.symbol_records import MXNET_VERSION, Entry, GraphRecord, NodeRecord
 from ..op.registry import NAMES
 from .arguments import argument_inputs, argument_names
+from .inference import declared_dtype, declared_shape
 from .node import VARIABLE, Head, SymbolNode, topological
 from .rebuild import without_casts
 
+#: A damaged file must not ask for memory without bounds.
+MOST_OUTPUTS = 65_536
 VERSION = {"mxnet_version": ("int", MXNET_VERSION)}
 
 
@@ -74,7 +78,8 @@ def _input_names(node: NodeRecord, given: Sequence[str]) -> Sequence[str]:
     op = NAMES.get(node.op)
     if op is None:
         return [name.removeprefix(f"{node.name}_") for name in given]
-    return argument_names(op, {k: v for k, v in node.attrs.items() if k in op.params}, len(given))
+    with _reading(node):
+        return argument_names(op, {k: v for k, v in node.attrs.items() if k in op.params}, len(given))
 
 
 def heads_of(graph: GraphRecord) -> list[Head]:
@@ -83,7 +88,7 @@ def heads_of(graph: GraphRecord) -> list[Head]:
     Raises
     ------
     FormatError
-        If an entry is of an output that its node does not have.
+        If a node does not fit its operator, or an entry is of an output that its node does not have; it names the node.
     """
     made: list[SymbolNode] = []
     for position, record in enumerate(graph.nodes):
@@ -91,14 +96,42 @@ def heads_of(graph: GraphRecord) -> list[Head]:
         extra = {**record.extra, **({"control_deps": record.control_deps} if record.control_deps else {})}
         subgraphs = tuple(tuple(heads_of(g)) for g in record.subgraphs)
         node = SymbolNode(record.op, record.name, record.attrs, inputs, subgraphs, extra, _outputs_of(graph, position))
-        _complete(node)
+        with _reading(record):
+            _complete(node)
+            _check(node)
         made.append(node)
     return [_head(made, entry, "the graph's outputs") for entry in graph.heads]
 
 
+@contextmanager
+def _reading(record: NodeRecord) -> Iterator[None]:
+    """What is wrong with a node that a file describes is wrong with the file."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except MXNetError as error:
+        what = error.what.removeprefix(f"{record.op}: ")
+        raise FormatError(f"symbol: node {record.name!r} ({record.op}): {what}", error.given, error.todo) from error
+
+
+def _check(node: SymbolNode) -> None:
+    """Raise an error unless inference, binding and writing can read a node; its shapes are not looked at."""
+    if node.is_variable:
+        declared_shape(node)
+        declared_dtype(node)
+        return
+    node.check()
+    if node.count > MOST_OUTPUTS:
+        raise ParameterError("more outputs than an operator can have", f"{node.count}", f"there may be {MOST_OUTPUTS}")
+    if node.op is not None and len(node.input_names) != len(node.inputs):
+        names = ", ".join(node.input_names)
+        raise ParameterError("more inputs than the operator has", f"{len(node.inputs)}", f"it reads {names or 'nothing'}")
+
+
 def _head(made: Sequence[SymbolNode], entry: Entry, reader: str) -> Head:
     node, index = made[entry[0]], entry[1]
-    if index >= (node.outputs if node.op is None and not node.is_variable else node.count):
+    if index >= node.visible:
         raise FormatError(f"symbol: {reader} reads an output that is not there", f"output {index} of {node.name}", "it has fewer")
     return Head(node, index)
 

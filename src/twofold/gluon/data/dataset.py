@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...errors import DTypeError, IndexingError
-from ...ndarray.array import NDArray
+from ...imperative.array import Array
 from ..refusals import Refused, Undefined
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
@@ -123,8 +123,8 @@ class ArrayDataset(Dataset):
                     f"array[0] has length {self._length} while array[{k}] has {len(data)}",
                     "cut the longer one",
                 )
-        # Elements of a one-dimensional NDArray are NumPy's numbers, as MXNet gives them.
-        self._data = [d.asnumpy() if isinstance(d, NDArray) and d.ndim == 1 else d for d in args]
+        # Elements of a one-dimensional array are NumPy's numbers, as MXNet gives them.
+        self._data = [d.asnumpy() if isinstance(d, Array) and d.ndim == 1 else d for d in args]
 
     def __getitem__(self, idx: int) -> Any:
         if len(self._data) == 1:

@@ -4,11 +4,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from functools import partial
 from typing import Any
 
 from ...device import Device
 from ...errors import EngineError, ParameterError
-from ...ndarray.array import NDArray
+from ...imperative.array import Array
+from ...numpy_extension import is_np_array, np_array
 from ..refusals import Refused
 from .batches import default_batchify_fn
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -121,7 +123,12 @@ class DataLoader:
     def _iterator(self) -> Iterator[Any]:
         if self._pool is None:
             return (self._batch(numbers) for numbers in self._batches)
-        return _Ahead(self._pool, self._batch, iter(self._batches), self._prefetch + 1, self._timeout)
+        return _Ahead(self._pool, partial(self._batch_of_worker, is_np_array()), iter(self._batches), self._prefetch + 1, self._timeout)
+
+    def _batch_of_worker(self, numpy: bool, numbers: list[int]) -> Any:
+        """A batch made by a thread, in which MXNet's switch is as where the batch was asked for."""
+        with np_array(numpy):
+            return self._batch(numbers)
 
     def _batch(self, numbers: list[int]) -> Any:
         return _moved(self._make([self._dataset[k] for k in numbers]), self._pinned)
@@ -183,6 +190,6 @@ def _moved(batch: Any, device: Device | None) -> Any:
     """A batch with all its arrays on a device."""
     if device is None:
         return batch
-    if isinstance(batch, NDArray):
+    if isinstance(batch, Array):
         return batch.as_in_context(device)
     return [_moved(part, device) for part in batch] if isinstance(batch, (list, tuple)) else batch

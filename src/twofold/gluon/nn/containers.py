@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from ... import ndarray as nd
 from ... import symbol as sym
 from ...errors import ParameterError
 from ..block import Block
 from ..hybrid_block import HybridBlock
+from ..numpy_arrays import through_legacy
 from ..refusals import Refused
 
 __all__ = ["HybridLambda", "HybridSequential", "Lambda", "Sequential"]
@@ -93,6 +94,8 @@ class HybridSequential(_Stack, HybridBlock):
         See `Block`.
     """
 
+    _arrays: ClassVar[Literal["nd", "np", "any"]] = "any"
+
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The last block's output."""
         for block in self._children.values():
@@ -106,7 +109,7 @@ def _function_of(function: Any, modules: tuple[Any, ...], where: str) -> tuple[C
         missing = [m for m in modules if function not in dir(m)]
         if missing:
             raise Refused(f"Function name {function} is not found in {where}", None, "name one of its functions, or give a function")
-        return (lambda F, *args: getattr(F, function)(*args)), function
+        return (lambda F, *args: through_legacy(getattr(F, function))(*args)), function
     if callable(function):
         return function, function.__name__
     raise ParameterError(
@@ -149,7 +152,7 @@ class HybridLambda(HybridBlock):
     Parameters
     ----------
     function
-        The function: ``F`` is `twofold.nd` or `twofold.sym`.
+        The function: ``F`` is `twofold.nd` or `twofold.sym`. For arrays of `mx.np` it uses ``F.np`` and ``F.npx``.
     prefix
         See `Block`.
 
@@ -162,6 +165,8 @@ class HybridLambda(HybridBlock):
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
         self._called, self._function_name = _function_of(function, (nd, sym), "symbol/ndarray")
+
+    _arrays: ClassVar[Literal["nd", "np", "any"]] = "np"
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """The function of the inputs."""

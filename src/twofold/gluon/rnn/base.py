@@ -6,6 +6,7 @@ from typing import Any
 from ... import ndarray as nd
 from ..block import Block
 from ..hybrid_block import HybridBlock
+from ..numpy_arrays import as_wanted, method_through_legacy
 from ..refusals import Refused
 from ..tracing import taken_by
 from .sequences import first_states, merged, steps_of
@@ -74,6 +75,7 @@ class RecurrentCell(Block):
             states.append(made_state(func, f"{self._prefix}begin_state_{self._init_counter}", {**info, **kwargs}))
         return states
 
+    @method_through_legacy
     def unroll(
         self,
         length: int,
@@ -162,4 +164,4 @@ def made_state(func: Callable[..., Any], name: str, info: dict[str, Any]) -> Any
     """A state, made by a function that may not take all that is known of it."""
     names, everything = taken_by(func)
     given = {"name": name, **info}
-    return func(**{k: v for k, v in given.items() if everything or k in names})
+    return as_wanted(func(**{k: v for k, v in given.items() if everything or k in names}))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import ndarray as nd
+from ..numpy_arrays import method_through_legacy
 from ..refusals import Refused, Undefined
 from .base import HybridRecurrentCell, RecurrentCell
 from .sequences import first_states, merged, steps_of
@@ -53,6 +54,7 @@ class _Stack(RecurrentCell):
             found.extend(new)
         return inputs, found
 
+    @method_through_legacy
     def unroll(
         self,
         length: int,
@@ -162,6 +164,7 @@ class BidirectionalCell(HybridRecurrentCell):
             )
         return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]  # type: ignore[attr-defined]
 
+    @method_through_legacy
     def unroll(
         self,
         length: int,

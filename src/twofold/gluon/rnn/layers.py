@@ -9,6 +9,7 @@ from ...errors import ParameterError
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
 from ..hybrid_block import HybridBlock
+from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
 from ..refusals import Refused
 from .base import made_state
@@ -142,6 +143,7 @@ class _RNNLayer(HybridBlock):
             param = self._reg_params[f"{side}0_i2h_weight"]
             param.shape = (param.shape[0], size)  # type: ignore[index]
 
+    @method_through_legacy
     def __call__(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:  # type: ignore[override]
         """Run the layer.
 
@@ -172,7 +174,7 @@ class _RNNLayer(HybridBlock):
 
     def _zeros(self, inputs: Any) -> list[Any]:
         if isinstance(inputs, NDArray):
-            return self.begin_state(inputs.shape[self._layout.find("N")], ctx=inputs.context, dtype=inputs.dtype)
+            return as_legacy(self.begin_state(inputs.shape[self._layout.find("N")], ctx=inputs.context, dtype=inputs.dtype))
         return self.begin_state(0, func=sym.zeros)
 
     def _check(self, inputs: NDArray, states: list[NDArray]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from ... import ndarray as nd
 from ... import symbol as sym
 from ...ndarray.array import NDArray
+from ..numpy_arrays import method_through_legacy
 from ..parameter_dict import ParameterDict
 from ..refusals import Refused
 from ..tracing import ARRAYS
@@ -52,6 +53,7 @@ class DropoutCell(HybridRecurrentCell):
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=self._step_name("fwd"))
         return inputs, states
 
+    @method_through_legacy
     def unroll(
         self,
         length: int,
@@ -192,6 +194,7 @@ class ResidualCell(ModifierCell):
         output, new = self.base_cell(inputs, states)
         return output + inputs, new
 
+    @method_through_legacy
     def unroll(
         self,
         length: int,

@@ -7,6 +7,7 @@ from ... import ndarray as nd
 from ... import symbol as sym
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
+from ..numpy_arrays import as_legacy
 from ..refusals import Refused
 
 __all__ = ["Steps", "first_states", "merged", "steps_of"]
@@ -75,5 +76,6 @@ def first_states(cell: Any, steps: Steps, given: Any) -> Any:
     if given is not None:
         return given
     if steps.F is nd:
-        return cell.begin_state(func=nd.zeros, batch_size=steps.batch_size, ctx=steps.values[0].context, dtype=steps.values[0].dtype)
+        like = steps.values[0]
+        return as_legacy(cell.begin_state(func=nd.zeros, batch_size=steps.batch_size, ctx=like.context, dtype=like.dtype))
     return cell.begin_state(func=sym.zeros, batch_size=0)

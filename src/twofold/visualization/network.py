@@ -1,20 +1,20 @@
-"""``mx.viz``: a symbol as a table of its layers, and as a drawing of its graph (graphviz, or Mermaid text where that is not installed)."""
+"""A symbol as a table of its layers, and as a drawing of its graph (graphviz, or Mermaid text where that is not installed)."""
 
 import ast
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from pathlib import Path
 from typing import Any
 
-from .dtype import dtype_name
-from .errors import DTypeError, ParameterError
-from .symbol.inference import Inference, inside_shape
-from .symbol.known import Known, Unknown
-from .symbol.node import Head, SymbolNode, variables
-from .symbol.symbol import Symbol
+from ..dtype import dtype_name
+from ..errors import DTypeError, ParameterError
+from ..symbol.inference import Inference, inside_shape
+from ..symbol.known import Known, Unknown
+from ..symbol.node import Head, SymbolNode, variables
+from ..symbol.symbol import Symbol
+from .drawing import Mermaid
 
-__all__ = ["Mermaid", "plot_network", "print_summary"]
+__all__ = ["plot_network", "print_summary"]
 
 #: Endings of the names of variables that a drawing leaves out: weights and states.
 WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var", "_running_mean")
@@ -101,23 +101,6 @@ def _layers(symbol: Symbol, found: Inference, data: set[str]) -> Iterator[tuple[
 
 def _size(known: Known) -> int:
     return prod(known.sizes) if known.is_shaped else 0
-
-
-class Mermaid(str):
-    """A drawing as Mermaid text, which Markdown viewers show."""
-
-    __slots__ = ()
-
-    @property
-    def source(self) -> str:
-        """The text."""
-        return str(self)
-
-    def render(self, filename: str = "plot") -> str:
-        """Write the text into ``<filename>.mmd``; returns that name."""
-        path = Path(f"{filename}.mmd")
-        path.write_text(self, encoding="utf-8")
-        return str(path)
 
 
 def plot_network(

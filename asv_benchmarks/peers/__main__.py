@@ -1,0 +1,80 @@
+"""`make bench-peers`: the same work in Twofold and in its peers, and the table of the figures to reach."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from asv_benchmarks.peers import plot, report
+from asv_benchmarks.peers.contest import FULL, QUICK, Contest, Measured, contest
+from asv_benchmarks.peers.items import GROUPS, selected
+from asv_benchmarks.peers.table import KERNEL, ROOT
+from asv_benchmarks.peers.targets import ELSEWHERE, Row, rows
+
+RESULTS, PICTURE = ROOT / "asv_benchmarks" / "results", ROOT / "docs" / "inside" / "peers.svg"
+
+
+def groups(text: str) -> tuple[str, ...]:
+    """The groups that a list with commas names.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If there is no such group.
+    """
+    names = tuple(text.split(","))
+    unknown = [name for name in names if name not in GROUPS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no group {', '.join(unknown)}; give some of {', '.join(GROUPS)}")
+    return names
+
+
+def parsed(arguments: list[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="bench-peers", description="Twofold and its peers at the same work.")
+    parser.add_argument("--quick", action="store_true", help="a minute: fewer items and rounds, no torch.compile")
+    parser.add_argument("--only", type=groups, default=(), metavar="GROUP,…", help=f"of {', '.join(GROUPS)}")
+    parser.add_argument("--libraries", type=lambda text: text.split(","), default=[], metavar="NAME,…", help="only these libraries")
+    parser.add_argument("--cores", type=int, metavar="N", help="let everything run on the first N cores alone (Linux)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    return parser.parse_args(arguments)
+
+
+def judged_rows(running: Contest, measured: list[Measured], preset: str | None) -> list[Row]:
+    """The rows of the table of targets."""
+    wrong = {f"{m.item.key}: {name}": f"wrong: {reason}" for m in measured for name, reason in m.wrong.items()}
+    absent = {**ELSEWHERE, **running.absent, **wrong}
+    if not running.effort.compiled:
+        absent["torch compile"] = "left out of a quick run"
+    return rows({m.item.key: m.medians for m in measured}, {m.item.key: m.cpu for m in measured}, absent, preset)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the contest; the exit status says whether a result was wrong."""
+    options, preset = parsed(arguments), os.environ.get(KERNEL)
+    if options.cores is not None:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
+    with contest(QUICK if options.quick else FULL, options.libraries) as running:
+        print(report.heading(running), flush=True)
+        measured = []
+        for item in selected(options.only, options.quick):
+            measured.append(running.measured(item))
+            print("\n" + report.table(measured[-1]), flush=True)
+        table = judged_rows(running, measured, preset)
+        print("\n" + report.verdict_table(table, preset))
+        print(report.disturbance(running))
+        record = report.record(running, measured, table)
+        if options.json is not None:
+            report.write(record, options.json)
+        elif not (options.quick or options.only or options.libraries or options.cores):
+            report.write(record, RESULTS / report.file_name(running))
+            plot.draw(record, PICTURE)
+    wrong = [f"{m.item.key}: {name}" for m in measured for name in m.wrong]
+    print("wrong: " + "; ".join(wrong) if wrong else "all results agree")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

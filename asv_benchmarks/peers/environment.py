@@ -1,0 +1,84 @@
+"""Makes the environment of the peers: ``python environment.py FOLDER`` installs each by its name; what cannot be had is noted.
+
+The standard library alone is imported here: the environment's Python may be any.
+"""
+
+import json
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Iterable
+from pathlib import Path
+
+LIBRARIES = ("jax", "numba", "numexpr", "torch")
+#: Why a library is not there, by its name.
+NOTES = "absent.json"
+#: Free bytes without which the torch that brings CUDA along is not installed.
+SPACE_FOR_CUDA = 20 << 30
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of an environment."""
+    return folder / "bin" / "python"
+
+
+def _pip(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(python_of(folder)), "-m", "pip", *arguments, "--disable-pip-version-check"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def cpu_version(listing: str) -> str | None:
+    """The newest version built for CPUs alone in what ``pip index versions`` prints; None if there is none."""
+    found = re.search(r"\b\d[\w.]*\+cpu\b", listing)
+    return found.group() if found else None
+
+
+def torch_requirement(folder: Path, system: str, free: int) -> str | None:
+    """What to ask pip for: a build for CPUs where the index has one, else the default, where there is room for what it brings along.
+
+    The default for Linux on x86 loads CUDA's libraries when it is imported, some gigabytes; without them it does not import.
+    """
+    version = cpu_version(_pip(folder, "index", "versions", "torch").stdout)
+    if version is not None:
+        return f"torch=={version}"
+    return "torch" if system != "Linux-x86_64" or free >= SPACE_FOR_CUDA else None
+
+
+def reason_of(errors: str) -> str:
+    """The line of pip's errors that says what was wrong."""
+    lines = [line for line in errors.splitlines() if line.startswith("ERROR")] or errors.splitlines() or ["pip failed"]
+    return lines[-1].removeprefix("ERROR: ")
+
+
+def install(folder: Path, libraries: Iterable[str]) -> dict[str, str]:
+    """Install the libraries one by one; why those that are not there are not."""
+    absent = {}
+    for library in libraries:
+        requirement: str | None = library
+        if library == "torch":
+            system = f"{platform.system()}-{platform.machine()}"
+            requirement = torch_requirement(folder, system, shutil.disk_usage(folder).free)
+        if requirement is None:
+            absent[library] = f"no build for CPUs, and less than {SPACE_FOR_CUDA >> 30} GB free for the default one"
+            continue
+        result = _pip(folder, "install", "--quiet", requirement)
+        if result.returncode != 0:
+            absent[library] = reason_of(result.stderr)
+    return absent
+
+
+def main(folder: Path) -> None:
+    """Make the environment, or complete it."""
+    if not python_of(folder).exists():
+        venv.create(folder, with_pip=True)
+    absent = install(folder, LIBRARIES)
+    (folder / NOTES).write_text(json.dumps(absent, indent=2) + "\n")
+    for library, reason in absent.items():
+        print(f"not installed: {library}: {reason}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,131 @@
+"""The arrays that an item works on: drawn from its name and size alone, so that every process has the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+#: Columns of the rows that softmax cross-entropy works on.
+CLASSES = 100
+#: Layers, batch and width of the perceptron whose memory is measured: 30 activations of 16 MB.
+DEPTH, DEEP_BATCH, DEEP_WIDTH = 30, 40960, 100
+#: Images and their height by the channels of a ResNet's 3x3 convolutions.
+HEIGHT = {64: 56, 128: 28, 256: 14}
+IMAGES = 8
+#: Steps, batch, units and layers of the LSTM.
+TIME, BATCH, UNITS, LAYERS = 35, 32, 200, 2
+#: Learning rate of the networks' stochastic gradient descent.
+LEARNING_RATE = 0.01
+
+_f = np.float32
+
+
+def _normal(draw: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
+    return (draw.standard_normal(shape) * scale).astype(_f)
+
+
+def _uniform(draw: np.random.Generator, low: float, high: float, size: int) -> np.ndarray:
+    return draw.uniform(low, high, size).astype(_f)
+
+
+def _black_scholes(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    return {"price": _uniform(draw, 50, 150, size), "strike": _uniform(draw, 50, 150, size), "time": _uniform(draw, 0.1, 2, size)}
+
+
+def _vector(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    return {"x": _normal(draw, size)}
+
+
+def _adam(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    zero = np.zeros(size, _f)
+    return {"gradient": _normal(draw, size), "weight": _normal(draw, size), "mean": zero, "square": zero.copy()}
+
+
+def _cross_entropy(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    rows = size // CLASSES
+    return {"x": _normal(draw, rows, CLASSES), "label": draw.integers(0, CLASSES, rows)}
+
+
+def _dense(draw: np.random.Generator, batch: int, widths: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Input, labels, and weights (out, in) with biases of dense layers."""
+    arrays = {"x": _normal(draw, batch, widths[0]), "label": draw.integers(0, widths[-1], batch)}
+    for k, (inputs, outputs) in enumerate(zip(widths[:-1], widths[1:]), 1):  # noqa: B905, RUF007  (Python 3.9 reads this)
+        arrays[f"w{k}"] = _normal(draw, outputs, inputs, scale=inputs**-0.5)
+        arrays[f"b{k}"] = np.zeros(outputs, _f)
+    return arrays
+
+
+def _perceptron(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    return _dense(draw, size, (64, 32, 10))
+
+
+def _mlp(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    return _dense(draw, size, (784, 128, 64, 10))
+
+
+def _lenet(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    arrays = {"x": _normal(draw, size, 1, 28, 28), "label": draw.integers(0, 10, size)}
+    for k, shape in enumerate([(20, 1, 5, 5), (50, 20, 5, 5), (500, 800), (10, 500)], 1):
+        arrays[f"w{k}"] = _normal(draw, *shape, scale=float(np.prod(shape[1:])) ** -0.5)
+        arrays[f"b{k}"] = np.zeros(shape[0], _f)
+    return arrays
+
+
+def _lstm(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    """Input (time, batch, units) and, for each layer, ``wx``, ``wh`` (4 units, units), gates in the order i, f, g, o, ``bx``, ``bh``."""
+    arrays = {"x": _normal(draw, TIME, size, UNITS)}
+    for k in range(LAYERS):
+        for name in ("wx", "wh"):
+            arrays[f"{name}{k}"] = _normal(draw, 4 * UNITS, UNITS, scale=0.05)
+        for name in ("bx", "bh"):
+            arrays[f"{name}{k}"] = np.zeros(4 * UNITS, _f)
+    return arrays
+
+
+def _convolution(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    shape = (IMAGES, size, HEIGHT[size], HEIGHT[size])
+    weight = _normal(draw, size, size, 3, 3, scale=(9 * size) ** -0.5)
+    return {"x": _normal(draw, *shape), "w": weight, "dout": _normal(draw, *shape)}
+
+
+def _deep(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    arrays = {"x": _normal(draw, DEEP_BATCH, DEEP_WIDTH)}
+    arrays.update((f"w{k}", _normal(draw, DEEP_WIDTH, DEEP_WIDTH, scale=DEEP_WIDTH**-0.5)) for k in range(size))
+    return arrays
+
+
+_DRAWN: dict[str, Callable[[np.random.Generator, int], dict[str, np.ndarray]]] = {
+    "add": _vector,
+    "add_recorded": _vector,
+    "black_scholes": _black_scholes,
+    "gelu": _vector,
+    "clip": _vector,
+    "adam": _adam,
+    "cross_entropy": _cross_entropy,
+    "new_chain": _vector,
+    "perceptron": _perceptron,
+    "mlp": _mlp,
+    "lenet": _lenet,
+    "lstm": _lstm,
+    "convolution": _convolution,
+    "deep": _deep,
+}
+
+
+def drawn(work: str, size: int) -> dict[str, np.ndarray]:
+    """The arrays of an item by name: float32, and int64 for labels.
+
+    Parameters
+    ----------
+    work
+        What is done: a key of the table above.
+    size
+        Elements of a chain, the batch of a network, the channels of a convolution, the layers of the deep perceptron.
+    """
+    return _DRAWN[work](np.random.default_rng(7), size)
+
+
+def parameters(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Those that are learned: weights and biases, in order."""
+    return {name: value for name, value in arrays.items() if name[0] in "wb"}

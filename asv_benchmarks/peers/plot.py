@@ -1,0 +1,84 @@
+"""The picture of a contest for the documentation: how many times as fast as NumPy each library is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+#: What is drawn: an item's key, and its title.
+PANELS = {
+    "black_scholes 1e6": "Black-Scholes, 1e6",
+    "gelu 1e6": "GELU, 1e6",
+    "adam 1e6": "Adam, 1e6",
+    "cross_entropy 1e6": "Cross-entropy, 1e6",
+    "black_scholes 1e7": "Black-Scholes, 1e7",
+    "gelu 1e7": "GELU, 1e7",
+    "adam 1e7": "Adam, 1e7",
+    "cross_entropy 1e7": "Cross-entropy, 1e7",
+    "perceptron 32": "Perceptron 32x64x10",
+    "mlp 64": "Perceptron 784-128-64-10",
+    "lenet 64": "LeNet",
+    "lstm 32": "LSTM 2x200",
+}
+COLUMNS = 4
+#: The colour of Twofold's bars, of its bars with the extra ``jit``, and of the others.
+COLOURS = {"twofold jit": "#b8500f", "twofold": "#e8863a"}
+OTHERS = "#8f9aa5"
+STYLE = {"font.size": 7, "svg.fonttype": "none", "svg.hashsalt": "peers", "axes.spines.top": False, "axes.spines.right": False}
+
+
+def best_ways(medians: Mapping[str, float]) -> dict[str, tuple[str, float]]:
+    """The fastest way of each library under its own kernel: its name and its median, by library."""
+    best: dict[str, tuple[str, float]] = {}
+    for name, seconds in medians.items():
+        library = "twofold jit" if name.startswith("twofold jit ") else name.split(" ")[0]
+        if "(" not in name and (library not in best or seconds < best[library][1]):
+            best[library] = (name, seconds)
+    return best
+
+
+def draw(record: Mapping[str, Any], file: Path) -> None:
+    """Draw a record's panels into an SVG file.
+
+    Parameters
+    ----------
+    record
+        What `report.record` gives.
+    file
+        Where the picture goes.
+    """
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    shown = {key: title for key, title in PANELS.items() if record["items"].get(key, {}).get("medians")}
+    rows = -(-len(shown) // COLUMNS)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(rows, COLUMNS, figsize=(9, 1.9 * rows), squeeze=False, layout="constrained")
+        for ax in axes.flat[len(shown) :]:
+            ax.set_visible(False)
+        for ax, (key, title) in zip(axes.flat, shown.items(), strict=False):
+            _panel(ax, title, best_ways(record["items"][key]["medians"]))
+        figure.supxlabel("times as fast as NumPy (each library's fastest way)", fontsize=7)
+        figure.savefig(file, metadata={"Date": None})
+        plt.close(figure)
+
+
+def _panel(ax: Any, title: str, best: dict[str, tuple[str, float]]) -> None:
+    base = best["numpy"][1]
+    ordered = sorted(best.items(), key=lambda pair: -pair[1][1])
+    speeds = [base / seconds for _, (_, seconds) in ordered]
+    bars = ax.barh([name for _, (name, _) in ordered], speeds, color=[COLOURS.get(library, OTHERS) for library, _ in ordered])
+    ax.bar_label(bars, fmt="%.2g", padding=2, fontsize=6)
+    ax.axvline(1, color="black", linewidth=0.6)
+    ax.set_title(title, fontsize=8)
+    ax.margins(x=0.15)
+    ax.tick_params(length=0)
+
+
+if __name__ == "__main__":
+    draw(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))

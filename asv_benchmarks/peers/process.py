@@ -1,0 +1,102 @@
+"""A worker as its parent sees it: a process that answers commands, or the reason why there is none."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from asv_benchmarks.peers.table import ROOT, Library
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Seconds after which a worker that has not answered is given up.
+PATIENCE = 300
+
+
+class WorkerFailed(Exception):
+    """A worker answered that it failed, or not at all."""
+
+
+class Process:
+    """A worker's process; commands go to it one at a time.
+
+    Parameters
+    ----------
+    library
+        What it runs.
+    base
+        The variables of the parent's environment.
+    scratch
+        An empty folder for the worker's caches.
+    """
+
+    def __init__(self, library: Library, base: Mapping[str, str], scratch: Path) -> None:
+        self.library = library
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `close`)
+        command = [str(library.interpreter), "-m", "asv_benchmarks.peers.worker", library.module]
+        pipe = subprocess.PIPE
+        environment = library.environment(base, scratch)
+        try:
+            self.child = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=self.errors, bufsize=0)
+        except OSError:
+            self.errors.close()
+            raise
+
+    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
+        """What the worker answers to a command.
+
+        Raises
+        ------
+        WorkerFailed
+            If it could not do it; with the worker's own words.
+        """
+        assert self.child.stdin is not None
+        try:
+            self.child.stdin.write((json.dumps({"do": do, **arguments}) + "\n").encode())
+        except OSError as error:
+            raise WorkerFailed(f"the process has ended: {self.last_words()}") from error
+        answer = self.answer()
+        if "failed" in answer:
+            raise WorkerFailed(answer["failed"])
+        return answer
+
+    def answer(self) -> dict[str, Any]:
+        """The next answer.
+
+        Raises
+        ------
+        WorkerFailed
+            If there is none in time, or the process has ended.
+        """
+        assert self.child.stdout is not None
+        if not select.select([self.child.stdout], [], [], PATIENCE)[0]:
+            self.child.kill()
+            raise WorkerFailed(f"no answer in {PATIENCE} s")
+        line = self.child.stdout.readline()
+        if not line:
+            raise WorkerFailed(f"the process has ended: {self.last_words()}")
+        return json.loads(line)
+
+    def last_words(self) -> str:
+        """The last line that the process wrote to standard error."""
+        self.errors.seek(0)
+        lines = self.errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "without a word"
+
+    def close(self) -> None:
+        """End the process."""
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        self.child.stdin.close()
+        try:
+            self.child.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+        self.child.stdout.close()
+        self.errors.close()

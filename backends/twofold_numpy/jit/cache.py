@@ -1,0 +1,71 @@
+"""Object code on disk: one file per kernel and target, checked when it is read, the oldest removed when there are too many."""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+#: Bytes of all files together; above, the least recently used go until three quarters are left.
+LIMIT = 64 << 20
+_DIGEST = hashlib.sha256().digest_size
+
+
+def folder() -> Path:
+    """Where files lie: ``$TWOFOLD_CACHE/jit``, else ``twofold/jit`` in the user's cache."""
+    own = os.environ.get("TWOFOLD_CACHE")
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(own) / "jit" if own else Path(user) / "twofold" / "jit"
+
+
+def load(key: str) -> bytes | None:
+    """The object code stored under a key; None if there is none, or not this user's, or not as it was written."""
+    try:
+        path = folder() / key
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid():
+                return None
+            content = file.read()
+        os.utime(path)
+    except (OSError, RuntimeError):  # RuntimeError: no home folder
+        return None
+    digest, code = content[:_DIGEST], content[_DIGEST:]
+    return code if digest == _digest(key, code) else None
+
+
+def store(key: str, code: bytes) -> None:
+    """Keep object code under a key, if the folder can be written; another process never sees half a file."""
+    try:
+        place = folder()
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=place)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_digest(key, code) + code)
+            os.replace(name, place / key)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            return
+        _prune(place)
+    except (OSError, RuntimeError):
+        return
+
+
+def _digest(key: str, code: bytes) -> bytes:
+    """Of the key too: a file under another's name is not taken for it."""
+    return hashlib.sha256(key.encode() + code).digest()
+
+
+def _prune(place: Path) -> None:
+    """Remove the files that were used longest ago until there is room."""
+    with os.scandir(place) as entries:
+        files = sorted((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries if e.is_file())
+    total = sum(size for _, size, _ in files)
+    if total <= LIMIT:
+        return
+    for _, size, path in files:
+        os.unlink(path)
+        total -= size
+        if total <= LIMIT * 3 // 4:
+            return

@@ -1,0 +1,108 @@
+"""LLVM: from a kernel's text to object code for this machine, and from object code to a function that ctypes calls."""
+
+import ctypes
+import hashlib
+import itertools
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .kernel import FIELDS, Machine
+
+#: How a kernel is called: bounds, then arrays; the interpreter is free meanwhile.
+Function = Callable[..., int]
+
+
+@cache
+def compiler() -> "Compiler | None":
+    """The process's compiler; None where this machine, interpreter or llvmlite is not one that kernels can be compiled for."""
+    try:
+        import llvmlite.binding as llvm
+
+        return Compiler(llvm)
+    except (ImportError, OSError, RuntimeError, AttributeError):
+        return None
+
+
+class Compiler:
+    """LLVM for the processor at hand.
+
+    Parameters
+    ----------
+    llvm
+        The module ``llvmlite.binding``.
+
+    Raises
+    ------
+    RuntimeError
+        If the processor has no fused multiply-add, or arrays do not lie in memory as NumPy's C interface says.
+    """
+
+    def __init__(self, llvm: Any) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        features = llvm.get_host_cpu_features()
+        self._llvm = llvm
+        self.triple = llvm.get_default_triple()
+        self.machine = Machine(_vector_bits(self.triple, features), object.__basicsize__)
+        _check_fields(self.machine.head)
+        cpu, flat = llvm.get_host_cpu_name(), features.flatten()
+        self._target = llvm.Target.from_triple(self.triple).create_target_machine(cpu=cpu, features=flat, opt=3, jit=True)
+        self._linker = llvm.create_lljit_compiler(self._target)
+        self._numbers = itertools.count()
+        #: What object code depends on beside the text.
+        self.target = "\n".join((self.triple, cpu, flat, ".".join(map(str, llvm.llvm_version_info))))
+
+    def key(self, text: str) -> str:
+        """A name for the object code of a text."""
+        return hashlib.sha256(f"{self.target}\n{text}".encode()).hexdigest()
+
+    def object_code(self, text: str) -> bytes:
+        """The object code of a text."""
+        module = self._parsed(text)
+        return self._target.emit_object(module)
+
+    def assembly(self, text: str) -> str:
+        """The same, to be read."""
+        return self._target.emit_assembly(self._parsed(text))
+
+    def _parsed(self, text: str) -> Any:
+        module = self._llvm.parse_assembly(text)
+        module.triple, module.data_layout = self.triple, str(self._target.target_data)
+        module.verify()
+        return module
+
+    def function(self, code: bytes, arity: int) -> Function:
+        """The kernel in object code as a function of bounds and so many arrays; it keeps the code loaded."""
+        name = f"kernel{next(self._numbers)}"
+        library = self._llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
+        loaded = library.link(self._linker, name)
+        function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.py_object] * arity)(loaded["kernel"])
+        function.loaded = loaded  # type: ignore[attr-defined]
+        return function
+
+
+def _vector_bits(triple: str, features: Any) -> int:
+    """Bits of the vector registers to use."""
+    if triple.startswith(("aarch64", "arm64")):
+        return 128
+    if features.get("fma") and features.get("avx2"):
+        wide = all(features.get(f"avx512{part}") for part in ("f", "bw", "dq", "vl"))
+        return 512 if wide else 256
+    raise RuntimeError("a processor without fused multiply-add")
+
+
+def _check_fields(head: int) -> None:
+    """Hold NumPy to its C interface: the fields of an array that kernels read."""
+    array = np.zeros((2, 3), np.float32)
+    at = id(array) + head
+    data = ctypes.c_void_p.from_address(at + FIELDS["data"]).value
+    nd = ctypes.c_int.from_address(at + FIELDS["nd"]).value
+    if data != array.ctypes.data or nd != array.ndim:
+        raise RuntimeError("array objects are not laid out as NumPy's C interface says")
+    dimensions = ctypes.c_void_p.from_address(at + FIELDS["dimensions"]).value
+    sizes = tuple((ctypes.c_ssize_t * nd).from_address(dimensions or 0))
+    if sizes != array.shape or ctypes.c_int.from_address(at + FIELDS["flags"]).value != array.flags.num:
+        raise RuntimeError("array objects are not laid out as NumPy's C interface says")

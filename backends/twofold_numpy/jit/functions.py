@@ -1,0 +1,186 @@
+"""Functions of mathematics as vector expressions without branches, within 2 units in the last place in float32 and float64.
+
+Reduction of arguments and reconstruction are the classical ones (W. Cody and W. Waite 1980, "Software Manual for the Elementary
+Functions"; J.-M. Muller, "Elementary Functions"); the polynomials are this project's own, in `tables`. Every product that is added to
+something is one fused instruction, so results are the same on every processor that has it.
+"""
+
+import math
+import struct
+from typing import NamedTuple
+
+from .ir import Value, fma, polynomial
+from .tables import ERF, EXP, LOG, LOG_ERFC_DOUBLE, LOG_ERFC_FLOAT, LOG_RATIO
+
+
+class Format(NamedTuple):
+    """What a floating-point format asks of the formulas.
+
+    Attributes
+    ----------
+    mantissa
+        Its stored bits.
+    bias
+        Of the exponent.
+    log_2
+        log(2) as a head with so few bits that its product with an exponent is exact, and the rest.
+    smallest
+        The smallest normal number.
+    exp_range
+        Where exp is neither 0 nor infinite, and a little beyond.
+    tanh_end, erf_end
+        Beyond these tanh and erf are 1.
+    """
+
+    mantissa: int
+    bias: int
+    log_2: tuple[float, float]
+    smallest: float
+    exp_range: tuple[float, float]
+    tanh_end: float
+    erf_end: float
+
+    @property
+    def shifter(self) -> float:
+        """What pushes a number's fraction out of the format when it is added: the integer stays in the lowest bits."""
+        return 1.5 * 2.0**self.mantissa
+
+
+FORMATS = {
+    "float": Format(23, 127, (0.693145751953125, 1.4286068203094173e-06), 2.0**-126, (-104.0, 89.0), 10.0, 4.0),
+    "double": Format(52, 1023, (0.6931471805598903, 5.497923018708371e-14), 2.0**-1022, (-746.0, 710.0), 20.0, 6.0),
+}
+LOG2_E = 1.4426950408889634
+
+
+def _exact(value: float, kind: str) -> float:
+    """The nearest number of a format."""
+    return struct.unpack("f", struct.pack("f", value))[0] if kind == "float" else value
+
+
+def _bits(value: float, kind: str) -> int:
+    """A number's bits in a format."""
+    return struct.unpack(*(("<I", struct.pack("<f", value)) if kind == "float" else ("<Q", struct.pack("<d", value))))[0]
+
+
+def _limited(x: Value, low: float, high: float) -> Value:
+    """``x`` in [low, high]; NaN stays."""
+    return _at_most(x.compare("olt", low).choose(x.like(low), x), high)
+
+
+def _at_most(x: Value, high: float) -> Value:
+    """The smaller of both; NaN stays."""
+    return x.compare("ogt", high).choose(x.like(high), x)
+
+
+def _reduced(x: Value) -> tuple[Value, Value]:
+    """The integer k and r with x = k log(2) + r, |r| ≤ log(2) / 2."""
+    f = FORMATS[x.kind]
+    k = fma(x, _exact(LOG2_E, x.kind), f.shifter) - f.shifter
+    r = fma(k, -f.log_2[0], x)
+    return k, fma(k, _exact(-f.log_2[1], x.kind), r)
+
+
+def _power_of_2(k: Value) -> Value:
+    """2 to an integer that is a normal number's exponent."""
+    f = FORMATS[k.kind]
+    return ((k + (f.shifter + f.bias)).bits() << f.mantissa).bits()
+
+
+def exp(x: Value) -> Value:
+    """Exponential function: 2^k exp(r); 2^k as two factors, since it may lie beyond the format where the result does not."""
+    x = _limited(x, *FORMATS[x.kind].exp_range)
+    k, r = _reduced(x)
+    p = fma(r * r, polynomial(EXP[x.kind], r), r) + 1.0
+    half = FORMATS[x.kind].shifter
+    first = fma(k, 0.5, half) - half
+    return p * _power_of_2(first) * _power_of_2(k - first)
+
+
+def _expm1_of_reduced(k: Value, r: Value) -> Value:
+    """exp(x) - 1 for 2^k within the format."""
+    scale = _power_of_2(k)
+    return fma(scale, fma(r * r, polynomial(EXP[r.kind], r), r), scale - 1.0)
+
+
+def expm1(x: Value) -> Value:
+    """exp(x) - 1; computed with 2^(k-1), and the tiniest as they are."""
+    f = FORMATS[x.kind]
+    k, r = _reduced(_limited(x, -60.0, f.exp_range[1]))
+    scale = _power_of_2(k - 1.0)
+    result = fma(scale, fma(r * r, polynomial(EXP[x.kind], r), r), scale - 0.5) * 2.0
+    return x.code.call("fabs", x).compare("olt", 2.0 ** (-f.mantissa - 2)).choose(x, result)
+
+
+def tanh(x: Value) -> Value:
+    """Hyperbolic tangent: e / (e + 2) with e = exp(2|x|) - 1; the quotient is corrected by what its divisor and it lost in rounding."""
+    size = _at_most(x.code.call("fabs", x), FORMATS[x.kind].tanh_end)
+    e = _expm1_of_reduced(*_reduced(size + size))
+    divisor = e + 2.0
+    lost = e - (divisor - 2.0)
+    inverse = 1.0 / divisor
+    quotient = e * inverse
+    rest = fma(-quotient, lost, fma(-quotient, divisor, e))
+    return x.code.call("copysign", fma(rest, inverse, quotient), x)
+
+
+def _split(x: Value) -> tuple[Value, Value]:
+    """Exponent and significand of positive normal numbers: x = m 2^e, √½ ≤ m < √2."""
+    f = FORMATS[x.kind]
+    least, whole = _bits(math.sqrt(0.5), x.kind), 2.0**f.mantissa
+    shifted = x.bits() + ((f.bias << f.mantissa) - least)
+    m = ((shifted & ((1 << f.mantissa) - 1)) + least).bits()
+    e = ((shifted >> f.mantissa) | _bits(whole, x.kind)).bits() - (whole + f.bias)
+    return e, m
+
+
+def _log_of(x: Value, correction: Value | None = None) -> Value:
+    """Logarithm of positive finite numbers, plus a small correction."""
+    f = FORMATS[x.kind]
+    tiny = x.compare("olt", f.smallest)
+    lift = float(f.mantissa + 1)
+    e, m = _split(tiny.choose(x * 2.0**lift, x))
+    e = tiny.choose(e - lift, e)
+    g = m - 1.0
+    low = e * _exact(f.log_2[1], x.kind)
+    low = low if correction is None else low + correction
+    square = g * g
+    if x.kind == "float":
+        rest = fma(square * g, polynomial(LOG["float"], g), low)
+        return fma(e, f.log_2[0], g + fma(square, -0.5, rest))
+    s = g / (g + 2.0)
+    z = s * s
+    half = square * 0.5
+    rest = fma(s, fma(z, polynomial(LOG_RATIO["double"], z), half), low)
+    return fma(e, f.log_2[0], g - (half - rest))
+
+
+def _log_edges(x: Value, result: Value) -> Value:
+    """The logarithm of 0, of negative numbers, of infinity and of NaN."""
+    result = x.compare("olt", math.inf).choose(result, x)
+    result = x.compare("oeq", 0.0).choose(x.like(-math.inf), result)
+    return x.compare("olt", 0.0).choose(x.like(math.nan), result)
+
+
+def log(x: Value) -> Value:
+    """Natural logarithm: e log(2) + log(m), the latter by a polynomial (float32) or a series of atanh (float64) around 1."""
+    return _log_edges(x, _log_of(x))
+
+
+def log1p(x: Value) -> Value:
+    """log(1 + x): the logarithm of the rounded sum u, plus what rounding lost, over u."""
+    u = x + 1.0
+    large = x.compare("ogt", 1.0)
+    lost = large.choose(1.0 - (u - x), x - (u - 1.0))
+    result = _log_edges(u, _log_of(u, lost / u))
+    return x.code.call("fabs", x).compare("olt", 2.0 ** -(FORMATS[x.kind].mantissa + 2)).choose(x, result)
+
+
+def erf(x: Value) -> Value:
+    """Gauss error function: a polynomial in x² up to 1, then 1 - exp(polynomial)."""
+    size = _at_most(x.code.call("fabs", x), FORMATS[x.kind].erf_end)
+    near = fma(size, polynomial(ERF[x.kind], size * size), size)
+    tail = LOG_ERFC_FLOAT["float"] if x.kind == "float" else LOG_ERFC_DOUBLE["double"]
+    k, r = _reduced(polynomial(tail, size))
+    far = 0.0 - _expm1_of_reduced(k, r)
+    return x.code.call("copysign", size.compare("olt", 1.0).choose(near, far), x)

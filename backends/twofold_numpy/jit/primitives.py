@@ -1,0 +1,262 @@
+"""The primitives of row programs as vector expressions with the meaning of NumPy's ufuncs."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from twofold.backend.kernel import KernelStep
+from twofold.dtype import NAME_OF, NUMPY
+
+from . import functions
+from .ir import FLOATS, Code, Value
+
+#: Types of elements by dtype; half-precision and complex numbers are left to the default kernels.
+KINDS = {
+    "bool": "i1",
+    "float32": "float",
+    "float64": "double",
+    **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+
+
+class Unsupported(Exception):
+    """A program that is left to the default kernels."""
+
+
+class Typed(NamedTuple):
+    """A value and its dtype, which also says whether an integer has a sign."""
+
+    value: Value
+    dtype: str
+
+
+Rule = Callable[..., Value]
+
+
+def step_value(code: Code, step: KernelStep, operands: list[Typed]) -> Typed:
+    """The result of a step.
+
+    Parameters
+    ----------
+    code
+        Where instructions go.
+    step
+        The step.
+    operands
+        Of the dtypes in which they are; they are cast to NumPy's loop for them.
+
+    Raises
+    ------
+    Unsupported
+        If there is no expression for the primitive in these dtypes.
+    """
+    if step.op in ("astype", "stop_gradient"):
+        return _cast(operands[0], step.dtype)
+    if step.op == "where":
+        condition, *values = [_cast(o, d).value for o, d in zip(operands, ("bool", step.dtype, step.dtype), strict=True)]
+        return Typed(condition.choose(values[0], values[1]), step.dtype)
+    *wanted, result = _loop(step, [o.dtype for o in operands])
+    rule = _power(step) if step.op == "power" else _RULES.get((step.op, _family(wanted[0])))
+    if rule is None or any(d not in KINDS for d in wanted) or len(set(wanted)) > 1:
+        raise Unsupported(f"{step.op} of {', '.join(wanted)}")
+    return _cast(Typed(rule(*[_cast(o, d).value for o, d in zip(operands, wanted, strict=True)]), result), step.dtype)
+
+
+def _power(step: KernelStep) -> Rule | None:
+    """A power with one of a few constant exponents, of floats."""
+    exponent = step.args[1]
+    if exponent.kind != "const" or not step.dtype.startswith("float"):
+        return None
+    return _POWERS.get(float(exponent.value))
+
+
+def _loop(step: KernelStep, dtypes: list[str]) -> list[str]:
+    """The dtypes of NumPy's loop: operands', then the result's."""
+    if step.ufunc is None:
+        return [step.dtype] * (len(dtypes) + 1)
+    loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
+    return [NAME_OF.get(d, str(d)) for d in loop]
+
+
+def _family(dtype: str) -> str:
+    return "float" if dtype.startswith("float") else "bool" if dtype == "bool" else "unsigned" if dtype.startswith("u") else "signed"
+
+
+def _cast(operand: Typed, dtype: str) -> Typed:
+    """As NumPy's ``astype``; floats beyond an integer's range give what the processor gives, as there."""
+    if operand.dtype == dtype:
+        return operand
+    if dtype not in KINDS:
+        raise Unsupported(f"a cast to {dtype}")
+    value, kind = operand.value, KINDS[dtype]
+    is_signed = operand.dtype.startswith("int")
+    if dtype == "bool":
+        result = value.compare("une" if value.kind in FLOATS else "ne", 0)
+    elif value.kind in FLOATS:
+        result = _from_float(value, dtype)
+    elif kind in FLOATS:
+        result = value.convert("sitofp" if is_signed else "uitofp", kind)
+    else:
+        result = _resized(value, kind, is_signed)
+    return Typed(result, dtype)
+
+
+def _from_float(value: Value, dtype: str) -> Value:
+    kind = KINDS[dtype]
+    if kind in FLOATS:
+        return value.convert("fpext" if kind == "double" else "fptrunc", kind)
+    if dtype == "uint64":
+        raise Unsupported("a cast from floats to uint64")
+    if dtype in ("int64", "uint32"):
+        return _resized(value.convert("fptosi", "i64"), kind, True)
+    return _resized(value.convert("fptosi", "i32"), kind, True)
+
+
+def _resized(value: Value, kind: str, is_signed: bool) -> Value:
+    order = ("i1", "i8", "i16", "i32", "i64")
+    if kind == value.kind:
+        return value
+    wider = order.index(kind) > order.index(value.kind)
+    return value.convert(("sext" if is_signed else "zext") if wider else "trunc", kind)
+
+
+# rules: primitive and family of operands to an expression
+
+
+def _maximum(a: Value, b: Value) -> Value:
+    """The larger, the second if equal; NaN if either is."""
+    return a.compare("uno", a).choose(a, a.compare("ogt", b).choose(a, b))
+
+
+def _minimum(a: Value, b: Value) -> Value:
+    return a.compare("uno", a).choose(a, a.compare("olt", b).choose(a, b))
+
+
+def _sign(x: Value) -> Value:
+    below = x.compare("olt", 0.0).choose(x.like(-1.0), x.compare("oeq", 0.0).choose(x.like(0.0), x))
+    return x.compare("ogt", 0.0).choose(x.like(1.0), below)
+
+
+def _integer_sign(x: Value) -> Value:
+    return x.compare("sgt", 0).choose(x.like(1), x.compare("slt", 0).choose(x.like(-1), 0))
+
+
+def _call(name: str) -> Rule:
+    return lambda *operands: operands[0].code.call(name, *operands)
+
+
+def _compare(condition: str) -> Rule:
+    return lambda a, b: a.compare(condition, b)
+
+
+def _not_zero(x: Value) -> Value:
+    return x if x.kind == "i1" else x.compare("une" if x.kind in FLOATS else "ne", 0)
+
+
+def _size(x: Value) -> Value:
+    return x.code.call("fabs", x)
+
+
+_POWERS: dict[float, Rule] = {
+    -1.0: lambda x, _: 1.0 / x,
+    0.5: lambda x, _: x.code.call("sqrt", x),  # as NumPy does, which gives -0 for -0, and NaN for the negative infinity
+    1.0: lambda x, _: x,
+    2.0: lambda x, _: x * x,
+    3.0: lambda x, _: x * x * x,
+}
+_ANY: dict[str, Rule] = {
+    "logical_and": lambda a, b: _not_zero(a) & _not_zero(b),
+    "logical_or": lambda a, b: _not_zero(a) | _not_zero(b),
+    "logical_xor": lambda a, b: _not_zero(a) ^ _not_zero(b),
+    "logical_not": lambda x: _not_zero(x) ^ True,
+}
+_NUMBER: dict[str, Rule] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "square": lambda x: x * x,
+    "negative": lambda x: -x,
+}
+_BITWISE: dict[str, Rule] = {
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
+}
+_FLOAT: dict[str, Rule] = {
+    **_NUMBER,
+    "divide": lambda a, b: a / b,
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "clip": lambda x, low, high: _minimum(_maximum(x, low), high),
+    "absolute": _size,
+    "sign": _sign,
+    "copysign": _call("copysign"),
+    "sqrt": _call("sqrt"),
+    "floor": _call("floor"),
+    "ceil": _call("ceil"),
+    "trunc": _call("trunc"),
+    "round_even": _call("rint"),
+    "isnan": lambda x: x.compare("uno", x),
+    "isinf": lambda x: _size(x).compare("oeq", math.inf),
+    "isfinite": lambda x: _size(x).compare("olt", math.inf),
+    "exp": functions.exp,
+    "expm1": functions.expm1,
+    "log": functions.log,
+    "log1p": functions.log1p,
+    "tanh": functions.tanh,
+    "erf": functions.erf,
+    **{
+        name: _compare(condition)
+        for name, condition in (
+            ("equal", "oeq"),
+            ("not_equal", "une"),
+            ("greater", "ogt"),
+            ("greater_equal", "oge"),
+            ("less", "olt"),
+            ("less_equal", "ole"),
+        )
+    },
+}
+
+
+def _orders(sign: str) -> dict[str, Rule]:
+    """Comparisons of integers with (``"s"``) or without (``"u"``) a sign."""
+    orders = ("greater", "gt"), ("greater_equal", "ge"), ("less", "lt"), ("less_equal", "le")
+    equal = {"equal": _compare("eq"), "not_equal": _compare("ne")}
+    return equal | {name: _compare(sign + condition) for name, condition in orders}
+
+
+def _integer(sign: str) -> dict[str, Rule]:
+    """Rules of integers, which wrap around."""
+    least, largest = _call(f"{sign}min"), _call(f"{sign}max")
+    return {
+        **_NUMBER,
+        **_BITWISE,
+        **_orders(sign),
+        "invert": lambda x: x ^ -1,
+        "maximum": largest,
+        "minimum": least,
+        "clip": lambda x, low, high: least(largest(x, low), high),
+    }
+
+
+_BY_FAMILY: dict[str, dict[str, Rule]] = {
+    "float": _FLOAT,
+    "signed": {**_integer("s"), "sign": _integer_sign, "absolute": _call("abs")},
+    "unsigned": {**_integer("u"), "absolute": lambda x: x},
+    "bool": {
+        **_BITWISE,
+        **_orders("u"),
+        "invert": lambda x: x ^ True,
+        "add": lambda a, b: a | b,
+        "multiply": lambda a, b: a & b,
+        "maximum": lambda a, b: a | b,
+        "minimum": lambda a, b: a & b,
+        "absolute": lambda x: x,
+    },
+}
+_RULES: dict[tuple[str, str], Rule] = {
+    (op, family): rule for family, rules in _BY_FAMILY.items() for op, rule in ({**_ANY, **rules}).items()
+}

@@ -1,0 +1,46 @@
+"""Counts that adapters and observers keep of a device: bytes that are alive, allocations, work given to other threads."""
+
+
+class Ledger:
+    """Bytes of arrays on one device.
+
+    Attributes
+    ----------
+    live, peak
+        Bytes of arrays that are alive now; the most there were since `reset_peak`.
+    allocations, allocated
+        Arrays allocated since then, and their bytes.
+    """
+
+    __slots__ = ("allocated", "allocations", "live", "peak")
+
+    def __init__(self) -> None:
+        self.live = 0
+        self.reset_peak()
+
+    def reset_peak(self) -> None:
+        """Count from what is alive now."""
+        self.peak, self.allocations, self.allocated = self.live, 0, 0
+
+    def add(self, nbytes: int) -> None:
+        """An array was allocated."""
+        self.live += nbytes
+        self.peak = max(self.peak, self.live)
+        self.allocations += 1
+        self.allocated += nbytes
+
+    def free(self, nbytes: int) -> None:
+        """An array died."""
+        self.live -= nbytes
+
+
+class HandOffs:
+    """How often work was given to another thread, since the program began."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+HAND_OFFS = HandOffs()

@@ -1,0 +1,149 @@
+"""``mx.explain()``: what became of the operations in a block of plain imperative code."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from .device import Device
+from .scheduler.observers import Event, forget, listen, this_thread
+
+__all__ = ["Flush", "Report", "explain"]
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+class Flush(NamedTuple):
+    """One program that ran.
+
+    Attributes
+    ----------
+    line
+        The user's line that made it run: ``"train.py:12"``.
+    cause
+        ``"window"`` where deferred operations had to be computed; else what ran it: ``"forward"``, ``"backward"`` …
+    operations
+        How many operations had been deferred; 0 where it is no window.
+    steps
+        Its steps in order: names of operations, those of one fused kernel joined by ``+``.
+    kernels
+        How many of the steps are fused kernels.
+    nbytes
+        Bytes of what it read and of its results.
+    """
+
+    line: str
+    cause: str
+    operations: int
+    steps: tuple[str, ...]
+    kernels: int
+    nbytes: int
+
+
+class Report:
+    """What ran while the block was open, in this thread.
+
+    Attributes
+    ----------
+    flushes
+        The programs in order.
+    """
+
+    def __init__(self) -> None:
+        self.flushes: list[Flush] = []
+        self._thread: Any = None
+        self._programs: list[Event] = []
+        self._operators: list[Event] = []
+
+    @property
+    def inline(self) -> Counter[str]:
+        """Name of an operation to how often it ran at once, by itself."""
+        return Counter(event.name for event in self._operators)
+
+    @property
+    def kernels(self) -> int:
+        """How many fused kernels ran."""
+        return sum(f.kernels for f in self.flushes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the programs read and gave."""
+        return sum(f.nbytes for f in self.flushes)
+
+    def __enter__(self) -> "Report":
+        self._thread = this_thread()
+        listen(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        forget(self)
+
+    def happened(self, event: Event) -> None:
+        """Note what ran. A program's steps are told before it, but are in its text."""
+        if event.thread != self._thread:
+            return
+        program = event.details.get("program")
+        if event.category == "program" and program is not None:
+            while self._operators and self._operators[-1].start >= event.start:
+                self._operators.pop()
+            if event.name == "window":
+                self._programs.append(event)  # its window says more, right after
+            else:
+                self.flushes.append(_flush(event.name, 0, program, event.nbytes))
+        elif event.category == "window":
+            for told in self._programs:
+                self.flushes.append(_flush("window", event.details["operations"], told.details["program"], told.nbytes))
+            self._programs.clear()
+        elif event.category == "operator":
+            self._operators.append(event)
+
+    def allocated(self, arrays: Iterable[Any], device: Device) -> None:
+        """Nothing of interest."""
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.flushes)} programs with {self.kernels} fused kernels, {self.nbytes} bytes read and given"]
+        for f in self.flushes:
+            deferred = f": {f.operations} deferred operations" if f.cause == "window" else ""
+            lines.append(f"{f.line}  {f.cause}{deferred}, {len(f.steps)} steps, {f.kernels} fused kernels, {f.nbytes} bytes")
+            lines += [f"    {step}" for step in f.steps]
+        if self.inline:
+            lines.append("at once: " + ", ".join(f"{name} {number}x" for name, number in self.inline.most_common()))
+        return "\n".join(lines)
+
+
+def _flush(cause: str, operations: int, program: Any, nbytes: int) -> Flush:
+    steps = tuple(program.explain().splitlines())
+    return Flush(_user_line(), cause, operations, steps, len(program.kernels), nbytes)
+
+
+def _user_line() -> str:
+    """The innermost line outside of the package on this thread's stack."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and (frame.f_code.co_filename.startswith((_PACKAGE, "<")) or "twofold_" in frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def explain() -> Report:
+    """Look at what becomes of plain imperative code: what was fused into what, and which line made it run.
+
+    Returns
+    -------
+    Report
+        A context; when it is left, `str` of it says what ran.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> x = mx.np.ones((1000, 1000))
+    >>> with mx.explain() as report:
+    ...     y = mx.np.exp(x * 2.0) + 1.0
+    ...     total = y[0, 0].item()
+    >>> report.kernels
+    1
+    >>> print(report.flushes[0].steps)
+    ('multiply + exp + add',)
+    """
+    return Report()

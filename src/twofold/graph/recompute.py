@@ -1,0 +1,31 @@
+"""Which values of forward to keep for backward where memory counts more than time; the others are computed again.
+
+Of n values of like size about √n are kept, and backward computes the stretches between them again, each right before its use. Chen, Xu,
+Zhang and Guestrin, Training deep nets with sublinear memory cost, 2016.
+"""
+
+from collections.abc import Sequence
+from math import isqrt
+
+from .build import item
+from .ir import Node
+
+#: A value smaller than the largest one by this factor is kept in any case.
+SMALL = 16
+
+
+def checkpoints(values: Sequence[Node]) -> list[Node]:
+    """The values to keep of those that backward reads, which stand in the order in which forward computes them.
+
+    What user code made is kept in any case: it may draw, count or take long, so it runs once.
+    """
+    largest = max((n.nbytes for n in values), default=0)
+    large = [n for n in values if n.nbytes * SMALL > largest and not _is_of_user_code(n)]
+    stretch = isqrt(max(len(large) - 1, 0)) + 1
+    dropped = set(large) - set(large[stretch - 1 :: stretch])
+    return [n for n in values if n not in dropped]
+
+
+def _is_of_user_code(node: Node) -> bool:
+    owner = node.inputs[0] if node.sig is not None and node.sig.op is item else node
+    return owner is not None and owner.sig is not None and owner.sig.op.name == "user_forward"

@@ -1,0 +1,125 @@
+"""Accounts of memory: which arrays are alive on which device, how many there were, and the most at a time."""
+
+import gc
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from time import perf_counter_ns
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ..backend.ledger import Ledger
+from ..backend.loader import backend_for
+from ..device import CPU, Device
+from ..dtype import NUMPY
+from ..imperative.cell import PLAIN, Cell, Value
+from ..program.compile import Program
+
+
+class Accounts:
+    """Ledgers of devices, kept by watching arrays die.
+
+    Parameters
+    ----------
+    changed
+        Called with the device, the time (nanoseconds) and the live bytes after each change.
+    """
+
+    def __init__(self, changed: Callable[[Device, int, int], None]) -> None:
+        self.ledgers: dict[Device, Ledger] = {}
+        self._changed = changed
+        self._known: dict[int, Any] = {}
+        #: What died since the last look: put here by callbacks, which may come in the middle of anything, and so take no lock.
+        self._dead: deque[tuple[Device, int, int]] = deque()
+        self._lock = threading.RLock()
+
+    def begin(self) -> None:
+        """Count anew, from what is alive."""
+        with self._lock:
+            self._known.clear()
+            self._dead.clear()
+            self.ledgers.clear()
+            for array, device, _ in live_arrays():
+                self._add(array, device)
+            for ledger in self.ledgers.values():
+                ledger.reset_peak()
+
+    def allocated(self, arrays: Iterable[Any], device: Device) -> None:
+        """Arrays may own new memory."""
+        with self._lock:
+            self.settle()
+            for array in arrays:
+                nbytes = self._add(array, device)
+                if nbytes:
+                    self._changed(device, perf_counter_ns(), self.ledgers[device].live)
+
+    def settle(self) -> None:
+        """Account for what has died."""
+        with self._lock:
+            while self._dead:
+                device, time, nbytes = self._dead.popleft()
+                ledger = self.ledgers.get(device)
+                if ledger is not None:
+                    ledger.free(nbytes)
+                    self._changed(device, time, ledger.live)
+
+    def _add(self, array: Any, device: Device) -> int:
+        """Note the owner of an array's memory; its bytes, 0 if it is known or no array."""
+        owner = owner_of(array)
+        key = id(owner)
+        if owner is None or key in self._known:
+            return 0
+        nbytes = nbytes_of(owner, device)
+        try:
+            self._known[key] = ref(owner, partial(self._died, key, device, nbytes))
+        except TypeError:  # an array that cannot be watched: what it frees is not known, so it is not counted as alive
+            return 0
+        self.ledgers.setdefault(device, Ledger()).add(nbytes)
+        return nbytes
+
+    def _died(self, key: int, device: Device, nbytes: int, _: Any) -> None:
+        self._known.pop(key, None)
+        self._dead.append((device, perf_counter_ns(), nbytes))
+
+
+def owner_of(array: Any) -> Any:
+    """The array that owns the memory that an array looks into; None for a number."""
+    if isinstance(array, np.ndarray):
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        return array
+    return None if isinstance(array, (np.generic, float, int)) else array
+
+
+def nbytes_of(array: Any, device: Device) -> int:
+    """Bytes of an array's elements."""
+    if isinstance(array, np.ndarray):
+        return array.nbytes
+    kind = backend_for(device).type_of(array)
+    return math.prod(kind.shape) * NUMPY[kind.dtype].itemsize
+
+
+def live_arrays() -> Iterator[tuple[Any, Device, bool]]:
+    """Every backend array that cells, values and compiled programs hold, with its device, and whether it is scratch of a program.
+
+    They are found by the garbage collector's list. Scratch on GPUs stands under the first one.
+    """
+    for thing in gc.get_objects():
+        kind = type(thing)
+        if kind is Value:
+            if thing.data is not None:
+                yield thing.data, thing.device, False
+        elif issubclass(kind, Cell):
+            try:
+                content = thing._v
+            except AttributeError:  # a cell that is being made
+                continue
+            if content.__class__ is PLAIN:
+                yield content, CPU, False
+        elif kind is Program:
+            for array in thing.scratch:
+                yield array, Device(thing.backend.kind), True

@@ -1,0 +1,96 @@
+"""Memory and work in figures: ``mx.profiler.memory()`` and ``mx.profiler.counters()``."""
+
+from typing import NamedTuple
+
+from ..backend.ledger import HAND_OFFS, Ledger
+from ..device import CPU, Device
+from ..imperative.counters import COUNTERS
+from .accounts import live_arrays, nbytes_of, owner_of
+from .recorder import RECORDER
+
+
+class DeviceMemory(NamedTuple):
+    """The memory of one device, in bytes.
+
+    Attributes
+    ----------
+    live
+        Arrays that are alive now, whoever holds them: the user, gradients, recorded graphs, waiting windows.
+    scratch
+        What compiled programs keep from run to run.
+    peak, allocations, allocated
+        Since the profiler was last started with ``profile_memory``, and only while it runs: the most that was alive (temporaries of
+        programs and scratch made meanwhile included), arrays allocated, and their bytes.
+    """
+
+    live: int
+    scratch: int
+    peak: int
+    allocations: int
+    allocated: int
+
+
+def memory() -> dict[Device, DeviceMemory]:
+    """Memory by device: what is alive now, and what the profiler saw.
+
+    Takes some milliseconds: all objects are looked at.
+
+    Returns
+    -------
+    dict
+        Device to `DeviceMemory`; the CPU is always there.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> before = mx.profiler.memory()[mx.cpu()].live
+    >>> x = mx.nd.zeros((1000,))
+    >>> mx.profiler.memory()[mx.cpu()].live - before
+    4000
+    """
+    held = list(live_arrays())  # alive until all are counted: an address stands for an array
+    totals: dict[tuple[Device, bool], int] = {(CPU, False): 0}
+    seen = set()
+    for array, device, is_scratch in held:
+        owner = owner_of(array)
+        if owner is not None and id(owner) not in seen:
+            seen.add(id(owner))
+            totals[device, is_scratch] = totals.get((device, is_scratch), 0) + nbytes_of(owner, device)
+    accounts = RECORDER.accounts
+    accounts.settle()
+    devices = {device for device, _ in totals} | {*accounts.ledgers}
+    found = {}
+    for device in sorted(devices, key=lambda d: (d.device_typeid, d.device_id)):
+        ledger = accounts.ledgers.get(device) or Ledger()
+        live, scratch = totals.get((device, False), 0), totals.get((device, True), 0)
+        found[device] = DeviceMemory(live, scratch, ledger.peak, ledger.allocations, ledger.allocated)
+    return found
+
+
+def counters(reset: bool = False) -> dict[str, int]:
+    """Counts of work.
+
+    Always counted: ``inline``, ``recorded``, ``deferred`` (operations by the way that they took), ``windows`` with their ``kernels``,
+    ``fused`` operations and ``donated`` buffers, writes ``in_place``, ``rebound`` or ``copied``, gradients ``bridged`` between tapes,
+    ``copies`` between devices and their ``copied_bytes``, and ``hand_offs`` of work to another thread.
+
+    Counted while the profiler runs: ``programs``, ``operators`` and ``fused_kernels`` that ran, and the bytes that the last two read and
+    wrote (``moved_bytes``).
+
+    Parameters
+    ----------
+    reset
+        Whether to count from 0 again.
+
+    Returns
+    -------
+    dict
+        Name to count.
+    """
+    RECORDER.fold()
+    found = COUNTERS.as_dict() | {"hand_offs": HAND_OFFS.count} | RECORDER.totals
+    if reset:
+        COUNTERS.reset()
+        HAND_OFFS.count = 0
+        RECORDER.reset_totals()
+    return found

@@ -1,0 +1,1 @@
+"""What happens when: who is told of what runs."""

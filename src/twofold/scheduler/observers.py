@@ -1,0 +1,208 @@
+"""Observers: layers report what they run, to nobody by default.
+
+Places that cost microseconds anyway test `LISTENERS`, an empty list as long as nobody listens. Shorter ones (the generated callables
+of small arrays) test nothing: the function that they call is exchanged for a timed one while somebody listens (`exchangeable`).
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
+
+from ..device import CPU, Device
+
+
+class Event(NamedTuple):
+    """Something that ran.
+
+    Attributes
+    ----------
+    name, category
+        What it was: ``"add"``, ``"operator"``.
+    start, duration
+        In nanoseconds of `time.perf_counter_ns`.
+    nbytes
+        Bytes that it read and wrote, where that is known; 0 else.
+    device
+        Where.
+    symbolic
+        Whether a graph (an executor, a hybridized block, ``mx.compile``) ran it, rather than a line of imperative code.
+    thread
+        Number and name of the thread; numbers are not used again.
+    details
+        Further facts, by name.
+    """
+
+    name: str
+    category: str
+    start: int
+    duration: int
+    nbytes: int
+    device: Device
+    symbolic: bool
+    thread: tuple[int, str]
+    details: Mapping[str, Any]
+
+
+class Listener(Protocol):
+    """What is told of events. It is called by the thread that ran them, right after."""
+
+    def happened(self, event: Event) -> None:
+        """Something ran."""
+        ...
+
+    def allocated(self, arrays: Iterable[Any], device: Device) -> None:
+        """Arrays may own new memory of a device; the same one may be shown several times."""
+        ...
+
+
+class _Here(threading.local):
+    """What this thread is doing."""
+
+    def __init__(self) -> None:
+        self.device, self.symbolic = CPU, False
+        self.thread = next(_threads), threading.current_thread().name
+
+
+#: Who listens; the same list for good, so that it may be bound by other modules and by generated code.
+LISTENERS: list[Listener] = []
+NOTHING: Mapping[str, Any] = {}
+_threads = count(1)
+_here = _Here()
+_lock = threading.RLock()
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+def this_thread() -> tuple[int, str]:
+    """Number and name of the thread."""
+    return _here.thread
+
+
+def report(name: str, category: str, start: int, nbytes: int = 0, details: Mapping[str, Any] = NOTHING) -> None:
+    """Tell the listeners of something that began at `start` and ends now, where the innermost `span` says."""
+    event = Event(name, category, start, perf_counter_ns() - start, nbytes, _here.device, _here.symbolic, _here.thread, details)
+    for listener in tuple(LISTENERS):
+        listener.happened(event)
+
+
+def report_arrays(arrays: Iterable[Any], device: Device | None = None) -> None:
+    """Tell the listeners of arrays that may own new memory; where the innermost `span` says, if no device is given."""
+    for listener in tuple(LISTENERS):
+        listener.allocated(arrays, device or _here.device)
+
+
+class span:
+    """``with span(...)``: reports its block, and says where what the block reports happened.
+
+    Parameters
+    ----------
+    name, category, nbytes, details
+        As of `Event`; without a category the block itself is not reported.
+    device, symbolic
+        As of `Event`; those of the block around it where None.
+    """
+
+    __slots__ = ("_category", "_details", "_device", "_name", "_nbytes", "_start", "_symbolic", "_was")
+
+    def __init__(
+        self,
+        name: str,
+        category: str,
+        device: Device | None = None,
+        *,
+        symbolic: bool | None = None,
+        nbytes: int = 0,
+        details: Mapping[str, Any] = NOTHING,
+    ) -> None:
+        self._name, self._category, self._device, self._symbolic = name, category, device, symbolic
+        self._nbytes, self._details = nbytes, details
+
+    def __enter__(self) -> None:
+        self._was = _here.device, _here.symbolic
+        if self._device is not None:
+            _here.device = self._device
+        if self._symbolic is not None:
+            _here.symbolic = self._symbolic
+        self._start = perf_counter_ns()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._category:
+            details = self._details if kind is None else {**self._details, "error": kind.__name__}
+            report(self._name, self._category, self._start, self._nbytes, details)
+        _here.device, _here.symbolic = self._was
+
+
+def run_on(device: Device, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function; what it reports happened on that device."""
+    with span("", "", device):
+        return function(*args)
+
+
+# places that are exchanged
+
+
+class _Place:
+    """A function that generated code looks up by a name in its globals, and the timed one that stands there while somebody listens."""
+
+    def __init__(self, env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
+        self._env, self._key, self._name, self._size = env, key, name, size
+        self._plain: Callable[..., Any] = env[key]
+
+    def timed(self) -> None:
+        """Exchange it."""
+        self._env[self._key] = self._run
+
+    def plain(self) -> None:
+        """Put the function back."""
+        self._env[self._key] = self._plain
+
+    def _run(self, *operands: Any) -> Any:
+        start = perf_counter_ns()
+        result = self._plain(*operands)
+        report(self._name, "operator", start, sum(map(self._size, operands)) + self._size(result))
+        report_arrays((result,))
+        return result
+
+
+_places: list[_Place] = []
+
+
+def exchangeable(env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
+    """Have a function of generated code timed while somebody listens.
+
+    Parameters
+    ----------
+    env, key
+        Globals of the code, and the name under which it stands there.
+    name
+        What its runs are called.
+    size
+        Bytes of an operand or result.
+    """
+    place = _Place(env, key, name, size)
+    with _lock:
+        _places.append(place)
+        if LISTENERS:
+            place.timed()
+
+
+def listen(listener: Listener) -> None:
+    """Tell a listener of what happens from now on."""
+    with _lock:
+        if listener in LISTENERS:
+            return
+        LISTENERS.append(listener)
+        for place in _places:
+            place.timed()
+
+
+def forget(listener: Listener) -> None:
+    """Tell a listener nothing more; what runs right now in other threads may still be reported."""
+    with _lock:
+        if listener in LISTENERS:
+            LISTENERS.remove(listener)
+        for place in () if LISTENERS else _places:
+            place.plain()

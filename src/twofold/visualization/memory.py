@@ -1,0 +1,105 @@
+"""A drawing of an executor's memory plans: in which bytes every value lives, and from which step to which."""
+
+from html import escape
+from typing import NamedTuple
+
+from ..errors import DTypeError
+from ..executor.executor import Executor
+from ..graph.ir import Node
+from ..graph.memory_plan import Place
+from ..program.compile import Program
+from .drawing import Svg
+
+__all__ = ["plot_memory"]
+
+#: Pixels: of the text beside rows, of one step, of a row for as many bytes, and the least.
+MARGIN, WIDTH, BYTES_PER_PIXEL, LEAST = 150, 28, 1 << 16, 14
+#: ColorBrewer's palette Set3, by kind of place.
+COLORS = {"leaf": "#8dd3c7", "buffer": "#ffffb3", "output": "#fb8072", "fresh": "#80b1d3"}
+WHAT = {"leaf": "input", "buffer": "buffer", "output": "result", "fresh": "allocated"}
+
+
+class _Life(NamedTuple):
+    """A value in its place, from the step that makes it (-1: given) to the last that reads it."""
+
+    node: Node
+    begin: int
+    end: int
+
+
+def plot_memory(executor: Executor) -> Svg:
+    """A drawing of the memory of an executor's programs: a row for each piece of memory, a column for each step.
+
+    Parameters
+    ----------
+    executor
+        The executor.
+
+    Returns
+    -------
+    Svg
+        The drawing; pointing at a value says what it is. Values that a fused kernel never writes to memory are not in it.
+
+    Raises
+    ------
+    DTypeError
+        If it is given no executor.
+    """
+    if not isinstance(executor, Executor):
+        raise DTypeError("plot_memory: it draws executors", type(executor).__name__, "bind the symbol first")
+    parts: list[str] = []
+    top, width = 0, 0
+    for name, program in executor.programs():
+        lines, height = _drawn(name, program, top)
+        parts += lines
+        top += height
+        width = max(width, MARGIN + WIDTH * (len(program.steps) + 2))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" font-family="sans-serif" font-size="11">'
+    return Svg("\n".join([head, *parts, "</svg>"]) + "\n")
+
+
+def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
+    """The values in each piece of memory; those that the backend allocates have one of their own each."""
+    place, root = program.plan.place, {}
+    begin: dict[Node, int] = {leaf: -1 for leaf in program.leaves if leaf.nbytes}
+    end: dict[Node, int] = dict(begin)
+    for t, step in enumerate(program.steps):
+        for n in step.nodes:
+            for i in n.inputs:
+                if i is not None and root.get(i, i) in end:
+                    end[root.get(i, i)] = t
+            if n.sig is not None and n.sig.op.view:
+                root[n] = root.get(n.inputs[0], n.inputs[0])
+            elif place.get(n, Place("kernel")).kind in ("leaf", "buffer", "output", "fresh"):
+                begin[n] = end[n] = t
+    for o in program.outputs:
+        if root.get(o, o) in end:
+            end[root.get(o, o)] = len(program.steps)
+    rows: dict[Place | tuple[str, int, int], list[_Life]] = {}
+    for number, (node, first) in enumerate(begin.items()):
+        where = place.get(node, Place("leaf"))
+        rows.setdefault(("fresh", 0, number) if where.kind == "fresh" else where, []).append(_Life(node, first, end[node]))
+    return rows
+
+
+def _drawn(name: str, program: Program, top: int) -> tuple[list[str], int]:
+    """One program's rows and their height."""
+    lines = [f'<text x="4" y="{top + 15}" font-weight="bold">{escape(name)}: {program.plan.nbytes} bytes</text>']
+    y = top + 22
+    for t, step in enumerate(program.steps):
+        x = MARGIN + WIDTH * (t + 1)
+        names = " + ".join(n.sig.op.name for n in step.nodes if n.sig is not None)
+        lines.append(f'<text x="{x + 4}" y="{y + 10}">{t}<title>{escape(names)}</title></text>')
+    y += 16
+    for where, lives in _lives(program).items():
+        largest = max(life.node.nbytes for life in lives)
+        height = max(LEAST, largest // BYTES_PER_PIXEL)
+        lines.append(f'<text x="4" y="{y + 11}">{WHAT[where[0]]}, {largest} bytes</text>')
+        for node, begin, end in lives:
+            x, length = MARGIN + WIDTH * (begin + 1), WIDTH * (end - begin + 1)
+            what = node.sig.op.name if node.sig is not None else "input"
+            title = f"{what} {'x'.join(map(str, node.shape))} {node.dtype}, {node.nbytes} bytes, steps {begin} to {end}"
+            box = f'<rect x="{x}" y="{y}" width="{length}" height="{height - 2}" fill="{COLORS[where[0]]}" stroke="#555"/>'
+            lines.append(f"<g>{box}<title>{escape(title)}</title></g>")
+        y += height
+    return lines, y + 12 - top

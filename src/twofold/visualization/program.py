@@ -1,0 +1,120 @@
+"""A drawing of the programs that an executor runs: their steps, which of them are fused kernels, and what flows between them."""
+
+import importlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..errors import DTypeError
+from ..executor.executor import Executor
+from ..graph.fuse import Step
+from ..graph.ir import Node, is_const
+from ..program.compile import Program
+from .drawing import Mermaid
+
+__all__ = ["plot_program"]
+
+#: ColorBrewer's palette Set3: what a program reads, one step, a fused kernel.
+READ, STEP, KERNEL = "#8dd3c7", "#ffffb3", "#fb8072"
+
+
+class _Box(NamedTuple):
+    """A node of the drawing: its name, text and colour, and whether a program reads it from outside."""
+
+    name: str
+    label: str
+    color: str
+    is_read: bool
+
+
+class _Graph(NamedTuple):
+    """One program's drawing; edges are pairs of names with a label."""
+
+    title: str
+    boxes: list[_Box]
+    edges: list[tuple[str, str, str]]
+
+
+def plot_program(executor: Executor, title: str = "program", save_format: str = "svg") -> Any:
+    """A drawing of an executor's programs, each from what it reads to what it gives.
+
+    Parameters
+    ----------
+    executor
+        The executor.
+    title, save_format
+        Name of the drawing and the format in which graphviz renders it.
+
+    Returns
+    -------
+    graphviz.Digraph or Mermaid
+        The drawing, one cluster for each program; Mermaid text where the package graphviz is not installed.
+
+    Raises
+    ------
+    DTypeError
+        If it is given no executor.
+    """
+    if not isinstance(executor, Executor):
+        raise DTypeError("plot_program: it draws executors", type(executor).__name__, "bind the symbol first")
+    graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(executor.programs())]
+    try:
+        graphviz = importlib.import_module("graphviz")
+    except ImportError:
+        return _as_mermaid(graphs)
+    drawing = graphviz.Digraph(name=title, format=save_format)
+    for k, graph in enumerate(graphs):
+        with drawing.subgraph(name=f"cluster_{k}") as part:
+            part.attr(label=graph.title)
+            for box in graph.boxes:
+                part.node(box.name, box.label, shape="oval" if box.is_read else "box", style="filled", fillcolor=box.color)
+            for tail, head, label in graph.edges:
+                part.edge(tail, head, label=label)
+    return drawing
+
+
+def _graph_of(title: str, program: Program, prefix: str) -> _Graph:
+    maker: dict[Node, str] = {}
+    boxes: list[_Box] = []
+    edges: list[tuple[str, str, str]] = []
+    for t, step in enumerate(program.steps):
+        name = f"{prefix}s{t}"
+        boxes.append(_Box(name, _text_of(step), KERNEL if step.is_kernel else STEP, False))
+        for node in _read_by(step):
+            if node not in maker:
+                maker[node] = f"{prefix}r{len(maker)}"
+                boxes.append(_Box(maker[node], _leaf_name(node), READ, True))
+            edges.append((maker[node], name, "x".join(map(str, node.shape))))
+        maker |= {part: name for n in step.nodes for part in (n, *n.parts)}
+    return _Graph(title, boxes, edges)
+
+
+def _text_of(step: Step) -> str:
+    return "\n".join(n.sig.op.name for n in step.nodes if n.sig is not None)
+
+
+def _read_by(step: Step) -> Iterator[Node]:
+    """What a step reads of others, each once; constants are part of the step."""
+    inside = set(step.nodes)
+    return iter(dict.fromkeys(i for n in step.nodes for i in n.inputs if i is not None and i not in inside and not is_const(i)))
+
+
+def _leaf_name(node: Node) -> str:
+    """What a program reads: an argument by its name; what forward kept or is given by what it is and its number."""
+    name = node.value[1] if node.value is not None else "value"
+    if isinstance(name, tuple):
+        kind, which = name
+        return str(which) if kind in ("arg", "aux") else f"{kind} {which}"
+    return str(name)
+
+
+def _as_mermaid(graphs: list[_Graph]) -> Mermaid:
+    lines = ["flowchart TB"]
+    for k, graph in enumerate(graphs):
+        lines.append(f'  subgraph c{k}["{graph.title}"]')
+        for box in graph.boxes:
+            text = box.label.replace('"', "#quot;").replace("\n", "<br>")
+            lines.append(f'    {box.name}(["{text}"])' if box.is_read else f'    {box.name}["{text}"]')
+            lines.append(f"    style {box.name} fill:{box.color}")
+        lines += [f"    {tail} -->{f'|{label}|' if label else ''} {head}" for tail, head, label in graph.edges]
+        lines.append("  end")
+    return Mermaid("\n".join(lines) + "\n")

@@ -1,0 +1,551 @@
+"""Kernels compiled by LLVM: accuracy against mpmath, the meaning of NumPy's ufuncs, when they are used, and their files."""
+
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.config import SETTINGS
+from twofold.dtype import NAME_OF, NUMPY
+from twofold.op.registry import primitives
+from twofold.testing import backend_conformance as conformance
+from twofold.testing.backend_conformance import step
+from twofold_numpy import NumpyBackend
+from twofold_numpy.blocked import compile_kernel
+from twofold_numpy.jit import cache, compiled
+from twofold_numpy.jit.compiler import compiler
+from twofold_numpy.jit.installed import is_installed
+from twofold_numpy.jit.kernel import Machine, kernel_text, structure_of
+
+from tests.conftest import absent
+
+if not is_installed():
+    absent("no llvmlite: install twofold[jit]")
+if compiler() is None:
+    absent("kernels cannot be compiled for this machine")
+
+#: Units in the last place that a compiled function may be wrong by.
+ULPS = 2.0
+FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "erf")
+FLOATS = ("float32", "float64")
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 1e-310, -5e-324, 1e-40, 1e30, -1e300, 88.7, 709.7)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch, tmp_path):
+    """Kernels are on, nothing is known of any structure, the files are this test's own, and counts begin at 0."""
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
+    monkeypatch.setattr(compiled, "_known", type(compiled._known)())
+    for name in ("compiled", "loaded", "refused"):
+        monkeypatch.setattr(compiled.Stats, name, 0)
+
+
+class EagerBackend(NumpyBackend):
+    """Compiles at the first use."""
+
+    def compile(self, program):
+        compiled._remembered(repr(structure_of(program)[0])).uses += 1
+        return compiled.jit_kernel(program)
+
+
+def machine_code(program):
+    """The compiled kernel of a program that must be supported."""
+    kernel = EagerBackend().compile(program)
+
+    def run(*arrays):
+        with np.errstate(all="ignore"):
+            kernel(*arrays)
+        assert compiled.Stats.refused == 0, program
+        return arrays[len(program.inputs) :]
+
+    return run
+
+
+def outputs_of(program):
+    """Memory of a program's outputs, with content that no result has."""
+    return [np.full(program.shape, 77).astype(NUMPY[program.steps[s].dtype]) for s in program.outputs]
+
+
+def one(op, *dtypes, size=7, dtype=None, **params):
+    """A program of one primitive on inputs of these dtypes."""
+    types = tuple(ArrayType((size,), d) for d in dtypes)
+    refs = [Ref("in", k) for k in range(len(dtypes))]
+    return RowProgram(op, (size,), types, (step(op, *refs, dtype=dtype or dtypes[0], operand_dtype=dtypes[0], **params),), (0,))
+
+
+def chain(shape=(7,), op="exp"):
+    """A short program: ``op(x * 2 + y)``."""
+    steps = (step("multiply", Ref("in", 0), Ref("const", 2)), step("add", Ref("step", 0), Ref("in", 1)), step(op, Ref("step", 1)))
+    return RowProgram("chain", shape, (ArrayType(shape, "float32"),) * 2, steps, (2,))
+
+
+def same_bits(got, want):
+    """Whether arrays are equal, signs of zeros included; NaNs are one."""
+    if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=got.dtype.kind == "f"):
+        return False
+    return got.dtype.kind != "f" or np.array_equal(np.signbit(got)[got == 0], np.signbit(want)[got == 0])
+
+
+# accuracy
+
+
+def samples(op, dtype):
+    """Arguments all over the format, and dense where the function bends or ends."""
+    generator = np.random.default_rng(FUNCTIONS.index(op))
+    kind = NUMPY[dtype]
+    bits = generator.integers(0, 2 ** (8 * kind.itemsize), 700, np.uint64).astype(f"u{kind.itemsize}").view(kind)
+    end = 105 if dtype == "float32" else 750
+    parts = [generator.normal(0, 3, 1500), generator.uniform(-1, 2, 1500), generator.uniform(-end, end, 500), np.linspace(0.4, 1.1, 500)]
+    x = np.concatenate([bits, *[p.astype(kind) for p in parts], np.array(SPECIAL).astype(kind)])
+    x = x[np.isfinite(x)]
+    return x[x > 0] if op == "log" else x[x > -1] if op == "log1p" else x
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_functions_are_right_to_two_units_in_the_last_place(op, dtype):
+    mpmath = pytest.importorskip("mpmath")
+    with np.errstate(all="ignore"):
+        x = samples(op, dtype)
+        (got,) = machine_code(one(op, dtype, size=x.size))(x, np.empty_like(x))
+    bits, largest, least = (24, 127, -126) if dtype == "float32" else (53, 1023, -1022)
+    worst = 0.0
+    with mpmath.workprec(120):
+        for a, g in zip(x.tolist(), got.tolist(), strict=True):
+            if op in ("exp", "expm1") and a > 800:
+                assert g == math.inf
+                continue
+            want = getattr(mpmath, op)(mpmath.mpf(max(a, -800.0) if op == "exp" else a))
+            exponent = max(mpmath.frexp(want)[1] - 1, least)
+            if abs(want) >= mpmath.ldexp(2 - mpmath.ldexp(1, -bits), largest):  # rounds to infinity
+                assert g == math.inf, (a, g)
+                continue
+            worst = max(worst, float(mpmath.ldexp(abs(g - want), bits - 1 - exponent)))
+    assert worst <= ULPS, f"{op} of {dtype}: {worst:.2f} units"
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_functions_of_float32_are_right_all_over_the_format(op):
+    x = np.random.default_rng(1).integers(0, 2**32, 400_000, np.uint64).astype(np.uint32).view(np.float32)
+    reference = np.vectorize(math.erf, otypes=[np.float64]) if op == "erf" else getattr(np, op)
+    with np.errstate(all="ignore"):
+        x = np.concatenate([x[: 20_000 if op == "erf" else None], np.linspace(-12, 12, 30_001, dtype=np.float32)])
+        (got,) = machine_code(one(op, "float32", size=x.size))(x, np.empty_like(x))
+        want = reference(x.astype(np.float64))
+        rounded = want.astype(np.float32)
+        finite = np.isfinite(rounded)
+        assert np.array_equal(got[~finite], rounded[~finite], equal_nan=True)
+        unit = np.spacing(np.maximum(np.abs(rounded[finite]), np.finfo(np.float32).tiny)).astype(np.float64)
+    assert (np.abs(got[finite] - want[finite]) / unit).max() <= ULPS
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    ("op", "given", "want"),
+    [
+        ("exp", [math.inf, -math.inf, 0.0, -0.0, 1e30, -1e30], [math.inf, 0.0, 1.0, 1.0, math.inf, 0.0]),
+        ("expm1", [math.inf, -math.inf, 0.0, -0.0, 1e30, -1e30], [math.inf, -1.0, 0.0, -0.0, math.inf, -1.0]),
+        ("log", [math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0], [math.inf, math.nan, -math.inf, -math.inf, 0.0, math.nan]),
+        ("log1p", [math.inf, -math.inf, 0.0, -0.0, -1.0, -2.0], [math.inf, math.nan, 0.0, -0.0, -math.inf, math.nan]),
+        ("tanh", [math.inf, -math.inf, 0.0, -0.0, 50.0, -50.0], [1.0, -1.0, 0.0, -0.0, 1.0, -1.0]),
+        ("erf", [math.inf, -math.inf, 0.0, -0.0, 50.0, -50.0], [1.0, -1.0, 0.0, -0.0, 1.0, -1.0]),
+    ],
+)
+def test_functions_at_their_edges(op, given, want, dtype):
+    x = np.array([*given, math.nan], dtype)
+    (got,) = machine_code(one(op, dtype))(x, np.empty_like(x))
+    assert same_bits(got, np.array([*want, math.nan], dtype)), got
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", ["exp", "expm1", "log", "log1p", "tanh"])
+def test_denormals_and_ends_are_numpys(op, dtype):
+    info = np.finfo(dtype)
+    near = np.log(np.array([info.max, info.tiny, info.smallest_subnormal]).astype(np.float64)).astype(dtype)
+    x = np.array([info.smallest_subnormal, info.tiny / 3, info.tiny, -info.tiny / 3, *near, *np.nextafter(near, near.dtype.type(0))], dtype)
+    with np.errstate(all="ignore"):
+        (got,) = machine_code(one(op, dtype, size=x.size))(x, np.empty_like(x))
+        np.testing.assert_allclose(got, getattr(np, op)(x), 4 * info.eps, info.smallest_subnormal)
+
+
+# the meaning of ufuncs
+
+
+@pytest.mark.parametrize("name", conformance.names())
+def test_compiled_primitives_give_what_numpy_gives(name):
+    if primitives()[name].elementwise:
+        conformance.check_primitive(EagerBackend(), name, ("bool", "int32", "int64", "uint64", "float32", "float64"))
+
+
+@pytest.mark.parametrize("behaviour", conformance.BEHAVIOURS, ids=lambda f: f.__name__)
+def test_compiled_kernels_keep_the_promise(behaviour):
+    behaviour(EagerBackend())
+
+
+#: Primitives whose compiled result has the same bits: number of operands, dtype of operands, dtype of the result.
+EXACT = (
+    *[(op, 2, d, d) for op in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "copysign") for d in FLOATS],
+    *[(op, 1, d, d) for op in ("negative", "absolute", "sign", "square", "sqrt", "floor", "ceil", "trunc", "round_even") for d in FLOATS],
+    *[(op, 2, "int32", "int32") for op in ("add", "subtract", "multiply", "bitwise_xor", "bitwise_and", "maximum", "minimum")],
+    *[(op, 1, "int32", "int32") for op in ("negative", "absolute", "sign", "invert")],
+    *[(op, 2, d, "bool") for op in ("greater", "less_equal", "equal", "not_equal", "logical_and") for d in (*FLOATS, "int32", "bool")],
+    *[(op, 2, "bool", "bool") for op in ("logical_or", "logical_xor", "bitwise_xor", "add", "multiply")],
+    *[(op, 1, d, "bool") for op in ("isnan", "isinf", "isfinite", "logical_not") for d in FLOATS],
+    *[("clip", 3, d, d) for d in FLOATS],
+    *[("where", 3, d, d) for d in (*FLOATS, "int32")],
+    *[("astype", 1, a, b) for a, b in (("float32", "float64"), ("float64", "float32"), ("int32", "float32"), ("bool", "float64"))],
+)
+BOUNDED = tuple((op, 1, d, d) for op in ("tanh", "erf") for d in FLOATS)
+
+
+def random_program(seed, table, values):
+    """A program of random steps over inputs of which some lack axes, and its operands."""
+    draw = random.Random(seed)
+    shape = draw.choice([(1,), (37,), (3, 50), (5, 1, 17), (2, 3, 2, 2), (0, 4), (33, 3)])
+    generator = np.random.default_rng(seed)
+    dtypes = ["float32", "float32", "float64", "int32", "bool"]
+    inputs = []
+    for dtype in dtypes:
+        own = tuple(n if draw.random() < 0.7 else 1 for n in shape[draw.randrange(len(shape)) if len(inputs) else 0 :])
+        with np.errstate(over="ignore"):
+            drawn = generator.integers(-9, 9, own) if dtype == "int32" else generator.choice(values, own)
+            inputs.append(drawn.astype(NUMPY[dtype]))
+    known = [(Ref("in", k), d) for k, d in enumerate(dtypes)]
+    steps = []
+    for number in range(draw.randrange(2, 14)):
+        op, arity, takes, gives = draw.choice(table)
+        wanted = ["bool", takes, takes] if op == "where" else [takes] * arity
+        args = [draw.choice([r for r, d in known if d == w]) for w in wanted]
+        if takes in FLOATS and arity == 2 and draw.random() < 0.3:
+            args[-1] = Ref("const", draw.choice([0.1, -2.0, math.inf, 1]))
+        steps.append(step(op, *args, dtype=gives, operand_dtype=takes))
+        known.append((Ref("step", number), gives))
+    numbers = tuple(dict.fromkeys([*draw.sample(range(len(steps)), 2), len(steps) - 1]))
+    return RowProgram("random", shape, tuple(ArrayType(a.shape, NAME_OF[a.dtype]) for a in inputs), tuple(steps), numbers), inputs
+
+
+def by_default(program, inputs):
+    """What the default kernel gives."""
+    outs = outputs_of(program)
+    with np.errstate(all="ignore"):
+        compile_kernel(program)(*inputs, *outs)
+    return outs
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs_have_the_bits_of_the_default_kernel(seed):
+    program, inputs = random_program(seed, EXACT, [*SPECIAL, 3.0, -0.25])
+    got = machine_code(program)(*inputs, *outputs_of(program))
+    for g, w in zip(got, by_default(program, inputs), strict=True):
+        assert same_bits(g, w), f"seed {seed}: {program}: {g} should be {w}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs_with_functions_are_within_the_tolerance(seed):
+    smooth = [row for row in EXACT if row[0] in ("add", "subtract", "multiply", "maximum", "where", "astype", "greater", "sqrt")]
+    program, inputs = random_program(seed, [*smooth, *BOUNDED, *BOUNDED], np.linspace(0, 3, 40))
+    got = machine_code(program)(*inputs, *outputs_of(program))
+    for g, w in zip(got, by_default(program, inputs), strict=True):
+        if g.dtype.kind == "f":
+            np.testing.assert_allclose(g, w, 2e-6, 2e-6, err_msg=f"seed {seed}")
+
+
+@pytest.mark.parametrize("exponent", [-1.0, 0.5, 1.0, 2, 2.0, 3.0])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_powers_by_a_constant(exponent, dtype):
+    with np.errstate(over="ignore"):
+        x = np.array([*SPECIAL, 3.7, -1.1]).astype(dtype)
+    power = step("power", Ref("in", 0), Ref("const", exponent), dtype=dtype, operand_dtype=dtype)
+    program = RowProgram("power", x.shape, (ArrayType(x.shape, dtype),), (power,), (0,))
+    (got,) = machine_code(program)(x, np.empty_like(x))
+    np.testing.assert_allclose(got, by_default(program, [x])[0], 2 * np.finfo(dtype).eps)
+
+
+def test_floats_become_integers_by_truncation():
+    for target in ("int8", "uint8", "int16", "int32", "uint32", "int64"):
+        x = np.array([1.9, 0.5, 100.7, 3.0, 7.99, 0.0, 12.3], "float32")
+        (got,) = machine_code(one("astype", "float32", dtype=target))(x, np.empty(7, target))
+        assert same_bits(got, x.astype(target))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        one("arctan", "float32"),
+        one("exp", "float16"),
+        one("exp", "bfloat16"),
+        one("astype", "float32", dtype="uint64"),
+        one("power", "float32", "float32"),
+        one("floor_divide", "int32", "int32"),
+        one("remainder", "float64", "float64"),
+    ],
+    ids=lambda p: f"{p.name} of {p.inputs[0].dtype}",
+)
+def test_what_has_no_machine_code_stays_with_the_default_kernel(program):
+    inputs = [np.array([3, 1, 2, 5, 4, 6, 7]).astype(NUMPY[t.dtype]) for t in program.inputs]
+    outs = outputs_of(program)
+    kernel = NumpyBackend().compile(program)
+    for _ in range(3):
+        kernel(*inputs, *outs)
+    assert (compiled.Stats.refused, compiled.Stats.compiled) == (1, 0)
+    assert same_bits(*[a.astype(np.float64) for a in (outs[0], by_default(program, inputs)[0])])
+
+
+# shapes and memory
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 1000])
+@pytest.mark.parametrize("dtype", [*FLOATS, "int64", "bool"])
+def test_every_length_is_computed_whole_and_nothing_beyond(size, dtype):
+    op = "logical_or" if dtype == "bool" else "add"
+    x, y = (np.random.default_rng(k).integers(0, 2, size).astype(dtype) for k in range(2))
+    memory = np.full(size + 64, 7).astype(dtype)
+    machine_code(one(op, dtype, dtype, size=size))(x, y, memory[:size])
+    assert same_bits(memory[:size], getattr(np, op)(x, y))
+    assert (memory[size:] == np.array(7).astype(dtype)).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "operands"),
+    [
+        ((40, 50), [(40, 50), (50,)]),
+        ((40, 50), [(40, 1), (50,)]),
+        ((40, 50), [(), (40, 1)]),
+        ((3, 4, 5, 6), [(4, 1, 6), (3, 1, 5, 1)]),
+        ((3, 4, 5, 6), [(3, 4, 5, 6), (4, 1, 1)]),
+        ((2, 1, 300), [(2, 1, 300), (1, 1, 1)]),
+        ((1, 1), [(1, 1), (1,)]),
+        ((3, 0, 2), [(3, 1, 2), (2,)]),
+        ((0,), [(0,), ()]),
+    ],
+)
+def test_inputs_broadcast(shape, operands):
+    x, y = (np.random.default_rng(k).normal(size=s).astype(np.float32) for k, s in enumerate(operands))
+    types = tuple(ArrayType(s, "float32") for s in operands)
+    program = RowProgram("subtract", shape, types, (step("subtract", Ref("in", 0), Ref("in", 1)),), (0,))
+    (got,) = machine_code(program)(x, y, np.empty(shape, np.float32))
+    assert same_bits(got, np.broadcast_to(x - y, shape))
+
+
+@pytest.mark.parametrize("size", [5, 64, 1000, 400_003])
+def test_an_output_may_be_an_inputs_memory(size):
+    x, y = (np.random.default_rng(k).normal(size=size).astype(np.float32) for k in range(2))
+    steps = (step("add", Ref("in", 0), Ref("in", 1)), step("subtract", Ref("in", 0), Ref("in", 1)))
+    program = RowProgram("both", (size,), (ArrayType((size,), "float32"),) * 2, steps, (0, 1), ((0, 1), (1, 0)))
+    want = x + y, x - y
+    machine_code(program)(x, y, y, x)
+    assert same_bits(y, want[0])
+    assert same_bits(x, want[1])
+
+
+def test_strided_constant_and_read_only_inputs_are_taken():
+    base = np.arange(80, dtype=np.float32).reshape(8, 10)
+    program = chain((10, 8), "negative")
+    fixed = np.broadcast_to(np.float32(3), (10, 8))
+    (got,) = machine_code(program)(base.T, fixed, np.empty((10, 8), np.float32))
+    assert same_bits(got, -(base.T * 2 + fixed))
+
+
+def test_an_array_of_another_size_is_refused_as_by_the_default_kernel():
+    kernel = machine_code(chain((8,)))
+    small, large = np.ones(4, np.float32), np.ones(8, np.float32)
+    for arrays in ((small, large, large), (large, large, small)):
+        with pytest.raises(ValueError, match="reshape"):
+            kernel(*arrays)
+
+
+@pytest.mark.parametrize(
+    ("shape", "operand"), [((700_001,), (1,)), ((2, 400_000), (2, 1)), ((1000, 500), (500,)), ((100, 5, 1000), (5, 1))]
+)
+def test_large_spaces_are_computed_by_two_threads(shape, operand, monkeypatch):
+    hand_offs = []
+    both = compiled.workers.both
+    monkeypatch.setattr(compiled.workers, "both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
+    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+    x, y = (np.random.default_rng(k).normal(size=s).astype(np.float32) for k, s in enumerate((shape, operand)))
+    types = ArrayType(shape, "float32"), ArrayType(operand, "float32")
+    program = RowProgram("multiply", shape, types, (step("multiply", Ref("in", 0), Ref("in", 1)),), (0,))
+    (got,) = machine_code(program)(x, y, np.empty(shape, np.float32))
+    assert same_bits(got, x * y)
+    assert len(hand_offs) == 1
+
+
+def test_many_threads_may_use_one_kernel():
+    program = chain((5000,), "tanh")
+    kernel = NumpyBackend().compile(program)
+    data = [np.random.default_rng(k).normal(size=(2, 5000)).astype(np.float32) for k in range(8)]
+    outs = [np.empty((20, 5000), np.float32) for _ in data]
+
+    def work(k):
+        for out in outs[k]:
+            kernel(*data[k], out)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for (x, y), out in zip(data, outs, strict=True):
+        np.testing.assert_allclose(out, np.broadcast_to(np.tanh(x * 2 + y), out.shape), 1e-6, 1e-6)
+    assert compiled.Stats.compiled == 1
+
+
+# when
+
+
+def test_a_structure_is_compiled_at_its_second_use_whatever_its_sizes():
+    x = np.ones(7, np.float32)
+    first, second = (NumpyBackend().compile(chain(shape)) for shape in ((7,), (9,)))
+    first(x, x, np.empty_like(x))
+    assert compiled.Stats.compiled == 0
+    y = np.ones(9, np.float32)
+    second(y, y, np.empty_like(y))
+    first(x, x, np.empty_like(x))
+    assert compiled.Stats.compiled == 1
+
+
+def test_structures_that_differ_in_a_constants_sign_or_type_are_not_one():
+    x = np.array([-0.0], np.float32)
+    for value in (0.0, -0.0):
+        add = step("add", Ref("in", 0), Ref("const", value))
+        (got,) = machine_code(RowProgram("add", (1,), (ArrayType((1,), "float32"),), (add,), (0,)))(x, np.empty_like(x))
+        assert same_bits(got, x + np.float32(value))
+
+
+def test_the_setting_turns_it_off(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    x = np.ones(7, np.float32)
+    kernel = NumpyBackend().compile(chain())
+    for _ in range(3):
+        kernel(x, x, np.empty_like(x))
+    assert compiled.Stats.compiled == 0
+
+
+def test_the_environment_turns_it_off():
+    code = "from twofold.config import SETTINGS; print(SETTINGS.jit)"
+    for value, want in (("0", "False"), ("1", "True")):
+        run = subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "TWOFOLD_JIT": value}, capture_output=True, text=True, check=True
+        )
+        assert run.stdout.strip() == want
+
+
+def test_without_llvmlite_the_default_kernel_is_used(monkeypatch):
+    monkeypatch.setattr("twofold_numpy.adapter.is_installed", lambda: False)
+    x = np.ones(7, np.float32)
+    kernel = NumpyBackend().compile(chain())
+    for _ in range(3):
+        kernel(x, x, np.empty_like(x))
+    assert compiled.Stats.compiled == 0
+
+
+def test_a_machine_that_cannot_compile_uses_the_default_kernel(monkeypatch):
+    monkeypatch.setattr(compiled, "compiler", lambda: None)
+    x = np.ones(7, np.float32)
+    out = np.empty_like(x)
+    kernel = NumpyBackend().compile(chain())
+    for _ in range(3):
+        kernel(x, x, out)
+    assert same_bits(out, by_default(chain(), [x, x])[0])
+
+
+def test_the_loop_is_vector_code():
+    program = one("tanh", "float32")
+    assembly = compiler().assembly(kernel_text(structure_of(program)[0], compiler().machine))
+    if compiler().triple.startswith("x86_64"):
+        assert assembly.count("vfmadd") + assembly.count("vfnmadd") >= 10
+        assert not re.search(r"\bv(add|sub|mul|div|fn?madd\d+)ss\b", assembly)  # arithmetic of one float32
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_texts_for_other_vector_lengths_compile(bits):
+    program, _ = random_program(3, [*EXACT, *BOUNDED], SPECIAL)
+    text = kernel_text(structure_of(program)[0], Machine(bits, object.__basicsize__))
+    assert compiler().object_code(text)
+
+
+# files
+
+
+def use_twice(program):
+    """Compile a program as in a new process."""
+    compiled._known.clear()
+    x = np.linspace(-1, 1, 7, dtype=np.float32)
+    out = np.empty_like(x)
+    kernel = NumpyBackend().compile(program)
+    for _ in range(2):
+        kernel(x, x, out)
+    np.testing.assert_allclose(out, np.exp(x * 2 + x), 1e-6)
+    return compiled.Stats.compiled, compiled.Stats.loaded
+
+
+def test_object_code_is_read_from_the_disk():
+    assert use_twice(chain()) == (1, 0)
+    assert use_twice(chain()) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-1] + bytes([b[-1] ^ 1]), lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"x" * 4000]
+)
+def test_a_damaged_file_is_compiled_anew(damage):
+    use_twice(chain())
+    (path,) = cache.folder().iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    assert use_twice(chain()) == (2, 0)
+    assert use_twice(chain()) == (2, 1)
+
+
+def test_a_file_under_another_ones_name_is_not_taken():
+    cache.store("a", b"code")
+    os.replace(cache.folder() / "a", cache.folder() / "b")
+    assert cache.load("b") is None
+
+
+def test_a_file_of_somebody_else_is_not_taken(monkeypatch):
+    cache.store("a", b"code")
+    assert cache.load("a") == b"code"
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert cache.load("a") is None
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path / "file"))
+    assert use_twice(chain()) == (1, 0)
+
+
+def test_files_used_longest_ago_are_removed(monkeypatch):
+    monkeypatch.setattr(cache, "LIMIT", 4000)
+    for k in range(6):
+        cache.store(str(k), bytes(1000))
+        os.utime(cache.folder() / str(k), (k, k))
+    left = {path.name for path in cache.folder().iterdir()}
+    assert "5" in left
+    assert "0" not in left
+    assert sum(path.stat().st_size for path in cache.folder().iterdir()) <= 4000
+
+
+def test_the_folder_is_the_users_cache(monkeypatch, tmp_path):
+    monkeypatch.delenv("TWOFOLD_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.folder() == tmp_path / "twofold" / "jit"
+
+
+def test_programs_of_the_package_are_compiled():
+    """From arrays to machine code: a window of operations that no other test has."""
+    import twofold as mx
+
+    x = mx.nd.array(np.linspace(-3, 3, 70_000, dtype=np.float32))
+    results = [(mx.nd.tanh(x * 1.25 - 0.0625) * x + x).asnumpy() for _ in range(3)]
+    host = x.asnumpy()
+    for result in results:
+        np.testing.assert_allclose(result, np.tanh(host * np.float32(1.25) - np.float32(0.0625)) * host + host, 2e-6, 1e-6)
+    assert compiled.Stats.compiled == 1

@@ -1,0 +1,111 @@
+"""A training loop whose operations are deferred: forward, backward and update of an iteration are one program."""
+
+import numpy as np
+import pytest
+
+from twofold import autograd, nd
+from twofold.imperative.counters import COUNTERS
+from twofold.program import compile as programs
+
+from .operators import SIZE, ramp, soft
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Counts programs as they are compiled."""
+    count, init = [0], programs.Program.__init__
+
+    def counting(self, *args, **options):
+        count[0] += 1
+        init(self, *args, **options)
+
+    monkeypatch.setattr(programs.Program, "__init__", counting)
+    return count
+
+
+def trained(steps, seen=lambda k: None, read=lambda loss: None):
+    """The weight after so many steps of descent."""
+    w, x = nd.array(ramp(1.0) / 16), nd.array(ramp(2.0) / 16)
+    w.attach_grad()
+    for k in range(steps):
+        with autograd.record():
+            loss = (soft((w * x).reshape((4, 4))) * (0.5 + k)).sum()
+        loss.backward()
+        w -= 0.1 * w.grad
+        read(loss)
+        seen(k)
+    return w.asnumpy()
+
+
+@pytest.mark.usefixtures("deferred")
+def test_an_iteration_is_one_program_from_the_second_one_on(compiled):
+    windows, made = [], []
+
+    def seen(k):
+        windows.append(COUNTERS.windows)
+        made.append(compiled[0])
+
+    trained(8, seen, lambda loss: loss.wait_to_read())
+    assert set(np.diff(windows[1:])) == {1}
+    assert made[-1] == made[2]
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_loop_that_reads_nothing_runs_an_iteration_behind(compiled):
+    windows, made = [], []
+    trained(8, lambda k: (windows.append(COUNTERS.windows), made.append(compiled[0])))
+    assert set(np.diff(windows[2:])) == {1}
+    assert made[-1] == made[3]
+
+
+def test_the_weights_are_the_same_bits_in_every_mode(mode):
+    want = trained(5, read=lambda loss: loss.asnumpy())
+    assert trained(5).tobytes() == want.tobytes()
+
+
+def test_every_mode_gives_what_naive_gives(monkeypatch):
+    from .conftest import set_mode
+
+    found = []
+    for name in ("naive", "inline", "deferred"):
+        with monkeypatch.context() as patch:
+            set_mode(patch, name)
+            found.append(trained(5).tobytes())
+    assert len(set(found)) == 1
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_retained_graph_gives_its_gradients_again():
+    x = nd.array(ramp(1.0))
+    x.attach_grad("add")
+    with autograd.record():
+        y = (x * x).exp() * 0.001
+    y.backward(retain_graph=True)
+    once = x.grad.asnumpy()
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), once + once)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_states_that_backward_moves_are_moved_when_it_is_deferred():
+    x, gamma, beta = nd.array(ramp(1.0).reshape(4, 4)), nd.ones((4,)), nd.zeros((4,))
+    mean, var = nd.zeros((4,)), nd.ones((4,))
+    gamma.attach_grad()
+    with autograd.record():
+        y = nd.BatchNorm(x, gamma, beta, mean, var, momentum=0.5, fix_gamma=False)
+    before = mean.asnumpy()
+    y.backward()
+    np.testing.assert_array_equal(before, 0)
+    np.testing.assert_allclose(mean.asnumpy(), 0.5 * x.asnumpy().mean(0), rtol=1e-5)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_write_between_forward_and_backward_is_not_seen_by_backward():
+    x = nd.array(ramp(1.0))
+    x.attach_grad()
+    scale = nd.array(np.full(SIZE, 3.0))
+    with autograd.record():
+        y = x * scale
+    scale[:] = 100
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), 3)
