@@ -5,6 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/ready
 PEERS := .venv-peers/ready
+TORCH := .venv-torch/ready
 
 JOBS ?= 2
 ARGS ?=
@@ -17,7 +18,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist demo lint format types contracts docs bench bench-peers stubs asv asv-compare fuzz mutants clean
+.PHONY: help venv test test-all test-mnist demo example-torch lint format types contracts docs bench bench-peers stubs asv asv-compare fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -75,6 +76,15 @@ docs: $(READY) ## Build the documentation into docs/_build/html
 
 demo: $(READY) ## Train digits in four ways and print the report
 	@$(WITH_DATA) $(PY) -m twofold demo $(ARGS)
+
+$(TORCH): asv_benchmarks/peers/environment.py pyproject.toml
+	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D) torch
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(@D)/bin/python -c 'import torch'
+	@touch $@
+
+example-torch: $(TORCH) ## Train a net on torch's arrays and on NumPy's, in an environment of its own
+	@$(<D)/bin/python examples/on_torch.py torch
 
 bench: $(READY) ## Measure against NumPy in one process and print ratios (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/ratios.py $(ARGS)

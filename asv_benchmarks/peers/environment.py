@@ -1,4 +1,4 @@
-"""Makes the environment of the peers: ``python environment.py FOLDER`` installs each by its name; what cannot be had is noted.
+"""Makes the environment of the peers: ``python environment.py FOLDER`` installs each, or those named after it; what cannot be had is noted.
 
 The standard library alone is imported here: the environment's Python may be any.
 """
@@ -70,15 +70,15 @@ def install(folder: Path, libraries: Iterable[str]) -> dict[str, str]:
     return absent
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, libraries: Iterable[str]) -> None:
     """Make the environment, or complete it."""
     if not python_of(folder).exists():
         venv.create(folder, with_pip=True)
-    absent = install(folder, LIBRARIES)
+    absent = install(folder, libraries)
     (folder / NOTES).write_text(json.dumps(absent, indent=2) + "\n")
     for library, reason in absent.items():
         print(f"not installed: {library}: {reason}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:] or LIBRARIES)

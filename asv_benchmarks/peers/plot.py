@@ -63,9 +63,15 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
             ax.set_visible(False)
         for ax, (key, title) in zip(axes.flat, shown.items(), strict=False):
             _panel(ax, title, best_ways(record["items"][key]["medians"]))
-        figure.supxlabel("times as fast as NumPy (each library's fastest way)", fontsize=7)
+        figure.supxlabel(caption(record), fontsize=7)
         figure.savefig(file, metadata={"Date": None})
         plt.close(figure)
+
+
+def caption(record: Mapping[str, Any]) -> str:
+    """What the bars are, and under which conditions."""
+    shared = f"{record['disturbed']} of {record['turns']} turns began while other programs were running"
+    return f"times as fast as NumPy: each library's fastest way; cores: {record['cores']}; {shared}"
 
 
 def _panel(ax: Any, title: str, best: dict[str, tuple[str, float]]) -> None:

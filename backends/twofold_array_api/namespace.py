@@ -161,7 +161,7 @@ class ArrayApiNamespace(PortableNamespace):
     def take(self, x, index, *, axis):
         at = axis % x.ndim
         flat = self.standard.reshape(self.cast(index, "int64"), (math.prod(index.shape),))
-        return self.standard.reshape(self.standard.take(x, flat, axis=at), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
+        return self.standard.reshape(self.by_standard("take", x, flat, axis=at), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
 
 
 def _forwards(shape: Any, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:

@@ -21,6 +21,7 @@ from .errors import MXNetError
 from . import symbol as sym
 from . import symbol
 from . import engine
+from .explanation import explain
 from . import executor
 from .executor import Executor
 from .op.declare import elementwise
@@ -70,6 +71,7 @@ __all__ = [
     "elementwise",
     "engine",
     "executor",
+    "explain",
     "gluon",
     "gpu",
     "init",

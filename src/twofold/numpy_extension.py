@@ -7,7 +7,6 @@ The operators are those of ``mx.nd`` under NumPy's convention: results keep thei
 import functools
 import inspect
 import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,7 +14,6 @@ from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
-from . import ndarray as nd
 from .backend.loader import backend_for, gpu_count
 from .device import Device, current_device
 from .errors import OperatorError, ParameterError, ShapeError
@@ -31,7 +29,6 @@ from .op.shapes import filled_shape
 from .random import seed
 
 CALLS = Calls(ndarray)
-nd.npx = sys.modules[__name__]  # type: ignore[attr-defined]  # `F.npx` of `hybrid_forward(F, x)`, where ``F`` is ``mx.nd``
 PREFIX = "_npx_"
 #: Operators that MXNet's files know by a name without the prefix, under their names here.
 OTHERS = {
@@ -255,8 +252,8 @@ def _under(context: Callable[[], AbstractContextManager[None]], target: Any) -> 
             if isinstance(method, FunctionType):
                 setattr(target, name, _under(context, method))
             elif isinstance(method, property):
-                parts = (method.fget, method.fset, method.fdel)
-                setattr(target, name, property(*[f if f is None else _under(context, f) for f in parts], method.__doc__))
+                fget, fset, fdel = [f if f is None else _under(context, f) for f in (method.fget, method.fset, method.fdel)]
+                setattr(target, name, property(fget, fset, fdel, method.__doc__))
             elif isinstance(method, (staticmethod, classmethod)) and isinstance(method.__func__, FunctionType):
                 setattr(target, name, type(method)(_under(context, method.__func__)))
         return target

@@ -67,7 +67,9 @@ def initializers():
 
 def _trained(hybrid):
     net = nn.HybridSequential()
-    net.add(nn.Conv2D(3, 3, activation="relu"), nn.BatchNorm(), nn.MaxPool2D(2), nn.Dropout(0.3), nn.Dense(4, activation="tanh"), nn.Dense(2))
+    net.add(
+        nn.Conv2D(3, 3, activation="relu"), nn.BatchNorm(), nn.MaxPool2D(2), nn.Dropout(0.3), nn.Dense(4, activation="tanh"), nn.Dense(2)
+    )
     net.initialize(mx.init.Xavier())
     if hybrid:
         net.hybridize()
@@ -191,7 +193,13 @@ def numpy_front_end():
         y = (npx.relu(x @ x.T) + np.where(x > 0, x, -x).sum(axis=1)).mean()
     y.backward()
     stacked = np.concatenate([x, np.ones((1, 4))])
-    return {"mean": y, "gradient": x.grad, "stacked": stacked, "median": np.median(stacked, axis=0), "counts": np.bincount(np.array([1, 1, 3]))}
+    return {
+        "mean": y,
+        "gradient": x.grad,
+        "stacked": stacked,
+        "median": np.median(stacked, axis=0),
+        "counts": np.bincount(np.array([1, 1, 3])),
+    }
 
 
 class Cube(autograd.Function):

@@ -457,6 +457,29 @@ def test_a_machine_that_cannot_compile_uses_the_default_kernel(monkeypatch):
     assert same_bits(out, by_default(chain(), [x, x])[0])
 
 
+def test_a_text_that_llvm_does_not_take_leaves_the_default_kernel(monkeypatch):
+    monkeypatch.setattr(compiled, "kernel_text", lambda structure, machine: "define nothing")
+    x = np.ones(7, np.float32)
+    out = np.empty_like(x)
+    kernel = NumpyBackend().compile(chain())
+    for _ in range(3):
+        kernel(x, x, out)
+    assert compiled.Stats.refused == 1
+    assert same_bits(out, by_default(chain(), [x, x])[0])
+
+
+def test_reductions_over_rows_stay_with_the_default_kernel():
+    total = step("sum", Ref("in", 0), axis=-1, keepdims=True)._replace(row=True)
+    steps = (total, step("divide", Ref("in", 0), Ref("step", 0)))
+    program = RowProgram("sum_divide", (5, 8), (ArrayType((5, 8), "float32"),), steps, (1,))
+    x, out = np.arange(1, 41, dtype=np.float32).reshape(5, 8), np.empty((5, 8), np.float32)
+    kernel = NumpyBackend().compile(program)
+    for _ in range(3):
+        kernel(x, out)
+    assert compiled.Stats.refused == 1
+    np.testing.assert_allclose(out, x / x.sum(1, keepdims=True), 1e-6)
+
+
 def test_the_loop_is_vector_code():
     program = one("tanh", "float32")
     assembly = compiler().assembly(kernel_text(structure_of(program)[0], compiler().machine))

@@ -194,7 +194,7 @@ def test_the_quick_contest_of_numpy_and_twofold(tmp_path, capsys):
     assert (words["script: gelu, 4"], words["LeNet"]) == ("published", "not measured")
     assert str(ROOT) not in text
     assert socket.gethostname() not in text
-    plot.draw({"items": {"gelu 1e6": record["items"]["gelu 4"]}}, tmp_path / "peers.svg")
+    plot.draw({**record, "items": {"gelu 1e6": record["items"]["gelu 4"]}}, tmp_path / "peers.svg")
     assert "twofold np" in (tmp_path / "peers.svg").read_text()
 
 

@@ -119,3 +119,10 @@ def test_without_a_terminal_progress_is_lines_of_text(capsys):
 def test_what_is_missing_is_one_line_and_the_exit_status(tmp_path, capsys):
     assert main(["demo", "--data", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith("twofold: MNIST: the folder lacks files")
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "x", "1.5"])
+def test_a_number_of_epochs_is_from_1(given, capsys):
+    with pytest.raises(SystemExit):
+        main(["demo", "--epochs", given])
+    assert f"give a whole number from 1, not '{given}'" in capsys.readouterr().err

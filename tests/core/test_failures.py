@@ -212,3 +212,10 @@ def test_a_failed_gradient_leaves_the_graph_for_another_try(mode, monkeypatch):
         y.backward(nd.array(np.ones(3)))
     y.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), 2 * ramp(1.0))
+
+
+@pytest.mark.parametrize("name", ["sgd_update", "adam_update"])
+def test_a_failure_within_a_definition_names_the_operator(name):
+    weight, others = nd.ones((2,)), {"adam_update": 2}.get(name, 0)
+    with pytest.raises(ShapeError, match=rf"^{name}: .*shapes do not broadcast: given \(3,\), \(2,\)"):
+        getattr(nd, name)(weight, nd.ones((3,)), *[nd.ones((2,)) for _ in range(others)], lr=0.1)

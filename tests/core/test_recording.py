@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from twofold import autograd, nd
+from twofold.errors import DTypeError, ShapeError
 from twofold.graph.ir import const, leaf
 from twofold.imperative import backward
 from twofold.imperative.cell import HOST
@@ -452,3 +453,18 @@ def test_views_of_a_view_that_wants_a_gradient_are_parts_of_it(of, expected):
     assert x.grad.asnumpy().tolist() == expected
     x[0][1] = 9
     assert x.asnumpy().tolist() == [[0, 9], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("gradient", "error", "message"),
+    [
+        (lambda: nd.zeros((3,)), ShapeError, r"the gradient of variable 1 has another shape: given \(3,\) for \(2,\)"),
+        (lambda: nd.zeros((2,), dtype="float64"), DTypeError, "the gradient of variable 1 has another dtype: given float64 for float32"),
+        (lambda: 3, DTypeError, "the gradient of variable 1 needs arrays: given int"),
+    ],
+)
+def test_a_marked_variables_gradient_must_fit_it(gradient, error, message):
+    first, second = nd.ones((2,)), nd.ones((2,))
+    with pytest.raises(error, match=message):
+        autograd.mark_variables([first, second], [nd.zeros((2,)), gradient()])
+    assert first.grad is None

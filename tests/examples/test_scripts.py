@@ -49,6 +49,22 @@ def test_a_script_of_2018_runs_as_it_is():
     assert float(re.fullmatch(r"accuracy: (.*)\n", printed)[1]) > 0.95
 
 
+def test_a_net_trains_on_the_arrays_of_another_library():
+    there, here, difference = output_of("on_torch.py", "array_api_strict").splitlines()
+    assert there.startswith("array_api_strict: ")
+    for line in (there, here):
+        first, *_, last = [float(x) for x in re.findall(r"\d+\.\d+", line)]
+        assert last < first / 4
+    assert float(difference.removeprefix("largest difference ")) < 1e-4
+
+
+def test_a_library_that_is_not_there_is_said_so():
+    command = [sys.executable, str(EXAMPLES / "on_torch.py"), "no_such_library"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 1
+    assert "no_such_library is not installed here; `make example-torch`" in result.stderr
+
+
 @pytest.mark.mnist
 def test_the_cnn_reads_digits(shared):
     printed = output_of("mnist_cnn.py", mnist_folder() or shared / "data" / "mnist", "--images", 20_000, OPENBLAS_NUM_THREADS="1")

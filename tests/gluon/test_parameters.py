@@ -133,3 +133,26 @@ def test_parameters_are_read_from_safetensors(tmp_path: object) -> None:
     net.save_parameters(f"{tmp_path}/m.safetensors")
     other.load_parameters(f"{tmp_path}/m.safetensors")
     assert np.array_equal(net.weight.data().asnumpy(), other.weight.data().asnumpy())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda nn: nn.Dense("x"),
+        lambda nn: nn.Dense(-3),
+        lambda nn: nn.Dense(2.0),
+        lambda nn: nn.Conv2D("x", 3),
+        lambda nn: nn.Embedding(-3, 3),
+        lambda nn: mx.gluon.rnn.LSTM(-3),
+        lambda nn: mx.gluon.rnn.LSTMCell("x"),
+    ],
+)
+def test_sizes_of_layers_are_whole_numbers(make) -> None:
+    with pytest.raises(ParameterError, match="a shape has whole numbers from 0: given"):
+        make(mx.gluon.nn)
+
+
+def test_sizes_may_be_numpy_integers() -> None:
+    layer = mx.gluon.nn.Dense(np.int64(3))
+    layer.initialize()
+    assert layer(nd.ones((1, 2))).shape == (1, 3)

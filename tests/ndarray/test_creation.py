@@ -198,3 +198,8 @@ def test_from_numpy_refuses_strided_memory_and_other_things():
         nd.from_numpy([1])
     with pytest.raises(DTypeError):
         nd.from_numpy(np.array(["a"]))
+
+
+def test_a_negative_number_of_values_is_refused():
+    with pytest.raises(ParameterError, match="linspace: the number of values is negative: given num=-3"):
+        nd.linspace(0, 1, -3)

@@ -7,7 +7,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
-from twofold.errors import DeviceError, ParameterError
+from twofold.errors import DeviceError, ParameterError, ShapeError
 
 N = 20_000
 
@@ -205,3 +205,9 @@ def test_the_functions_are_those_of_mx_nd_random():
     for name in ("uniform", "normal", "randn", "randint", "exponential", "gamma", "poisson", "multinomial", "shuffle", "negative_binomial"):
         assert getattr(mx.random, name) is getattr(nd.random, name)
     assert nd.random.uniform_like(nd.ones((2, 3))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("draw", ["normal", "uniform", "exponential", "poisson"])
+def test_a_negative_size_is_refused_by_name(draw):
+    with pytest.raises(ShapeError, match=f"_random_{draw}: .*a size of the result is negative: given"):
+        getattr(nd.random, draw)(shape=(-2, 3))

@@ -127,3 +127,9 @@ def test_binary_functions_take_symbols_and_numbers(name, numbers):
 def test_an_operator_that_does_not_exist_is_an_attribute_error():
     assert not hasattr(sym, "no_such_operator")
     assert not hasattr(sym.linalg, "no_such_operator")
+
+
+def test_an_array_among_symbols_is_named_by_its_class():
+    with pytest.raises(ParameterError, match="Activation: Argument data must be Symbol instances: given NDArray") as caught:
+        sym.Activation(mx.nd.ones((1,)), act_type="relu")
+    assert isinstance(caught.value, AssertionError)  # what MXNet raises

@@ -128,3 +128,13 @@ print([a.asnumpy().tolist() for a in e.forward()])
 def test_a_loop_without_bound_is_refused():
     with pytest.raises(ParameterError, match="max_iterations"):
         sym.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), sym.var("i"))
+
+
+@pytest.mark.parametrize("api", [nd, sym])
+def test_what_a_body_must_return_is_said(api):
+    x, s = (sym.var("x"), sym.var("s")) if api is sym else (nd.array(X), nd.array(S))
+    for returned, shown in ((3, "int"), ((x, x, x), "3 of them")):
+        with pytest.raises(ParameterError, match=f"foreach: the body must return outputs and new states, a pair: given {shown}"):
+            api.contrib.foreach(lambda d, state, r=returned: r, x, s)
+    with pytest.raises(ParameterError, match="while_loop: func must return outputs and new states, a pair: given int"):
+        api.contrib.while_loop(lambda v: api.sum(v) < 100, lambda v: 3, [s], max_iterations=2)

@@ -5,7 +5,7 @@ import pytest
 
 import twofold as mx
 from twofold.config import SETTINGS
-from twofold.errors import ParameterError, ShapeError
+from twofold.errors import DTypeError, ParameterError, ShapeError
 
 sym, nd = mx.sym, mx.nd
 
@@ -213,7 +213,7 @@ def test_a_monitor_sees_every_inner_output():
     names = []  # a variable is shown under its own name too, each time a node reads it; as in MXNet, which says sq_input0
     executor.set_monitor_callback(lambda name, value: names.append(name), monitor_all=True)
     executor.forward()
-    assert names == "data fc_data fc_weight fc_weight fc_bias fc_bias fc_output sq_data sq_output".split()
+    assert names == ["data", "fc_data", "fc_weight", "fc_weight", "fc_bias", "fc_bias", "fc_output", "sq_data", "sq_output"]
 
 
 def test_a_monitor_sees_the_same_random_draws():
@@ -341,3 +341,30 @@ def test_recomputing_a_branch_that_others_read_too(monkeypatch):
     executor.backward([nd.ones((3,))] * 3)
     x = np.exp(np.array([0.1, 0.2, 0.3]))
     np.testing.assert_allclose(executor.grad_dict["a"].asnumpy(), (np.cos(x) * x + np.sin(x) + 1) * x, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda: nd.zeros((3,)), ShapeError, r"args_grad for b has another shape: given \(3,\) for \(2,\)"),
+        (lambda: nd.zeros((1, 2)), ShapeError, r"args_grad for b has another shape: given \(1, 2\) for \(2,\)"),
+        (lambda: nd.zeros((2,), dtype="float64"), DTypeError, "args_grad for b has another dtype: given float64 for float32"),
+    ],
+)
+@pytest.mark.parametrize("request_", ["write", "add"])
+def test_a_gradients_array_must_fit_its_argument(wrong, error, message, request_):
+    arrays, symbol = [nd.ones((2,)), nd.ones((2,))], sym.var("a") * sym.var("b")
+    for given in ([nd.zeros((2,)), wrong()], {"b": wrong()}):
+        with pytest.raises(error, match=message):
+            symbol.bind(mx.cpu(), arrays, args_grad=given, grad_req=request_)
+    symbol.bind(mx.cpu(), arrays, args_grad={"b": wrong()}, grad_req="null")  # nothing is written into it
+
+
+def test_a_context_is_an_object():
+    for bind in (
+        lambda s: s.bind("cpu", [nd.ones((1,))]),
+        lambda s: s.simple_bind("cpu", a=(1,)),
+        lambda s: s.eval("cpu", a=nd.ones((1,))),
+    ):
+        with pytest.raises(DTypeError, match="Context type error: given 'cpu'"):
+            bind(sym.var("a"))

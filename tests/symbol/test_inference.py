@@ -6,6 +6,9 @@ import pytest
 import twofold as mx
 from twofold.errors import DTypeError, ShapeError
 from twofold.op.registry import OPS
+from twofold.op.samples import samples_of
+from twofold.symbol.compose import apply_op
+from twofold.testing.op_conformance import eager, realised, sig_of
 
 sym = mx.sym
 
@@ -122,11 +125,130 @@ def test_a_long_chain_is_inferred_without_recursion():
     assert x.infer_shape(a=(2,))[1] == [(2,)]
 
 
+#: Shapes of arguments, in order, that follow from the result's: as the real MXNet infers them (all but `squeeze` and `SwapAxis`).
+BACKWARDS = {
+    "transpose": (sym.transpose(sym.var("a"), axes=(1, 2, 0)), (2, 3, 4), [(4, 2, 3)]),
+    "SwapAxis": (sym.SwapAxis(sym.var("a"), dim1=0, dim2=1), (2, 3, 4), [(3, 2, 4)]),
+    "expand_dims": (sym.expand_dims(sym.var("a"), axis=1), (2, 1, 3), [(2, 3)]),
+    "squeeze": (sym.squeeze(sym.var("a"), axis=-1), (2, 3), [(2, 3, 1)]),
+    "flip": (sym.flip(sym.var("a"), axis=0), (2, 3), [(2, 3)]),
+    "Reshape to -1": (sym.Reshape(sym.var("a", shape=(0, 6)), shape=(-1, 3)), (4, 3), [(2, 6)]),
+    "Reshape keeping": (sym.Reshape(sym.var("a", shape=(2, 0, 4)), shape=(0, -1)), (2, 12), [(2, 3, 4)]),
+    "Reshape splitting": (sym.Reshape(sym.var("a", shape=(0, 3, 4)), shape=(-4, 1, 2, -2)), (0, 2, 3, 4), [(2, 3, 4)]),
+    "Reshape reversed": (sym.Reshape(sym.var("a", shape=(0, 4)), shape=(-1, 0), reverse=True), (3, 4), [(3, 4)]),
+    "Flatten": (sym.Flatten(sym.var("a", shape=(0, 2, 3))), (4, 6), [(4, 2, 3)]),
+    "log_softmax": (sym.log_softmax(sym.var("a")), (2, 3), [(2, 3)]),
+    "zeros_like": (sym.zeros_like(sym.var("a")), (2, 3), [(2, 3)]),
+    "Concat": (sym.Concat(sym.var("a", shape=(2, 0)), sym.var("b", shape=(2, 3)), dim=1), (2, 5), [(2, 2), (2, 3)]),
+    "stack": (sym.stack(sym.var("a"), sym.var("b"), axis=1), (2, 2, 5), [(2, 5), (2, 5)]),
+    "sample_uniform": (sym.sample_uniform(sym.var("a"), sym.var("b"), shape=(3,)), (2, 3), [(2,), (2,)]),
+    "LayerNorm": (sym.LayerNorm(sym.var("a"), name="l"), (2, 5), [(2, 5), (5,), (5,)]),
+    "SoftmaxOutput": (sym.SoftmaxOutput(sym.var("a"), name="s"), (2, 5), [(2, 5), (2,)]),
+    "pick": (sym.pick(sym.var("a", shape=(3, 0)), sym.var("i", shape=(0,))), (3,), [(3, 0), (3,)]),
+    "Convolution": (
+        sym.Convolution(sym.var("a", shape=(0, 3, 0, 0)), kernel=(3, 3), stride=(2, 1), pad=(1, 1), num_filter=4, no_bias=True, name="c"),
+        (2, 4, 5, 6),
+        [(2, 3, 0, 6), (4, 3, 3, 3)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BACKWARDS)
+def test_shapes_flow_back_from_the_result(name):
+    symbol, result, want = BACKWARDS[name]
+    assert sym.elemwise_add(symbol, sym.var("z", shape=result)).infer_shape_partial()[0][: len(want)] == want
+
+
+def test_samplers_have_parameters_of_one_shape():
+    draws = sym.sample_normal(sym.var("a"), sym.var("s"), shape=(3,))
+    assert draws.infer_shape(a=(2,)) == ([(2,), (2,)], [(2, 3)], [])
+
+
+def test_what_is_known_of_a_recurrent_layer_without_the_batch():
+    layer = sym.RNN(sym.var("a", shape=(5, 0, 3)), state_size=2, num_layers=1, mode="rnn_tanh")
+    assert layer.infer_shape_partial() == ([(5, 0, 3), (14,), (1, 0, 2)], [(5, 0, 2)], [])
+
+
+def test_a_size_of_a_broadcast_result_is_unknown_where_an_operands_is():
+    total = sym.broadcast_add(sym.var("a", shape=(2, 1)), sym.var("b", shape=(0, 5)))
+    assert total.infer_shape_partial() == ([(2, 1), (0, 5)], [(0, 5)], [])
+
+
+#: Inputs that may have either of two shapes: what is inferred is the usual one.
+EITHER = {"pick": "index", "where": "condition"}
+SAMPLES = [pytest.param(op, k, s, id=f"{op.title}-{k}") for op in OPS.values() if op.names for k, s in enumerate(samples_of(op))]
+
+
+def symbol_of(op, sample):
+    """(symbol of an operator with a sample's parameters, its inputs' shapes by name)."""
+    params = {k: v for k, v in sample.params.items() if v is not None or op.params[k].required}
+    names = [f"x{k}" for k in range(len(sample.inputs))] if op.variadic else [i.name for i in op.inputs if not i.injected]
+    shapes = {n: d.shape for n, d in zip(names, sample.inputs, strict=False) if d is not None}
+    arrays = [sym.var(n) if n in shapes else None for n in names]
+    return apply_op(op, "n", arrays, {**params, op.count_param: len(arrays)} if op.count_param else params), shapes
+
+
+def agree(found, true):
+    return found == () or (len(found) == len(true) and all(n in (0, m) for n, m in zip(found, true, strict=True)))
+
+
+@pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
+def test_what_is_inferred_is_true(op, number, sample):
+    """With any input or any of its sizes unknown, and the results' shapes given or not, nothing false is inferred."""
+    if op.dynamic_shape:
+        pytest.skip("its shapes are those of the data's values")
+    symbol, shapes = symbol_of(op, sample)
+    results = symbol.infer_shape_partial(**shapes)[1]
+    tied = sym.Group([sym.elemwise_add(symbol[k], sym.var(f"z{k}", shape=s)) for k, s in enumerate(results)])
+    variants = [{n: (0,) * len(s)} for n, s in shapes.items()] + [{n: None} for n in shapes]
+    variants += [{n: (*s[:k], 0, *s[k + 1 :])} for n, s in shapes.items() for k in range(len(s))]
+    for variant in variants:
+        given = {n: s for n, s in (shapes | variant).items() if s is not None}
+        for graph in (symbol, tied):
+            found = graph.infer_shape_partial(**given)
+            names = dict(zip(graph.list_arguments() + graph.list_auxiliary_states(), found[0] + found[2], strict=True))
+            for name, true in shapes.items():
+                assert agree(names[name], true) or EITHER.get(op.title) == name, f"{name} of {given}"
+            assert all(agree(f, r) for f, r in zip(found[1], results, strict=True)), f"results of {given}"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
+def test_inferred_dtypes_are_those_of_the_results(op, number, sample, dtype):
+    arrays = realised(op, sample, dtype)
+    try:
+        results, _ = eager(sig_of(op, sample), arrays)
+    except DTypeError:
+        pytest.skip(f"it does not take {dtype} beside the sample's other inputs")
+    symbol, shapes = symbol_of(op, sample)
+    given = dict(zip(shapes, [a.dtype for a, d in zip(arrays, sample.inputs, strict=False) if d is not None], strict=True))
+    actual = [r.dtype for r in results[: sig_of(op, sample).visible]]
+    assert symbol.infer_type(**given)[1] == actual
+
+
+#: Dtypes of the results for data of one dtype, as the real MXNet infers them.
+RESULT_DTYPES = [
+    (sym.topk(sym.var("a"), k=2, ret_typ="both"), "float16", ["float16", "float32"]),
+    (sym.topk(sym.var("a"), k=2, ret_typ="both", dtype="int64"), "float16", ["float16", "int64"]),
+    (sym.topk(sym.var("a"), k=2, ret_typ="mask", dtype="int64"), "float64", ["float64"]),
+    (sym.BatchNorm(sym.var("a"), output_mean_var=True), "float16", ["float16", "float32", "float32"]),
+    (sym.norm(sym.var("a"), out_dtype="float64"), "float32", ["float64"]),
+    (sym.sample_multinomial(sym.var("a"), get_prob=True), "float64", ["int32", "float64"]),
+    (sym.sample_normal(sym.var("a"), sym.var("s")), "float16", ["float32"]),
+    (sym.sample_normal(sym.var("a"), sym.var("s"), dtype="float64"), "float16", ["float64"]),
+    (sym.Embedding(sym.var("i"), sym.var("a"), input_dim=3, output_dim=2), "float16", ["float16"]),
+    (sym.size_array(sym.var("a")), "float16", ["int64"]),
+]
+
+
+@pytest.mark.parametrize(("symbol", "given", "want"), RESULT_DTYPES)
+def test_dtypes_of_results_that_are_not_the_datas(symbol, given, want):
+    assert symbol.infer_type_partial(a=given)[1] == [np.dtype(d).type for d in want]
+
+
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.infer_rule is not None], ids=lambda op: op.title)
 def test_rules_accept_what_is_unknown(op):
     """Completion of shapes does not fail where little is known, and invents no sizes where only numbers of axes are."""
-    from twofold.op.samples import samples_of
-
     for sample in samples_of(op):
         params = {k: v for k, v in sample.params.items() if k not in op.scalars}
         given = [None if d is None else d.shape for d in sample.inputs]

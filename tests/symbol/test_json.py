@@ -157,3 +157,64 @@ def test_mxnet_reads_what_is_written_and_computes_the_same(oracle, tmp_path):
             np.testing.assert_allclose(value, theirs[key], rtol=2e-4, atol=2e-5, err_msg=f"{name} {key}")
         back = sym.load_json((tmp_path / f"{name}.back.json").read_text())
         assert without_pointer(json.loads(back.tojson())) == without_pointer(json.loads((tmp_path / f"{name}.json").read_text()))
+
+
+def edited(symbol, **fields):
+    """A symbol's JSON text with other fields of its last node."""
+    graph = json.loads(symbol.tojson())
+    graph["nodes"][-1].update(fields)
+    return json.dumps(graph)
+
+
+def dense():
+    return sym.FullyConnected(sym.var("a"), num_hidden=3, name="fc")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"attrs": {}}, r"node 'fc' \(FullyConnected\): Required parameter num_hidden"),
+        ({"attrs": {"num_hidden": "x"}}, r"node 'fc' \(FullyConnected\): parameter num_hidden must be an int: given 'x'"),
+        ({"attrs": {"num_hidden": "3", "foo": "1"}}, r"node 'fc' \(FullyConnected\): Cannot find argument: given foo"),
+        (
+            {"inputs": [[0, 0, 0], [1, 0, 0], [2, 0, 0]] * 2},
+            r"node 'fc' .*more inputs than the operator has: given 6; .*data, weight, bias",
+        ),
+        ({"op": "Custom"}, r"node 'fc' \(Custom\): Required parameter op_type"),
+        ({"op": "_foreach"}, r"node 'fc' \(_foreach\): number of subgraphs: given 0"),
+        ({"op": "_gradient"}, r"node 'fc' \(_gradient\): num_variables"),
+        ({"op": "SliceChannel", "inputs": [[0, 0, 0]], "attrs": {"num_outputs": "99999999"}}, r"node 'fc' .*more outputs"),
+    ],
+)
+def test_a_node_that_does_not_fit_its_operator_is_named(fields, message, tmp_path):
+    text = edited(dense(), **fields)
+    with pytest.raises(FormatError, match=message):
+        sym.load_json(text)
+    path = tmp_path / "damaged-symbol.json"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=f"damaged-symbol.json: .*{message}"):
+        sym.load(path)
+
+
+@pytest.mark.parametrize(("name", "value"), [("__shape__", "zzz"), ("__dtype__", "99"), ("__dtype__", "x")])
+def test_a_variable_whose_type_is_none_is_named(name, value):
+    graph = json.loads(dense().tojson())
+    graph["nodes"][0]["attrs"] = {name: value}
+    with pytest.raises(FormatError, match=f"node 'a' .*parameter {name} must be"):
+        sym.load_json(json.dumps(graph))
+
+
+def test_attributes_that_are_no_parameters_survive():
+    # MXNet 1.9.1 takes them too: names of the form __foo__ anywhere, others on variables and operators without parameters
+    text = edited(dense(), attrs={"num_hidden": "3", "__foo__": "1"})
+    assert sym.load_json(text).attr_dict()["fc"] == {"num_hidden": "3", "__foo__": "1"}
+    again = sym.load_json(sym.load_json(edited(sym.var("a") + sym.var("b"), attrs={"foo": "1"})).tojson())
+    assert again.attr("foo") == "1"
+
+
+def test_a_loop_from_a_file_without_a_row_pointer_has_all_its_outputs():
+    out, _ = sym.contrib.foreach(lambda d, s: (d + s, s + d), sym.var("x"), sym.var("s"))
+    graph = json.loads(out.tojson())
+    del graph["node_row_ptr"]
+    again = sym.load_json(json.dumps(graph))
+    assert again.infer_shape(x=(3, 2), s=(2,)) == out.infer_shape(x=(3, 2), s=(2,))

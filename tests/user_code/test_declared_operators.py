@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import OperatorError
+from twofold.errors import OperatorError, ParameterError
 from twofold.op.params import Scalar
 from twofold.op.samples import samples_of
 from twofold.testing.op_conformance import CHECKS
@@ -79,3 +79,26 @@ def test_the_decorator_is_there_whatever_was_imported_before():
 
     assert callable(twofold.op)
     assert twofold.op.__name__ == "op"
+
+
+def test_results_that_are_not_declared_are_not_lost():
+    @mx.op("own_both")
+    def own_both(xp, a, b):
+        """Sum and difference."""
+        return a + b, a - b
+
+    x = mx.nd.ones((2,))
+    with pytest.raises(
+        ParameterError, match="own_both: its rule gives another number of results than it declares: given 2 for 1; declare outputs=2"
+    ):
+        mx.nd.own_both(x, x)
+    with pytest.raises(ParameterError, match="declare outputs=2"):
+        mx.sym.own_both(mx.sym.var("a"), mx.sym.var("b")).infer_shape(a=(2,), b=(2,))
+
+    @mx.op("own_two", outputs=2)
+    def own_two(xp, a, b):
+        """Sum and difference."""
+        return a + b, a - b
+
+    total, difference = mx.nd.own_two(x, x)
+    assert (total.asnumpy().tolist(), difference.asnumpy().tolist()) == ([2, 2], [0, 0])

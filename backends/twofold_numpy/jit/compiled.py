@@ -15,7 +15,7 @@ from twofold.backend.kernel import RowProgram
 from .. import workers
 from ..blocked import THREADED, compile_kernel
 from . import cache
-from .compiler import Function, compiler
+from .compiler import Compiler, Function, compiler
 from .kernel import Structure, kernel_text, structure_of
 from .primitives import Unsupported
 
@@ -123,20 +123,24 @@ def _remembered(key: str) -> _Code:
 
 
 def _function(structure: Structure) -> Function | None:
-    """Machine code of a structure, from the disk if it is there; None if it is to stay with the default kernel."""
+    """Machine code of a structure; None if it is to stay with the default kernel."""
     llvm = compiler()
     if llvm is None:
         return None
     try:
-        text = kernel_text(structure, llvm.machine)
-    except Unsupported:
+        return _loaded(llvm, kernel_text(structure, llvm.machine), len(structure.dtypes) + len(structure.outputs))
+    except (Unsupported, RuntimeError):  # RuntimeError: another version of LLVM may not read the text
         Stats.refused += 1
         return None
-    key, arity = llvm.key(text), len(structure.dtypes) + len(structure.outputs)
-    found = cache.load(key)
-    if found is not None:
+
+
+def _loaded(llvm: Compiler, text: str, arity: int) -> Function:
+    """The function of a text, from the disk if it is there."""
+    key = llvm.key(text)
+    code = cache.load(key)
+    if code is not None:
         Stats.loaded += 1
-        return llvm.function(found, arity)
+        return llvm.function(code, arity)
     code = llvm.object_code(text)
     cache.store(key, code)
     Stats.compiled += 1

@@ -80,6 +80,8 @@ class _Printer:
         dtypes = [*structure.dtypes, *[structure.steps[s].dtype for s in structure.outputs]]
         if not all(d in KINDS for d in dtypes):
             raise Unsupported(f"arrays of {', '.join(dtypes)}")
+        if any(step.row for step in structure.steps):
+            raise Unsupported("reductions over rows")
         self.kinds = [KINDS[d] for d in dtypes]
         self.stored = [STORED.get(k, k) for k in self.kinds]
         self.axes = [*structure.axes, *[(True,) * structure.rank] * len(structure.outputs)]

@@ -219,7 +219,8 @@ class HybridBlock(Block):
         if self._arrays == "nd" or (self._active and self._is_legacy_below()):
             return as_numpy(self._run(device, *fitting(args, self._input_dtype())))
         try:
-            params = {name: self._reg_params[name]._on(device).as_np_ndarray() for name in self._asked_for()}
+            own = {name: self._reg_params[name] for name in self._asked_for()}
+            params = {name: param._as_numpy(param._on(device)) for name, param in own.items()}
         except DeferredInitializationError as error:
             raise _NotInferred(
                 f"{self.name}: shapes of parameters are not inferred from arrays of mx.np", str(error), "give parameters their whole shapes"

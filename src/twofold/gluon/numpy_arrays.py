@@ -62,8 +62,7 @@ def through_legacy(function: Callable[P, Any]) -> Callable[P, Any]:
     def call(*args: P.args, **options: P.kwargs) -> Any:
         if not (has_numpy(args) or has_numpy(options.values())):
             return function(*args, **options)
-        given: Any = {k: as_legacy(v) for k, v in options.items()}
-        return as_numpy(function(*as_legacy(args), **given))
+        return as_numpy(function(*as_legacy(args), **{k: as_legacy(v) for k, v in options.items()}))  # type: ignore[call-arg]
 
     return call
 

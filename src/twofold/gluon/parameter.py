@@ -20,7 +20,7 @@ from ..numpy_extension import is_np_array
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
 from .copies import Copies, context_list
-from .numpy_arrays import as_legacy, as_numpy, as_wanted
+from .numpy_arrays import as_legacy, as_wanted
 from .refusals import Refused, WrongShape
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
@@ -175,6 +175,10 @@ class Parameter:
         old = self._shape
         return old is None or (len(old) == len(shape) and all(a in (0, b) for a, b in zip(old, shape, strict=True)))
 
+    def _own_shape(self, data: Any) -> tuple[int, ...]:
+        """An array's shape; for a parameter without axes, whose arrays of `mx.nd` have one, that of its one element."""
+        return () if self._shape == () and data.size == 1 else tuple(data.shape)
+
     @property
     def stype(self) -> str:
         """Storage of the arrays: ``"default"`` (dense)."""
@@ -240,15 +244,18 @@ class Parameter:
         with Scope(False, None):
             data = waiting.data
             if data is None:
-                data = nd.zeros(self.shape, ctx=CPU, dtype=self.dtype)
+                data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
                 default = waiting.default if isinstance(waiting.default, Initializer) else initializer.create(waiting.default)
-                default(InitDesc(self.name, {"__init__": waiting.init}), data if data.shape else data.reshape((1,)))
+                default(InitDesc(self.name, {"__init__": waiting.init}), data)
             self._put(data, waiting.contexts)
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:
-        """Make the arrays as copies of one, and their gradients. Users see them as ``npx.set_np`` says now."""
+        """Make the arrays as copies of one, and their gradients. Users see them as ``npx.set_np`` says now.
+
+        Layers and optimizers compute with arrays of `mx.nd`, which have one axis where the parameter has none.
+        """
         self._is_numpy = is_np_array()
-        self._copies = Copies(data, contexts)
+        self._copies = Copies(data if data.shape else data.reshape((1,)), contexts)
         self._copies.attach(self._grad_req)
 
     @property
@@ -278,11 +285,12 @@ class Parameter:
         """An array for this parameter, cast if it may be; the parameter takes its shape, and its dtype if that is wanted."""
         check_dtype_source(cast_dtype, dtype_source)
         what = f"Failed loading Parameter '{self.name}' from saved params"
-        if not self._may_have(data.shape):
+        shape = self._own_shape(data)
+        if not self._may_have(shape):
             raise WrongShape(
                 f"{what}: shape incompatible", f"expected {self.shape} vs saved {data.shape}", "load the file that belongs to this model"
             )
-        self._shape = data.shape
+        self._shape = shape
         if cast_dtype and dtype_source == "current":
             return data.astype(self.dtype, copy=False)
         if cast_dtype:
@@ -329,9 +337,14 @@ class Parameter:
         """
         return self._shown(self._on(ctx))
 
-    def _shown(self, arrays: Any) -> Any:
-        """Arrays as users see them."""
-        return as_numpy(arrays) if self._is_numpy else arrays
+    def _shown(self, array: NDArray) -> Any:
+        """An array as users see it."""
+        return self._as_numpy(array) if self._is_numpy else array
+
+    def _as_numpy(self, array: NDArray) -> Any:
+        """An array of the parameter as one of `mx.np`."""
+        seen = array.as_np_ndarray()
+        return seen.reshape(()) if self._shape == () else seen
 
     def _on(self, ctx: Device | None) -> NDArray:
         """The array of a device, as layers compute with it."""
@@ -343,7 +356,7 @@ class Parameter:
 
     def list_data(self) -> list[Any]:
         """The arrays of all devices, in the order of `initialize`."""
-        return self._shown(list(self._made().arrays))
+        return [self._shown(array) for array in self._made().arrays]
 
     def _gradients(self) -> list[NDArray]:
         grads = self._made().grads
@@ -367,7 +380,7 @@ class Parameter:
 
     def list_grad(self) -> list[Any]:
         """The gradients on all devices."""
-        return self._shown(list(self._gradients()))
+        return [self._shown(grad) for grad in self._gradients()]
 
     def list_ctx(self) -> list[Device]:
         """The devices."""
@@ -385,7 +398,8 @@ class Parameter:
         data
             An array of the parameter's shape.
         """
-        self.shape = data.shape
+        self.shape = self._own_shape(data)
+        data = as_legacy(data)
         if self._data is None:
             if self._waiting is None:
                 raise Refused(f"Parameter '{self.name}' has not been initialized", None, "call initialize first")

@@ -175,7 +175,6 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     if tracked:
         return _recorded(sig, args, contents, where, tape, lazy)  # type: ignore[arg-type]
     if lazy:
-        COUNTERS.deferred += 1
         return defer(sig, _captured(args, contents), where, *_nothing(sig.count))[0]  # type: ignore[return-value]
     return _inline(sig, contents, where)
 

@@ -60,7 +60,10 @@ class Window:
     ``complete`` says that it holds a backward: the next iteration begins a new window, so that all have one structure.
     """
 
-    __slots__ = ("__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs", "serial")
+    __slots__ = (
+        "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs",
+        "serial",
+    )  # fmt: skip
 
     def __init__(self, device: Device) -> None:
         self.device, self.serial = device, next(_serials)

@@ -34,7 +34,7 @@ from .functions import (
     true_divide,
     waitall,
 )
-from .namespace import attribute_names, find_attribute
+from .namespace import LATER, attribute_names, find_attribute
 from .saving import load, load_frombuffer, save
 
 __all__ = [
@@ -87,4 +87,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *attribute_names()})
+    return sorted({*globals(), *LATER, *attribute_names()})

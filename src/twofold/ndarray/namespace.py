@@ -25,9 +25,8 @@ def generated(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Call
     return shortened(op, function_of(op, name, call, module, extra=extra, fast=FAST))
 
 
-#: Names that modules above put here when they are loaded. They are loaded by name when one is asked for, as adapters are: nothing
-#: here stands on them.
-LATER = {"Custom": "twofold.operator", "np": "twofold.numpy", "npx": "twofold.numpy_extension"}
+#: Names of modules above and of what is in them, loaded by name when it is asked for, as adapters are: nothing here stands on them.
+LATER = {"Custom": ("twofold.operator", "custom"), "np": ("twofold.numpy", ""), "npx": ("twofold.numpy_extension", "")}
 
 # the functions by name, made when first asked for
 
@@ -43,16 +42,17 @@ def find_attribute(name: str) -> Any:
         If there is nothing of that name (an `AttributeError`).
     """
     if name in LATER:
-        import_module(LATER[name])
-        return vars(sys.modules[PACKAGE])[name]
-    found = NAMESPACES[name] if name in NAMESPACES else getattr(NAMESPACES["op"], name)
+        module, attribute = LATER[name]
+        found = getattr(import_module(module), attribute) if attribute else import_module(module)
+    else:
+        found = NAMESPACES[name] if name in NAMESPACES else getattr(NAMESPACES["op"], name)
     vars(sys.modules[PACKAGE])[name] = found
     return found
 
 
 def attribute_names() -> list[str]:
     """Names that `find_attribute` finds."""
-    return [*NAMESPACES, *LATER, *(n for n in NAMES if not n.startswith("_"))]
+    return [*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))]
 
 
 def registered_name(namespace: str, name: str) -> str | None:

@@ -4,13 +4,11 @@ Functions with operators are recorded and run where their arrays are; every othe
 without a gradient (`fallback`), classes and constants are the same objects. Random numbers are in `random`.
 """
 
-import sys as _sys
 from typing import Any as _Any
 
 import numpy as _numpy
 
 from .. import ops  # noqa: F401  (registers the operators)
-from .. import ndarray as _nd
 from . import indexing, linalg, methods, operators, random  # noqa: F401  (attach indexing, methods and Python's operators)
 from .array import ndarray, ndarrayView  # noqa: F401  (the class of views is asked for by name)
 from .creation import array  # (also the name of a module here)
@@ -21,9 +19,6 @@ from .ufuncs import ufunc
 
 def __getattr__(name: str) -> _Any:
     return find_attribute(name)
-
-
-_nd.np = _sys.modules[__name__]  # type: ignore[attr-defined]  # `F.np` of `hybrid_forward(F, x)`, where ``F`` is ``mx.nd``
 
 
 def __dir__() -> list[str]:

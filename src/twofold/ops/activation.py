@@ -97,7 +97,8 @@ def leaky_relu(
     """Rectifiers that are not flat below zero: ``max(x, 0) + slope · min(x, 0)`` and relatives.
 
     leaky: a fixed slope; prelu: slopes ``gamma``, learnt, per channel (axis 1); rrelu: slopes drawn in [lower_bound, upper_bound)
-    while training, which are the second result; elu: ``slope · (exp(x) - 1)`` below zero; selu: elu scaled; gelu: ``x`` times the normal distribution function.
+    while training, which are the second result; elu: ``slope · (exp(x) - 1)`` below zero; selu: elu scaled; gelu: ``x`` times the
+    normal distribution function.
     """
     if act_type == "gelu":
         return _gelu(xp, data)

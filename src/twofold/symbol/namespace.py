@@ -1,6 +1,5 @@
 """The functions of ``mx.sym`` that are operators, made when first used; and `Symbol`'s methods of the same names."""
 
-import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -15,7 +14,7 @@ from .compose import apply_op
 from .functions import split_v2
 from .symbol import Symbol
 
-PACKAGE = "twofold.symbol"
+PACKAGE, CUSTOM = "twofold.symbol", "Custom"
 
 #: MXNet's methods of symbols that are operators under the same name; each takes what the function of that name takes.
 METHODS = """
@@ -97,9 +96,8 @@ def find_attribute(name: str) -> Any:
     """
     if name in NAMESPACES:
         return NAMESPACES[name]
-    if name == "Custom":  # put here by the module that knows what users register
-        import_module("twofold.operator")
-        return vars(sys.modules[PACKAGE])[name]
+    if name == CUSTOM:  # of a module above, loaded by name when it is asked for: nothing here stands on it
+        return import_module("twofold.operator").symbolic_custom
     if name in ("np", "npx"):
         raise OperatorError(f"{PACKAGE}.{name}: NumPy's functions are not for symbols", None, "call the block with arrays of mx.np")
     if name.startswith("_") or name not in NAMES:
@@ -109,7 +107,7 @@ def find_attribute(name: str) -> Any:
 
 def attribute_names() -> list[str]:
     """Names that `find_attribute` finds."""
-    return sorted([*NAMESPACES, "Custom", *(n for n in NAMES if not n.startswith("_"))])
+    return sorted([*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))])
 
 
 def attach() -> None:

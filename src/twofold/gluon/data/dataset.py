@@ -124,7 +124,7 @@ class ArrayDataset(Dataset):
                     "cut the longer one",
                 )
         # Elements of a one-dimensional array are NumPy's numbers, as MXNet gives them.
-        self._data = [d.asnumpy() if isinstance(d, Array) and d.ndim == 1 else d for d in args]
+        self._data: list[Any] = [d.asnumpy() if isinstance(d, Array) and d.ndim == 1 else d for d in args]
 
     def __getitem__(self, idx: int) -> Any:
         if len(self._data) == 1:

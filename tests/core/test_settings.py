@@ -1,0 +1,33 @@
+"""Settings: the environment's values are checked where they are read."""
+
+import pytest
+
+from twofold.config import TABLE, Settings
+from twofold.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "todo"),
+    [
+        ("engine", "zzz", "give naive or window"),
+        ("defer_elements", "abc", "give a whole number from 0"),
+        ("window_bytes", "-1", "give a whole number from 0"),
+    ],
+)
+def test_a_value_that_a_setting_does_not_take_is_refused_by_name(monkeypatch, name, given, todo):
+    monkeypatch.setenv(f"TWOFOLD_{name.upper()}", given)
+    with pytest.raises(ParameterError, match=f"TWOFOLD_{name.upper()}: not a value that it takes: given '{given}'; {todo}"):
+        Settings()
+
+
+def test_values_of_the_environment_are_read(monkeypatch):
+    monkeypatch.setenv("TWOFOLD_ENGINE", "naive")
+    monkeypatch.setenv("TWOFOLD_WINDOW_OPERATIONS", "7")
+    monkeypatch.setenv("TWOFOLD_VERIFY", "off")
+    found = Settings()
+    assert (found.engine, found.window_operations, found.verify) == ("naive", 7, False)
+
+
+def test_every_default_is_of_its_settings_kind():
+    for setting in TABLE:
+        assert setting.parse(str(setting.default)) == setting.default
