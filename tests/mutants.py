@@ -38,24 +38,27 @@ INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPE
 BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
 PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
 COMPILE, CONVENTIONS = "src/twofold/program/compile.py", "src/twofold/op/conventions.py"
-BLOCKED, NUMPY, NAMESPACE = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace"))
+BLOCKED, NUMPY, NAMESPACE, WORKERS = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace", "workers"))
 
 MUTANTS = (
     # who sees a value
     Mutant(
-        "a tape's saved value is lent", CELL, "b = self.borrow\n        if b is None or b is tape.ref:", "return self\n        if False:"
+        "a tape's saved value is lent",
+        CELL,
+        "        b = self.borrow\n        if b is None or b is tape.ref or",
+        "        return self\n        if False or",
     ),
     Mutant(
         "lending to a second tape is for good",
         CELL,
-        "elif b.__class__ is not ref or b() is not None:\n            self.borrow = ALWAYS\n        else:",
-        "else:",
+        "        elif b.__class__ is not Value:  # what aliases another keeps that alive, and so is never donated\n",
+        "        elif False:\n",
     ),
     Mutant(
         "lending an alias keeps its owner",
         CELL,
-        "elif b.__class__ is Value:  # keeps what it aliases alive, and so is never donated\n            pass\n        elif",
-        "elif b.__class__ is not Value and",
+        "        elif b.__class__ is not Value:  # what aliases another keeps that alive, and so is never donated\n",
+        "        else:\n",
     ),
     Mutant("a tape saves a copy of exported memory", CELL, "elif self.pinned:", "elif False:"),
     Mutant(
@@ -157,11 +160,11 @@ MUTANTS = (
         "            errors.append(w.error)\n            _forget(w)\n",
         "            errors.append(w.error)\n",
     ),
-    Mutant("results are contiguous however grouped", WINDOW, "boundaries=_boundaries(unique))", "boundaries=())"),
+    Mutant("results are contiguous however grouped", WINDOW, "boundaries=_boundaries(unique),", "boundaries=(),"),
     Mutant(
         "a result that is saved has a second value",
         WINDOW,
-        "second = Value(None, None, (w, part), device) if twin else None",
+        "second = w.result(part, device) if twin else None",
         "second = out if twin else None",
     ),
     # writes
@@ -212,7 +215,40 @@ MUTANTS = (
     ),
     Mutant("what a view shows is an alias", WRITE, "return alias(data, v) if data is seen else", "return Value(data) if data is seen else"),
     # records
-    Mutant("a result that is saved is borrowed", INVOKE, "twin.borrow = outs[k].borrow = tape.ref", "pass"),
+    Mutant("a result that is saved is borrowed", INVOKE, "            out.borrow = tape.ref\n", ""),
+    Mutant(
+        "the second value of a result that is saved is borrowed",
+        INVOKE,
+        "Value(out.data, None, None, out.device, tape.ref)",
+        "Value(out.data)",
+    ),
+    Mutant(
+        "an operation on exported memory does not join in short",
+        WINDOW,
+        "elif v.borrow is PINNED or v.borrow.__class__ is Value or",
+        "elif",
+    ),
+    Mutant(
+        "joining in short has the device's window",
+        WINDOW,
+        "v.device is not CPU:\n                return None",
+        "False:\n                return None",
+    ),
+    Mutant("joining in short reads no other window", WINDOW, "                if at[0] is not w:\n                    return None\n", ""),
+    Mutant("a number has a leaf of its own", WINDOW, '            w._leaf(number, (), "weakf", None)\n', ""),
+    Mutant(
+        "residuals are those of the window's operands",
+        RESIDUALS,
+        "substitute([inner[k] for k in plan.positions], at)",
+        "[inner[k] for k in plan.positions]",
+    ),
+    Mutant("backward joins only what is pending", BACKWARD, "lazy = not device.is_host or any(", "lazy = False and any("),
+    Mutant(
+        "an iteration begins a new window",
+        SCOPE,
+        "        flush_complete()\n        bound_tables()\n        tls.tape = Tape()\n    elif",
+        "        bound_tables()\n        tls.tape = Tape()\n    elif",
+    ),
     Mutant("an operand that is saved is borrowed", INVOKE, "            v = v.lend(tape)\n", "            pass\n"),
     Mutant("exported memory is read at once", INVOKE, "                    now = True\n", "                    pass\n"),
     Mutant(
@@ -254,7 +290,7 @@ MUTANTS = (
     Mutant(
         "numbering starts anew after a backward",
         SCOPE,
-        "        tls.tape.close()\n        bound_tables()\n        tls.tape = Tape()\n",
+        "        tls.tape.close()\n        flush_complete()\n        bound_tables()\n        tls.tape = Tape()\n",
         "        bound_tables()\n",
     ),
     Mutant("the short path twins what it saves", FAST, "            v: Any = Value(out.data)\n", "            v: Any = out\n"),
@@ -370,9 +406,16 @@ MUTANTS = (
     Mutant("a value is released after its last use", COMPILE, "and n not in kept and n.nbytes > RELEASE", "and n.nbytes > RELEASE"),
     Mutant("what a view looks into is not released", COMPILE, " and n not in views.values():", ":"),
     Mutant("a reshape that may copy is made at every run", COMPILE, " and not _may_copy(n):", ":"),
-    Mutant("a view is no result", COMPILE, "and not o.sig.op.view and o.sig.op.name", "and o.sig.op.name"),
-    Mutant("a constant is no result", COMPILE, ' and o.sig.op.name != "iota"', ""),
-    Mutant("a leaf is no result", COMPILE, "made = not is_leaf(o) and o.sig", "made = is_leaf(o) or o.sig"),
+    Mutant(
+        "a view is no result",
+        COMPILE,
+        'n.sig is not None and not n.sig.op.view and n.sig.op.name != "iota"',
+        'n.sig is not None and n.sig.op.name != "iota"',
+    ),
+    Mutant("a constant is no result", COMPILE, ' and n.sig.op.name != "iota"\n\n\ndef _reshaped', "\n\n\ndef _reshaped"),
+    Mutant("a leaf is no result", COMPILE, "return not is_leaf(n) and n.sig", "return is_leaf(n) or n.sig"),
+    Mutant("a reshaped result is nobody else's", COMPILE, "if owners.count(n) == 1}", "}"),
+    Mutant("a reshaped result is packed", COMPILE, "_is_made(n) and _is_packed(n) and", "_is_made(n) and"),
     Mutant("a repeated result is a copy", COMPILE, " and o not in taken\n", "\n"),
     Mutant("scratch is checked out", COMPILE, '"  S = pool.pop()"', '"  S = pool[-1]"'),
     Mutant("scratch is put back", COMPILE, '        results.insert(0, "pool.append(S)")\n', ""),
@@ -397,10 +440,11 @@ MUTANTS = (
     Mutant(
         "a kernel ends before what reads it",
         FUSE,
-        "        if any(i in members for i in n.inputs):\n            close()\n            members.clear()\n        steps",
+        "        if any(i in group.members for i in n.inputs):\n            steps += group.closed()\n        steps",
         "        steps",
     ),
-    Mutant("a kernel has one shape", FUSE, "if group and group[0].shape != n.shape:", "if False:"),
+    Mutant("a kernel has one shape", FUSE, "if self.space_of(n) == self.space:", "if self.space_of(n) is not None:"),
+    Mutant("only what is of the rows joins by a row", FUSE, "self.rows and below and n.shape == row and", "self.rows and below and"),
     Mutant("a choice in a kernel is not made over its operands", BLOCKED, 'if step.op != "where":', "if True:"),
     Mutant("scratch of a kernel lives to its last reader", BLOCKED, "and last[r.value] == t and r.value in held]", "and r.value in held]"),
     Mutant(
@@ -409,17 +453,20 @@ MUTANTS = (
         "free += [held[d] for d in dying if held[d] != held.get(t)]",
         "free += [held[d] for d in dying]",
     ),
-    Mutant("scratch of a kernel has its value's dtype", BLOCKED, "                if self.scratch[held[d]] == step.dtype:\n", ""),
+    Mutant("scratch of a kernel has its value's dtype", BLOCKED, "return self.scratch[k] == step.dtype and ", "return "),
+    Mutant("scratch of a kernel has its value's rows", BLOCKED, " and (k in self.row_scratch) == step.row\n", "\n"),
     Mutant(
         "threads have scratch of their own",
         BLOCKED,
         "_local = threading.local()",
         'class _Shared:\n    """One for all threads."""\n\n\n_local = _Shared()',
     ),
-    Mutant("halves of a kernel meet", BLOCKED, "kernel, flat, half, rows, scratch", "kernel, flat, half + step, rows, scratch"),
-    Mutant("a kernel waits for its other half", BLOCKED, "        other.result()\n", ""),
-    Mutant("a forked child has no threads", NUMPY, "        os.register_at_fork(after_in_child=forget_pool)\n", ""),
-    Mutant("a half's warnings are off", BLOCKED, '    with np.errstate(all="ignore"):\n        kernel(', "    if True:\n        kernel("),
+    Mutant("halves of a kernel meet", BLOCKED, "kernel(*flat, half, rows,", "kernel(*flat, half + step, rows,"),
+    Mutant("a kernel waits for its other half", WORKERS, "        if not mine:\n            done.acquire()\n", ""),
+    Mutant("a half runs once", WORKERS, "        if not begun.acquire(blocking=False):\n            return\n", ""),
+    Mutant("a half that nobody began is run", WORKERS, "    if mine:\n        there()\n    elif errors", "    if errors"),
+    Mutant("a forked child has no threads", NUMPY, "        os.register_at_fork(after_in_child=forget)\n", ""),
+    Mutant("a half's warnings are off", WORKERS, '    np.seterr(all="ignore")\n', ""),
     Mutant(
         "a sum of 16-bit floats is rounded once",
         NAMESPACE,

@@ -54,6 +54,10 @@ def adam(xp: Any, gradient: Any, weight: Any, mean: Any, square: Any) -> tuple[A
 PURE = {"black_scholes": black_scholes, "gelu": gelu, "clip": clip}
 
 
+#: How often a new chain is called: met, compiled, used.
+MET = 3
+
+
 class NewChains:
     """Functions ``f(xp, y)`` of a structure that the process has not seen: every call gives the next order of `STEPS`."""
 

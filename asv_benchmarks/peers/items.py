@@ -93,7 +93,7 @@ ITEMS = (
     Item("overhead", "add", 4, "x + x, 4 elements"),
     Item("overhead", "add_recorded", 4, "x + x recorded, 4 elements"),
     *_chains(),
-    Item("new", "new_chain", 1000, "a new chain of 6 operations, first 3 calls", 2e-5, single=True),
+    Item("new", "new_chain", 10**5, "a new chain of 6 operations, first 3 calls, 1e5", 2e-5, single=True),
     *_networks(),
     *_convolutions(),
     Item("memory", "deep", 30, "memory of 30 layers' forward and backward", 1e-3, products=False, quick=False, unit="B"),

@@ -64,7 +64,7 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
         for ax, (key, title) in zip(axes.flat, shown.items(), strict=False):
             _panel(ax, title, best_ways(record["items"][key]["medians"]))
         figure.supxlabel(caption(record), fontsize=7)
-        figure.savefig(file, metadata={"Date": None})
+        figure.savefig(file, metadata={"Date": None, "Creator": None})
         plt.close(figure)
 
 

@@ -19,8 +19,8 @@ THREADED = 300_000
 #: Reductions over the last axis, into memory that keeps it.
 REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "sum": lambda a, out: tree_sum(a, -1, True, out),
-    "max": lambda a, out: np.maximum.reduce(a, -1, None, out, True),
-    "min": lambda a, out: np.minimum.reduce(a, -1, None, out, True),
+    "max": lambda a, out: np.maximum.reduce(a, -1, out=out, keepdims=True),
+    "min": lambda a, out: np.minimum.reduce(a, -1, out=out, keepdims=True),
 }
 #: Functions that NumPy computes four times as slowly of an array and a number as of two arrays.
 FILLED = frozenset({"maximum", "minimum"})

@@ -26,7 +26,7 @@ def cases(mx: Any) -> dict[str, dict[str, Callable[[dict[str, Any]], Case]]]:
             "adam_update": partial(programs.adam_operator, mx),
         },
         "cross_entropy": {"nd": partial(programs.cross_entropy_nd, mx), "hybridized": partial(programs.cross_entropy_hybridized, mx)},
-        "new_chain": {"nd": partial(programs.new_chain, mx)},
+        "new_chain": {"nd": partial(programs.new_chain, mx, True), "nd, seen before": partial(programs.new_chain, mx, False)},
         "perceptron": {
             "imperative": partial(networks.perceptron_imperative, mx),
             "executor": partial(networks.perceptron_executor, mx),

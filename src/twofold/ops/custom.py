@@ -52,4 +52,3 @@ user_backward.type(lambda handle, *arrays, types, label: list(types))
 def _(xp, dout, *, label):
     given = "the gradient of a gradient"
     raise AutogradError(f"{label}: its gradients cannot be differentiated", given, "write it with operators, or without create_graph")
-

@@ -1481,8 +1481,8 @@ def where(
     **other: Any,
 ) -> Symbol: ...
 def zeros_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-
 def Custom(*data: Symbol, **parameters: Any) -> Any: ...
+
 op: Any
 _internal: Any
 

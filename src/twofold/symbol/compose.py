@@ -117,7 +117,8 @@ def group(symbols: Iterable[Symbol]) -> Symbol:
     """
     symbols = [] if isinstance(symbols, Symbol) else list(symbols)
     if not symbols or not all(isinstance(s, Symbol) for s in symbols):
-        raise _GroupError("Expected a list of symbols as input", repr(symbols), "give at least one symbol, in a list")
+        given = ", ".join(type(s).__name__ for s in symbols) or "nothing"
+        raise _GroupError("Expected a list of symbols as input", given, "give at least one symbol, in a list")
     return Symbol([h for s in symbols for h in s.heads])
 
 

@@ -147,7 +147,7 @@ class Symbol:
         given = dict(zip(self.list_arguments(), args, strict=False)) if args else kwargs
         for key, symbol in given.items():
             if not isinstance(symbol, Symbol):
-                raise _ComposeError("Compose expect `Symbol` as arguments", f"{key}={symbol!r}", "make a Variable")
+                raise _ComposeError("Compose expect `Symbol` as arguments", f"{key}: {type(symbol).__name__}", "make a Variable")
             if len(symbol.heads) != 1:
                 raise ParameterError(
                     f"Keyword Argument {key} is a tuple, single value is required", symbol.list_outputs(), "pick an output"
