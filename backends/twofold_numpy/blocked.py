@@ -14,8 +14,10 @@ from .calls import call_for
 from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .workers import THREADS, both
 
-#: Elements from which a kernel is split over threads.
+#: Nanoseconds of work from which a second thread pays: waking it takes about 50,000, and it competes for the interpreter's lock.
 THREADED = 300_000
+#: Nanoseconds of an element of a simple step and of any other in cache.
+SIMPLE, OTHER = 0.08, 0.3
 #: Reductions over the last axis, into memory that keeps it.
 REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "sum": lambda a, out: tree_sum(a, -1, True, out),
@@ -152,13 +154,13 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
     kernel, space = env.pop("kernel"), printer.space
     row = (*space[:-1], 1)
     shapes = [*printer.shapes, *[row if program.steps[k].row else space for k in program.outputs]]
-    step, rows, size = printer.step, space[0], space[0] * printer.row
+    step, rows, small = printer.step, space[0], program.nanoseconds(SIMPLE, OTHER) < THREADED
     whole, part = (step, *space[1:]), (step, *row[1:])
     scratch = [(kind, part if k in printer.row_scratch else whole) for k, kind in enumerate(printer.scratch)]
 
     def run(*arrays: np.ndarray) -> None:
         flat = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
-        if size < THREADED or THREADS == 1 or rows <= step:
+        if small or THREADS == 1 or rows <= step:
             kernel(*flat, 0, rows, _scratch(scratch))
             return
         half = -(-rows // step) // 2 * step

@@ -368,6 +368,7 @@ def test_an_array_of_another_size_is_refused_as_by_the_default_kernel():
 def test_large_spaces_are_computed_by_two_threads(shape, operand, monkeypatch):
     hand_offs = []
     both = compiled.workers.both
+    monkeypatch.setattr(compiled, "THREADED", 0)
     monkeypatch.setattr(compiled.workers, "both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
     monkeypatch.setattr(compiled.workers, "THREADS", 2)
     x, y = (np.random.default_rng(k).normal(size=s).astype(np.float32) for k, s in enumerate((shape, operand)))

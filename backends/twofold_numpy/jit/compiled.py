@@ -1,7 +1,6 @@
 """Kernels that are blocked ufuncs at their structure's first use and machine code from its second on."""
 
 import ctypes
-import math
 import os
 import threading
 from collections import OrderedDict
@@ -13,7 +12,7 @@ import numpy as np
 from twofold.backend.kernel import RowProgram
 
 from .. import workers
-from ..blocked import THREADED, compile_kernel
+from ..blocked import compile_kernel
 from . import cache
 from .compiler import Compiler, Function, compiler
 from .kernel import Structure, kernel_text, structure_of
@@ -23,6 +22,8 @@ from .primitives import Unsupported
 REMEMBERED = 1024
 #: Elements of an inner axis at which halves meet: a multiple of what lies in a cache line.
 GRAIN = 64
+#: Nanoseconds of an element of a simple step and of any other, and nanoseconds of work from which a second thread pays.
+SIMPLE, OTHER, THREADED = 0.05, 0.2, 100_000
 
 Kernel = Callable[..., None]
 
@@ -104,7 +105,7 @@ class _JitKernel:
             if code.uses == 2:
                 code.function = _function(structure)
             function = code.function
-        self._chosen = self._default() if function is None else _runner(function, space, len(structure.dtypes), self._default)
+        self._chosen = self._default() if function is None else _runner(function, self.program, space, self._default)
         return self._chosen
 
     def _default(self) -> Kernel:
@@ -147,9 +148,10 @@ def _loaded(llvm: Compiler, text: str, arity: int) -> Function:
     return llvm.function(code, arity)
 
 
-def _runner(function: Function, space: tuple[int, ...], inputs: int, default: Callable[[], Kernel]) -> Kernel:
+def _runner(function: Function, program: RowProgram, space: tuple[int, ...], default: Callable[[], Kernel]) -> Kernel:
     """A function of arrays around machine code: its bounds are made once, and large spaces are cut in two."""
-    is_small = math.prod(space) < THREADED or workers.THREADS == 1
+    inputs = len(program.inputs)
+    is_small = program.nanoseconds(SIMPLE, OTHER) < THREADED or workers.THREADS == 1
     call = _on_one(function, [(0, n, n) for n in space]) if is_small else _on_two(function, space)
 
     def run(*arrays: np.ndarray) -> None:

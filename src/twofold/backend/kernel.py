@@ -1,6 +1,13 @@
 """A fused kernel as plain data: steps of primitives with their ufunc names and C texts over one iteration space."""
 
+import math
 from typing import Any, NamedTuple
+
+#: Steps that take as long as memory does.
+SIMPLE = frozenset(
+    {"add", "subtract", "multiply", "divide", "negative", "absolute", "square", "maximum", "minimum", "clip", "where", "astype", "sign"}
+    | {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "logical_xor"}
+)
 
 
 class ArrayType(NamedTuple):
@@ -84,6 +91,10 @@ class RowProgram(NamedTuple):
     steps: tuple[KernelStep, ...]
     outputs: tuple[int, ...]
     in_place: tuple[tuple[int, int], ...] = ()
+
+    def nanoseconds(self, simple: float, other: float) -> float:
+        """About how long it takes, given how long an element takes of a simple step (arithmetic, comparison, copy) and of any other."""
+        return math.prod(self.shape) * sum(simple if step.op in SIMPLE else other for step in self.steps if not step.row)
 
     @property
     def has_rows(self) -> bool:
