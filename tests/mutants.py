@@ -234,8 +234,7 @@ MUTANTS = (
         "v.device is not CPU:\n                return None",
         "False:\n                return None",
     ),
-    Mutant("joining in short reads no other window", WINDOW, "                if at[0] is not w:\n                    return None\n", ""),
-    Mutant("a number has a leaf of its own", WINDOW, '            w._leaf(number, (), "weakf", None)\n', ""),
+    Mutant("a number has a leaf of its own", WINDOW, 'w._leaf(number, (), "weakf", None)', 'w._leaf(0.0, (), "weakf", None)'),
     Mutant(
         "residuals are those of the window's operands",
         RESIDUALS,
@@ -415,7 +414,6 @@ MUTANTS = (
     Mutant("a constant is no result", COMPILE, ' and n.sig.op.name != "iota"\n\n\ndef _reshaped', "\n\n\ndef _reshaped"),
     Mutant("a leaf is no result", COMPILE, "return not is_leaf(n) and n.sig", "return is_leaf(n) or n.sig"),
     Mutant("a reshaped result is nobody else's", COMPILE, "if owners.count(n) == 1}", "}"),
-    Mutant("a reshaped result is packed", COMPILE, "_is_made(n) and _is_packed(n) and", "_is_made(n) and"),
     Mutant("a repeated result is a copy", COMPILE, " and o not in taken\n", "\n"),
     Mutant("scratch is checked out", COMPILE, '"  S = pool.pop()"', '"  S = pool[-1]"'),
     Mutant("scratch is put back", COMPILE, '        results.insert(0, "pool.append(S)")\n', ""),

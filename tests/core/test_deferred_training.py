@@ -109,3 +109,31 @@ def test_a_write_between_forward_and_backward_is_not_seen_by_backward():
     scale[:] = 100
     y.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), 3)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_deferred_backward_does_not_write_over_a_result_that_was_computed_at_once():
+    x, big = nd.array(ramp(1.0)[:4] / 16), nd.array(ramp(1.0) / 16)
+    x.attach_grad()
+    with autograd.record():
+        y = x.exp()  # small: at once, and saved for backward
+        loss = (y.sum() * big).sum()
+    loss.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), np.exp(x.asnumpy()) * big.asnumpy().sum(), rtol=1e-5)
+    np.testing.assert_array_equal(y.asnumpy(), np.exp(x.asnumpy()))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_two_tapes_saved_is_not_written_in_place_while_one_lives(mode, first):
+    w = nd.array(ramp(1.0))
+    marked = [nd.array(ramp(2.0)) for _ in range(2)]
+    results = []
+    for x in marked:
+        x.attach_grad()
+        with autograd.record():
+            results.append(x * w)
+    results[first].backward()
+    results[first] = None
+    w[:] = 100
+    results[1 - first].backward()
+    np.testing.assert_array_equal(marked[1 - first].grad.asnumpy(), ramp(1.0))

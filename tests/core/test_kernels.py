@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import time
 from queue import SimpleQueue
 
 import numpy as np
@@ -203,6 +204,13 @@ def test_kernels_give_results_of_rows_and_take_operands_of_rows():
     assert [step.is_kernel for step in program.steps] == [True]
 
 
+def test_what_widens_a_row_is_in_no_kernel_with_it():
+    x, y = leaf(0, (300, 40), "float32"), leaf(1, (1, 7), "float32")
+    total = G.exp(G.sum(x * 0.01, axis=1, keepdims=True))
+    program = compare([total * y + 1, total], [x, y], [data((300, 40)), data((1, 7), 1.0)])
+    assert [step.nodes[-1].shape for step in program.steps] == [(300, 1), (300, 7)]
+
+
 def test_other_reductions_stay_by_themselves():
     x = leaf(0, (30, 40), "float32")
     for reduced in (G.sum(x + 1, axis=0, keepdims=True), G.sum(x + 1, axis=1), G.prod(x + 1, axis=1, keepdims=True)):
@@ -217,6 +225,18 @@ def test_a_busy_machine_runs_both_halves_in_one_thread(monkeypatch):
     assert ran == ["here", "there"]
 
 
+def test_the_caller_waits_for_the_other_thread():
+    started, ran = threading.Event(), []
+
+    def there():
+        started.set()
+        time.sleep(0.05)
+        ran.append("there")
+
+    workers.both(started.wait, there)
+    assert ran == ["there"]
+
+
 def test_an_error_in_the_other_thread_is_raised_here():
     started = threading.Event()
 
@@ -226,3 +246,23 @@ def test_an_error_in_the_other_thread_is_raised_here():
 
     with pytest.raises(ZeroDivisionError, match="there"):
         workers.both(started.wait, fails)
+
+
+def test_each_half_runs_once():
+    ran = []
+    for _ in range(200):
+        workers.both(lambda: None, lambda: ran.append(1))
+    started = threading.Event()
+    workers.both(started.wait, started.set)  # what was queued before has been taken
+    assert len(ran) == 200
+
+
+def test_warnings_are_off_in_the_other_thread():
+    started, seen = threading.Event(), []
+
+    def there():
+        seen.append(np.geterr())
+        started.set()
+
+    workers.both(started.wait, there)
+    assert set(seen[0].values()) == {"ignore"}

@@ -1,6 +1,7 @@
 """The window: what is deferred, what is never made, whose memory a result may take, when it runs."""
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from twofold import autograd, nd
 from twofold.config import SETTINGS
+from twofold.context import cpu
 from twofold.device import CPU
 from twofold.imperative import window
 from twofold.imperative.cell import Value
@@ -388,3 +390,57 @@ def test_threads_that_share_arrays_and_windows_agree():
     together = [t.result() for t in [in_thread(lambda n=n: work(n)) for n in range(3)]]
     alone = [work(n) for n in range(3)]
     np.testing.assert_array_equal(together, alone)
+
+
+# operations met before, which join in short
+
+
+def met_before(x):
+    """Operations of each arity on an array, recorded in an open window so often that their structures are known."""
+    for _ in range(3):
+        y = x * 2.5
+        (y + x).exp().wait_to_read()
+
+
+@pytest.mark.usefixtures("deferred")
+def test_an_operation_met_before_reads_exported_memory_at_once():
+    met_before(nd.array(ramp()))
+    seen = ramp()
+    x = nd.from_dlpack(seen)
+    y = x * 2.5
+    z = (y + x).exp()
+    seen[...] = 0
+    np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2.5))
+    np.testing.assert_allclose(z.asnumpy(), np.exp(ramp() * 3.5), rtol=1e-5)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_an_operation_met_before_stays_on_its_device():
+    met_before(nd.array(ramp()))
+    x = nd.array(ramp(), ctx=cpu(1))
+    y = x * 2.5
+    z = (y + x).exp()
+    assert (y.context, z.context) == (cpu(1), cpu(1))
+    np.testing.assert_allclose(z.asnumpy(), np.exp(ramp() * 3.5), rtol=1e-5)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_an_operation_met_before_on_another_threads_result():
+    met_before(nd.array(ramp()))
+    made = []
+    thread = threading.Thread(target=lambda: made.append(nd.array(ramp()) * 2.5))
+    thread.start()
+    thread.join()
+    open_window = nd.array(ramp()) * 2.5  # of this thread
+    z = made[0] + open_window
+    np.testing.assert_array_equal(z.asnumpy(), ramp() * np.float32(2.5) * 2)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_numbers_of_operations_met_before_are_not_part_of_the_structure():
+    x = nd.array(ramp())
+    met_before(x)
+    before = COUNTERS.windows
+    for number in (0.0, -1.5, 1e30):
+        np.testing.assert_array_equal((x * number).asnumpy(), ramp() * np.float32(number))
+    assert COUNTERS.windows == before + 3

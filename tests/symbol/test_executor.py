@@ -368,3 +368,16 @@ def test_a_context_is_an_object():
     ):
         with pytest.raises(DTypeError, match="Context type error: given 'cpu'"):
             bind(sym.var("a"))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_an_output_that_is_there_twice_is_two_arrays(training):
+    b = sym.exp(sym.var("a"))
+    executor = sym.Group([b, b]).simple_bind(mx.cpu(), a=(2,))
+    for _ in range(2):
+        first, second = executor.forward(is_train=training)
+        first[:] = 7
+        assert second.asnumpy().tolist() == [1, 1]
+    if training:
+        executor.backward()
+        assert executor.grad_dict["a"].asnumpy().tolist() == [2, 2]

@@ -9,7 +9,8 @@ from ..device import CPU
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
-from ..imperative.cell import PLAIN, Cell, new, wrap
+from ..imperative.cell import PLAIN, Cell, Value, new, wrap
+from ..imperative.invoke import data_of, device_of
 from ..ndarray.array import NDArray
 from ..program.compile import Program
 from .part import Key, Part
@@ -72,6 +73,7 @@ class Executor:
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
         self._targets = [(("arg", name), target, target.context) for name, target in wanted if target is not None]
         self._has_backward = bool(wanted)
+        self._repeated = {key for key in self._keys if self._keys.count(key) > 1}
         self._outputs: list[NDArray] | None = None
         self._monitor: tuple[Monitor, bool] | None = None
 
@@ -131,6 +133,9 @@ class Executor:
         made = self._run.forward(bool(is_train), keep=bool(is_train) and self._has_backward)
         if self._outputs is None:
             self._outputs = [new(NDArray) for _ in self._keys]
+        for key in self._repeated:  # outputs that are one value are several arrays
+            made[key] = value = Value(data_of(made[key]), device=device_of(made[key]))
+            value.share()
         for cell, key in zip(self._outputs, self._keys, strict=True):
             cell._v = made[key]
         if self._monitor is not None:

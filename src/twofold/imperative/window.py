@@ -199,10 +199,8 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
     lazy = False
     for v in values:
         if v.__class__ is Value:
-            at, data = v.at, v.data  # in this order: a flush writes data before it clears at
+            data = v.data
             if data is None:
-                if at[0] is not w:
-                    return None
                 lazy = True
             elif v.borrow is PINNED or v.borrow.__class__ is Value or v.device is not CPU:
                 return None

@@ -392,7 +392,7 @@ def _is_made(n: Node) -> bool:
 def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:
     """Outputs that are another shape of a value nobody else gets, with that value: its memory is the output's."""
     found = {o: o.inputs[0] for o in outputs if o.sig is not None and o.sig.op.name == "reshape"}
-    found = {o: n for o, n in found.items() if n is not None and _is_made(n) and _is_packed(n) and not is_const(n)}
+    found = {o: n for o, n in found.items() if n is not None and _is_made(n) and not is_const(n)}
     owners = [found.get(o, o) for o in outputs]
     return {o: n for o, n in found.items() if owners.count(n) == 1}
 
