@@ -10,6 +10,7 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, nd
+from twofold.config import SETTINGS
 from twofold.errors import ParameterError, ShapeError
 from twofold.gluon import nn
 from twofold.graph.ir import drop_generation
@@ -389,3 +390,39 @@ def test_inputs_on_two_gpus_are_refused(gpus: list[mx.Context]) -> None:
 def test_symbols_and_arrays_do_not_mix() -> None:
     with pytest.raises(ParameterError, match="mixed"):
         nn.HybridLambda(lambda F, x, y: x + y)([nd.ones((1,))], mx.sym.Variable("y"))
+
+
+@pytest.mark.parametrize("defer", [1, 1 << 40])
+def test_mirrored_backward_computes_again_also_where_all_is_one_program(monkeypatch: pytest.MonkeyPatch, defer: int) -> None:
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    made: list[Program] = []
+    init = Program.__init__
+    monkeypatch.setattr(Program, "__init__", lambda self, *args, **kwargs: (made.append(self), init(self, *args, **kwargs))[1])
+    products, scratch, gradients = [], [], []
+    for mirror in (False, True):
+        mx.random.seed(1)
+        net = nn.HybridSequential()
+        for _ in range(16):
+            net.add(nn.Dense(8, activation="tanh", in_units=8, use_bias=False), nn.Dropout(0.2))
+        net.initialize(mx.init.Normal(0.5))
+        net.hybridize(mirror=mirror)
+        x = nd.ones((40, 8))
+        for _ in range(3):
+            made.clear()
+            with autograd.record():
+                y = net(x)
+            y.backward()
+            found = [p.grad().asnumpy().tobytes() for p in net.collect_params().values()]
+        gradients.append(found)
+        made.clear()
+        drop_generation()
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        [p.grad().asnumpy() for p in net.collect_params().values()]
+        products.append(sum(p.explain().count("matmul") for p in made))
+        scratch.append(max(sum(n for n, _ in p.plan.buffers) for p in made))
+    assert gradients[0] == gradients[1]
+    assert products[1] >= products[0] + 10
+    if defer == 1:
+        assert scratch[1] < 0.7 * scratch[0]

@@ -8,10 +8,16 @@ from collections.abc import Sequence
 from math import isqrt
 
 from .build import item
+from .build import G
 from .ir import Node
 
 #: A value smaller than the largest one by this factor is kept in any case.
 SMALL = 16
+
+
+def apart(value: Node) -> Node:
+    """The same value as a node of its own (a view of all of it), so that what is computed of it is computed again."""
+    return G.slice(value, key=tuple((0, n, 1) for n in value.shape)) if value.shape else value
 
 
 def checkpoints(values: Sequence[Node]) -> list[Node]:

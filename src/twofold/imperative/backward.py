@@ -13,6 +13,7 @@ from ..device import CPU, Device
 from ..errors import AutogradError
 from ..graph.gradient import accumulate, ones_head
 from ..graph.ir import TABLES, Node, leaf, topological
+from ..graph.recompute import apart
 from ..graph.rewrite import substitute
 from ..op.registry import OPS
 from ..op.spec import Input, Op, Sig
@@ -69,6 +70,8 @@ class Backward:
         self.seeds = [s for s, g in zip(seeds, given, strict=True) if g]
         self.outputs = outputs
         self.leaves = [*self.inputs, *self.seeds]
+        mirrored = {names[id(r)] for r in order if r.node.sig is not None and r.node.sig.op.recompute}
+        self.again = {leaf for leaf, path in saved if path.partition(".")[0] in mirrored}  # what is computed of them is computed again
         operations = [r for r in order if r.node.sig is not None]
         self.hooked = [k for k, r in enumerate(operations) if r.node.sig.op.backward_rule is not None]  # type: ignore[union-attr]
         lines = ["def fetch(heads):", *self._path_lines]
@@ -91,7 +94,8 @@ class Backward:
         """The same as an operator, for windows: backward joins the operations that it follows on."""
 
         def rule(xp: Any, *inputs: Node) -> list[Node]:
-            return substitute(self.outputs, dict(zip(self.leaves, inputs, strict=True)))
+            at = {leaf: apart(value) if leaf in self.again else value for leaf, value in zip(self.leaves, inputs, strict=True)}
+            return substitute(self.outputs, at)
 
         inputs = tuple(Input(f"x{k}") for k in range(len(self.leaves)))
         count = len(self.outputs)
