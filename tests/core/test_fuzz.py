@@ -12,6 +12,7 @@ from twofold.imperative.counters import COUNTERS
 from twofold_numpy import blocked
 
 from .random_programs import SIZE, reference, run
+from tests.paths import check_paths
 
 CASES = int(os.environ.get("FUZZ_CASES", "150"))
 HUGE = 1 << 40
@@ -35,21 +36,6 @@ def assert_same(a, b, what):
         np.testing.assert_array_equal(x, y, err_msg=what)
 
 
-def shares(counts):
-    """Each path as a share of the occasions for it."""
-    operations = counts["inline"] + counts["deferred"] + counts["recorded"]
-    writes = counts["in_place"] + counts["copied"] + counts["rebound"]
-    return {
-        "inline": counts["inline"] / operations,
-        "deferred": counts["deferred"] / operations,
-        "recorded": counts["recorded"] / operations,
-        "fused": counts["fused"] / counts["deferred"],
-        "donated": counts["donated"] / counts["windows"],
-        "copied": counts["copied"] / writes,
-        "in place": counts["in_place"] / writes,
-    }
-
-
 @pytest.mark.fuzz
 def test_every_mode_gives_the_same_bits(monkeypatch, capsys):
     COUNTERS.reset()
@@ -67,10 +53,7 @@ def test_every_mode_gives_the_same_bits(monkeypatch, capsys):
             assert_same(naive, run(seed, record), f"blocks of 7, seed {seed}, record {record}")
             in_mode(monkeypatch, defer=8)
             assert_same(naive, run(seed, record), f"again, seed {seed}, record {record}")
-    taken = shares(COUNTERS.as_dict())
-    with capsys.disabled():
-        print("\nfuzz, paths taken:", ", ".join(f"{k} {s:.1%}" for k, s in taken.items()))
-    assert min(taken.values()) >= 0.02
+    check_paths(capsys)
 
 
 @pytest.mark.fuzz

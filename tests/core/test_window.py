@@ -19,6 +19,7 @@ from twofold.op.registry import OPS
 from twofold.program import compile as programs
 
 from .operators import SIZE, address, held_windows, in_thread, op, ramp
+from tests.devices import fake_gpus
 
 pytestmark = pytest.mark.usefixtures("deferred")
 
@@ -422,6 +423,16 @@ def test_an_operation_met_before_stays_on_its_device():
     z = (y + x).exp()
     assert (y.context, z.context) == (cpu(1), cpu(1))
     np.testing.assert_allclose(z.asnumpy(), np.exp(ramp() * 3.5), rtol=1e-5)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_an_operation_met_before_on_a_pending_result_stays_on_its_device():
+    met_before(nd.array(ramp()))
+    with fake_gpus(2) as devices:
+        x = nd.array(ramp(), ctx=devices[1])
+        y = (x * 2.5 + x).exp()  # none is computed yet, and there is no window of cpu(0)
+        assert y.context == devices[1]
+        np.testing.assert_allclose(y.asnumpy(), np.exp(ramp() * 3.5), rtol=1e-5)
 
 
 @pytest.mark.usefixtures("deferred")

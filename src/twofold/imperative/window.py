@@ -200,9 +200,11 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
     for v in values:
         if v.__class__ is Value:
             data = v.data
+            if v.device is not CPU:
+                return None
             if data is None:
                 lazy = True
-            elif v.borrow is PINNED or v.borrow.__class__ is Value or v.device is not CPU:
+            elif v.borrow is PINNED or v.borrow.__class__ is Value:
                 return None
             elif data.__class__ is not PLAIN or data.size >= big:
                 lazy = True
