@@ -19,6 +19,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 COPIED = (
+    *("src", "backends", "pyproject.toml"),
+    *("tests/core", "tests/conftest.py", "tests/devices.py", "tests/paths.py", "tests/suite_seconds.py", "tests/house/budgets.toml"),
+)
     "src",
     "backends",
     "tests/core",
