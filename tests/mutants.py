@@ -22,16 +22,6 @@ COPIED = (
     *("src", "backends", "pyproject.toml"),
     *("tests/core", "tests/conftest.py", "tests/devices.py", "tests/paths.py", "tests/suite_seconds.py", "tests/house/budgets.toml"),
 )
-    "src",
-    "backends",
-    "tests/core",
-    "tests/conftest.py",
-    "tests/devices.py",
-    "tests/paths.py",
-    "tests/suite_seconds.py",
-    "tests/house/budgets.toml",
-    "pyproject.toml",
-)
 SECONDS = 300  # a mutant that hangs is caught
 FAILED = 1  # pytest's exit status where tests ran and some failed
 

@@ -7,8 +7,7 @@ Zhang and Guestrin, Training deep nets with sublinear memory cost, 2016.
 from collections.abc import Sequence
 from math import isqrt
 
-from .build import item
-from .build import G
+from .build import G, item
 from .ir import Node
 
 #: A value smaller than the largest one by this factor is kept in any case.
