@@ -111,12 +111,23 @@ MUTANTS = (
     ),
     Mutant("a leaf of two windows is not written", WINDOW, "            v.share()\n", "            pass\n"),
     Mutant(
-        "a leaf of two windows is held by the second",
+        "a window holds leaves that others see",
         WINDOW,
-        "if elsewhere or v.borrow.__class__ is Value:",
-        "if v.borrow.__class__ is Value:",
+        "        if seen_elsewhere:\n            self.held",
+        "        if False:\n            self.held",
     ),
-    Mutant("a window holds alias leaves", WINDOW, "if elsewhere or v.borrow.__class__ is Value:", "if elsewhere:"),
+    Mutant(
+        "a window holds alias leaves",
+        WINDOW,
+        "        if seen_elsewhere:\n            self.held",
+        "        if seen_elsewhere and b.__class__ is not Value:\n            self.held",
+    ),
+    Mutant(
+        "a window holds what shares a result",
+        WINDOW,
+        "        if seen_elsewhere:\n            self.held",
+        "        if b.__class__ is Value:\n            self.held",
+    ),
     Mutant(
         "a value remembers the window that reads it",
         WINDOW,
@@ -148,7 +159,10 @@ MUTANTS = (
     Mutant("windows bound the intern tables", WINDOW, "        bound_tables()\n", ""),
     Mutant("a window that has run lets go", WINDOW, "    finally:\n        w.data = w.outs = w.held = ()\n", "    finally:\n"),
     Mutant(
-        "an error stays with its window", WINDOW, "        if not isinstance(error, Exception):\n            raise\n", "        raise\n"
+        "an error stays with its window",
+        WINDOW,
+        "        if not isinstance(error, Exception):\n            w.error = EngineError(",
+        "        if True:\n            w.error = EngineError(",
     ),
     Mutant("an interrupt is the error of its window", WINDOW, "except BaseException as error:", "except Exception as error:"),
     Mutant(
@@ -218,11 +232,11 @@ MUTANTS = (
     ),
     Mutant("what a view shows is an alias", WRITE, "return alias(data, v) if data is seen else", "return Value(data) if data is seen else"),
     # records
-    Mutant("a result that is saved is borrowed", INVOKE, "            out.borrow = tape.ref\n", ""),
+    Mutant("a result that is saved is borrowed", INVOKE, "            out.borrow = ref(twin)  # a write", "            # a write"),
     Mutant(
         "the second value of a result that is saved is borrowed",
         INVOKE,
-        "Value(out.data, None, None, out.device, tape.ref)",
+        "Value(out.data, None, None, out.device, ALWAYS)",
         "Value(out.data)",
     ),
     Mutant(
@@ -252,7 +266,13 @@ MUTANTS = (
         "        bound_tables()\n        tls.tape = Tape()\n    elif",
     ),
     Mutant("an operand that is saved is borrowed", INVOKE, "            v = v.lend(tape)\n", "            pass\n"),
-    Mutant("exported memory is read at once", INVOKE, "                    now = True\n", "                    pass\n"),
+    Mutant("exported memory is read at once", INVOKE, "if lazy and any(v.__class__ is Value and v.pinned", "if lazy and any(False"),
+    Mutant(
+        "backward reads exported memory at once",
+        BACKWARD,
+        "lazy = lazy and not any(v.__class__ is Value and v.pinned for v in values)",
+        "lazy = lazy",
+    ),
     Mutant(
         "a leaf has a number of its own",
         INVOKE,
@@ -295,8 +315,13 @@ MUTANTS = (
         "        tls.tape.close()\n        flush_complete()\n        bound_tables()\n        tls.tape = Tape()\n",
         "        bound_tables()\n",
     ),
-    Mutant("the short path twins what it saves", FAST, "            v: Any = Value(out.data)\n", "            v: Any = out\n"),
-    Mutant("the short path borrows a result", FAST, "            v.borrow = out.borrow = tape.ref\n", ""),
+    Mutant(
+        "the short path twins what it saves",
+        FAST,
+        "            v: Any = Value(out.data, None, None, CPU, ALWAYS)\n",
+        "            v: Any = out\n",
+    ),
+    Mutant("the short path borrows a result", FAST, "            out.borrow = ref(v)\n", ""),
     Mutant("the short path borrows an operand", FAST, "                v = v.lend(tape)\n", "                pass\n"),
     Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
     Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.alike) and len(set(same)) > 1:", "if False:"),
@@ -355,7 +380,7 @@ MUTANTS = (
     Mutant("a tracked residual's inputs are saved for its gradient", RESIDUALS, "    if any(plan.tracked):", "    if False:"),
     Mutant("backward's programs fall with their generation", BACKWARD, "TABLES.dependents.append(_compiled.clear)", ""),
     Mutant("windows' programs fall with their generation", WINDOW, "TABLES.dependents.append(_programs.clear)", ""),
-    Mutant("a pinned window runs before the export", ARRAY, "            flush(v.at[0])  # a window", "            pass  # a window"),
+    Mutant("a pinned window runs before the export", ARRAY, "        flush_all()  # windows", "        # windows"),
     # programs
     Mutant(
         "only what dies is written over",
@@ -462,7 +487,8 @@ MUTANTS = (
         "_local = threading.local()",
         'class _Shared:\n    """One for all threads."""\n\n\n_local = _Shared()',
     ),
-    Mutant("halves of a kernel meet", BLOCKED, "kernel(*flat, half, rows,", "kernel(*flat, half + step, rows,"),
+    Mutant("halves of a kernel meet", BLOCKED, "_run(kernel, flat, half, rows,", "_run(kernel, flat, half + step, rows,"),
+    Mutant("scratch of a kernel is checked out", BLOCKED, "waiting.pop(kinds, None) or", "waiting.get(kinds) or"),
     Mutant("a kernel waits for its other half", WORKERS, "        if not mine:\n            done.acquire()\n", ""),
     Mutant("a half runs once", WORKERS, "        if not begun.acquire(blocking=False):\n            return\n", ""),
     Mutant("a half that nobody began is run", WORKERS, "    if mine:\n        there()\n    elif errors", "    if errors"),

@@ -1,6 +1,7 @@
 """Fused kernels: generated straight-line ufunc calls over cache-sized blocks, with scratch per thread, over the cores."""
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,9 @@ REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "max": lambda a, out: np.maximum.reduce(a, -1, out=out, keepdims=True),
     "min": lambda a, out: np.minimum.reduce(a, -1, out=out, keepdims=True),
 }
+#: Dtypes and shapes of a kernel's scratch; each thread keeps that of so many kernels, if it is of at most so many bytes.
+Scratch = tuple[tuple[str, tuple[int, ...]], ...]
+REMEMBERED, KEPT = 16, 4 << 20
 #: Functions that NumPy computes four times as slowly of an array and a number as of two arrays.
 FILLED = frozenset({"maximum", "minimum"})
 _local = threading.local()
@@ -156,31 +160,31 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
     shapes = [*printer.shapes, *[row if program.steps[k].row else space for k in program.outputs]]
     step, rows, small = printer.step, space[0], program.nanoseconds(SIMPLE, OTHER) < THREADED
     whole, part = (step, *space[1:]), (step, *row[1:])
-    scratch = [(kind, part if k in printer.row_scratch else whole) for k, kind in enumerate(printer.scratch)]
+    scratch = tuple((kind, part if k in printer.row_scratch else whole) for k, kind in enumerate(printer.scratch))
 
     def run(*arrays: np.ndarray) -> None:
         flat = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
         if small or THREADS == 1 or rows <= step:
-            kernel(*flat, 0, rows, _scratch(scratch))
+            _run(kernel, flat, 0, rows, scratch)
             return
         half = -(-rows // step) // 2 * step
         both(
-            lambda: kernel(*flat, 0, half, _scratch(scratch)),
-            lambda: kernel(*flat, half, rows, _scratch(scratch)),
+            lambda: _run(kernel, flat, 0, half, scratch),
+            lambda: _run(kernel, flat, half, rows, scratch),
         )
 
     return run
 
 
-def _scratch(kinds: list[tuple[str, tuple[int, ...]]]) -> list[np.ndarray]:
-    """The thread's scratch blocks of these dtypes and shapes."""
-    have: dict[Any, list[np.ndarray]] = _local.__dict__.setdefault("have", {})
-    key = tuple(kinds)
-    if key not in have:
-        if len(have) > 64:
-            have.clear()
-        have[key] = [np.empty(shape, NUMPY[kind]) for kind, shape in kinds]
-    return have[key]
+def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: Scratch) -> None:
+    """Run a part with scratch of its own: a signal handler may run another kernel in the middle of this one."""
+    waiting = _local.__dict__.setdefault("waiting", OrderedDict())
+    blocks = waiting.pop(kinds, None) or [np.empty(shape, NUMPY[kind]) for kind, shape in kinds]
+    kernel(*arrays, lo, hi, blocks)
+    if sum(b.nbytes for b in blocks) <= KEPT:
+        waiting[kinds] = blocks
+        if len(waiting) > REMEMBERED:
+            waiting.popitem(last=False)
 
 
 def _collapsed(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:

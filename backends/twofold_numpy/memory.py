@@ -39,11 +39,13 @@ class Pool:
     def _block(self, size: int) -> np.ndarray:
         with self._lock:
             self._collect()
-            found = self._blocks.get(size)
+            found = self._blocks.pop(size, None)
             if found:
-                self._blocks.move_to_end(size)
                 self._waiting -= size
-                return found.pop()
+                block = found.pop()
+                if found:
+                    self._blocks[size] = found
+                return block
         try:
             return np.empty(size + ALIGNED, np.uint8)
         except MemoryError:
@@ -79,6 +81,11 @@ class Pool:
     def give_back(self, block: np.ndarray) -> None:
         """Take a block that no array looks into any more."""
         self._returned.append(block)
+        if self._lock.acquire(blocking=False):  # else whoever has it, perhaps this thread, sees to it at the next request
+            try:
+                self._collect()
+            finally:
+                self._lock.release()
 
 
 class _Loan:

@@ -101,3 +101,11 @@ def test_threads_never_share_a_block(pool):
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_the_bound_holds_as_soon_as_memory_comes_back(pool, monkeypatch):
+    monkeypatch.setattr(memory, "KEPT", 2 * POOLED)
+    arrays = [pool.empty(SHAPE, KIND) for _ in range(6)]
+    del arrays
+    assert not pool._returned
+    assert pool._waiting <= 2 * POOLED

@@ -7,6 +7,7 @@ from twofold import autograd, nd
 from twofold.imperative.counters import COUNTERS
 from twofold.program import compile as programs
 
+from .conftest import set_mode
 from .operators import SIZE, ramp, soft
 
 
@@ -64,8 +65,6 @@ def test_the_weights_are_the_same_bits_in_every_mode(mode):
 
 
 def test_every_mode_gives_what_naive_gives(monkeypatch):
-    from .conftest import set_mode
-
     found = []
     for name in ("naive", "inline", "deferred"):
         with monkeypatch.context() as patch:
@@ -138,3 +137,45 @@ def test_what_two_tapes_saved_is_not_written_in_place_while_one_lives(mode, firs
     w[:] = 100
     results[1 - first].backward()
     np.testing.assert_array_equal(marked[1 - first].grad.asnumpy(), ramp(1.0))
+
+
+def late(y, big):
+    """A loss whose backward is deferred: what it reads of `big` is pending."""
+    return nd.broadcast_mul(y, big * 1.0).tanh().sum()
+
+
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "softmax", "tanh"])
+@pytest.mark.parametrize("write", ["donate", "set", "add"])
+def test_what_a_deferred_backward_reads_is_not_written_over(monkeypatch, name, write):
+    found = []
+    for mode in ("naive", "deferred"):
+        set_mode(monkeypatch, mode)
+        x, big, factor = nd.array([0.3, 0.5, -1.0]), nd.array(np.linspace(0, 1, 48).reshape(16, 3)), nd.array([1.0, 2.0, 3.0])
+        x.attach_grad()
+        with autograd.record():
+            y = getattr(nd, name)(x)  # small: at once; its result is saved
+            z = late(y + factor, big)
+        z.backward()
+        del z
+        if write == "donate":
+            s = y + (big * 2).sum(axis=0)
+            del y
+            s.wait_to_read()
+        elif write == "set":
+            y[:] = 0
+        else:
+            y += 100
+        found.append(x.grad.asnumpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_deferred_backward_reads_exported_memory_before_it_changes():
+    x, big, factor = nd.array([0.3, 0.5, -1.0]), nd.array(np.linspace(0, 1, 48).reshape(16, 3)), nd.array([1.0, 2.0, 3.0])
+    x.attach_grad()
+    with autograd.record():
+        z = nd.broadcast_mul(x * factor, big * 1.0).sum()
+    factor._pinned()
+    z.backward()
+    factor[:] = 50
+    np.testing.assert_allclose(x.grad.asnumpy(), [1.0, 2.0, 3.0] * big.asnumpy().sum(axis=0), rtol=1e-5)

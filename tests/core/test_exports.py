@@ -153,3 +153,21 @@ def test_what_goes_in_is_a_snapshot(mode):
     values[:] = 100.0
     for a in (x, y, z):
         same(a, ramp())
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_small_exported_operand_of_a_deferred_operation_is_read_at_once():
+    c = nd.array([1.0, 2.0, 3.0])
+    c._pinned()
+    y = nd.broadcast_mul(nd.ones((16, 3)), c)
+    c[:] = 100
+    assert y.asnumpy()[0].tolist() == [1, 2, 3]
+
+
+@pytest.mark.usefixtures("deferred")
+def test_exporting_runs_what_reads_the_memory_by_a_view():
+    c = nd.array(np.arange(32.0))
+    y = c[0:16] * 2.0
+    c._pinned()
+    c[:] = 100
+    np.testing.assert_array_equal(y.asnumpy(), np.arange(16.0) * 2)

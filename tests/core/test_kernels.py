@@ -266,3 +266,38 @@ def test_warnings_are_off_in_the_other_thread():
 
     workers.both(started.wait, there)
     assert set(seen[0].values()) == {"ignore"}
+
+
+def test_a_kernel_within_a_kernel_has_scratch_of_its_own(monkeypatch):
+    x = leaf(0, (20,), "float32")
+    chain_of_two = [G.exp(x * 0.5) + 1]
+    inner, values, other = Program(chain_of_two, [x], HOST, big=1), data((20,)), data((20,), 5.0)
+    exp, busy = np.exp, []
+
+    def interrupted(a, out):  # as by a signal handler, in the middle of a kernel
+        if not busy:
+            busy.append(True)
+            inner.run([other])
+        return exp(a, out)
+
+    inner.run([other])
+    outer = Program(chain_of_two, [x], HOST, big=1)
+    kernel = next(v for v in vars_of(outer).values() if getattr(v, "__name__", "") == "run")
+    cells = dict(zip(kernel.__code__.co_freevars, [c.cell_contents for c in kernel.__closure__], strict=True))
+    names = [k for k, v in cells["kernel"].__globals__.items() if v is np.exp]
+    monkeypatch.setitem(cells["kernel"].__globals__, names[0], interrupted)
+    np.testing.assert_array_equal(outer.run([values])[0], np.exp(values * np.float32(0.5)) + 1)
+    assert busy
+
+
+def vars_of(program):
+    """What a program's function refers to."""
+    return program.run.args[0].__globals__
+
+
+def test_large_scratch_is_not_kept():
+    x = leaf(0, (1, 3_000_000), "float32")
+    before = dict(blocked._local.__dict__.get("waiting", {}))
+    Program([log_softmax(x)], [x], HOST, big=1).run([data((1, 3_000_000))])
+    kept = blocked._local.__dict__.get("waiting", {})
+    assert all(sum(b.nbytes for b in blocks) <= blocked.KEPT for kinds, blocks in kept.items() if kinds not in before)

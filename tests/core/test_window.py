@@ -11,6 +11,7 @@ from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.context import cpu
 from twofold.device import CPU
+from twofold.errors import EngineError
 from twofold.imperative import window
 from twofold.imperative.cell import Value
 from twofold.imperative.counters import COUNTERS
@@ -455,3 +456,20 @@ def test_numbers_of_operations_met_before_are_not_part_of_the_structure():
     for number in (0.0, -1.5, 1e30):
         np.testing.assert_array_equal((x * number).asnumpy(), ramp() * np.float32(number))
     assert COUNTERS.windows == before + 3
+
+
+@pytest.mark.usefixtures("deferred")
+def test_reading_within_the_run_of_a_window_by_its_own_thread_is_an_error(monkeypatch):
+    y = nd.array(ramp()) * 2.5
+    raised, run = [], window._run
+
+    def interrupted(*args):  # as by a signal handler
+        try:
+            y.asnumpy()
+        except EngineError as error:
+            raised.append(error)
+        return run(*args)
+
+    monkeypatch.setattr(window, "_run", interrupted)
+    np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2.5))
+    assert len(raised) == 1

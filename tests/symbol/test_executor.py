@@ -381,3 +381,15 @@ def test_an_output_that_is_there_twice_is_two_arrays(training):
     if training:
         executor.backward()
         assert executor.grad_dict["a"].asnumpy().tolist() == [2, 2]
+
+
+def test_a_write_into_an_output_that_another_device_reads_changes_no_gradient():
+    with mx.AttrScope(ctx_group="one"):
+        a = sym.var("x") * 2
+    with mx.AttrScope(ctx_group="two"):
+        b = a * a
+    executor = sym.Group([a, b]).simple_bind(mx.cpu(), group2ctx={"one": mx.cpu(0), "two": mx.cpu(1)}, x=(3,))
+    executor.arg_dict["x"][:] = 1
+    executor.forward(is_train=True)[0][:] = 100
+    executor.backward([nd.zeros((3,)), nd.ones((3,))])
+    assert executor.grad_dict["x"].asnumpy().tolist() == [8, 8, 8]

@@ -80,7 +80,8 @@ class Run:
         made: dict[Key, Any] = {}
         kept: list[list[Any]] = []
         tape = Tape()
-        for number, part in enumerate(self.parts(training)):
+        parts = self.parts(training)
+        for number, part in enumerate(parts):
             cells = self._cells(part, made)
             leaves = arrays_on(cells, part.device)
             if part.keys:
@@ -91,7 +92,10 @@ class Run:
                 steps = part.training
                 results = _run(steps.forward, leaves, part)
                 device, kept_here = part.device, steps.kept  # what backward reads too is shared: a write into it makes a copy
-                contents = [Value(r, None, None, device, ALWAYS) if k in kept_here else content(r, device) for k, r in enumerate(results)]
+                contents = [
+                    Value(r, None, None, device, ALWAYS) if k in kept_here or len(parts) > 1 else content(r, device)
+                    for k, r in enumerate(results)
+                ]
                 kept.append(_saved(steps, cells, leaves, results, tape))
             else:
                 contents = contents_of(_run(part.inference, leaves, part), part.device)

@@ -37,7 +37,7 @@ class _Group:
     """The kernel that is being gathered: nodes over one space, and reductions over its last axis with what is computed of them."""
 
     def __init__(self, big: int, rows: bool) -> None:
-        self.big, self.rows = big, rows
+        self.big, self.rows = max(big, 1), rows
         self.nodes: list[Node] = []
         self.members: set[Node] = set()
         self.space: tuple[int, ...] = ()

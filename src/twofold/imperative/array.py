@@ -16,7 +16,7 @@ from .invoke import check_float, content, data_of, device_of, host_of, invoke, t
 from .layout import shown_shape
 from .record import Rec, Variable, tls
 from .scope import Scope
-from .window import flush, force
+from .window import flush_all, force
 from .write import Chain, history_of, look, mark, read, untracked, write
 
 
@@ -261,8 +261,7 @@ class Array(Cell):
         """The backend's array, whose memory others may see from now on: it is written in place."""
         v = self._capture()
         data = data_of(v)
-        if v.at is not None:
-            flush(v.at[0])  # a window that reads it has not noted that its memory must not take a result
+        flush_all()  # windows that read it, by whichever Value, have not noted that the outside may write it
         v.pin()
         return data
 

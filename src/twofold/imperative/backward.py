@@ -104,6 +104,7 @@ class Backward:
     def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
         """The gradients as contents, from the contents of the leaves: deferred if what they follow from is."""
         lazy = not device.is_host or any(v.__class__ is Value and v.data is None for v in values)
+        lazy = lazy and not any(v.__class__ is Value and v.pinned for v in values)  # what the outside may write later is read now
         if lazy and SETTINGS.engine != "naive" and all(v.__class__ in DEFERRABLE for v in values):
             nothing = [None] * len(self.outputs)
             found = defer(self.sig, values, device, nothing, [False] * len(nothing))[0]

@@ -8,6 +8,7 @@ the general path takes over.
 
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 from ..config import SETTINGS
 from ..device import CPU
@@ -16,7 +17,7 @@ from ..graph.ir import TABLES, leaf
 from ..op.registry import OPS
 from ..op.spec import Sig
 from ..scheduler.observers import exchangeable
-from .cell import HOST, PLAIN, Value, wrap
+from .cell import ALWAYS, HOST, PLAIN, Value, wrap
 from .invoke import invoke
 from .record import Rec, tls
 from .window import join
@@ -152,8 +153,8 @@ def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
     saved = []
     for kind, k in saves:
         if kind == "out":  # without the record: no cycle
-            v: Any = Value(out.data)
-            v.borrow = out.borrow = tape.ref
+            v: Any = Value(out.data, None, None, CPU, ALWAYS)
+            out.borrow = ref(v)
         else:
             v = b if k else a
             if v.__class__ is Value and v.borrow is not tape.ref:

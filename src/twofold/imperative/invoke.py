@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import ref
 
 from ..backend.loader import backend_for
 from ..config import SETTINGS
@@ -13,7 +14,7 @@ from ..graph.ir import Node, const, leaf
 from ..op.conventions import legacy_scalar, working_dtype
 from ..op.spec import Input, Op, Sig
 from ..scheduler.observers import LISTENERS, report_arrays, run_on
-from .cell import HOST, PLAIN, Cell, Value, wrap
+from .cell import ALWAYS, HOST, PLAIN, Cell, Value, wrap
 from .counters import COUNTERS
 from .generator import STREAMS
 from .handle import Handle
@@ -156,8 +157,6 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
             data = v.data
             if data is None or data.__class__ is not PLAIN or data.size >= big:
                 lazy = True
-                if v.pinned:
-                    now = True
             if tape is not None and not tracked and (rec := v.rec) is not None and rec.node.tracked:
                 tracked = True
         elif v is not None:
@@ -170,7 +169,8 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         args, contents = _with_key(op, args, contents, where)
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
-    # what the outside may write later (pinned) is read now
+    if lazy and any(v.__class__ is Value and v.pinned for v in contents):  # what the outside may write later is read now
+        now = True
     lazy = (lazy or (where is not CPU and not where.is_host)) and not now and not op.dynamic_shape and SETTINGS.engine != "naive"
     if tracked:
         return _recorded(sig, args, contents, where, tape, lazy)  # type: ignore[arg-type]
@@ -345,7 +345,7 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
         datas = run_on(device, run, arrays) if LISTENERS else run(arrays)
         outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], rec, None, device)]
         residual = [Value(d, None, None, device) for d in datas[len(parts) :]] if plan.positions else ()
-        kept = _twins(outs, plan, tape, hooked) if plan.keeps_out or hooked else ()
+        kept = _twins(outs, plan, hooked) if plan.keeps_out or hooked else ()
     if plan.saves:
         _save(rec, plan, values, kept, residual, tape)
     if hooked:
@@ -377,13 +377,13 @@ def _hook(sig: Sig, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[
     return found, [*results, *args[: len(op.inputs)]], targets
 
 
-def _twins(outs: Sequence[Value], plan: NodePlan, tape: Tape, every: bool) -> list[Value | None]:
+def _twins(outs: Sequence[Value], plan: NodePlan, every: bool) -> list[Value | None]:
     """Second Values, without the record (so without a cycle), of the outputs that backward reads (or of all): none may be donated."""
     twins: list[Value | None] = [None] * len(outs)
     for k, out in enumerate(outs):
         if every or ("out", k) in (plan.saves or ()):
-            twins[k] = Value(out.data, None, None, out.device, tape.ref)
-            out.borrow = tape.ref
+            twins[k] = twin = Value(out.data, None, None, out.device, ALWAYS)
+            out.borrow = ref(twin)  # a write into it is not in place while the tape, or a window that backward joined, reads the twin
     return twins
 
 

@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
+from threading import get_ident
 from typing import Any
 from weakref import WeakSet, ref
 
@@ -62,7 +63,7 @@ class Window:
 
     __slots__ = (
         "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs",
-        "serial",
+        "runner", "serial",
     )  # fmt: skip
 
     def __init__(self, device: Device) -> None:
@@ -73,6 +74,7 @@ class Window:
         self.outs: Any = []
         self.held: Any = []
         self.closed = self.complete = False
+        self.runner = 0
         self.nbytes = 0
         self.error: BaseException | None = None
         self.done = threading.Lock()
@@ -118,8 +120,8 @@ class Window:
         b = v.borrow
         seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
         node = self._leaf(v.data, shape, dtype, None if seen_elsewhere else ref(v))
-        if elsewhere or v.borrow.__class__ is Value:
-            self.held.append(v)  # neither it nor the buffer's owner must look dead to another window
+        if seen_elsewhere:
+            self.held.append(v)  # neither it nor who else has the buffer must look free to be written while this window reads it
         v.at = self, node  # while this window is open, a write must not be in place
         return node
 
@@ -136,7 +138,7 @@ def force(v: Value) -> Any:
     if v.data is None:
         flush(at[0])
         if v.data is None:
-            raise at[0].error
+            raise at[0].error.with_traceback(None)  # the same error for every reader: it must not hold on to all of their frames
     return v.data
 
 
@@ -275,6 +277,14 @@ def _window_for(args: Sequence[Any], device: Device) -> Window:
     return w
 
 
+def flush_all() -> None:
+    """Run every window of every thread. Errors stay with them."""
+    with LOCK:
+        windows = sorted(_open, key=lambda w: w.serial)
+    for w in windows:
+        flush(w)
+
+
 def flush_complete() -> None:
     """Run this thread's windows that hold a backward: called where another iteration may begin."""
     for w in list(tls.windows.values()):
@@ -297,8 +307,13 @@ def flush(w: Window) -> None:
             wanted = tuple([v.at[1] for v in live])
             dead = tuple([k for k, r in enumerate(w.leaf_refs) if r is not None and r() is None])
     if not mine:
+        if w.runner == get_ident() and not w.is_done:
+            raise EngineError(
+                "an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later"
+            )
         with w.done:
             return
+    w.runner = get_ident()
     try:
         if live and LISTENERS:
             with span("flush", "window", w.device, details={"operations": len(w.outs)}):
@@ -308,6 +323,9 @@ def flush(w: Window) -> None:
     except BaseException as error:
         w.error = error
         if not isinstance(error, Exception):
+            w.error = EngineError(
+                "this array was being computed when the program was interrupted", type(error).__name__, "compute it again"
+            )
             raise
     finally:
         w.data = w.outs = w.held = ()

@@ -26,7 +26,7 @@ from .control_flow import LOOPS, call_for_loop
 from .watched import PROGRAM, Mark, Title, Watched, mark, with_entry
 
 #: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
-KEEP_SCRATCH = 8 << 20
+KEEP_SCRATCH = 1 << 18
 #: Fresh values larger than this (bytes) are released right after their last use rather than at the program's end.
 RELEASE = 1 << 16
 
