@@ -174,8 +174,9 @@ def test_a_deferred_backward_reads_exported_memory_before_it_changes():
     x, big, factor = nd.array([0.3, 0.5, -1.0]), nd.array(np.linspace(0, 1, 48).reshape(16, 3)), nd.array([1.0, 2.0, 3.0])
     x.attach_grad()
     with autograd.record():
-        z = nd.broadcast_mul(x * factor, big * 1.0).sum()
-    factor._pinned()
+        y = x * factor
+        factor._pinned()
+        z = nd.broadcast_mul(y, big * 1.0).sum()
     z.backward()
     factor[:] = 50
     np.testing.assert_allclose(x.grad.asnumpy(), [1.0, 2.0, 3.0] * big.asnumpy().sum(axis=0), rtol=1e-5)
