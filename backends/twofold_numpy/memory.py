@@ -14,8 +14,10 @@ import numpy as np
 #: Bytes from which an array comes from the pool, and most bytes that wait in it.
 POOLED = 1 << 20
 KEPT = 1 << 30
-#: Arrays begin at multiples of this (bytes): a vector register's size. Blocks are multiples of a page.
-ALIGNED, PAGE = 64, 4096
+#: Arrays begin at multiples of this (bytes): a cache line's size.
+ALIGNED = 64
+#: Sizes of blocks between one power of two and the next: arrays of like size share blocks, at most an eighth of which is not used.
+SIZES = 8
 
 
 class Pool:
@@ -33,7 +35,8 @@ class Pool:
         nbytes = math.prod(shape) * dtype.itemsize
         if nbytes < POOLED:
             return np.empty(shape, dtype)
-        loan = _Loan(self._block(-(-nbytes // PAGE) * PAGE), nbytes, self)
+        step = (1 << nbytes.bit_length() - 1) // SIZES
+        loan = _Loan(self._block(-(-nbytes // step) * step), nbytes, self)
         return np.asarray(loan).view(dtype).reshape(shape)
 
     def _block(self, size: int) -> np.ndarray:

@@ -109,3 +109,12 @@ def test_the_bound_holds_as_soon_as_memory_comes_back(pool, monkeypatch):
     del arrays
     assert not pool._returned
     assert pool._waiting <= 2 * POOLED
+
+
+def test_arrays_of_like_size_share_blocks(pool):
+    for extra in range(0, 100_000, 1000):
+        a = pool.empty((SHAPE[0] + 1 + extra,), KIND)
+        a[-1] = 1
+        del a
+    assert len(pool._blocks) <= 4
+    assert pool._waiting <= 6 * POOLED
