@@ -221,3 +221,17 @@ def test_a_failure_within_a_definition_names_the_operator(name):
     weight, others = nd.ones((2,)), {"adam_update": 2}.get(name, 0)
     with pytest.raises(ShapeError, match=rf"^{name}: .*shapes do not broadcast: given \(3,\), \(2,\)"):
         getattr(nd, name)(weight, nd.ones((3,)), *[nd.ones((2,)) for _ in range(others)], lr=0.1)
+
+
+def test_what_does_not_depend_on_a_failure_is_there(deferred):
+    x = nd.array(ramp())
+    before, wrong = x * 2.0, nd.take(x, nd.array(np.full(SIZE, 500.0)), mode="raise")
+    after, below = before + 1.0, wrong * 2.0
+    with pytest.raises(IndexingError):
+        wrong.asnumpy()
+    np.testing.assert_array_equal(before.asnumpy(), ramp() * 2)
+    np.testing.assert_array_equal(after.asnumpy(), ramp() * 2 + 1)
+    for failed in (wrong, below):
+        with pytest.raises(IndexingError):
+            failed.asnumpy()
+    assert usable()

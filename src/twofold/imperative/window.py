@@ -20,8 +20,9 @@ from ..dtype import ITEMSIZE
 from ..errors import EngineError
 from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
+from ..graph.rewrite import lower
 from ..op.spec import Sig
-from ..program.compile import Program
+from ..program.compile import USER_CODE, Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS, span
 from .cell import ALWAYS, PINNED, PLAIN, Value
@@ -322,6 +323,8 @@ def flush(w: Window) -> None:
             _run(w, live, wanted, dead)
     except BaseException as error:
         w.error = error
+        if isinstance(error, Exception):
+            _salvage(w, live, wanted, dead)
         if not isinstance(error, Exception):
             w.error = EngineError(
                 "this array was being computed when the program was interrupted", type(error).__name__, "compute it again"
@@ -361,6 +364,28 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
             if shared:  # two Values of one structure share the result: neither may be written
                 v.borrow = ALWAYS
             v.data = results[k]
+            v.at = None
+
+
+def _salvage(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int, ...]) -> None:
+    """After a failure: compute by itself each result that does not depend on what failed.
+
+    Not where the program may have written over what it reads, and nothing that runs user code, which has run already.
+    """
+    found = _programs.get((wanted, dead, w.device.device_type))
+    if found is None or found[0].plan.donated:
+        return
+    for v, node in zip(live, wanted, strict=True):
+        if any(n.sig is not None and n.sig.op.name in USER_CODE for n in topological(lower([node]))):
+            continue
+        leaves = leaves_of([node])
+        try:
+            program = Program([node], leaves, backend_for(w.device), boundaries=_boundaries([node]))
+            (data,) = program.run([w.data[w.leaf_nodes.index(n)] for n in leaves])
+        except Exception:  # it is, or depends on, what failed: the window's error says why
+            continue
+        with LOCK:
+            v.data = data
             v.at = None
 
 
