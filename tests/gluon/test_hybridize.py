@@ -426,3 +426,22 @@ def test_mirrored_backward_computes_again_also_where_all_is_one_program(monkeypa
     assert products[1] >= products[0] + 10
     if defer == 1:
         assert scratch[1] < 0.7 * scratch[0]
+
+
+def test_forward_is_not_computed_again_where_backward_joins_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SETTINGS, "defer_elements", 1)
+    made: list[Program] = []
+    init = Program.__init__
+    monkeypatch.setattr(Program, "__init__", lambda self, *args, **kwargs: (made.append(self), init(self, *args, **kwargs))[1])
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3, activation="tanh", in_channels=2), nn.MaxPool2D(), nn.Dense(5, in_units=36))
+    net.initialize()
+    net.hybridize()
+    x = nd.ones((3, 2, 8, 8))
+    for _ in range(3):
+        with autograd.record():
+            loss = net(x).sum()
+        loss.backward()
+        loss.wait_to_read()
+    step = max(made, key=lambda p: len(p.steps))
+    assert step.explain().split().count("matmul") == 5  # two forward, and three gradients: the input's is not wanted

@@ -19,7 +19,7 @@ from .counters import COUNTERS
 from .generator import STREAMS
 from .handle import Handle
 from .record import Rec, Tape, tls
-from .residuals import Cold, NodePlan, plan_of, runner
+from .residuals import Cold, NodePlan, plan_of, runner, with_residuals
 from .window import LITERALS, defer, force
 
 _literal_recs = {k: Rec(const(k), (), (), None) for k in LITERALS}
@@ -338,7 +338,7 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     residual: Sequence[Any]
     if lazy:
         keep = [hooked or ("out", k) in (plan.saves or ()) for k in range(len(parts))]
-        outs, kept, residual = defer(sig, values, device, parts, keep, node if plan.positions else None)
+        outs, kept, residual = defer(with_residuals(node) if plan.positions else sig, values, device, parts, keep)
     else:
         run = plan.run.get(device.device_type) or runner(node, backend_for(device))
         arrays = _arrays(values, plan.given)

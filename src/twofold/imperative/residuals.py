@@ -13,6 +13,7 @@ from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Node, is_leaf, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import substitute
+from ..op.spec import Input, Op, Sig
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
 from ..program.watched import Title
@@ -28,8 +29,8 @@ class NodePlan:
     ----------
     saves
         What backward reads; None until asked for.
-    residuals
-        What the residuals are of other operands.
+    extended
+        See `with_residuals`.
     positions
         Positions, in the order of the body's nodes, of inner values that forward and gradient share.
     tracked
@@ -44,10 +45,10 @@ class NodePlan:
         Whether the generated fast path may record this node: a one-result element-wise primitive with a known plan.
     """
 
-    __slots__ = ("fast", "given", "keeps_out", "positions", "residuals", "run", "saves", "tracked")
+    __slots__ = ("extended", "fast", "given", "keeps_out", "positions", "run", "saves", "tracked")
 
     def __init__(self) -> None:
-        self.residuals: dict[tuple[Node | None, ...], list[Node]] = {}
+        self.extended: Sig | None = None
         self.saves: tuple[Saved, ...] | None = None
         self.positions: tuple[int, ...] = ()
         self.tracked: tuple[bool, ...] = ()
@@ -73,15 +74,23 @@ def inner_nodes(node: Node, body: Sequence[Node]) -> list[Node]:
     return list(dict.fromkeys(p for n in found if n.sig is not None for p in n.parts))
 
 
-def residuals_of(node: Node, inputs: tuple[Node | None, ...]) -> list[Node]:
-    """The inner values that forward and gradient share, as nodes of other inputs in the place of the node's own."""
+def with_residuals(node: Node) -> Sig:
+    """The operator of an application as one that gives its residuals as further results: what a window records."""
     plan = plan_of(node)
-    found = plan.residuals.get(inputs)
-    if found is None:
-        inner = inner_nodes(node, node.body)
-        at = {old: new for old, new in zip(node.inputs, inputs, strict=True) if old is not None and new is not None}
-        found = plan.residuals[inputs] = substitute([inner[k] for k in plan.positions], at)
-    return found
+    if plan.extended is None:
+        own = [i for i in node.inputs if i is not None]
+
+        def rule(xp: Any, *inputs: Node | None) -> list[Node]:
+            at = dict(zip(own, [i for i in inputs if i is not None], strict=True))
+            inner = inner_nodes(node, node.body)
+            return [*run_rule(G, node.sig, inputs), *substitute([inner[k] for k in plan.positions], at)]  # type: ignore[arg-type]
+
+        inputs = tuple(Input(f"x{k}", optional=True) for k in range(len(node.inputs)))
+        count = len(node.parts) + len(plan.positions)
+        name = f"{node.sig.op.name} with residuals"  # type: ignore[union-attr]
+        op = Op(name, rule, names=(), inputs=inputs, variadic=False, params={}, outputs=count, differentiable=False)
+        plan.extended = op.sig()
+    return plan.extended
 
 
 def _derive(node: Node, plan: NodePlan) -> None:

@@ -28,7 +28,6 @@ from ..scheduler.observers import LISTENERS, span
 from .cell import ALWAYS, PINNED, PLAIN, Value
 from .counters import COUNTERS
 from .record import Rec, tls
-from .residuals import residuals_of
 
 LOCK = threading.RLock()
 LITERALS = {0, 1, -1, 2}
@@ -144,36 +143,33 @@ def force(v: Value) -> Any:
 
 
 def defer(
-    sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | None], twins: Sequence[bool], recorded: Node | None = None
+    sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | None], twins: Sequence[bool]
 ) -> tuple[list[Value], list[Value | None], list[Value]]:
     """Record an operation in this thread's window of a device.
 
     Parameters
     ----------
     sig, args
-        What to apply to which Values, Python scalars or None.
+        What to apply to which Values, Python scalars or None. Results beyond those that ``recs`` is for are returned last.
     recs
         The tape's record of each result, or None.
     twins
         For which results a second Value is wanted, without the record: what the tape saves.
-    recorded
-        The application on the tape, if the tape saves inner values of its definition: then they are the last of what is returned.
     """
     while True:
         w = _window_for(args, device)
         with LOCK:
             if w.closed:  # by another thread, which reads one of its results
                 continue
-            inputs = tuple([None if v is None else w.node_of(v) for v in args])
-            node = apply_node(sig, inputs)
+            node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
             values, kept = [], []
-            for part, rec, twin in zip(node.parts, recs, twins, strict=True):
+            for part, rec, twin in zip(node.parts, recs, twins, strict=False):
                 out = w.result(part, device, rec)
                 w.nbytes += part.nbytes
                 second = w.result(part, device) if twin else None
                 values.append(out)
                 kept.append(second)
-            inner = [] if recorded is None else [w.result(n, device) for n in residuals_of(recorded, inputs)]
+            inner = [w.result(part, device) for part in node.parts[len(recs) :]]
         COUNTERS.deferred += 1
         return values, kept, inner
 
