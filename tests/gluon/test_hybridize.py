@@ -445,3 +445,12 @@ def test_forward_is_not_computed_again_where_backward_joins_it(monkeypatch: pyte
         loss.wait_to_read()
     step = max(made, key=lambda p: len(p.steps))
     assert step.explain().split().count("matmul") == 5  # two forward, and three gradients: the input's is not wanted
+
+
+def test_a_block_explains_what_its_graph_becomes() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(300, activation="tanh"), nn.Dense(4))
+    text = net.explain(nd.ones((400, 5)))
+    assert "forward on cpu(0): " in text
+    assert "backward on cpu(0)" in text
+    assert "add + tanh" in text

@@ -292,6 +292,29 @@ class HybridBlock(Block):
         found = dict(zip([*symbol.list_arguments(), *symbol.list_auxiliary_states()], [*arguments, *states], strict=True))
         return [(param, found[name]) for name, param in self.collect_params().items() if name in found]
 
+    def explain(self, *args: Any) -> str:
+        """What the block's graph becomes for inputs like these: its programs, what is fused in them, and the memory that they need.
+
+        Parameters
+        ----------
+        *args
+            Inputs. The block is traced but not run; shapes of parameters that were unknown are set, as by a call.
+
+        Returns
+        -------
+        str
+            As `Executor.explain`, of the graph bound with gradients of all parameters.
+        """
+        self.infer_shape(*args)
+        assert self._traced is not None
+        flat, _ = flattened(args, ARRAYS, "input")
+        symbol = self._traced.symbol
+        given = {name: array for name, array in zip(self._traced.names, flat, strict=True) if name in symbol.list_inputs()}
+        requests = {name: "null" if name in given else "write" for name in symbol.list_arguments()}
+        types = {name: array.dtype for name, array in given.items()}
+        shapes = {name: array.shape for name, array in given.items()}
+        return symbol.simple_bind(flat[0].context, grad_req=requests, type_dict=types, **shapes).explain()
+
     def infer_shape(self, *args: Any) -> None:
         """Set the unknown shapes of parameters from those of inputs.
 
