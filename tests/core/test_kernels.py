@@ -301,3 +301,10 @@ def test_large_scratch_is_not_kept():
     Program([log_softmax(x)], [x], HOST, big=1).run([data((1, 3_000_000))])
     kept = blocked._local.__dict__.get("waiting", {})
     assert all(sum(b.nbytes for b in blocks) <= blocked.KEPT for kinds, blocks in kept.items() if kinds not in before)
+
+
+def test_a_python_scalar_is_read_in_the_dtype_of_each_step():
+    x, y, s = leaf(0, (20,), "float32"), leaf(1, (20,), "float64"), leaf(2, (), "weakf")
+    for outputs in ([x * s, y * s], [y * s, x * s]):
+        program = compare([*outputs, x + s], [x, y, s], [data((20,)), data((20,), 1.0).astype(np.float64), 0.1])
+        assert [step.is_kernel for step in program.steps] == [True]

@@ -363,8 +363,7 @@ class Printer:
         program, inputs, outputs = row_program(step, self.plan)
         self.kernels.append(program)
         kernel = self.bind(self.backend.compile(program), "kernel")
-        dtype_of = {i: operand_dtype(n) for n in step.nodes for i in n.inputs if i is not None and i.dtype in WEAK}
-        operands = [self._operand(i, dtype_of.get(i, i.dtype)) for i in inputs]
+        operands = [self._operand(i, dtype) for i, dtype in inputs]
         targets = []
         for n in outputs:
             target = self._target(n) or self._fresh(n)
@@ -422,10 +421,10 @@ def _rename(text: str, key: str, full: str) -> str:
     return re.sub(rf"(?<![\w.{{]){re.escape(key)}(?![\w}}])", full, text)
 
 
-def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[Node], list[Node]]:
-    """A group as plain data, with the nodes that are its inputs and outputs in order."""
+def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[tuple[Node, str]], list[Node]]:
+    """A group as plain data, with its inputs (a Python scalar once for each dtype that it is read in) and outputs in order."""
     number: dict[Node, int] = {n: k for k, n in enumerate(step.nodes)}
-    inputs: list[Node] = []
+    inputs: list[tuple[Node, str]] = []
     steps = []
     space = max((n.shape if n.sig.op.elementwise else n.inputs[0].shape for n in step.nodes), key=prod)  # type: ignore[union-attr]
     for n in step.nodes:
@@ -440,12 +439,13 @@ def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[Node], l
             elif is_const(i) and (i.value is not None or i.dtype == dtype):
                 args.append(Ref("const", i.value[1] if i.value is not None else i.sig.params["value"]))  # type: ignore[union-attr]
             else:
-                if i not in inputs:
-                    inputs.append(i)
-                args.append(Ref("in", inputs.index(i)))
+                given = i, dtype if i.dtype in WEAK else i.dtype
+                if given not in inputs:
+                    inputs.append(given)
+                args.append(Ref("in", inputs.index(given)))
         op = n.sig.op
         steps.append(KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), n.shape != space))
     outputs = [n for n in step.nodes if plan.place[n].kind != "kernel"]
     name = "_".join(dict.fromkeys(n.sig.op.name for n in step.nodes if n.sig is not None))[:60]
-    types = tuple(ArrayType(i.shape, i.dtype if i.dtype not in WEAK else steps[0].operand_dtype) for i in inputs)
+    types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
     return RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs)), inputs, outputs
