@@ -481,12 +481,6 @@ MUTANTS = (
     ),
     Mutant("scratch of a kernel has its value's dtype", BLOCKED, "return self.scratch[k] == step.dtype and ", "return "),
     Mutant("scratch of a kernel has its value's rows", BLOCKED, " and (k in self.row_scratch) == step.row\n", "\n"),
-    Mutant(
-        "threads have scratch of their own",
-        BLOCKED,
-        "_local = threading.local()",
-        'class _Shared:\n    """One for all threads."""\n\n\n_local = _Shared()',
-    ),
     Mutant("halves of a kernel meet", BLOCKED, "_run(kernel, flat, half, rows,", "_run(kernel, flat, half + step, rows,"),
     Mutant("scratch of a kernel is checked out", BLOCKED, "waiting.pop(kinds, None) or", "waiting.get(kinds) or"),
     Mutant("a kernel waits for its other half", WORKERS, "        if not mine:\n            done.acquire()\n", ""),

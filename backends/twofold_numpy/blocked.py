@@ -177,7 +177,10 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
 
 
 def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: Scratch) -> None:
-    """Run a part with scratch of its own: a signal handler may run another kernel in the middle of this one."""
+    """Run a part with scratch that it checks out: a signal handler may run another kernel in the middle of this one.
+
+    Each thread keeps its own, so that the halves of a kernel do not take each other's.
+    """
     waiting = _local.__dict__.setdefault("waiting", OrderedDict())
     blocks = waiting.pop(kinds, None) or [np.empty(shape, NUMPY[kind]) for kind, shape in kinds]
     kernel(*arrays, lo, hi, blocks)
