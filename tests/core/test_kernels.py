@@ -62,7 +62,7 @@ def test_a_kernel_has_the_bits_of_single_operations(monkeypatch, block, shapes):
 @pytest.mark.parametrize("size", [21, 40, 41, 63])
 def test_a_kernel_over_two_threads_has_the_bits_of_one(monkeypatch, size):
     monkeypatch.setattr(blocked, "BLOCK", 4)
-    monkeypatch.setattr(blocked, "THREADED", 20)
+    monkeypatch.setattr(blocked, "THREADED", 0)
     x, y = leaf(0, (size,), "float32"), leaf(1, (size,), "float32")
     compare(chain(x, y), [x, y], [data((size,)), data((size,), 0.3)])
     x, y = leaf(0, (size, 3), "float32"), leaf(1, (size, 1), "float32")
@@ -141,7 +141,7 @@ def test_python_scalars_are_operands_of_kernels():
 
 def test_no_floating_point_warning_escapes_from_a_kernel_or_its_threads(monkeypatch):
     monkeypatch.setattr(blocked, "BLOCK", 4)
-    monkeypatch.setattr(blocked, "THREADED", 20)
+    monkeypatch.setattr(blocked, "THREADED", 0)
     x = leaf(0, (40,), "float32")
     (got,) = Program([G.log(x) / x * 0], [x], HOST, big=1).run([np.zeros(40, np.float32)])
     assert np.isnan(got).all()
@@ -151,7 +151,7 @@ def test_no_floating_point_warning_escapes_from_a_kernel_or_its_threads(monkeypa
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a multi-threaded process forks: that is the point
 def test_a_forked_child_makes_its_own_threads(monkeypatch):
     monkeypatch.setattr(blocked, "BLOCK", 4)
-    monkeypatch.setattr(blocked, "THREADED", 20)
+    monkeypatch.setattr(blocked, "THREADED", 0)
     x = leaf(0, (40,), "float32")
     program, values = Program([G.exp(x) * 2 + 1], [x], HOST, big=1), data((40,))
     want = program.run([values])[0].tobytes()
