@@ -9,7 +9,7 @@ from ..device import CPU
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
-from ..imperative.cell import PLAIN, Cell, Value, new, wrap
+from ..imperative.cell import ALWAYS, PLAIN, Cell, Value, new, wrap
 from ..imperative.invoke import data_of, device_of
 from ..ndarray.array import NDArray
 from ..program.compile import Program
@@ -134,8 +134,7 @@ class Executor:
         if self._outputs is None:
             self._outputs = [new(NDArray) for _ in self._keys]
         for key in self._repeated:  # outputs that are one value are several arrays
-            made[key] = value = Value(data_of(made[key]), device=device_of(made[key]))
-            value.share()
+            made[key] = Value(data_of(made[key]), None, None, device_of(made[key]), ALWAYS)
         for cell, key in zip(self._outputs, self._keys, strict=True):
             cell._v = made[key]
         if self._monitor is not None:

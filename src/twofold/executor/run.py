@@ -174,10 +174,7 @@ class Run:
                 arrays += arrays_on([wrap(Cell, _total(given))], part.device)
         results = contents_of(_run(steps.backward(tuple(kinds)), arrays, part), part.device)
         for key, new in zip(steps.wanted, results, strict=False):
-            if key in grads:
-                grads[key].append(new)
-            else:
-                grads[key] = [new]
+            grads.setdefault(key, []).append(new)
         if part.updates:
             self._write_states(part.updates, results[len(steps.wanted) :])
 

@@ -16,7 +16,7 @@ from ..graph.ir import TABLES, Node, leaf, topological
 from ..graph.recompute import apart
 from ..graph.rewrite import substitute
 from ..op.registry import OPS
-from ..op.spec import Input, Op, Sig
+from ..op.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS, run_on
@@ -97,9 +97,7 @@ class Backward:
             at = {leaf: apart(value) if leaf in self.again else value for leaf, value in zip(self.leaves, inputs, strict=True)}
             return substitute(self.outputs, at)
 
-        inputs = tuple(Input(f"x{k}") for k in range(len(self.leaves)))
-        count = len(self.outputs)
-        return Op("backward", rule, names=(), inputs=inputs, variadic=False, params={}, outputs=count, differentiable=False).sig()
+        return unregistered("backward", rule, len(self.leaves), len(self.outputs))
 
     def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
         """The gradients as contents, from the contents of the leaves: deferred if what they follow from is."""

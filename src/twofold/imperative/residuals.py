@@ -13,7 +13,7 @@ from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Node, is_leaf, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import substitute
-from ..op.spec import Input, Op, Sig
+from ..op.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
 from ..program.watched import Title
@@ -85,11 +85,8 @@ def with_residuals(node: Node) -> Sig:
             inner = inner_nodes(node, node.body)
             return [*run_rule(G, node.sig, inputs), *substitute([inner[k] for k in plan.positions], at)]  # type: ignore[arg-type]
 
-        inputs = tuple(Input(f"x{k}", optional=True) for k in range(len(node.inputs)))
-        count = len(node.parts) + len(plan.positions)
         name = f"{node.sig.op.name} with residuals"  # type: ignore[union-attr]
-        op = Op(name, rule, names=(), inputs=inputs, variadic=False, params={}, outputs=count, differentiable=False)
-        plan.extended = op.sig()
+        plan.extended = unregistered(name, rule, len(node.inputs), len(node.parts) + len(plan.positions))
     return plan.extended
 
 

@@ -16,7 +16,6 @@ from weakref import WeakSet, ref
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device
-from ..dtype import ITEMSIZE
 from ..errors import EngineError
 from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
@@ -192,7 +191,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
     if SETTINGS.engine == "naive":
         return None
     w = tls.windows.get(CPU)
-    if w is not None and (w.closed or len(w.outs) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
+    if w is not None and (w.closed or w.is_full):
         w = None
     big = SETTINGS.defer_elements
     lazy = False
@@ -237,9 +236,8 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
             return None
         if number is not None:
             w._leaf(number, (), "weakf", None)
-        out = Value(None, None, (w, node))
-        w.outs.append(ref(out))
-        w.nbytes += node.size * ITEMSIZE[node.dtype]
+        out = w.result(node, CPU)
+        w.nbytes += node.nbytes
     COUNTERS.deferred += 1
     return out
 
@@ -276,10 +274,14 @@ def _window_for(args: Sequence[Any], device: Device) -> Window:
 
 def flush_all() -> None:
     """Run every window of every thread. Errors stay with them."""
-    with LOCK:
-        windows = sorted(_open, key=lambda w: w.serial)
-    for w in windows:
+    for w in _windows():
         flush(w)
+
+
+def _windows() -> list[Window]:
+    """The windows of all threads that may be open yet or have failed, the oldest first."""
+    with LOCK:
+        return sorted(_open, key=lambda w: w.serial)
 
 
 def flush_complete() -> None:
@@ -399,9 +401,7 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
         The earliest error, with the others in its notes.
     """
     errors: list[BaseException] = []
-    with LOCK:
-        windows = sorted(_open, key=lambda w: w.serial)
-    for w in windows:
+    for w in _windows():
         flush(w)
         if w.error is not None:
             errors.append(w.error)

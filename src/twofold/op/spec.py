@@ -227,3 +227,9 @@ class Sig:
 
     def __repr__(self) -> str:
         return f"{self.op.name}({', '.join(f'{k}={v}' for k, v in self.params.items())})"
+
+
+def unregistered(name: str, rule: Rule, inputs: int, outputs: int) -> Sig:
+    """An operator that the package makes for itself, of so many arrays or scalars and without a gradient."""
+    given = tuple(Input(f"x{k}", optional=True) for k in range(inputs))
+    return Op(name, rule, names=(), inputs=given, variadic=False, params={}, outputs=outputs, differentiable=False).sig()

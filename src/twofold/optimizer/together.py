@@ -13,7 +13,7 @@ from ..imperative.record import tls
 from ..ndarray.array import NDArray
 from ..ndarray.namespace import delivered
 from ..op.registry import NAMES
-from ..op.spec import Input, Op, Sig
+from ..op.spec import Op, Sig, unregistered
 
 __all__ = ["are_independent", "update_together"]
 
@@ -91,7 +91,5 @@ def _several(sig: Sig, count: int, each: int, shared: bool) -> Sig:
         groups = [(*arrays[k * each : (k + 1) * each], *own[k]) for k in range(count)]
         return tuple(result for group in groups for result in run_rule(xp, sig, group))
 
-    names = tuple(Input(f"x{k}") for k in range(count * each + (width if shared else count * width)))
-    outputs = count * (1 + len(sig.op.mutates))
-    op = Op(f"{sig.op.name} of {count}", rule, names=(), inputs=names, variadic=False, params={}, outputs=outputs, differentiable=False)
-    return op.sig()
+    inputs = count * each + (width if shared else count * width)
+    return unregistered(f"{sig.op.name} of {count}", rule, inputs, count * (1 + len(sig.op.mutates)))
