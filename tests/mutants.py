@@ -20,7 +20,15 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 COPIED = (
     *("src", "backends", "pyproject.toml"),
-    *("tests/core", "tests/conftest.py", "tests/devices.py", "tests/paths.py", "tests/suite_seconds.py", "tests/house/budgets.toml"),
+    *(
+        "tests/core",
+        "tests/scheduler",
+        "tests/conftest.py",
+        "tests/devices.py",
+        "tests/paths.py",
+        "tests/suite_seconds.py",
+        "tests/house/budgets.toml",
+    ),
 )
 SECONDS = 300  # a mutant that hangs is caught
 FAILED = 1  # pytest's exit status where tests ran and some failed
@@ -41,6 +49,8 @@ INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPE
 BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
 PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
 COMPILE, CONVENTIONS = "src/twofold/program/compile.py", "src/twofold/op/conventions.py"
+PENDING, TRANSFER, ARRIVAL = IMPERATIVE + "pending.py", IMPERATIVE + "transfer.py", "src/twofold/scheduler/streams.py"
+VARIABLE, QUEUE = "src/twofold/scheduler/variable.py", "src/twofold/scheduler/queue.py"
 BLOCKED, NUMPY, NAMESPACE, WORKERS = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace", "workers"))
 
 MUTANTS = (
@@ -495,6 +505,52 @@ MUTANTS = (
         "if False:  # 16-bit",
     ),
     Mutant("a sum is by blocks of the row", NAMESPACE, "    if row <= BLOCK:\n", "    if True:\n"),
+    # tasks
+    Mutant(
+        "a task runs after the one that writes what it reads",
+        VARIABLE,
+        "                task.before.add(writer)\n",
+        "                pass\n",
+    ),
+    Mutant(
+        "a task runs after those that read what it writes",
+        VARIABLE,
+        "        task.before.update(t for t in self.readers if not t.is_done)\n",
+        "",
+    ),
+    Mutant(
+        "a task runs after the one that writes what it writes",
+        VARIABLE,
+        "        if self.writer is not None and not self.writer.is_done:\n            task.before.add(self.writer)\n",
+        "",
+    ),
+    Mutant("readers are noted", VARIABLE, "        self.readers.append(task)\n", ""),
+    Mutant("an error is that of who reads", VARIABLE, "            task.sources.append(writer)\n", ""),
+    Mutant("an error outlives its task", VARIABLE, "not writer.is_done or writer.error is not None", "not writer.is_done"),
+    Mutant("a task runs once", QUEUE, "            if task.runner:\n                return []\n", ""),
+    Mutant("a task is ready when all before it are done", QUEUE, "                if not later.before:\n", "                if True:\n"),
+    Mutant("who submits too much waits", QUEUE, "        self._make_room(task.nbytes)\n", ""),
+    Mutant("the queue is drained before a fork", WINDOW, "    QUEUE.pause()\n", ""),
+    Mutant("a child runs tasks at once", WINDOW, "    QUEUE.in_child()\n", ""),
+    Mutant("what a task reads is not written", PENDING, "            v.at = reader, ArrayType(*v.type)\n", "            pass\n"),
+    Mutant("what a task and a window read is not written", PENDING, "            v.share()\n", "            pass\n"),
+    # queues of devices
+    Mutant(
+        "a copy waits for what is computed where it comes from",
+        ARRIVAL,
+        "            self._backend.wait(queue, self._backend.record(self._backend.stream(source)))\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "who uses a copy waits for it",
+        ARRIVAL,
+        "        self._backend.wait(self._backend.stream(self._device), self._mark)\n",
+        "",
+    ),
+    Mutant("what is copied is not written over", ARRIVAL, "            backend.wait(backend.stream(device), mark)\n", "            pass\n"),
+    Mutant("a window asks before it writes over memory", WINDOW, "            before_overwriting(w.device)\n", "            pass\n"),
+    Mutant("a copy to the host waits for what is computed", TRANSFER, "            backend.wait(queue, mark)\n", ""),
+    Mutant("a copy has a queue of its own", TRANSFER, "        with queue:\n", "        if True:\n"),
 )
 
 
@@ -517,7 +573,7 @@ class Copy:
         environment = os.environ | {"FUZZ_CASES": "25", "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, "tests/core"],
+                [sys.executable, "-m", "pytest", *options, "tests/core", "tests/scheduler"],
                 cwd=self.folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:

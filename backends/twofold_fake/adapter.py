@@ -92,15 +92,19 @@ class FakeBackend(NumpyBackend):
         stack = self.streams.stack
         return stack[-1] if stack else self.stream(Device(self.kind))
 
-    def issue(self, function: Callable[[], Any]) -> None:
-        """Add an operation to the current queue."""
-        self.streams.issue(self.current, function)
+    def issue(self, function: Callable[[], Any], device: Device | None = None) -> None:
+        """Add an operation to the current queue; where this thread is in no queue's block, to the compute queue of a device."""
+        here = self.current if device is None or self.streams.stack else self.stream(device)
+        self.streams.issue(here, function)
 
     # arrays
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """A new array of undefined or poisoned content."""
-        return np.empty(shape, NUMPY[dtype]) if self.memory is None else self.memory.empty(shape, NUMPY[dtype])
+        try:
+            return np.empty(shape, NUMPY[dtype]) if self.memory is None else self.memory.empty(shape, NUMPY[dtype])
+        except MemoryError as error:
+            raise self.does_not_fit(error) from error
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
         """`empty` with its arguments."""
@@ -108,7 +112,7 @@ class FakeBackend(NumpyBackend):
 
     def from_host(self, array: np.ndarray, device: Device) -> np.ndarray:
         """A copy that arrives by the current queue; the source is read now."""
-        return self._copy(np.array(array, order="C"))
+        return self._copy(np.array(array, order="C"), device)
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
         """A copy, after the current queue has run."""
@@ -117,17 +121,17 @@ class FakeBackend(NumpyBackend):
 
     def copy(self, array: np.ndarray, device: Device) -> np.ndarray:
         """A copy by the current queue."""
-        return self._copy(array)
+        return self._copy(array, device)
 
     def as_array(self, value: Any) -> np.ndarray:
         """In row-major order; where that takes a copy, it is issued."""
         array = np.asarray(value)
         return array if array.flags.c_contiguous else self._copy(array)
 
-    def _copy(self, array: np.ndarray) -> np.ndarray:
+    def _copy(self, array: np.ndarray, device: Device | None = None) -> np.ndarray:
         kind = self.type_of(array)
         out = self.empty(kind.shape, kind.dtype)
-        self.issue(lambda: np.copyto(out, array))
+        self.issue(lambda: np.copyto(out, array), device)
         return out
 
     def write(self, target: np.ndarray, key: Any, value: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from twofold.errors import ParameterError
+from twofold.errors import ParameterError, own_error
 
 #: When the functions issued to streams run.
 #:
@@ -25,6 +25,14 @@ class Mark(NamedTuple):
     position: int
 
 
+class Interval(NamedTuple):
+    """When a function of a stream ran, on a clock on which each function takes one unit and streams run side by side."""
+
+    stream: str
+    start: float
+    end: float
+
+
 class Stream:
     """A queue of functions and of marks to wait for. As a context manager: what this thread issues in the block joins it."""
 
@@ -32,6 +40,9 @@ class Stream:
         self.owner, self.title = owner, title
         self.waiting: deque[Callable[[], None] | Mark] = deque()
         self.issued = self.done = 0
+        self.clock = 0.0
+        #: The clock after each of its functions and marks that ran while a timeline was kept, by position.
+        self.times: dict[int, float] = {}
 
     def __enter__(self) -> "Stream":
         self.owner.stack.append(self)
@@ -51,13 +62,20 @@ class _Local(threading.local):
 
 
 class Streams:
-    """All streams of an adapter, and their schedule."""
+    """All streams of an adapter, and their schedule.
+
+    Attributes
+    ----------
+    timeline
+        A list to which the intervals of functions that run are added; None for none.
+    """
 
     def __init__(self, schedule: Schedule) -> None:
         if schedule not in SCHEDULES:
             raise ParameterError("fake: no such schedule", repr(schedule), f"use one of {', '.join(SCHEDULES)}")
         self.schedule = schedule
         self.known: dict[Any, Stream] = {}
+        self.timeline: list[Interval] | None = None
         self._local = _Local()
         self._lock = threading.RLock()
 
@@ -95,8 +113,8 @@ class Streams:
 
         Raises
         ------
-        Exception
-            What a function of it raised, at the first wait that runs it.
+        MXNetError
+            For what a function of it raised, at the first wait that runs it.
         """
         if self._local.running:  # a function of a stream waits: what was issued before it has run, what comes after must not
             return
@@ -114,12 +132,25 @@ class Streams:
             stream.done += 1
             if isinstance(item, Mark):
                 self._advance(item.stream, item.position)
-            else:
+            if self.timeline is not None:
+                self._note(stream, item)
+            if not isinstance(item, Mark):
                 self._run(item)
+
+    def _note(self, stream: Stream, item: Callable[[], None] | Mark) -> None:
+        """Move a stream's clock: to a mark's time, or by what a function takes."""
+        if isinstance(item, Mark):
+            stream.clock = max(stream.clock, item.stream.times.get(item.position, 0.0))
+        else:
+            start, stream.clock = stream.clock, stream.clock + 1
+            self.timeline.append(Interval(stream.title, start, stream.clock))  # type: ignore[union-attr]
+        stream.times[stream.done] = stream.clock
 
     def _run(self, function: Callable[[], None]) -> None:
         self._local.running = True
         try:
             function()
+        except Exception as error:
+            raise own_error("gpu: what was issued to a stream failed", error) from error
         finally:
             self._local.running = False

@@ -14,6 +14,7 @@ from twofold.backend.protocol import Backend
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
+from twofold.errors import MXNetError
 
 from .blocked import compile_kernel
 from .calls import call_for
@@ -53,7 +54,10 @@ class NumpyBackend(Backend):
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """A new array of undefined content; a large one is of the pool's memory."""
-        return POOL.empty(shape, NUMPY[dtype])
+        try:
+            return POOL.empty(shape, NUMPY[dtype])
+        except MemoryError as error:
+            raise self.does_not_fit(error) from error
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
         """The same with everything looked up."""
@@ -76,14 +80,16 @@ class NumpyBackend(Backend):
             context = quiet_context()
         try:
             return context.run(function, *args)
-        except MemoryError as error:
-            raise self.does_not_fit(error) from error
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise self.failure(error) from error
         finally:
             _QUIET.append(context)
 
     def from_host(self, array: np.ndarray, device: Device) -> np.ndarray:
         """A C-contiguous copy."""
-        return _copied(array)
+        return self.copy(array, device)
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
         """The array itself."""

@@ -39,7 +39,12 @@ TABLE = (
     Setting("defer_elements", 65_536, _count, "elements from which an operation joins the window instead of running inline"),
     Setting("window_operations", 256, _count, "operations after which a window is flushed; mx.engine.bulk sets it"),
     Setting("window_bytes", 1 << 30, _count, "bytes of pending results after which a window is flushed"),
+    Setting("lane_operations", 256, _count, "programs and copies given to other threads from which giving waits for the oldest"),
+    Setting("lane_bytes", 1 << 30, _count, "bytes of their results from which giving waits"),
     Setting("jit", True, _switch, "compile fused kernels on the CPU by LLVM at their second use, where llvmlite is installed"),
+    Setting(
+        "winograd", True, _switch, "compute 3x3 convolutions in float32 by Winograd's algorithm where that is faster, which rounds more"
+    ),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
 
@@ -57,7 +62,10 @@ class Settings:
     defer_elements: int
     window_operations: int
     window_bytes: int
+    lane_operations: int
+    lane_bytes: int
     jit: bool
+    winograd: bool
     verify: bool
 
     def __init__(self) -> None:

@@ -278,3 +278,29 @@ class NotSupportedForSparseNDArray(UnsupportedMethod):
 
 class InternalError(MXNetError):
     """An invariant of Twofold itself is broken: a bug here, not in the calling program."""
+
+
+#: Exceptions of array libraries and of the system with the error that is also one of them; any other is an `EngineError`.
+_MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
+    (MemoryError, DeviceOutOfMemory),
+    (IndexError, IndexingError),
+    (TypeError, DTypeError),
+    (ValueError, ParameterError),
+    (OSError, FileAccessError),
+)
+
+
+def own_error(what: str, error: BaseException) -> MXNetError:
+    """Return the error of this library for a stranger's exception: itself if it is one, else the class that matches the built-in.
+
+    Parameters
+    ----------
+    what
+        What failed.
+    error
+        What was raised; to be named as the cause: ``raise own_error(what, error) from error``.
+    """
+    if isinstance(error, MXNetError):
+        return error
+    kind = next((own for builtin, own in _MATCHING if isinstance(error, builtin)), EngineError)
+    return kind(what, f"{type(error).__name__}: {error}", "see the cause above")

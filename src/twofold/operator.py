@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -211,9 +211,37 @@ def inferred_types(label: str, prop: CustomOpProp, given: Sequence[tuple[tuple[i
     return dict(zip(("in", "out", "aux"), pairs, strict=True))
 
 
+class Names(NamedTuple):
+    """The arrays of a custom operator by name, as its property lists them."""
+
+    arguments: list[str]
+    outputs: list[str]
+    states: list[str]
+
+    @property
+    def operands(self) -> list[str]:
+        """Arguments, then states."""
+        return [*self.arguments, *self.states]
+
+
+def names_of(label: str, prop: CustomOpProp) -> Names:
+    """What the property lists.
+
+    Raises
+    ------
+    MXNetError
+        If it raises.
+    """
+    found = []
+    for method in ("list_arguments", "list_outputs", "list_auxiliary_states"):
+        with user_code(f"{label}: {method}"):
+            found.append(list(getattr(prop, method)()))
+    return Names(*found)
+
+
 def _asked(label: str, prop: CustomOpProp, method: str, given: list[Any]) -> list[list[Any]]:
     """What ``infer_shape`` or ``infer_type`` says of operands, results and states: one entry for each."""
-    names = prop.list_arguments(), prop.list_outputs(), prop.list_auxiliary_states()
+    names = names_of(label, prop)
     with user_code(f"{label}: {method}"):
         found = [[_entry(method, e) for e in part] for part in getattr(prop, method)(given)]
     found += [[]] * (3 - len(found))
@@ -242,11 +270,11 @@ def custom(*data: Any, op_type: str, **parameters: Any) -> Any:
     """
     arrays = {k: v for k, v in parameters.items() if isinstance(v, NDArray)}
     prop = prop_of(op_type, {k: v for k, v in parameters.items() if k not in arrays})
-    names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    listed = names_of(f"Custom({op_type})", prop)
+    names, count = listed.operands, len(listed.arguments)
     operands = [*data, *[arrays[n] for n in names[len(data) :] if n in arrays]]
     if len(operands) != len(names):
         raise ParameterError(f"Custom({op_type}): number of arrays", f"{len(operands)}", f"give {', '.join(names)}")
-    count = len(prop.list_arguments())
     handle = CustomHandle(op_type, prop, tls.training, operands[0].context, operands[count:])
     types = inferred_types(handle.label, prop, [(a.shape, a._dtype) for a in operands[:count]])
     handle.prepare(types)
@@ -271,7 +299,8 @@ def symbolic_custom(*data: Any, op_type: str, name: str | None = None, attr: Any
     given = {k: str(v) for k, v in parameters.items() if k not in by_name}
     prop = prop_of(op_type, given)
     label = NameManager.current.get(name, "custom")
-    names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    listed = names_of(f"Custom({op_type})", prop)
+    names = listed.operands
     symbols = dict(zip(names, data, strict=False)) | by_name
     strange = [n for n in symbols if n not in names]
     if strange or len(data) > len(names):
@@ -280,7 +309,7 @@ def symbolic_custom(*data: Any, op_type: str, name: str | None = None, attr: Any
         )
     attrs = {**AttrScope.current.get(attr), "op_type": op_type, **given}
     heads = [symbols[n].heads[0] if n in symbols else Head(SymbolNode(VARIABLE, f"{label}_{n}", attrs), 0) for n in names]
-    node = SymbolNode(CUSTOM, label, attrs, heads, outputs=len(prop.list_outputs()))
+    node = SymbolNode(CUSTOM, label, attrs, heads, outputs=len(listed.outputs))
     node.check()
     return Symbol([Head(node, k) for k in range(node.outputs)])
 
@@ -297,21 +326,22 @@ def _check(node: SymbolNode) -> int:
         raise ParameterError("Custom: Required parameter op_type is not presented", None, "give it")
     if op_type not in REGISTERED:
         return node.outputs
-    prop = _node_prop(node)
-    names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    listed = names_of(f"Custom({op_type})", _node_prop(node))
+    names = listed.operands
     if len(node.inputs) != len(names):
         raise ParameterError(f"Custom({op_type}): number of inputs", f"{len(node.inputs)}", f"give {', '.join(names)}")
     for k in _states(node):
         if not node.inputs[k].node.is_variable:
             what = f"Custom({op_type}): an auxiliary state must be a variable"
             raise ParameterError(what, f"{names[k]} is an output of {node.inputs[k].node.name}", "give a variable")
-    return len(prop.list_outputs())
+    return len(listed.outputs)
 
 
 def _states(node: SymbolNode) -> range:
     """Positions of the inputs that are states; none while the operator is not registered."""
-    known = node.attrs.get("op_type") in REGISTERED
-    return range(len(node.inputs) - len(_node_prop(node).list_auxiliary_states()) if known else len(node.inputs), len(node.inputs))
+    count, op_type = len(node.inputs), node.attrs.get("op_type")
+    states = names_of(f"Custom({op_type})", _node_prop(node)).states if op_type in REGISTERED else []
+    return range(count - len(states), count)
 
 
 def _infer(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from twofold.backend.kernel import ArrayType
 from twofold.device import Device
-from twofold.errors import ParameterError
+from twofold.errors import EngineError, ParameterError
 from twofold_fake import FakeBackend
 
 GPU = Device("gpu")
@@ -88,7 +88,7 @@ def test_an_operation_that_fails_raises_where_the_host_waits_and_what_follows_ru
     backend, ran = FakeBackend("late"), []
     backend.issue(lambda: 1 // 0)
     backend.issue(lambda: ran.append(1))
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(EngineError, match="ZeroDivisionError"):
         backend.synchronize(GPU)
     backend.synchronize(GPU)
     assert ran == [1]

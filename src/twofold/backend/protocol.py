@@ -13,7 +13,7 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import NUMPY
-from ..errors import DeviceOutOfMemory
+from ..errors import DeviceOutOfMemory, MXNetError, own_error
 from .kernel import ArrayType, Call, OperandType, RowProgram
 
 
@@ -47,6 +47,10 @@ class Backend(ABC):
         text = f"{self.kind}: an array does not fit into memory"
         return DeviceOutOfMemory(text, str(error), "use smaller batches, or free unused arrays")
 
+    def failure(self, error: Exception) -> MXNetError:
+        """What the library raised in a computation, as an error of this package; errors of this package as they are."""
+        return self.does_not_fit(error) if isinstance(error, self.out_of_memory) else own_error(f"{self.kind}: a computation failed", error)
+
     def trim(self) -> None:
         """Give unused pooled memory back."""
 
@@ -68,8 +72,19 @@ class Backend(ABC):
         return value
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function with the library's floating-point warnings off; the caller's settings are not changed."""
-        return function(*args)
+        """Call a function with the library's floating-point warnings off; the caller's settings are not changed.
+
+        Raises
+        ------
+        MXNetError
+            The `failure` of what the library raised.
+        """
+        try:
+            return function(*args)
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise self.failure(error) from error
 
     def quick(self, function: Callable[..., Any], *args: Any) -> Any:
         """As `quietly`, for single calls of the fast path: it may raise RuntimeError if it is in use."""
@@ -135,7 +150,11 @@ class Backend(ABC):
         """Wait until everything issued on a device is done."""
 
     def stream(self, device: Device, purpose: str = "compute") -> Any:
-        """A queue of the device: ``"compute"``, ``"h2d"`` or ``"d2h"``; None where everything runs at once."""
+        """A queue of the device: ``"compute"``, ``"h2d"`` (copies into it) or ``"d2h"``; None where everything runs at once.
+
+        In a ``with`` block of it, what this thread issues joins it. Memory that is made on a copy queue is used on the compute queue:
+        when it is freed, the adapter sees to it that it is not used again before what the compute queue has been given by then.
+        """
         return None
 
     def record(self, stream: Any) -> Any:
@@ -144,6 +163,9 @@ class Backend(ABC):
 
     def wait(self, stream: Any, mark: Any) -> None:
         """Have a queue wait for a mark of another one."""
+
+    def hold(self, array: Any, mark: Any) -> None:
+        """Do not use an array's memory again before a mark is reached, even if nobody has the array any more."""
 
     # exchange
 

@@ -71,6 +71,8 @@ class Part:
         Values for monitors.
     stabilised
         How many formulas were rewritten because they overflow.
+    is_ahead
+        Whether the host goes on while it runs: not where it is all of a graph, and on the host's own device.
     """
 
     device: Device
@@ -83,6 +85,7 @@ class Part:
     mirrored: list[tuple[tuple[str, bool], Node]] = field(default_factory=list)
     internals: list[Internal] = field(default_factory=list)
     stabilised: int = 0
+    is_ahead: bool = False
 
     @property
     def leaves(self) -> list[Node]:

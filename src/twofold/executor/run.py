@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..device import CPU, Device
 from ..imperative.cell import ALWAYS, Cell, Value, wrap
 from ..imperative.generator import STREAMS
-from ..imperative.invoke import content, contents_of
+from ..imperative.invoke import content, contents_of, data_of
+from ..imperative.pending import issue
 from ..imperative.record import Tape
 from ..ndarray.array import NDArray
 from ..program.compile import Program
-from ..scheduler.observers import LISTENERS, run_on
+from ..scheduler.observers import LISTENERS
+from ..scheduler.streams import run_on
 from .part import HeadKind, Key, Part, Training
-from .transport import added, arrays_on, filled
+from .transport import added, arrays_on, filled, values_on
 
 
 class Kept(NamedTuple):
@@ -22,7 +25,7 @@ class Kept(NamedTuple):
     training
         Its mode.
     arrays
-        Per part the arrays that its backward reads.
+        Per part what its backward reads: arrays, or Values.
     tape
         While it lives, arguments among them are not written in place.
     """
@@ -56,6 +59,8 @@ class Run:
         found = self._parts.get(training)
         if found is None:
             found = self._parts[training] = self._make(training)
+            for part in found:
+                part.is_ahead = len(found) > 1 or part.device is not CPU
         return found
 
     def forget(self) -> None:
@@ -83,22 +88,19 @@ class Run:
         parts = self.parts(training)
         for number, part in enumerate(parts):
             cells = self._cells(part, made)
-            leaves = arrays_on(cells, part.device)
+            leaves = _operands(cells, part)
             if part.keys:
                 leaves += self._random_keys(number, part)
             if part.objects:
                 leaves += self._objects(part, self._states)
             if keep:
                 steps = part.training
-                results = _run(steps.forward, leaves, part)
-                device, kept_here = part.device, steps.kept  # what backward reads too is shared: a write into it makes a copy
-                contents = [
-                    Value(r, None, None, device, ALWAYS) if k in kept_here or len(parts) > 1 else content(r, device)
-                    for k, r in enumerate(results)
-                ]
+                results = _issue(steps.forward, leaves, part)
+                shared = range(len(results)) if len(parts) > 1 else steps.kept  # what backward reads too: a write into it makes a copy
+                contents = [_shared(r, part.device) if k in shared else _content(r, part.device) for k, r in enumerate(results)]
                 kept.append(_saved(steps, cells, leaves, results, tape))
             else:
-                contents = contents_of(_run(part.inference, leaves, part), part.device)
+                contents = _contents(_issue(part.inference, leaves, part), part.device)
             for (key, _), new in zip(part.makes, contents, strict=False):
                 made[key] = new
             if part.written:
@@ -171,8 +173,8 @@ class Run:
             else:
                 kinds.append(None)
                 given = [filled(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
-                arrays += arrays_on([wrap(Cell, _total(given))], part.device)
-        results = contents_of(_run(steps.backward(tuple(kinds)), arrays, part), part.device)
+                arrays += _operands([wrap(Cell, _total(given))], part)
+        results = _contents(_issue(steps.backward(tuple(kinds)), arrays, part), part.device)
         for key, new in zip(steps.wanted, results, strict=False):
             grads.setdefault(key, []).append(new)
         if part.updates:
@@ -184,19 +186,45 @@ class Run:
         for number, part in enumerate(self.parts(training)):
             leaves = arrays_on(self._cells(part, made), part.device) + self._random_keys(number, part)
             leaves += self._objects(part, {n: self._states[n].copy() for o in part.objects for n in o.states})
-            for (key, _), data in zip(part.makes, part.inference.run(leaves), strict=False):
+            for (key, _), data in zip(part.makes, run_on(part.device, part.inference.run, leaves), strict=False):
                 made[key] = content(data, part.device)
-            for internal, data in zip(part.internals, part.inner.run(leaves), strict=True):
+            for internal, data in zip(part.internals, run_on(part.device, part.inner.run, leaves), strict=True):
                 yield internal.name, internal.is_input, wrap(NDArray, content(data, part.device))
 
 
-def _run(program: Program, arrays: list[Any], part: Part) -> list[Any]:
-    """The results of one of a part's programs; observers are told where it ran."""
-    return run_on(part.device, program.run, arrays) if LISTENERS else program.run(arrays)
+def _operands(cells: Sequence[Cell], part: Part) -> list[Any]:
+    """What a part's program reads of cells: arrays, or Values, which may be pending, where it runs ahead."""
+    return values_on(cells, part.device) if part.is_ahead else arrays_on(cells, part.device)
+
+
+def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
+    """The results of one of a part's programs: arrays, or Values where it runs ahead."""
+    if part.is_ahead:
+        users = bool(part.objects)  # their code runs in the thread that called the executor
+        operands = [data_of(v) for v in leaves] if users else leaves
+        return issue(program.run, operands, program.outputs, part.device, 0 if users else program.nanoseconds)
+    return run_on(part.device, program.run, leaves) if LISTENERS else program.run(leaves)
+
+
+def _contents(results: Sequence[Any], device: Device) -> list[Any]:
+    """Results as contents that nobody else has."""
+    return list(results) if results and results[0].__class__ is Value else contents_of(results, device)
+
+
+def _content(result: Any, device: Device) -> Any:
+    return result if result.__class__ is Value else content(result, device)
+
+
+def _shared(result: Any, device: Device) -> Value:
+    """A result as a Value that is never written in place."""
+    if result.__class__ is not Value:
+        return Value(result, None, None, device, ALWAYS)
+    result.share()
+    return result
 
 
 def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape) -> list[Any]:
-    """The arrays that the part's backward reads: of what it was given, and of what forward kept."""
+    """What the part's backward reads: of what it was given, and of what forward kept."""
     for k in steps.reads:
         if k < len(cells):
             cells[k]._capture().lend(tape)

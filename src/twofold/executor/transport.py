@@ -5,9 +5,14 @@ from typing import Any
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
+from ..graph.build import apply
+from ..graph.ir import leaf
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import content, data_of, device_of, invoke
+from ..imperative.pending import Pending, issue
+from ..imperative.residuals import runner
 from ..imperative.transfer import on_device
+from ..imperative.window import force
 from ..ndarray.array import NDArray
 from ..op.registry import OPS
 
@@ -34,6 +39,18 @@ def arrays_on(cells: Iterable[Cell], device: Device) -> list[Any]:
     return found
 
 
+def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
+    """The contents of cells as Values, which may be pending, copied where their memory is another device's."""
+    found = []
+    for cell in cells:
+        v = content_on(cell, device)
+        found.append(cell._capture() if v is cell._v else v)
+        maker = v.at[0] if v.__class__ is Value and v.data is None else None
+        if maker is not None and maker.__class__ is not Pending:  # a window, or a copy that the device itself waits for
+            force(v)
+    return found
+
+
 def filled(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
     """A fresh content of one value."""
     backend = backend_for(device)
@@ -46,6 +63,10 @@ def zeros(shape: tuple[int, ...], dtype: str, device: Device) -> NDArray:
 
 
 def added(a: Any, b: Any) -> Any:
-    """The sum of two contents, on the first one's device."""
-    first = wrap(Cell, a)
-    return invoke(ADD, (first, wrap(Cell, content_on(wrap(Cell, b), device_of(a)))))[0]
+    """The sum of two contents, on the first one's device; pending where one of them is."""
+    device = device_of(a)
+    terms = values_on([wrap(Cell, a), wrap(Cell, b)], device)
+    if all(v.data is not None for v in terms):
+        return invoke(ADD, tuple([wrap(Cell, v) for v in terms]))[0]
+    node = apply(ADD, tuple([leaf(("in", k), *v.type) for k, v in enumerate(terms)]))
+    return issue(runner(node, backend_for(device)), terms, [node], device, 0)[0]

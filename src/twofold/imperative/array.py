@@ -1,5 +1,6 @@
 """What every array class has, whatever its calling convention: shape, device, conversion, waiting, gradients, pickling."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..graph.ir import leaf
 from ..op.registry import OPS
+from ..scheduler.streams import run_on
 from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
@@ -140,7 +142,7 @@ class Array(Cell):
         """NumPy's conversion protocol."""
         if copy or copy is None:
             return np.array(host_of(self), dtype=dtype)
-        return np.array(backend_for(self.context).to_host(self._pinned()), dtype=dtype, copy=False)
+        return np.array(run_on(self.context, backend_for(self.context).to_host, self._pinned()), dtype=dtype, copy=False)
 
     def asscalar(self) -> Any:
         """The element of an array of size 1, as a NumPy scalar.
@@ -180,6 +182,9 @@ class Array(Cell):
     def wait_to_write(self) -> None:
         """Wait until nothing reads the array any more."""
         self.wait_to_read()
+        at = self._v.at if self._v.__class__ is Value else None
+        if at is not None:
+            at[0].finish()
 
     # gradients
 
@@ -255,7 +260,8 @@ class Array(Cell):
 
     def __dlpack__(self, **options: Any) -> Any:
         """A DLPack capsule; the memory is shared from now on."""
-        return backend_for(self.context).to_dlpack(self._pinned(), **options)
+        to_dlpack = partial(backend_for(self.context).to_dlpack, **options)
+        return run_on(self.context, to_dlpack, self._pinned())
 
     def _pinned(self) -> Any:
         """The backend's array, whose memory others may see from now on: it is written in place."""
@@ -292,7 +298,7 @@ def adopted(cls: type, array: np.ndarray, device: Device = CPU) -> Any:
 
 def _written_out(old: Value, new: Any) -> Value:
     """A new content in the memory of an exported one, which others look at."""
-    backend_for(old.device).write(old.data, ..., data_of(new))
+    run_on(old.device, backend_for(old.device).write, old.data, ..., data_of(new))
     out = Value(old.data, new.rec if new.__class__ is Value else None, device=old.device)
     out.borrow = PINNED
     return out

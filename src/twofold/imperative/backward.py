@@ -19,7 +19,8 @@ from ..op.registry import OPS
 from ..op.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.watched import Title
-from ..scheduler.observers import LISTENERS, run_on
+from ..scheduler.observers import LISTENERS
+from ..scheduler.streams import run_on
 from .cell import PLAIN, Cell, Value, alias, wrap
 from .invoke import contents_of, data_of, device_of, invoke
 from .record import Rec, Variable, tls
@@ -111,7 +112,8 @@ class Backward:
                 w.complete = True
             return list(found)
         arrays = [v.data if v.__class__ is Value and v.data is not None else data_of(v) for v in values]
-        return contents_of(run_on(device, self.program.run, arrays) if LISTENERS else self.program.run(arrays), device)
+        run = self.program.run
+        return contents_of(run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays), device)
 
     def _paths(self, heads: Sequence[Rec]) -> tuple[dict[int, str], list[Rec]]:
         """Name every record by how it is reached from the heads; records keep the order in which they are found."""

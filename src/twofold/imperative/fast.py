@@ -52,7 +52,7 @@ def {name}(self, other):
                             and a.data is not None and b.data is not None and a.device is cpu and b.device is cpu:
                         try:
                             out = run(fn, a.data, b.data)
-                        except RuntimeError:
+                        except recoverable:
                             return {general}
                         rec = Rec(node, (ra, rb), (), tape)
                         r = new(cls)
@@ -89,7 +89,7 @@ def {name}(self, other):
                 if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
                     try:
                         out = run(fn, {operands})
-                    except RuntimeError:
+                    except recoverable:
                         return {general}
                     tape.leaves = n + 1
                     rb = Rec(lb, (), (other,), tape)
@@ -129,7 +129,7 @@ def {name}(self):
             if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
                 try:
                     out = run(fn, a.data)
-                except RuntimeError:
+                except recoverable:
                     return {general}
                 rec = Rec(node, (ra,), (), tape)
                 r = new(cls)
@@ -217,7 +217,7 @@ def specialise(
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaf": float_leaf,
         "typed": sig.typed, "float_leaves": _float_leaves, "to_scalar": HOST.scalar,
         "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
-        "recoverable": (RuntimeError, ValueError, TypeError), "general": general,
+        "recoverable": (RuntimeError, ValueError, TypeError, MemoryError), "general": general,
     }  # fmt: skip
     exec(text.format(**parts), env)
     exchangeable(env, "fn", sig.op.names[0] if sig.op.names else name, _nbytes)

@@ -13,7 +13,8 @@ from ..graph.build import apply
 from ..graph.ir import Node, const, leaf
 from ..op.conventions import legacy_scalar, working_dtype
 from ..op.spec import Input, Op, Sig
-from ..scheduler.observers import LISTENERS, report_arrays, run_on
+from ..scheduler.observers import LISTENERS, report_arrays
+from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PLAIN, Cell, Value, wrap
 from .counters import COUNTERS
 from .generator import STREAMS
@@ -35,7 +36,10 @@ def data_of(v: Any) -> Any:
 def host_of(cell: Cell) -> Any:
     """A NumPy array with a cell's content; it may share memory."""
     v = cell._v
-    return v if v.__class__ is PLAIN and HOST.plain is PLAIN else backend_for(device_of(v)).to_host(data_of(v))
+    if v.__class__ is PLAIN and HOST.plain is PLAIN:
+        return v
+    device = device_of(v)
+    return run_on(device, backend_for(device).to_host, data_of(v))
 
 
 def device_of(v: Any) -> Device:
@@ -264,7 +268,7 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
             sig.inline[key] = found
     run, given, count = found
     arrays = _arrays(contents, given)
-    results = run_on(device, run, arrays) if LISTENERS else run(arrays)
+    results = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
     return contents_of(results if len(results) == count else results[:count], device)
 
 
@@ -342,7 +346,7 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     else:
         run = plan.run.get(device.device_type) or runner(node, backend_for(device))
         arrays = _arrays(values, plan.given)
-        datas = run_on(device, run, arrays) if LISTENERS else run(arrays)
+        datas = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
         outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], rec, None, device)]
         residual = [Value(d, None, None, device) for d in datas[len(parts) :]] if plan.positions else ()
         kept = _twins(outs, plan, hooked) if plan.keeps_out or hooked else ()

@@ -2,6 +2,7 @@
 
 Between CPU devices the memory is the same: a copy is an operation whose result has another device's name. From one kind of memory
 to another the copy starts a new leaf, linked to the record of what was copied: backward runs a program on each side of the link.
+Copies have queues and lanes of their own: what is computed on both devices meanwhile goes on.
 """
 
 import math
@@ -10,13 +11,15 @@ from typing import Any
 from ..backend.kernel import ArrayType
 from ..backend.loader import backend_for
 from ..device import Device
-from ..dtype import NUMPY
 from ..graph.ir import leaf
 from ..op.registry import OPS
 from ..scheduler.observers import LISTENERS, report_arrays, span
+from ..scheduler.streams import Arrival
+from ..scheduler.variable import Lane
 from .cell import Cell, Value
 from .counters import COUNTERS
 from .invoke import content, data_of, device_of, invoke, rec_of
+from .pending import Arriving, issue, nbytes_of
 from .record import Rec, tls
 
 
@@ -26,7 +29,7 @@ def on_device(cell: Cell, device: Device) -> Any:
     source = device_of(v)
     if source is device or (source.is_host and device.is_host):
         return named(invoke(OPS["contiguous"].sig(), (cell,))[0], device)
-    copied = Value(moved(data_of(v), source, device), device=device)
+    copied = _copied(v, source, device)
     tape = tls.tape
     if tape is not None and v.__class__ is Value and v.rec is not None and v.rec.node.tracked:
         shape, dtype = copied.type
@@ -37,28 +40,50 @@ def on_device(cell: Cell, device: Device) -> Any:
     return copied
 
 
-def moved(data: Any, source: Device, target: Device) -> Any:
-    """A backend array of one device as a new array of another one."""
-    nbytes = nbytes_of(backend_for(source).type_of(data))
+def _copied(v: Any, source: Device, target: Device) -> Value:
+    """A content of one memory as a new Value in another one, on its way where devices have queues of their own."""
+    data = data_of(v)
+    kind = ArrayType(*backend_for(source).type_of(data))
     COUNTERS.copies += 1
-    COUNTERS.copied_bytes += nbytes
+    COUNTERS.copied_bytes += nbytes_of(kind)
+    if target.is_host:
+        return _fetched(v, kind, source, target)
+    if backend_for(target).stream(target, "h2d") is None:
+        return Value(_moved(data, kind, source, target), device=target)
+    arrival = Arrival(lambda array: _moved(array, kind, source, target), data, source, target)
+    return Arriving(arrival).value(kind, target)
+
+
+def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value:
+    """A copy into the host's memory, by a thread that waits for the device."""
+    backend = backend_for(source)
+    queue = backend.stream(source, "d2h")
+    if queue is None:
+        return Value(_moved(v.data, kind, source, target), device=target)
+    mark = backend.record(backend.stream(source))
+
+    def fetch(arrays: list[Any]) -> list[Any]:
+        with queue:
+            backend.wait(queue, mark)
+            return [_moved(arrays[0], kind, source, target)]
+
+    return issue(fetch, [v], [kind], target, math.inf, Lane(source, "d2h"))[0]
+
+
+def _moved(data: Any, kind: ArrayType, source: Device, target: Device) -> Any:
+    """An array of one device as a new array of another one, by the queue that this thread is on."""
     if not LISTENERS:
-        return _moved(data, source, target)
-    with span(f"{source} to {target}", "copy", target, nbytes=nbytes):
-        out = _moved(data, source, target)
+        return _copy(data, source, target)
+    with span(f"{source} to {target}", "copy", target, nbytes=nbytes_of(kind)):
+        out = _copy(data, source, target)
     report_arrays((out,), target)
     return out
 
 
-def _moved(data: Any, source: Device, target: Device) -> Any:
+def _copy(data: Any, source: Device, target: Device) -> Any:
     if source.device_type == target.device_type:
         return backend_for(target).copy(data, target)
-    return backend_for(target).from_host(backend_for(source).to_host(data), target)
-
-
-def nbytes_of(kind: ArrayType) -> int:
-    """Bytes of an array's elements."""
-    return math.prod(kind.shape) * NUMPY[kind.dtype].itemsize
+    return backend_for(target).from_host(data if source.is_host else backend_for(source).to_host(data), target)
 
 
 def named(new: Any, device: Device) -> Any:

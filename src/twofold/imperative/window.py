@@ -8,7 +8,7 @@ programs run outside it. A reader of another thread's pending value closes that 
 import os
 import threading
 from collections.abc import Callable, Sequence
-from itertools import count
+from functools import partial
 from threading import get_ident
 from typing import Any
 from weakref import WeakSet, ref
@@ -24,24 +24,35 @@ from ..op.spec import Sig
 from ..program.compile import USER_CODE, Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS, span
+from ..scheduler.queue import QUEUE
+from ..scheduler.streams import before_overwriting, run_on
+from ..scheduler.variable import SERIALS, Lane, Task
 from .cell import ALWAYS, PINNED, PLAIN, Value
 from .counters import COUNTERS
 from .record import Rec, tls
 
 LOCK = threading.RLock()
 LITERALS = {0, 1, -1, 2}
+#: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
+LAUNCHED = 1 << 20
 #: Structure to its program, the numbers of the leaves it reads, and for each live Value its result and whether others have it too.
 _programs: dict[Any, tuple[Program, list[int], list[tuple[int, bool]]]] = {}
 TABLES.dependents.append(_programs.clear)
 #: Windows of all threads that may be open yet, and the devices that ever had one.
 _open: "WeakSet[Window]" = WeakSet()
 _used: set[Device] = set()
-_serials = count()
 
 
-def _after_fork() -> None:
+def _before_fork() -> None:
+    """No lane may be at work when the process forks: its thread would not be there in the child."""
+    QUEUE.pause()
+    LOCK.acquire()
+
+
+def _in_child() -> None:
     """In a child: what another thread of the parent was running will never be done here; what was only recorded can be run."""
     LOCK.release()
+    QUEUE.in_child()
     for w in list(_open):
         if w.closed and not w.is_done:
             w.error = EngineError(
@@ -51,7 +62,7 @@ def _after_fork() -> None:
             w.done.release()
 
 
-os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_parent=LOCK.release, after_in_child=_in_child)
 
 
 class Window:
@@ -62,11 +73,11 @@ class Window:
 
     __slots__ = (
         "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs",
-        "runner", "serial",
+        "runner", "serial", "task",
     )  # fmt: skip
 
     def __init__(self, device: Device) -> None:
-        self.device, self.serial = device, next(_serials)
+        self.device, self.serial = device, next(SERIALS)
         self.data: Any = []
         self.leaf_nodes: list[Node] = []
         self.leaf_refs: list[ref[Value] | None] = []
@@ -74,6 +85,7 @@ class Window:
         self.held: Any = []
         self.closed = self.complete = False
         self.runner = 0
+        self.task: Task | None = None
         self.nbytes = 0
         self.error: BaseException | None = None
         self.done = threading.Lock()
@@ -88,6 +100,10 @@ class Window:
     def is_full(self) -> bool:
         """Whether it has reached its bounds of operations or bytes."""
         return len(self.outs) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
+
+    def finish(self) -> None:
+        """See to it that it has run."""
+        flush(self)
 
     def node_of(self, v: Any) -> Node:
         """The node of a Value or Python scalar in this window; what was made elsewhere enters as a leaf."""
@@ -135,7 +151,7 @@ def force(v: Value) -> Any:
     """
     at = v.at  # read before data: a flush writes data first
     if v.data is None:
-        flush(at[0])
+        at[0].finish()
         if v.data is None:
             raise at[0].error.with_traceback(None)  # the same error for every reader: it must not hold on to all of their frames
     return v.data
@@ -293,25 +309,49 @@ def flush_complete() -> None:
 
 def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
-    live: list[Value] = []
-    wanted: tuple[Node, ...] = ()
-    dead: tuple[int, ...] = ()
+    work = _close(w)
+    if work is not None:
+        _launch_others(w)
+        work()
+        return
+    if w.task is not None:
+        QUEUE.wait(w.task)
+        return
+    if w.runner == get_ident() and not w.is_done:
+        raise EngineError("an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later")
+    with w.done:
+        return
+
+
+def _close(w: Window, launch: bool = False) -> Callable[[], None] | None:
+    """Close a window, for this thread to run it, or, if it is to be launched, whoever takes its task; None if that was done before."""
     with LOCK:
-        mine = not w.closed
+        if w.closed:
+            return None
         w.closed = True
-        if mine:
-            if tls.windows.get(w.device) is w:
-                del tls.windows[w.device]
-            live = [v for v in [r() for r in w.outs] if v is not None]
-            wanted = tuple([v.at[1] for v in live])
-            dead = tuple([k for k, r in enumerate(w.leaf_refs) if r is not None and r() is None])
-    if not mine:
-        if w.runner == get_ident() and not w.is_done:
-            raise EngineError(
-                "an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later"
-            )
-        with w.done:
-            return
+        if tls.windows.get(w.device) is w:
+            del tls.windows[w.device]
+        live = [v for v in [r() for r in w.outs] if v is not None]
+        wanted = tuple([v.at[1] for v in live])
+        dead = tuple([k for k, r in enumerate(w.leaf_refs) if r is not None and r() is None])
+        work = partial(_work, w, live, wanted, dead)
+        if launch:
+            w.task = Task(work, Lane(w.device), nbytes=w.nbytes)
+        return work
+
+
+def _launch_others(w: Window) -> None:
+    """While this thread runs a window, other threads run those that it has open on other CPU devices, where that is enough work."""
+    if len(tls.windows) == 0 or SETTINGS.engine == "naive" or not w.device.is_host:
+        return
+    for other in list(tls.windows.values()):
+        if other.device.is_host and other.nbytes >= LAUNCHED and _close(other, launch=True):
+            assert other.task is not None
+            QUEUE.submit(other.task)
+
+
+def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int, ...]) -> None:
+    """Run a closed window."""
     w.runner = get_ident()
     try:
         if live and LISTENERS:
@@ -352,7 +392,13 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
         where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
         found = _programs[key] = program, [w.leaf_nodes.index(n) for n in leaves], where
     program, numbers, where = found
-    results = program.run([w.data[k] for k in numbers])
+    arrays = [w.data[k] for k in numbers]
+    if w.device.is_host:
+        results = program.run(arrays)
+    else:
+        if program.plan.donated:
+            before_overwriting(w.device)
+        results = run_on(w.device, program.run, arrays)
     COUNTERS.windows += 1
     COUNTERS.kernels += len(program.kernels)
     COUNTERS.fused += sum(len(k.steps) for k in program.kernels)
@@ -379,7 +425,7 @@ def _salvage(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple
         leaves = leaves_of([node])
         try:
             program = Program([node], leaves, backend_for(w.device), boundaries=_boundaries([node]))
-            (data,) = program.run([w.data[w.leaf_nodes.index(n)] for n in leaves])
+            (data,) = run_on(w.device, program.run, [w.data[w.leaf_nodes.index(n)] for n in leaves])
         except Exception:  # it is, or depends on, what failed: the window's error says why
             continue
         with LOCK:
@@ -400,12 +446,14 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
     MXNetError
         The earliest error, with the others in its notes.
     """
-    errors: list[BaseException] = []
+    found: list[tuple[int, BaseException]] = []
     for w in _windows():
         flush(w)
         if w.error is not None:
-            errors.append(w.error)
+            found.append((w.serial, w.error))
             _forget(w)
+    found += QUEUE.drain()
+    errors = [error for _, error in sorted(found, key=lambda pair: pair[0])]
     for device in list(_used):
         synchronize(device)
     for other in errors[1:]:

@@ -6,7 +6,7 @@ so that threads never share one, and put back afterwards. Results are fresh arra
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from time import perf_counter_ns
 from typing import Any
@@ -15,6 +15,7 @@ from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowP
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..dtype import WEAK, promote
+from ..errors import KernelCompileError, MXNetError
 from ..graph.fuse import Step, steps_of
 from ..graph.ir import Node, is_const, is_leaf
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
@@ -23,6 +24,7 @@ from ..graph.verify import verify
 from ..scheduler.observers import LISTENERS, report
 from .constants import without_constants
 from .control_flow import LOOPS, call_for_loop
+from .cost import nanoseconds_of
 from .watched import PROGRAM, Mark, Title, Watched, mark, with_entry
 
 #: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
@@ -119,6 +121,11 @@ class Program:
 
     def _computed(self, nodes: list[Node]) -> list[Any]:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
+
+    @cached_property
+    def nanoseconds(self) -> float:
+        """About how long it takes on one core."""
+        return nanoseconds_of(self.steps)
 
     @property
     def scratch(self) -> list[Any]:
@@ -289,7 +296,7 @@ class Printer:
     def _single(self, n: Node) -> None:
         assert n.sig is not None
         if n.sig.op.name == "iota":  # a constant of the program
-            self.name[n] = self.bind(self.backend.xp.iota(**n.sig.params))
+            self.name[n] = self.bind(self.backend.quietly(partial(self.backend.xp.iota, **n.sig.params)))
             return
         if n.sig.op.name == "item":
             self._define(n, f"{self.name[n.inputs[0]]}[{n.sig.params['place']}]")
@@ -362,7 +369,7 @@ class Printer:
     def _kernel(self, step: Step) -> None:
         program, inputs, outputs = row_program(step, self.plan)
         self.kernels.append(program)
-        kernel = self.bind(self.backend.compile(program), "kernel")
+        kernel = self.bind(_compiled(self.backend, program), "kernel")
         operands = [self._operand(i, dtype) for i, dtype in inputs]
         targets = []
         for n in outputs:
@@ -370,6 +377,18 @@ class Printer:
             self.name[n] = target
             targets.append(target)
         self.lines.append(f"{kernel}({', '.join(operands + targets)})")
+
+
+def _compiled(backend: Backend, program: RowProgram) -> Callable[..., None]:
+    try:
+        return backend.compile(program)
+    except backend.out_of_memory as error:
+        raise backend.failure(error) from error  # type: ignore[arg-type]
+    except MXNetError:
+        raise
+    except Exception as error:
+        what = f"{backend.kind}: the kernel {program.name} cannot be compiled"
+        raise KernelCompileError(what, f"{type(error).__name__}: {error}", "see the cause above") from error
 
 
 def _may_copy(n: Node) -> bool:

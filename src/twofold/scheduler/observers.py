@@ -135,12 +135,6 @@ class span:
         _here.device, _here.symbolic = self._was
 
 
-def run_on(device: Device, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function; what it reports happened on that device."""
-    with span("", "", device):
-        return function(*args)
-
-
 # places that are exchanged
 
 

@@ -18,7 +18,7 @@ from ..imperative.window import Window
 from ..ndarray.array import NDArray
 from ..program.compile import Program
 from ..program.watched import Title
-from ..scheduler.observers import LISTENERS, run_on
+from ..scheduler.streams import before_overwriting, run_on
 from .binding import distinct_names
 from .bound import inferred
 from .compose import group
@@ -119,7 +119,9 @@ class Compiled:
                 data[k] = backend.copy(data[k], device) if shared else self._taken(cell, program.leaves[k])
         arrays = [*data, *(STREAMS.next_key(device) for _ in replay.keys)]
         arrays += [o.make(device, [cells[v.name] for v in o.states]) for o in replay.objects]
-        results = run_on(device, program.run, arrays) if LISTENERS else program.run(arrays)
+        if self._donate and not device.is_host:
+            before_overwriting(device)
+        results = run_on(device, program.run, arrays)
         for name, new in zip(written, results[len(self._heads) :], strict=True):
             cells[name]._v = content(new, device)
         return [wrap(NDArray, content(r, device)) for r in results[: len(self._heads)]]

@@ -1,6 +1,6 @@
 """Which device runs which nodes: the attribute ``ctx_group`` of nodes, and stretches of nodes that one device runs at once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ..device import Device
 from .node import SymbolNode
@@ -12,7 +12,9 @@ def device_of(node: SymbolNode, default: Device, groups: Mapping[str, Device]) -
 
 
 def stretches(order: Iterable[SymbolNode], default: Device, groups: Mapping[str, Device]) -> list[tuple[Device, list[SymbolNode]]]:
-    """The operators of a graph as stretches on one device, as few as a greedy choice gives; each reads only itself and earlier ones.
+    """The operators of a graph as stretches on one device, in an order in which each reads only itself and earlier ones.
+
+    A stretch ends where another device reads what it makes, so that this device can begin: layers on several devices form a pipeline.
 
     Parameters
     ----------
@@ -21,22 +23,15 @@ def stretches(order: Iterable[SymbolNode], default: Device, groups: Mapping[str,
     default, groups
         Where nodes without a group run, and where groups run.
     """
-    waiting = [n for n in order if not n.is_variable]
+    operators = [n for n in order if not n.is_variable]
     if not groups:
-        return [(default, waiting)]
-    done = {n for n in order if n.is_variable}
-    found: list[tuple[Device, list[SymbolNode]]] = []
-    while waiting:
-        device = device_of(next(n for n in waiting if _is_ready(n, done)), default, groups)
-        stretch: list[SymbolNode] = []
-        for node in waiting:
-            if device_of(node, default, groups) is device and _is_ready(node, done):
-                stretch.append(node)
-                done.add(node)
-        waiting = [n for n in waiting if n not in done]
-        found.append((device, stretch))
-    return found
-
-
-def _is_ready(node: SymbolNode, done: Sequence[SymbolNode] | set[SymbolNode]) -> bool:
-    return all(h.node in done for h in node.inputs)
+        return [(default, operators)]
+    place = {n: device_of(n, default, groups) for n in operators}
+    given_away = {h.node for n in operators for h in n.inputs if place.get(h.node, place[n]) is not place[n]}
+    level: dict[SymbolNode, int] = {}
+    found: dict[tuple[int, Device], list[SymbolNode]] = {}
+    for n in operators:
+        inputs = [h.node for h in n.inputs if h.node in place]
+        level[n] = max((level[i] + (i in given_away) for i in inputs), default=0)
+        found.setdefault((level[n], place[n]), []).append(n)
+    return [(device, nodes) for (_, device), nodes in sorted(found.items(), key=lambda item: item[0][0])]

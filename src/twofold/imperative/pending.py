@@ -1,0 +1,148 @@
+"""Results that are there later: of programs and copies that were given to a lane or to a device's own queue, so that the host goes on.
+
+A Value without data knows what makes it (see `Value.at`): a window, a task, or a copy on its way. Who needs the data calls `finish`
+on that: a task that nobody has begun is run by who needs it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import ref
+
+from ..backend.kernel import ArrayType
+from ..config import SETTINGS
+from ..device import Device
+from ..dtype import NUMPY
+from ..scheduler.queue import QUEUE
+from ..scheduler.streams import Arrival, run_on
+from ..scheduler.variable import HAND_OVER, Lane, Task, Var
+from .cell import Value
+from .window import LOCK, force
+
+
+class Pending:
+    """A task as what makes Values."""
+
+    __slots__ = ("__weakref__", "task", "var")
+    closed = True
+
+    def __init__(self) -> None:
+        self.task: Task | None = None
+        self.var = Var()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the results are there, and what the task read is free."""
+        return self.task is not None and self.task.is_done
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why there are none."""
+        return self.task.error if self.task is not None else None
+
+    def finish(self) -> None:
+        """Wait for the task, or run it."""
+        assert self.task is not None
+        QUEUE.wait(self.task)
+
+
+class Arriving:
+    """A copy on its way as what makes a Value: the first who needs it has the device's compute queue wait for it."""
+
+    __slots__ = ("__weakref__", "_arrival", "_value")
+    closed = True
+    is_done = False
+    error: BaseException | None = None
+
+    def __init__(self, arrival: Arrival) -> None:
+        self._arrival = arrival
+        self._value: ref[Value] | None = None
+
+    def value(self, kind: ArrayType, device: Device) -> Value:
+        """The Value whose data it becomes."""
+        found = Value(None, None, (self, kind), device)
+        self._value = ref(found)
+        return found
+
+    def finish(self) -> None:
+        """Have the compute queue wait; no thread waits."""
+        value = self._value() if self._value is not None else None
+        if value is not None and value.data is None:
+            _hand_out([value], [self._arrival.receive()])
+
+
+def nbytes_of(kind: Any) -> int:
+    """Bytes of an array of a type."""
+    return math.prod(kind.shape) * NUMPY[kind.dtype].itemsize
+
+
+def _hand_out(values: Sequence[Value], arrays: Sequence[Any]) -> None:
+    with LOCK:  # a thread that sees the data may enter the Value in its window: then ``at`` is that window's
+        for value, array in zip(values, arrays, strict=False):
+            value.data = array
+            value.at = None
+
+
+def issue(
+    run: Callable[[list[Any]], Sequence[Any]],
+    operands: Sequence[Any],
+    types: Sequence[Any],
+    device: Device,
+    nanoseconds: float,
+    lane: Lane | None = None,
+) -> list[Value]:
+    """Have a function of arrays run on a device, after what its operands wait for.
+
+    Parameters
+    ----------
+    run
+        Takes the operands' arrays and returns the results'.
+    operands
+        Values, and arrays that nobody writes.
+    types
+        What has shape and dtype name of each result.
+    device
+        Where the results are.
+    nanoseconds
+        About how long it takes; where that is short and all operands are there it runs here, at once.
+    lane
+        Who runs it, if that is not the device's own compute lane.
+
+    Returns
+    -------
+    list
+        The results, pending or not. An error is raised when one is read.
+    """
+    waits = [v for v in operands if v.__class__ is Value and v.data is None]
+    here = lane is None and (not device.is_host or (nanoseconds < HAND_OVER and not waits))
+    if here or SETTINGS.engine == "naive":
+        arrays = [_array(v) for v in operands]
+        return [Value(r, device=device) for r in run_on(device, run, arrays)]
+    made = Pending()
+    results = [Value(None, None, (made, kind), device) for kind in types]
+
+    def work() -> None:
+        _hand_out(results, run_on(device, run, [_array(v) for v in operands]))
+
+    made.task = Task(work, lane or Lane(device), nanoseconds=nanoseconds, nbytes=sum(map(nbytes_of, types)))
+    for v in operands:
+        if v.__class__ is Value and v.data is not None:
+            _lend(v, made)
+    earlier = [v.at[0] for v in waits if v.at is not None]
+    QUEUE.submit(made.task, [e.var for e in earlier if e.__class__ is Pending], [made.var])
+    return results
+
+
+def _array(v: Any) -> Any:
+    if v.__class__ is not Value:
+        return v
+    return force(v) if v.data is None else v.data
+
+
+def _lend(v: Value, reader: Pending) -> None:
+    """See to it that nobody writes over a Value before a task has read it; the task holds the Value."""
+    with LOCK:
+        if v.at is None or v.at[0].is_done:
+            v.at = reader, ArrayType(*v.type)
+        else:  # something else reads it, too
+            v.share()

@@ -1,0 +1,267 @@
+"""The queue: tasks run as soon as what they read is there and what they write is free, on lanes that work side by side.
+
+It cannot deadlock: a task depends only on tasks that were submitted before it, and whoever waits for one runs it, or one that it
+needs, unless a thread has begun it already.
+"""
+
+import atexit
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from threading import get_ident
+
+from ..config import SETTINGS
+from ..errors import EngineError
+from .lane import Worker
+from .variable import Lane, Task, Var
+
+#: Errors that are kept for `drain`.
+MOST_FAILURES = 100
+
+
+class Queue:
+    """Tasks that are not done, and the threads that run them.
+
+    Attributes
+    ----------
+    at_once
+        Whether a task runs where it is submitted: naive mode, and children of a fork.
+    schedule
+        Where a seeded schedule is replayed: what chooses among the tasks that are ready; no thread runs tasks then, only who waits.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[Task, None] = {}
+        self._nbytes = 0
+        self._workers: dict[Lane, Worker] = {}
+        self._gates: list[threading.Lock] = []
+        self._failed: list[Task] = []
+        self.at_once = False
+        self.schedule: Callable[[Sequence[Task]], Task] | None = None
+
+    # giving
+
+    def push(
+        self,
+        function: Callable[[], None],
+        reads: Iterable[Var] = (),
+        writes: Iterable[Var] = (),
+        lane: Lane = Lane("host"),  # noqa: B008  a constant
+        *,
+        priority: int = 0,
+        nanoseconds: float = float("inf"),
+        nbytes: int = 0,
+    ) -> Task:
+        """Have a function run when what it reads is there and what it writes is free.
+
+        Parameters
+        ----------
+        function, lane, priority, nanoseconds, nbytes
+            As of `Task`.
+        reads, writes
+            The variables.
+
+        Returns
+        -------
+        Task
+            What `wait` waits for.
+        """
+        task = Task(function, lane, priority=priority, nanoseconds=nanoseconds, nbytes=nbytes)
+        self.submit(task, reads, writes)
+        return task
+
+    def submit(self, task: Task, reads: Iterable[Var] = (), writes: Iterable[Var] = ()) -> None:
+        """`push` for a task that others may know already."""
+        self._make_room(task.nbytes)
+        with self._lock:
+            for var in reads:
+                var.read_by(task)
+            for var in writes:
+                var.written_by(task)
+            task.before.discard(task)
+            for earlier in task.before:
+                earlier.after.append(task)
+            task.is_submitted = True
+            self._open[task] = None
+            self._nbytes += task.nbytes
+            is_ready = not task.before
+            self._open_gates()
+        if is_ready:
+            self._start([task])
+
+    def _make_room(self, nbytes: int) -> None:
+        """Back-pressure: who submits too much first sees to it that the oldest task is done."""
+        while len(self._open) >= SETTINGS.lane_operations or (self._open and self._nbytes + nbytes > SETTINGS.lane_bytes):
+            with self._lock:
+                oldest = next(iter(self._open), None)
+            if oldest is None or oldest.runner == get_ident():  # a task that submits tasks
+                return
+            self.wait(oldest)
+
+    # running
+
+    def _start(self, ready: list[Task]) -> None:
+        """Run tasks here, and what becomes ready by them, or hand them over."""
+        here = ready
+        while here:
+            task, *here = here
+            if self.at_once or SETTINGS.engine == "naive" or (task.is_short and self.schedule is None):
+                here += self._run(task)
+            elif self.schedule is None:
+                self._worker(task.lane).put(task)
+
+    def _worker(self, lane: Lane) -> Worker:
+        found = self._workers.get(lane)
+        return found or self._workers.setdefault(lane, Worker(f"twofold {lane}", self._serve))
+
+    def _serve(self, task: Task) -> None:
+        self._start(self._run(task))
+
+    def _run(self, task: Task) -> list[Task]:
+        """Run a task, unless somebody has begun it; returns what has become ready by that."""
+        with self._lock:
+            if task.runner:
+                return []
+            task.runner = get_ident()
+        error: BaseException | None = next((t.error for t in task.sources if t.error is not None), None)
+        inherited = error is not None
+        interrupt: BaseException | None = None
+        if error is None:
+            assert task.function is not None
+            try:
+                task.function()
+            except Exception as raised:
+                error = raised
+            except BaseException as raised:  # of the thread that waits: the task is lost, what comes after it learns that
+                interrupt = raised
+                error = EngineError("this was being computed when the program was interrupted", type(raised).__name__, "compute it again")
+        ready = self._finish(task, error, inherited)
+        if interrupt is not None:
+            self._start(ready)
+            raise interrupt
+        return ready
+
+    def _finish(self, task: Task, error: BaseException | None, inherited: bool) -> list[Task]:
+        with self._lock:
+            task.error, task.is_done = error, True
+            task.function, task.sources = None, []
+            del self._open[task]
+            self._nbytes -= task.nbytes
+            if error is not None and not inherited and len(self._failed) < MOST_FAILURES:
+                self._failed.append(task)
+            ready = []
+            for later in task.after:
+                later.before.discard(task)
+                if not later.before:
+                    ready.append(later)
+            task.after = []
+            self._open_gates()
+        return sorted(ready)
+
+    # waiting
+
+    def _open_gates(self) -> None:
+        """Wake all who wait, to look again; called under the lock."""
+        for gate in self._gates:
+            gate.release()
+        self._gates.clear()
+
+    def wait(self, task: Task) -> None:
+        """Wait until a task is done; this thread runs it, or what it needs, where nobody has begun that.
+
+        Raises
+        ------
+        EngineError
+            If the task cannot run before the one that this thread is running right now.
+        """
+        while not task.is_done:
+            gate = None
+            with self._lock:
+                found = self._runnable(task)
+                if found is None and not task.is_done:
+                    gate = threading.Lock()
+                    gate.acquire()
+                    self._gates.append(gate)
+            if found is not None:
+                self._start(self._run(found))
+            elif gate is not None:
+                gate.acquire()
+
+    def _runnable(self, target: Task) -> Task | None:
+        """A task that nobody has begun and that the target needs, or the target; None where others run all of these."""
+        if self.schedule is not None:
+            ready = [t for t in self._open if not t.before and not t.runner]
+            if ready:
+                return self.schedule(ready)
+        seen, stack, me = {target}, [target], get_ident()
+        found = None
+        while stack:
+            task = stack.pop()
+            if task.runner == me and not task.is_done:
+                raise EngineError("a task waits for one that comes after it", task, "wait for what was submitted before it only")
+            if task.is_submitted and not task.before and not task.runner and not task.is_done and (found is None or task < found):
+                found = task
+            new = task.before - seen
+            seen |= new
+            stack.extend(new)
+        return found
+
+    def wait_to_read(self, var: Var) -> None:
+        """Wait until the last task that writes a variable is done.
+
+        Raises
+        ------
+        BaseException
+            The error of that task.
+        """
+        writer = var.writer
+        if writer is not None:
+            self.wait(writer)
+            if writer.error is not None:
+                raise writer.error
+
+    def wait_to_write(self, var: Var) -> None:
+        """Wait until nothing reads or writes a variable.
+
+        Raises
+        ------
+        BaseException
+            The error of the last task that writes it.
+        """
+        for task in list(var.readers):
+            self.wait(task)
+        self.wait_to_read(var)
+
+    def settle(self) -> None:
+        """Wait for all that has been submitted; errors stay for `drain`."""
+        while True:
+            with self._lock:
+                oldest = next((t for t in self._open if t.runner != get_ident()), None)
+            if oldest is None:
+                return
+            self.wait(oldest)
+
+    def drain(self) -> list[tuple[int, BaseException]]:
+        """Wait for all that has been submitted; returns the errors since the last `drain`, each with its task's number, in order."""
+        self.settle()
+        with self._lock:
+            failed, self._failed = self._failed, []
+        return sorted([(t.serial, t.error) for t in failed if t.error is not None], key=lambda pair: pair[0])
+
+    # forks and the end
+
+    def pause(self) -> None:
+        """Wait for all tasks and end the threads, which the next task starts again: before a fork, and at the end."""
+        self.settle()
+        for worker in list(self._workers.values()):
+            worker.stop()
+
+    def in_child(self) -> None:
+        """In a forked child: no thread of the parent is there; tasks run where they are submitted."""
+        self._lock = threading.Lock()
+        self._workers, self._gates = {}, []
+        self.at_once = True
+
+
+QUEUE = Queue()
+atexit.register(QUEUE.pause)

@@ -1,0 +1,123 @@
+"""What a task or a copy still reads is not written over, whatever runs first."""
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import nd
+from twofold.backend.kernel import ArrayType
+from twofold.imperative.cell import wrap
+from twofold.imperative.counters import COUNTERS
+from twofold.imperative.pending import issue
+from twofold.ndarray.array import NDArray
+from twofold.scheduler.replay import replay
+
+from tests.devices import fake_gpus
+
+BIG = (300, 300)
+KIND = ArrayType(BIG, "float32")
+CPU1 = mx.cpu(1)
+
+
+def later(x: NDArray) -> NDArray:
+    """Twice an array, by a task that nobody has begun."""
+    (out,) = issue(lambda arrays: [arrays[0] * 2], [x._capture()], [KIND], CPU1, float("inf"))
+    return wrap(NDArray, out)
+
+
+def test_a_write_after_a_task_was_submitted_is_not_seen_by_it():
+    for write in ("x[:] = 0", "x += 1", "x[3] = 0", "x *= x"):
+        with replay(0):
+            x = nd.ones(BIG, ctx=CPU1)
+            x.wait_to_read()
+            y = later(x)
+            exec(write, {"x": x})
+            x.wait_to_read()
+            assert y._v.data is None, "the task has not run yet"
+            np.testing.assert_array_equal(y.asnumpy(), np.full(BIG, 2), err_msg=write)
+
+
+def test_what_a_window_and_a_task_read_is_not_written_when_the_window_is_done():
+    with replay(0):
+        x = nd.ones(BIG, ctx=CPU1)
+        x.wait_to_read()
+        y = x * 3
+        z = later(x)
+        y.wait_to_read()
+        x[:] = 0
+        x.wait_to_read()
+        assert z._v.data is None
+        np.testing.assert_array_equal(z.asnumpy(), np.full(BIG, 2))
+        np.testing.assert_array_equal(y.asnumpy(), np.full(BIG, 3))
+
+
+def test_after_the_task_writes_are_in_place_again():
+    with replay(0):
+        x = nd.ones(BIG, ctx=CPU1)
+        x.wait_to_read()
+        later(x).wait_to_read()
+        before = x._v.data
+        x[:] = 5
+        assert x._v.data is before
+
+
+def test_wait_to_write_waits_for_the_readers():
+    with replay(0):
+        x = nd.ones(BIG, ctx=CPU1)
+        x.wait_to_read()
+        y = later(x)
+        x.wait_to_write()
+        assert y._v.data is not None
+
+
+def test_arguments_of_an_executor_that_runs_ahead_may_be_written_right_after():
+    a = mx.sym.Variable("a")
+    out = mx.sym.dot(a, a)
+    for seed in range(3):
+        with replay(seed):
+            x = nd.ones(BIG, ctx=CPU1)
+            executor = out.bind(CPU1, {"a": x}, {"a": nd.zeros(BIG, ctx=CPU1)})
+            first = executor.forward(is_train=True)[0].copy()
+            executor.backward([nd.ones(BIG, ctx=CPU1)])
+            x[:] = 0
+            second = executor.forward(is_train=True)[0]
+            np.testing.assert_array_equal(first.asnumpy(), np.full(BIG, 300))
+            np.testing.assert_array_equal(second.asnumpy(), np.zeros(BIG))
+            np.testing.assert_array_equal(executor.grad_dict["a"].asnumpy(), np.full(BIG, 600))
+
+
+@pytest.mark.parametrize("target", [mx.gpu(1), mx.cpu()], ids=str)
+@pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
+def test_what_is_copied_away_may_be_overwritten_right_after(schedule: str, target: mx.Context):
+    with fake_gpus(2, schedule) as gpus:
+        for _ in range(3):
+            a = nd.ones(BIG, ctx=gpus[0]) * 2
+            a.wait_to_read()
+            copies = [a.as_in_context(target)]
+            donated = COUNTERS.donated
+            a *= 0  # the old content is dead: its memory takes the new one
+            a += 7
+            np.testing.assert_array_equal(a.asnumpy(), np.full(BIG, 7))
+            assert target is mx.cpu() or COUNTERS.donated > donated
+            np.testing.assert_array_equal(copies[0].asnumpy(), np.full(BIG, 2))
+
+
+@pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
+def test_a_copy_is_of_what_was_computed_and_is_there_when_it_is_used(schedule: str):
+    with fake_gpus(2, schedule) as gpus:
+        x = nd.array(np.arange(90_000, dtype=np.float32).reshape(BIG), ctx=gpus[0])
+        y = (x + 1).as_in_context(gpus[1]) * 2
+        z = (y - 3).as_in_context(gpus[0]) + x
+        w = z.as_in_context(mx.cpu()) + 1
+        expected = np.arange(90_000, dtype=np.float32).reshape(BIG)
+        np.testing.assert_array_equal((y + 1).as_in_context(mx.cpu()).asnumpy(), (expected + 1) * 2 + 1)
+        np.testing.assert_array_equal(w.asnumpy(), ((expected + 1) * 2 - 3) + expected + 1)
+
+
+@pytest.mark.parametrize("schedule", ["late", "eager"])
+def test_copies_of_copies_in_a_ring(schedule: str):
+    with fake_gpus(3, schedule) as gpus:
+        x = nd.ones(BIG, ctx=gpus[0])
+        for k in range(1, 13):
+            x = x.as_in_context(gpus[k % 3]) + 1
+        np.testing.assert_array_equal(x.asnumpy(), np.full(BIG, 13))

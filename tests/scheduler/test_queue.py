@@ -1,0 +1,263 @@
+"""The queue alone: random tasks over variables give what running them one after another gives, whatever the schedule."""
+
+import os
+import random
+import threading
+import time
+
+import pytest
+
+from twofold.config import SETTINGS
+from twofold.errors import EngineError
+from twofold.imperative import window  # noqa: F401  it prepares forks
+from twofold.scheduler.queue import QUEUE, Queue
+from twofold.scheduler.replay import replay
+from twofold.scheduler.variable import Lane, Var
+
+LANES = [Lane("cpu", "compute"), Lane("cpu", "copy"), Lane("disk", "io")]
+
+
+class Memory:
+    """Lists of numbers, each guarded by a variable; what reads and writes one at the wrong time sees it."""
+
+    def __init__(self, count: int) -> None:
+        self.vars = [Var() for _ in range(count)]
+        self.content = [[k] for k in range(count)]
+
+    def task(self, reads: list[int], writes: list[int], number: int, pause: float):
+        def run() -> None:
+            seen = sum(sum(self.content[k]) for k in reads)
+            if pause:
+                time.sleep(pause)
+            assert seen == sum(sum(self.content[k]) for k in reads), "written while it was read"
+            for k in writes:
+                self.content[k] = [*self.content[k][-3:], (seen * 31 + number) % 1009]
+
+        return run
+
+
+def random_tasks(seed: int, count: int, variables: int):
+    rng = random.Random(seed)
+    for number in range(count):
+        reads = rng.sample(range(variables), rng.randint(0, 3))
+        writes = rng.sample(range(variables), rng.randint(0, 2))
+        yield reads, writes, number, rng.choice([0, 0, 0, 1e-4]), rng.choice([1.0, float("inf")]), rng.choice(LANES), rng.randint(-1, 1)
+
+
+def result_of(seed: int, queue: Queue | None, count: int = 80, waits: bool = True) -> list[list[int]]:
+    memory = Memory(6)
+    rng = random.Random(seed + 1)
+    for reads, writes, number, pause, nanoseconds, lane, priority in random_tasks(seed, count, 6):
+        run = memory.task(reads, writes, number, pause)
+        if queue is None:
+            run()
+            continue
+        task = queue.push(
+            run, [memory.vars[k] for k in reads], [memory.vars[k] for k in writes], lane, priority=priority, nanoseconds=nanoseconds
+        )
+        if waits and rng.random() < 0.1:
+            queue.wait(task)
+            assert task.is_done
+    if queue is not None:
+        assert queue.drain() == []
+    return memory.content
+
+
+@pytest.fixture
+def queue():
+    made = Queue()
+    yield made
+    made.pause()
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_threads_give_what_one_after_another_gives(queue: Queue, seed: int):
+    assert result_of(seed, queue) == result_of(seed, None)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_every_seeded_schedule_gives_it_too(seed: int):
+    with replay(seed):
+        assert result_of(seed, QUEUE, waits=seed % 2 == 0) == result_of(seed, None)
+
+
+def test_a_seed_is_a_schedule_and_seeds_differ():
+    def order(seed: int) -> list[int]:
+        done: list[int] = []
+        with replay(seed):
+            for k in range(12):
+                QUEUE.push(lambda k=k: done.append(k))
+        return done
+
+    assert order(3) == order(3)
+    assert len({tuple(order(seed)) for seed in range(5)}) > 1
+
+
+def test_lanes_work_side_by_side(queue: Queue):
+    meeting = threading.Barrier(2, timeout=10)
+    for lane in LANES[:2]:
+        queue.push(meeting.wait, lane=lane)  # each needs the other one to run at the same time
+    assert queue.drain() == []
+
+
+def test_who_waits_runs_what_nobody_has_begun(queue: Queue):
+    hold, ran = threading.Event(), []
+    queue.push(lambda: (hold.wait(10), None)[1], lane=LANES[0])
+    var = Var()
+    queue.push(lambda: ran.append(threading.get_ident()), writes=[var], lane=LANES[0])
+    last = queue.push(lambda: ran.append(threading.get_ident()), reads=[var], lane=LANES[0])
+    queue.wait(last)
+    assert ran == [threading.get_ident()] * 2, "the lane's thread is still held up by its first task"
+    hold.set()
+
+
+def test_priorities_order_a_lane(queue: Queue):
+    hold, begun, order, end = threading.Event(), threading.Event(), [], threading.Event()
+    queue.push(lambda: (begun.set(), hold.wait(10), None)[2], lane=LANES[0])
+    begun.wait(10)
+    for priority in (0, 5, -5, 9):
+        queue.push(lambda p=priority: order.append(p), lane=LANES[0], priority=priority)
+    queue.push(end.set, lane=LANES[0], priority=-9)
+    hold.set()
+    assert end.wait(10), "nobody but the lane's thread runs them"
+    assert order == [9, 5, 0, -5]
+
+
+def test_an_error_is_that_of_all_that_reads_it_and_of_nothing_else(queue: Queue):
+    a, b, c = Var(), Var(), Var()
+    ran = []
+    queue.push(lambda: 1 / 0, writes=[a])
+    queue.push(lambda: ran.append("b"), reads=[a], writes=[b])
+    queue.push(lambda: ran.append("c"), writes=[c])
+    for var in (a, b):
+        with pytest.raises(ZeroDivisionError):
+            queue.wait_to_read(var)
+    queue.push(lambda: ran.append("late"), reads=[a])
+    queue.wait_to_read(c)
+    assert ran == ["c"]
+    assert [type(error) for _, error in queue.drain()] == [ZeroDivisionError]
+    assert queue.drain() == [], "once"
+    queue.push(lambda: ran.append("a"), writes=[a])
+    queue.wait_to_write(a)
+    assert ran == ["c", "a"], "written anew, it is sound again"
+
+
+def test_waiting_for_what_comes_after_is_an_error_not_a_deadlock(queue: Queue):
+    var, later, errors = Var(), [], []
+    ready = threading.Event()
+
+    def first() -> None:
+        ready.wait(10)
+        try:
+            queue.wait(later[0])
+        except EngineError as error:
+            errors.append(error)
+
+    queue.push(first, writes=[var])
+    later.append(queue.push(lambda: None, reads=[var]))
+    ready.set()
+    queue.settle()
+    assert len(errors) == 1
+
+
+def test_a_bound_on_operations_and_bytes_holds_who_submits_back(queue: Queue, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(SETTINGS, "lane_operations", 4)
+    gate = threading.Event()
+    queue.push(lambda: (gate.wait(10), None)[1], lane=LANES[0])
+    most = []
+    for _ in range(3):
+        queue.push(lambda: None, lane=LANES[0])
+    assert len(queue._open) == 4
+    threading.Timer(0.05, gate.set).start()
+    for _ in range(20):  # the first of these waits until the gate opens
+        queue.push(lambda: most.append(len(queue._open)), lane=LANES[0])
+        assert len(queue._open) <= 4
+    queue.settle()
+    monkeypatch.setattr(SETTINGS, "lane_operations", 256)
+    monkeypatch.setattr(SETTINGS, "lane_bytes", 100)
+    for _ in range(10):
+        queue.push(lambda: None, lane=LANES[0], nbytes=60)
+        assert queue._nbytes <= 120
+    queue.settle()
+    assert queue._nbytes == 0
+
+
+def test_several_threads_push_and_wait(queue: Queue):
+    counts, variables = [0, 0], [Var(), Var()]
+
+    def add(k: int) -> None:
+        counts[k] += 1  # not atomic: two at once would lose one
+
+    def user(seed: int) -> None:
+        rng = random.Random(seed)
+        for _ in range(200):
+            k = rng.randint(0, 1)
+            task = queue.push(lambda k=k: add(k), writes=[variables[k]], lane=rng.choice(LANES), nanoseconds=rng.choice([1.0, 1e9]))
+            if rng.random() < 0.2:
+                queue.wait(task)
+
+    users = [threading.Thread(target=user, args=(s,)) for s in range(4)]
+    for u in users:
+        u.start()
+    for u in users:
+        u.join(30)
+    assert queue.drain() == []
+    assert sum(counts) == 800
+
+
+def test_a_task_may_push_tasks(queue: Queue):
+    done = []
+    queue.push(lambda: queue.push(lambda: done.append(1), lane=LANES[1]) and None, lane=LANES[0])
+    queue.settle()
+    queue.settle()
+    assert done == [1]
+
+
+def test_naive_mode_runs_a_task_where_it_is_pushed(queue: Queue, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(SETTINGS, "engine", "naive")
+    assert queue.push(lambda: None, lane=LANES[0]).is_done
+    assert not queue._workers
+
+
+def test_an_interrupt_of_who_waits_is_raised_and_told_to_readers(queue: Queue):
+    var = Var()
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with replay(0):
+        QUEUE.push(interrupted, writes=[var])
+        with pytest.raises(KeyboardInterrupt):
+            QUEUE.settle()
+        with pytest.raises(EngineError, match="interrupted"):
+            QUEUE.wait_to_read(var)
+        QUEUE.drain()
+
+
+def test_long_chains_do_not_recurse(queue: Queue):
+    var, count = Var(), []
+    with replay(1):
+        SETTINGS.lane_operations, was = 100_000, SETTINGS.lane_operations
+        try:
+            for _ in range(5_000):
+                last = QUEUE.push(lambda: count.append(1), writes=[var], nanoseconds=1.0)
+            QUEUE.schedule = None
+            QUEUE.wait(last)
+        finally:
+            SETTINGS.lane_operations = was
+    assert len(count) == 5_000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_finds_no_work_and_a_child_runs_at_once(queue: Queue):
+    for _ in range(3):
+        QUEUE.push(lambda: time.sleep(0.05), lane=LANES[0])
+    pid = os.fork()  # prepared for by imperative/window.py
+    if pid == 0:
+        left = list(QUEUE._open)
+        task = QUEUE.push(lambda: None, lane=LANES[0])
+        os._exit(0 if task.is_done and not QUEUE._workers and not left else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    done = threading.Event()
+    QUEUE.push(done.set, lane=LANES[0])
+    assert done.wait(10), "the parent's threads start again"
