@@ -81,9 +81,12 @@ def _moved(data: Any, kind: ArrayType, source: Device, target: Device) -> Any:
 
 
 def _copy(data: Any, source: Device, target: Device) -> Any:
+    backend = backend_for(target)
     if source.device_type == target.device_type:
-        return backend_for(target).copy(data, target)
-    return backend_for(target).from_host(data if source.is_host else backend_for(source).to_host(data), target)
+        return backend.quietly(backend.copy, data, target)
+    if not source.is_host:
+        data = backend_for(source).quietly(backend_for(source).to_host, data)
+    return backend.quietly(backend.from_host, data, target)
 
 
 def named(new: Any, device: Device) -> Any:

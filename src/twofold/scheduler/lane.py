@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from heapq import heappop, heappush
 from queue import SimpleQueue
+from weakref import ref
 
 from ..backend.ledger import HAND_OFFS
 from .variable import Task
@@ -23,7 +24,7 @@ class Worker:
     def __init__(self, name: str, work: Callable[[Task], None]) -> None:
         self._name, self._work = name, work
         self._lock = threading.Lock()
-        self._ready: list[Task] = []
+        self._ready: list[tuple[int, int, ref[Task]]] = []  # by urgency; weakly: who waits for a task may have run it
         self._signals: SimpleQueue[bool] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -31,7 +32,7 @@ class Worker:
         """Hand over a task all of whose predecessors are done."""
         HAND_OFFS.count += 1
         with self._lock:
-            heappush(self._ready, task)
+            heappush(self._ready, (-task.priority, task.serial, ref(task)))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
                 self._thread.start()
@@ -47,6 +48,7 @@ class Worker:
     def _serve(self) -> None:
         while self._signals.get():
             with self._lock:
-                task = heappop(self._ready)
-            self._work(task)
-            del task  # an idle thread keeps no results alive
+                task = heappop(self._ready)[-1]()
+            if task is not None:
+                self._work(task)
+            del task  # an idle thread keeps nothing alive

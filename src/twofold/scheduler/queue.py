@@ -8,6 +8,7 @@ import atexit
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from threading import get_ident
+from traceback import clear_frames
 
 from ..config import SETTINGS
 from ..errors import EngineError
@@ -132,6 +133,7 @@ class Queue:
                 task.function()
             except Exception as raised:
                 error = raised
+                clear_frames(raised.__traceback__)  # it is kept, what the function worked on is not
             except BaseException as raised:  # of the thread that waits: the task is lost, what comes after it learns that
                 interrupt = raised
                 error = EngineError("this was being computed when the program was interrupted", type(raised).__name__, "compute it again")

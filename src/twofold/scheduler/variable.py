@@ -48,8 +48,8 @@ class Task:
     """
 
     __slots__ = (
-        "after", "before", "error", "function", "is_done", "is_submitted", "lane", "nanoseconds", "nbytes", "priority", "runner",
-        "serial", "sources",
+        "__weakref__", "after", "before", "error", "function", "is_done", "is_submitted", "lane", "nanoseconds", "nbytes",
+        "priority", "runner", "serial", "sources",
     )  # fmt: skip
 
     def __init__(

@@ -1,0 +1,526 @@
+"""Rules of ownership and order, each with how to take it out of the code: what `tests.mutants` tries, one after another.
+
+A row is brought up to date where the code is changed; its text stands once in its file.
+"""
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    """One rule taken out: in a file, a text that occurs there once is replaced."""
+
+    name: str
+    file: str
+    text: str
+    replacement: str
+
+
+IMPERATIVE = "src/twofold/imperative/"
+CELL, WINDOW, WRITE = IMPERATIVE + "cell.py", IMPERATIVE + "window.py", IMPERATIVE + "write.py"
+INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPERATIVE + "scope.py"
+BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
+PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
+COMPILE, CONVENTIONS = "src/twofold/program/compile.py", "src/twofold/op/conventions.py"
+PENDING, TRANSFER, ARRIVAL = IMPERATIVE + "pending.py", IMPERATIVE + "transfer.py", "src/twofold/scheduler/streams.py"
+VARIABLE, QUEUE = "src/twofold/scheduler/variable.py", "src/twofold/scheduler/queue.py"
+BLOCKED, NUMPY, NAMESPACE, WORKERS = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace", "workers"))
+
+MUTANTS = (
+    # who sees a value
+    Mutant(
+        "a tape's saved value is lent",
+        CELL,
+        "        b = self.borrow\n        if b is None or b is tape.ref or",
+        "        return self\n        if False or",
+    ),
+    Mutant(
+        "lending to a second tape is for good",
+        CELL,
+        "        elif b.__class__ is not Value:  # what aliases another keeps that alive, and so is never donated\n",
+        "        elif False:\n",
+    ),
+    Mutant(
+        "lending an alias keeps its owner",
+        CELL,
+        "        elif b.__class__ is not Value:  # what aliases another keeps that alive, and so is never donated\n",
+        "        else:\n",
+    ),
+    Mutant("a tape saves a copy of exported memory", CELL, "elif self.pinned:", "elif False:"),
+    Mutant(
+        "sharing an alias keeps its owner",
+        CELL,
+        "if self.borrow.__class__ is not Value and self.borrow is not PINNED:",
+        "if self.borrow is not PINNED:",
+    ),
+    Mutant(
+        "sharing keeps an export",
+        CELL,
+        "if self.borrow.__class__ is not Value and self.borrow is not PINNED:",
+        "if self.borrow.__class__ is not Value:",
+    ),
+    Mutant("what is shared is not written", CELL, "            self.borrow = ALWAYS\n\n    def shown", "            pass\n\n    def shown"),
+    Mutant(
+        "a value that a window reads is not written",
+        CELL,
+        "if self.data is None or (at is not None and not at[0].is_done):",
+        "if self.data is None:",
+    ),
+    Mutant(
+        "a value that somebody borrowed is not written", CELL, "return b is None or (b.__class__ is ref and b() is None)", "return True"
+    ),
+    Mutant(
+        "a value is written in place again when its tape is gone",
+        CELL,
+        "return b is None or (b.__class__ is ref and b() is None)",
+        "return b is None",
+    ),
+    Mutant("an alias holds its owner", CELL, "    out.borrow = owner\n", ""),
+    Mutant("the owner of an alias is shown", CELL, "    owner.shown_by(out)\n", ""),
+    Mutant("what an alias shows is borrowed while it lives", CELL, "            self.borrow = ref(other)\n", "            self.share()\n"),
+    Mutant(
+        "of two aliases the first counts too",
+        CELL,
+        "        else:\n            self.share()\n",
+        "        else:\n            self.borrow = ref(other)\n",
+    ),
+    Mutant("the window is read before the data", CELL, "at, data = self.at, self.data", "data, at = self.data, self.at"),
+    # windows
+    Mutant(
+        "a borrowed leaf is not donated",
+        WINDOW,
+        "seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))",
+        "seen_elsewhere = False",
+    ),
+    Mutant("a leaf of two windows is not written", WINDOW, "            v.share()\n", "            pass\n"),
+    Mutant(
+        "a window holds leaves that others see",
+        WINDOW,
+        "        if seen_elsewhere:\n            self.held",
+        "        if False:\n            self.held",
+    ),
+    Mutant(
+        "a window holds alias leaves",
+        WINDOW,
+        "        if seen_elsewhere:\n            self.held",
+        "        if seen_elsewhere and b.__class__ is not Value:\n            self.held",
+    ),
+    Mutant(
+        "a window holds what shares a result",
+        WINDOW,
+        "        if seen_elsewhere:\n            self.held",
+        "        if b.__class__ is Value:\n            self.held",
+    ),
+    Mutant(
+        "a value remembers the window that reads it",
+        WINDOW,
+        "        v.at = self, node  # while this window is open, a write must not be in place\n",
+        "",
+    ),
+    Mutant("closed is not done", WINDOW, "return not self.done.locked()", "return self.closed"),
+    Mutant("only dead leaves are donated", WINDOW, "if r is not None and r() is None])", "if r is not None])"),
+    Mutant(
+        "a program that donates is for those dead leaves",
+        WINDOW,
+        "key = wanted, dead, w.device.device_type",
+        "key = wanted, w.device.device_type",
+    ),
+    Mutant("a program reads its own leaves", WINDOW, "program.run([w.data[k] for k in numbers])", "program.run(w.data)"),
+    Mutant("a shared result is nobody's to write", WINDOW, "                v.borrow = ALWAYS\n", "                pass\n"),
+    Mutant("a result that is not shared may be written", WINDOW, "wanted.count(n) > 1) for n in wanted]", "True) for n in wanted]"),
+    Mutant("a reader waits for the thread that runs", WINDOW, "        with w.done:\n            return\n", "        return\n"),
+    Mutant(
+        "data before window",
+        WINDOW,
+        "            v.data = results[k]\n            v.at = None\n",
+        "            v.at = None\n            v.data = results[k]\n",
+    ),
+    Mutant("a closed window takes no operation", WINDOW, "if w.closed:  # by another thread, which reads one of its results", "if False:"),
+    Mutant("a closed window takes no twin", WINDOW, "if v.data is not None or at[0].closed:", "if v.data is not None:"),
+    Mutant("operands of other windows are computed", WINDOW, "if v.data is None and at[0] is not w:", "if False:"),
+    Mutant("a window is bounded", WINDOW, "if w is not None and not w.closed and w.is_full:", "if False:"),
+    Mutant("windows bound the intern tables", WINDOW, "        bound_tables()\n", ""),
+    Mutant("a window that has run lets go", WINDOW, "    finally:\n        w.data = w.outs = w.held = ()\n", "    finally:\n"),
+    Mutant(
+        "an error stays with its window",
+        WINDOW,
+        "        if not isinstance(error, Exception):\n            w.error = EngineError(",
+        "        if True:\n            w.error = EngineError(",
+    ),
+    Mutant("an interrupt is the error of its window", WINDOW, "except BaseException as error:", "except Exception as error:"),
+    Mutant(
+        "an error is raised by waiting until it was",
+        WINDOW,
+        "        if w.error is None:\n            _forget(w)\n",
+        "        _forget(w)\n",
+    ),
+    Mutant(
+        "an error is raised by waiting once",
+        WINDOW,
+        "            errors.append(w.error)\n            _forget(w)\n",
+        "            errors.append(w.error)\n",
+    ),
+    Mutant("results are contiguous however grouped", WINDOW, "boundaries=_boundaries(unique),", "boundaries=(),"),
+    Mutant(
+        "a result that is saved has a second value",
+        WINDOW,
+        "second = w.result(part, device) if twin else None",
+        "second = out if twin else None",
+    ),
+    # writes
+    Mutant("a write is not in place where others look", WRITE, "if v.exclusive or v.pinned:\n", "if True:\n"),
+    Mutant("a write to exported memory is in place", WRITE, "if v.exclusive or v.pinned:\n", "if v.exclusive:\n"),
+    Mutant(
+        "an update is not in place where others look", WRITE, "or is_tracked(val) or not (v.exclusive or v.pinned):", "or is_tracked(val):"
+    ),
+    Mutant("an update of a recorded array is recorded", WRITE, "or is_tracked(v) or is_tracked(val) or not (", "or not ("),
+    Mutant(
+        "an update by a recorded array is recorded",
+        WRITE,
+        "    else:\n        if is_tracked(val):\n            return False\n        data = v\n",
+        "    else:\n        data = v\n",
+    ),
+    Mutant(
+        "a write of a recorded array is recorded",
+        WRITE,
+        "if is_tracked(v) or is_tracked(val) or (v.__class__",
+        "if is_tracked(v) or (v.__class__",
+    ),
+    Mutant("a write in place makes a new leaf", WRITE, "        renew_leaf(v)\n        return\n", "        return\n"),
+    Mutant(
+        "an update in place makes a new leaf",
+        WRITE,
+        "    if v.__class__ is Value:\n        renew_leaf(v)\n    return True",
+        "    return True",
+    ),
+    Mutant(
+        "a constant written in place is a new leaf too",
+        WRITE,
+        "    rec = v.rec\n    if rec is not None:\n        shape",
+        "    rec = v.rec\n    if rec is not None and rec.grad is not None:\n        shape",
+    ),
+    Mutant(
+        "a variable written in place stays one",
+        WRITE,
+        'rec.grad.req != "null"), (), (), None, rec.grad)',
+        'rec.grad.req != "null"), (), (), None, None)',
+    ),
+    Mutant("marking leaves what a tape saved", WRITE, "if v.borrow is not None:  # a tape", "if False:  # a tape"),
+    Mutant("what is marked is an alias", WRITE, "cell._v = v = alias(data_of(v), v)", "cell._v = v = Value(data_of(v))"),
+    Mutant(
+        "a look without record is an alias",
+        WRITE,
+        "return alias(data_of(v), v) if pending is None else pending",
+        "return Value(data_of(v)) if pending is None else pending",
+    ),
+    Mutant("what a view shows is an alias", WRITE, "return alias(data, v) if data is seen else", "return Value(data) if data is seen else"),
+    # records
+    Mutant("a result that is saved is borrowed", INVOKE, "            out.borrow = ref(twin)  # a write", "            # a write"),
+    Mutant(
+        "the second value of a result that is saved is borrowed",
+        INVOKE,
+        "Value(out.data, None, None, out.device, ALWAYS)",
+        "Value(out.data)",
+    ),
+    Mutant(
+        "an operation on exported memory does not join in short",
+        WINDOW,
+        "            elif v.borrow is PINNED or v.borrow.__class__ is Value:\n",
+        "            elif False:\n",
+    ),
+    Mutant(
+        "joining in short has the device's window",
+        WINDOW,
+        "            if v.device is not CPU:\n                return None\n",
+        "",
+    ),
+    Mutant("a number has a leaf of its own", WINDOW, 'w._leaf(number, (), "weakf", None)', 'w._leaf(0.0, (), "weakf", None)'),
+    Mutant(
+        "residuals are those of the window's operands",
+        RESIDUALS,
+        "substitute([inner[k] for k in plan.positions], at)",
+        "[inner[k] for k in plan.positions]",
+    ),
+    Mutant("backward joins only what is pending", BACKWARD, "lazy = not device.is_host or any(", "lazy = False and any("),
+    Mutant(
+        "an iteration begins a new window",
+        SCOPE,
+        "        flush_complete()\n        bound_tables()\n        tls.tape = Tape()\n    elif",
+        "        bound_tables()\n        tls.tape = Tape()\n    elif",
+    ),
+    Mutant("an operand that is saved is borrowed", INVOKE, "            v = v.lend(tape)\n", "            pass\n"),
+    Mutant("exported memory is read at once", INVOKE, "if lazy and any(v.__class__ is Value and v.pinned", "if lazy and any(False"),
+    Mutant(
+        "backward reads exported memory at once",
+        BACKWARD,
+        "lazy = lazy and not any(v.__class__ is Value and v.pinned for v in values)",
+        "lazy = lazy",
+    ),
+    Mutant(
+        "a leaf has a number of its own",
+        INVOKE,
+        "not rec.inputs and rec.node.value is not None and rec.node.value[1] == tape.leaves:",
+        "not rec.inputs:",
+    ),
+    Mutant("a float has a number of its own", INVOKE, '"object")\n    tape.leaves += 1\n', '"object")\n'),
+    Mutant(
+        "a float is no part of the structure",
+        INVOKE,
+        "    if x.__class__ is bool:\n        return Rec(const(x)",
+        "    if isinstance(x, (bool, float)):\n        return Rec(const(x)",
+    ),
+    Mutant("an older tape is bridged", INVOKE, "        bridge = (rec,) if", "        bridge = () if True else (rec,) if"),
+    Mutant("what was used is a constant", INVOKE, "if rec is not None and rec.is_used:", "if False:"),
+    Mutant("a bridge to what was used is a constant", RECORD, "return bool(self.inputs) and self.inputs[0].is_used", "return False"),
+    Mutant(
+        "a key stands where the operator wants it",
+        INVOKE,
+        "return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]",
+        "return [*args, key], [*contents, key]",
+    ),
+    Mutant("a draw has a key of its own", IMPERATIVE + "generator.py", "            self._draws += 1\n", ""),
+    Mutant("leaves let go of a closed tape", RECORD, "                rec.tape = None\n", "                pass\n"),
+    Mutant(
+        "a scope closes its tape",
+        SCOPE,
+        "                tls.tape.close()\n            tls.tape = tape",
+        "                pass\n            tls.tape = tape",
+    ),
+    Mutant(
+        "scopes bound the intern tables",
+        SCOPE,
+        "        bound_tables()\n        tls.tape = Tape()\n    elif",
+        "        tls.tape = Tape()\n    elif",
+    ),
+    Mutant(
+        "numbering starts anew after a backward",
+        SCOPE,
+        "        tls.tape.close()\n        flush_complete()\n        bound_tables()\n        tls.tape = Tape()\n",
+        "        bound_tables()\n",
+    ),
+    Mutant(
+        "the short path twins what it saves",
+        FAST,
+        "            v: Any = Value(out.data, None, None, CPU, ALWAYS)\n",
+        "            v: Any = out\n",
+    ),
+    Mutant("the short path borrows a result", FAST, "            out.borrow = ref(v)\n", ""),
+    Mutant("the short path borrows an operand", FAST, "                v = v.lend(tape)\n", "                pass\n"),
+    Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
+    Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.alike) and len(set(same)) > 1:", "if False:"),
+    # backward
+    Mutant(
+        "backward clears what it used",
+        BACKWARD,
+        "        for rec in () if self.retain else self.used.values():\n            rec.saved, rec.tape = (), None\n",
+        "",
+    ),
+    Mutant(
+        "a known backward clears what it used",
+        BACKWARD,
+        "        for rec in recs:\n            rec.saved, rec.tape = (), None\n",
+        "        pass\n",
+    ),
+    Mutant("a used graph is refused", BACKWARD, "if any(h.tape is None for h, _ in inner):", "if False:"),
+    Mutant("newest tape first", BACKWARD, "here = self._taken(max(self.todo))", "here = self._taken(min(self.todo))"),
+    Mutant(
+        "a bridge comes before the tape that it continues",
+        BACKWARD,
+        "return _serial(rec.inputs[0]) + 0.5 if rec.node.sig is None and rec.inputs else 0",
+        "return 0",
+    ),
+    Mutant(
+        "gradients of a variable on two tapes add up",
+        BACKWARD,
+        "rec.grad, grad if before is None else self.summed([before[1], grad])",
+        "rec.grad, grad",
+    ),
+    Mutant(
+        "a head that is a leaf's gradient is copied",
+        BACKWARD,
+        "if g is None else self.copied(g)) for h, g in leaves]",
+        "if g is None else g) for h, g in leaves]",
+    ),
+    Mutant("a recorded gradient aliases what it reads", BACKWARD, "seen := alias(data_of(v), v))", "seen := Value(data_of(v)))"),
+    Mutant(
+        "a recorded gradient has memory of its own", BACKWARD, "        if o in taken and isinstance(found, Cell):", "        if False:"
+    ),
+    Mutant(
+        "a recorded gradient computes tracked residuals again",
+        BACKWARD,
+        'if what[0] == "res" and not residuals and plan_of(rec.node).tracked[what[1]]:',
+        "if False:",
+    ),
+    Mutant("backward does not record", BACKWARD, "    if not create_graph:\n        tls.tape = None\n", ""),
+    Mutant("grad_req add adds", BACKWARD, 'if variable.req == "add":', "if False:"),
+    Mutant("grad_req null leaves", BACKWARD, 'elif variable.req != "null":', "else:"),
+    Mutant(
+        "bodies are those of this generation",
+        RESIDUALS,
+        "return run_rule(G, node.sig, node.inputs) if node.body else ()",
+        "return node.body",
+    ),
+    Mutant("a tracked residual's inputs are saved for its gradient", RESIDUALS, "    if any(plan.tracked):", "    if False:"),
+    Mutant("backward's programs fall with their generation", BACKWARD, "TABLES.dependents.append(_compiled.clear)", ""),
+    Mutant("windows' programs fall with their generation", WINDOW, "TABLES.dependents.append(_programs.clear)", ""),
+    Mutant("a pinned window runs before the export", ARRAY, "        flush_all()  # windows", "        # windows"),
+    # programs
+    Mutant(
+        "only what dies is written over",
+        PLAN,
+        "if i not in inside and self.last[i] == t and self._reusable(i)]",
+        "if i not in inside and self._reusable(i)]",
+    ),
+    Mutant(
+        "only what was donated is written over", PLAN, '(place.kind == "leaf" and place.number in self.writable)', 'place.kind == "leaf"'
+    ),
+    Mutant("a kernel reads an operand before it is written over", PLAN, "read[d] <= k and d not in self.viewed", "d not in self.viewed"),
+    Mutant("what a kernel reads by a view is not written over", PLAN, "read[d] <= k and d not in self.viewed", "read[d] <= k"),
+    Mutant("a choice is not made over its operands", PLAN, ' and n.sig.op.name != "where":', ":"),
+    Mutant(
+        "a result over a leaf has its dtype", PLAN, "if d.shape == n.shape and d.dtype == n.dtype), None)", "if d.shape == n.shape), None)"
+    ),
+    Mutant(
+        "memory of a dead value is its own dtype's and size's",
+        PLAN,
+        "if self.share and self.plan.buffers[k] == wanted), None)",
+        "if self.share), None)",
+    ),
+    Mutant(
+        "a buffer with former tenants stays",
+        PLAN,
+        "if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:",
+        "if fit is not None:",
+    ),
+    Mutant("outputs live to the end", PLAN, "        for o in self.outputs:\n            self.last[self.owner(o)] = len(self.steps)\n", ""),
+    Mutant(
+        "a view is recorded as its root is when the scope has ended",
+        ARRAY,
+        "array._recorded() if isinstance(array, ViewMixin) else array._v",
+        "array._v",
+    ),
+    Mutant("a view goes on with its root's tape", ARRAY, "if tls.tape is not None or tape is None:", "if True:"),
+    Mutant(
+        "a view of a variable that is a view is part of it",
+        ARRAY,
+        "type(cell)._root is None or cell._g is not None",
+        "type(cell)._root is None",
+    ),
+    Mutant(
+        "a view lives in its owner",
+        PLAN,
+        "                    self.root[n] = self.owner(n.inputs[0])",
+        "                    self.root[n] = n",
+    ),
+    Mutant("what the backend allocates has no place", PLAN, "elif self.fixed(n):", "elif False:"),
+    Mutant("a value is released after its last use", COMPILE, "and n not in kept and n.nbytes > RELEASE", "and n.nbytes > RELEASE"),
+    Mutant("what a view looks into is not released", COMPILE, " and n not in views.values():", ":"),
+    Mutant("a reshape that may copy is made at every run", COMPILE, " and not _may_copy(n):", ":"),
+    Mutant(
+        "a view is no result",
+        COMPILE,
+        'n.sig is not None and not n.sig.op.view and n.sig.op.name != "iota"',
+        'n.sig is not None and n.sig.op.name != "iota"',
+    ),
+    Mutant("a constant is no result", COMPILE, ' and n.sig.op.name != "iota"\n\n\ndef _reshaped', "\n\n\ndef _reshaped"),
+    Mutant("a leaf is no result", COMPILE, "return not is_leaf(n) and n.sig", "return is_leaf(n) or n.sig"),
+    Mutant("a reshaped result is nobody else's", COMPILE, "if owners.count(n) == 1}", "}"),
+    Mutant("a repeated result is a copy", COMPILE, " and o not in taken\n", "\n"),
+    Mutant("scratch is checked out", COMPILE, '"  S = pool.pop()"', '"  S = pool[-1]"'),
+    Mutant("scratch is put back", COMPILE, '        results.insert(0, "pool.append(S)")\n', ""),
+    Mutant("user code sees copies", COMPILE, "(*[copy(a) for a in arrays])", "(*arrays)"),
+    Mutant(
+        "user code gives copies",
+        COMPILE,
+        "return [copy(r) for r in results] if isinstance(results, list) else copy(results)",
+        "return results",
+    ),
+    Mutant(
+        "a ufunc of strided operands writes in row-major order",
+        COMPILE,
+        " and not (n.sig.op.elementwise and any(map(_is_strided, n.inputs)))",
+        "",
+    ),
+    Mutant("the backend's results are in row-major order", NUMPY, 'np.asarray(value, order="C")', "np.asarray(value)"),
+    Mutant("einsum of one operand is a copy", NAMESPACE, "return np.array(out) if len(arrays) == 1 else out", "return out"),
+    Mutant("zero is not cached with its sign lost", NUMPY, "            if value != 0.0:\n", "            if True:\n"),
+    Mutant("constants are told apart by their bits", IR, "number.hex() if isinstance(number, float) else number", "number"),
+    # kernels
+    Mutant(
+        "a kernel ends before what reads it",
+        FUSE,
+        "        if any(i in group.members for i in n.inputs):\n            steps += group.closed()\n        steps",
+        "        steps",
+    ),
+    Mutant("a kernel has one shape", FUSE, "if self.space_of(n) == self.space:", "if self.space_of(n) is not None:"),
+    Mutant("only what is of the rows joins by a row", FUSE, "self.rows and below and n.shape == row and", "self.rows and below and"),
+    Mutant("a choice in a kernel is not made over its operands", BLOCKED, 'if step.op != "where":', "if True:"),
+    Mutant("scratch of a kernel lives to its last reader", BLOCKED, "and last[r.value] == t and r.value in held]", "and r.value in held]"),
+    Mutant(
+        "scratch of a kernel is given up once",
+        BLOCKED,
+        "free += [held[d] for d in dying if held[d] != held.get(t)]",
+        "free += [held[d] for d in dying]",
+    ),
+    Mutant("scratch of a kernel has its value's dtype", BLOCKED, "return self.scratch[k] == step.dtype and ", "return "),
+    Mutant("scratch of a kernel has its value's rows", BLOCKED, " and (k in self.row_scratch) == step.row\n", "\n"),
+    Mutant("halves of a kernel meet", BLOCKED, "_run(kernel, flat, half, rows,", "_run(kernel, flat, half + step, rows,"),
+    Mutant("scratch of a kernel is checked out", BLOCKED, "waiting.pop(kinds, None) or", "waiting.get(kinds) or"),
+    Mutant("a kernel waits for its other half", WORKERS, "        if not mine:\n            done.acquire()\n", ""),
+    Mutant("a half runs once", WORKERS, "        if not begun.acquire(blocking=False):\n            return\n", ""),
+    Mutant("a half that nobody began is run", WORKERS, "    if mine:\n        there()\n    elif errors", "    if errors"),
+    Mutant("a forked child has no threads", NUMPY, "        os.register_at_fork(after_in_child=forget)\n", ""),
+    Mutant("a half's warnings are off", WORKERS, '    np.seterr(all="ignore")\n', ""),
+    Mutant(
+        "a sum of 16-bit floats is rounded once",
+        NAMESPACE,
+        'if dtype.itemsize == 2 and dtype.kind in "fV":  # 16-bit',
+        "if False:  # 16-bit",
+    ),
+    Mutant("a sum is by blocks of the row", NAMESPACE, "    if row <= BLOCK:\n", "    if True:\n"),
+    # tasks
+    Mutant(
+        "a task runs after the one that writes what it reads",
+        VARIABLE,
+        "                task.before.add(writer)\n",
+        "                pass\n",
+    ),
+    Mutant(
+        "a task runs after those that read what it writes",
+        VARIABLE,
+        "        task.before.update(t for t in self.readers if not t.is_done)\n",
+        "",
+    ),
+    Mutant(
+        "a task runs after the one that writes what it writes",
+        VARIABLE,
+        "        if self.writer is not None and not self.writer.is_done:\n            task.before.add(self.writer)\n",
+        "",
+    ),
+    Mutant("readers are noted", VARIABLE, "        self.readers.append(task)\n", ""),
+    Mutant("an error is that of who reads", VARIABLE, "            task.sources.append(writer)\n", ""),
+    Mutant("an error outlives its task", VARIABLE, "not writer.is_done or writer.error is not None", "not writer.is_done"),
+    Mutant("a task runs once", QUEUE, "            if task.runner:\n                return []\n", ""),
+    Mutant("a task is ready when all before it are done", QUEUE, "                if not later.before:\n", "                if True:\n"),
+    Mutant("who submits too much waits", QUEUE, "        self._make_room(task.nbytes)\n", ""),
+    Mutant("the queue is drained before a fork", WINDOW, "    QUEUE.pause()\n", ""),
+    Mutant("a child runs tasks at once", WINDOW, "    QUEUE.in_child()\n", ""),
+    Mutant("what a task reads is not written", PENDING, "            v.at = reader, ArrayType(*v.type)\n", "            pass\n"),
+    Mutant("what a task and a window read is not written", PENDING, "            v.share()\n", "            pass\n"),
+    # queues of devices
+    Mutant(
+        "a copy waits for what is computed where it comes from",
+        ARRIVAL,
+        "            self._backend.wait(queue, self._backend.record(self._backend.stream(source)))\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "who uses a copy waits for it",
+        ARRIVAL,
+        "        self._backend.wait(self._backend.stream(self._device), self._mark)\n",
+        "",
+    ),
+    Mutant("what is copied is not written over", ARRIVAL, "            backend.wait(backend.stream(device), mark)\n", "            pass\n"),
+    Mutant("a window asks before it writes over memory", WINDOW, "            before_overwriting(w.device)\n", "            pass\n"),
+    Mutant("a copy to the host waits for what is computed", TRANSFER, "            backend.wait(queue, mark)\n", ""),
+    Mutant("a copy has a queue of its own", TRANSFER, "        with queue:\n", "        if True:\n"),
+)
