@@ -10,13 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from ..backend.loader import backend_for
-from ..config import recomputes
+from ..config import SETTINGS, recomputes
 from ..device import Device
 from ..graph.build import G, item
 from ..graph.gradient import gradient
 from ..graph.ir import Node, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import lower, simplify, substitute
+from ..op.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.watched import Title
 
@@ -109,12 +110,13 @@ class Part:
 
 
 class Training:
-    """Forward that keeps what backward needs, and backward.
+    """Forward that keeps what backward needs, and backward: each as a program, and as an operator that may join a window.
 
     Attributes
     ----------
-    forward
-        Computes what the part makes, the states written, then what is kept.
+    joins
+        Whether they join the device's window, where an optimizer's update follows them: one program for the whole step. Not small
+        graphs, nor what runs user code or computes again what forward knows.
     heads
         Positions in the part's ``makes`` that a head gradient is for.
     wanted
@@ -145,7 +147,9 @@ class Training:
             residuals = cut(forward, backward, set(computed) - keep)
         results = forward + [n for n in residuals if n not in forward]
         self.kept = [results.index(n) for n in residuals]
-        self.forward = Program(results, part.leaves, backend_for(part.device), title=FORWARD)
+        self._results, self._leaves = results, part.leaves
+        again = part.objects or part.mirrored or recomputes()
+        self.joins = not again and max((n.size for n in [*results, *self._leaves]), default=0) >= SETTINGS.defer_elements
         stand_ins = [leaf(("kept", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
         self._graph = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
         used = set(topological(self._graph))
@@ -153,6 +157,22 @@ class Training:
         self._given = [part.leaves[k] for k in self.reads] + stand_ins
         self._own = [s for s, k in zip(stand_ins, self.kept, strict=True) if k >= len(forward)]  # those that nobody else holds
         self._backward: dict[tuple[HeadKind, ...], Program] = {}
+        self._backward_sigs: dict[tuple[HeadKind, ...], Sig] = {}
+
+    @cached_property
+    def forward(self) -> Program:
+        """Computes what the part makes, the states written, then what is kept."""
+        return Program(self._results, self._leaves, backend_for(self._device), title=FORWARD)
+
+    @cached_property
+    def forward_sig(self) -> Sig:
+        """`forward` as an operator."""
+        return _operator("forward", self._results, self._leaves)
+
+    def _backward_for(self, kinds: tuple[HeadKind, ...]) -> tuple[list[Node], list[Node]]:
+        """The graph of backward for head gradients of these kinds, and its leaves."""
+        known = {s: G.full(shape=s.shape, value=k, dtype=s.dtype) for s, k in zip(self._seeds, kinds, strict=True) if k is not None}
+        return substitute(self._graph, known), [*self._given, *[s for s in self._seeds if s not in known]]
 
     def backward(self, kinds: tuple[HeadKind, ...]) -> Program:
         """The program of backward for head gradients of these kinds.
@@ -162,11 +182,25 @@ class Training:
         """
         found = self._backward.get(kinds)
         if found is None:
-            known = {s: G.full(shape=s.shape, value=k, dtype=s.dtype) for s, k in zip(self._seeds, kinds, strict=True) if k is not None}
-            given = [*self._given, *[s for s in self._seeds if s not in known]]
-            graph = substitute(self._graph, known)
+            graph, given = self._backward_for(kinds)
             found = self._backward[kinds] = Program(graph, given, backend_for(self._device), donated=self._own, title=BACKWARD)
         return found
+
+    def backward_sig(self, kinds: tuple[HeadKind, ...]) -> Sig:
+        """`backward` as an operator."""
+        found = self._backward_sigs.get(kinds)
+        if found is None:
+            found = self._backward_sigs[kinds] = _operator("backward", *self._backward_for(kinds))
+        return found
+
+
+def _operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node]) -> Sig:
+    """A graph as an operator that the package makes for itself."""
+
+    def rule(xp: Any, *inputs: Node) -> list[Node]:
+        return substitute(outputs, dict(zip(leaves, inputs, strict=True)))
+
+    return unregistered(name, rule, len(leaves), len(outputs))
 
 
 def _inside(part: Part, marked: Sequence[Node]) -> set[Node]:

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..config import SETTINGS
 from ..device import CPU, Device
 from ..imperative.cell import ALWAYS, Cell, Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import content, contents_of, data_of
 from ..imperative.pending import issue
 from ..imperative.record import Tape
+from ..imperative.window import complete, defer, flush_complete
 from ..ndarray.array import NDArray
+from ..op.spec import Sig
 from ..program.compile import Program
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
@@ -26,12 +29,15 @@ class Kept(NamedTuple):
         Its mode.
     arrays
         Per part what its backward reads: arrays, or Values.
+    joined
+        Whether forward joined a window.
     tape
         While it lives, arguments among them are not written in place.
     """
 
     training: bool
     arrays: list[list[Any]]
+    joined: bool
     tape: Tape
 
 
@@ -86,16 +92,17 @@ class Run:
         kept: list[list[Any]] = []
         tape = Tape()
         parts = self.parts(training)
+        joined = keep and _may_join(parts)
         for number, part in enumerate(parts):
             cells = self._cells(part, made)
-            leaves = _operands(cells, part)
+            leaves = _operands(cells, part, joined)
             if part.keys:
                 leaves += self._random_keys(number, part)
             if part.objects:
                 leaves += self._objects(part, self._states)
             if keep:
                 steps = part.training
-                results = _issue(steps.forward, leaves, part)
+                results = _defer(steps.forward_sig, leaves, part) if joined else _issue(steps.forward, leaves, part)
                 shared = range(len(results)) if len(parts) > 1 else steps.kept  # what backward reads too: a write into it makes a copy
                 contents = [_shared(r, part.device) if k in shared else _content(r, part.device) for k, r in enumerate(results)]
                 kept.append(_saved(steps, cells, leaves, results, tape))
@@ -105,7 +112,7 @@ class Run:
                 made[key] = new
             if part.written:
                 self._write_states(part.written, contents[len(part.makes) :])
-        self._kept = Kept(training, kept, tape) if keep else None
+        self._kept = Kept(training, kept, joined, tape) if keep else None
         return made
 
     def _cells(self, part: Part, made: Mapping[Key, Any]) -> list[Cell]:
@@ -157,10 +164,10 @@ class Run:
         for key, head in heads:
             grads.setdefault(key, []).append(head)
         for part, arrays in zip(self.parts(training)[::-1], kept.arrays[::-1], strict=True):
-            self._backward_of(part, arrays, grads)
+            self._backward_of(part, arrays, grads, kept.joined)
         return {key: found[0] if len(found) == 1 else _total(found) for key, found in grads.items()}
 
-    def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[Any]]) -> None:
+    def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[Any]], joined: bool) -> None:
         steps = part.training
         kinds: list[HeadKind] = []
         for k in steps.heads:
@@ -173,8 +180,12 @@ class Run:
             else:
                 kinds.append(None)
                 given = [filled(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
-                arrays += _operands([wrap(Cell, _total(given))], part)
-        results = _contents(_issue(steps.backward(tuple(kinds)), arrays, part), part.device)
+                arrays += _operands([wrap(Cell, _total(given))], part, joined)
+        if joined:
+            results = _defer(steps.backward_sig(tuple(kinds)), arrays, part)
+            complete(part.device)
+        else:
+            results = _contents(_issue(steps.backward(tuple(kinds)), arrays, part), part.device)
         for key, new in zip(steps.wanted, results, strict=False):
             grads.setdefault(key, []).append(new)
         if part.updates:
@@ -192,9 +203,23 @@ class Run:
                 yield internal.name, internal.is_input, wrap(NDArray, content(data, part.device))
 
 
-def _operands(cells: Sequence[Cell], part: Part) -> list[Any]:
-    """What a part's program reads of cells: arrays, or Values, which may be pending, where it runs ahead."""
-    return values_on(cells, part.device) if part.is_ahead else arrays_on(cells, part.device)
+def _may_join(parts: Sequence[Part]) -> bool:
+    """Whether forward and backward of a graph join a window; where they do, another iteration begins here."""
+    joined = len(parts) == 1 and parts[0].training.joins and SETTINGS.engine != "naive"
+    if joined:
+        flush_complete()
+    return joined
+
+
+def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
+    """What a part's program reads of cells: arrays, or Values, which may be pending, where it runs ahead or in a window."""
+    return values_on(cells, part.device) if part.is_ahead or joined else arrays_on(cells, part.device)
+
+
+def _defer(sig: Sig, operands: Sequence[Any], part: Part) -> list[Value]:
+    """The results of a part's operator, in the window of its device."""
+    values = [v if v.__class__ is Value else Value(v, device=part.device) for v in operands]
+    return defer(sig, values, part.device, [None] * sig.count, [False] * sig.count)[0]
 
 
 def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:

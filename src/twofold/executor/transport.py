@@ -9,10 +9,9 @@ from ..graph.build import apply
 from ..graph.ir import leaf
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import content, data_of, device_of, invoke
-from ..imperative.pending import Pending, issue
+from ..imperative.pending import issue
 from ..imperative.residuals import runner
 from ..imperative.transfer import on_device
-from ..imperative.window import force
 from ..ndarray.array import NDArray
 from ..op.registry import OPS
 
@@ -45,9 +44,6 @@ def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
     for cell in cells:
         v = content_on(cell, device)
         found.append(cell._capture() if v is cell._v else v)
-        maker = v.at[0] if v.__class__ is Value and v.data is None else None
-        if maker is not None and maker.__class__ is not Pending:  # a window, or a copy that the device itself waits for
-            force(v)
     return found
 
 

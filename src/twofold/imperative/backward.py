@@ -27,7 +27,7 @@ from .record import Rec, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
 from .transfer import named, on_device
-from .window import defer
+from .window import complete, defer
 
 _compiled: dict[Any, "Backward"] = {}
 TABLES.dependents.append(_compiled.clear)
@@ -107,9 +107,7 @@ class Backward:
         if lazy and SETTINGS.engine != "naive" and all(v.__class__ in DEFERRABLE for v in values):
             nothing = [None] * len(self.outputs)
             found = defer(self.sig, values, device, nothing, [False] * len(nothing))[0]
-            w = tls.windows.get(device)
-            if w is not None:  # else another thread has run it meanwhile
-                w.complete = True
+            complete(device)
             return list(found)
         arrays = [v.data if v.__class__ is Value and v.data is not None else data_of(v) for v in values]
         run = self.program.run

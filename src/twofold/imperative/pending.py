@@ -118,6 +118,10 @@ def issue(
     if here or SETTINGS.engine == "naive":
         arrays = [_array(v) for v in operands]
         return [Value(r, device=device) for r in run_on(device, run, arrays)]
+    for v in waits:
+        maker = v.at
+        if maker is not None and maker[0].__class__ is not Pending:  # a window, which runs here, or a copy, for which the device waits
+            force(v)
     made = Pending()
     results = [Value(None, None, (made, kind), device) for kind in types]
 

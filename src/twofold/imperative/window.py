@@ -72,8 +72,8 @@ class Window:
     """
 
     __slots__ = (
-        "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes", "outs",
-        "runner", "serial", "task",
+        "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes",
+        "operations", "outs", "runner", "serial", "task",
     )  # fmt: skip
 
     def __init__(self, device: Device) -> None:
@@ -86,7 +86,7 @@ class Window:
         self.closed = self.complete = False
         self.runner = 0
         self.task: Task | None = None
-        self.nbytes = 0
+        self.nbytes = self.operations = 0
         self.error: BaseException | None = None
         self.done = threading.Lock()
         self.done.acquire()
@@ -99,7 +99,7 @@ class Window:
     @property
     def is_full(self) -> bool:
         """Whether it has reached its bounds of operations or bytes."""
-        return len(self.outs) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
+        return self.operations >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
 
     def finish(self) -> None:
         """See to it that it has run."""
@@ -185,6 +185,7 @@ def defer(
                 values.append(out)
                 kept.append(second)
             inner = [w.result(part, device) for part in node.parts[len(recs) :]]
+            w.operations += 1
         COUNTERS.deferred += 1
         return values, kept, inner
 
@@ -253,6 +254,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
         if number is not None:
             w._leaf(number, (), "weakf", None)
         out = w.result(node, CPU)
+        w.operations += 1
         w.nbytes += node.nbytes
     COUNTERS.deferred += 1
     return out
@@ -298,6 +300,13 @@ def _windows() -> list[Window]:
     """The windows of all threads that may be open yet or have failed, the oldest first."""
     with LOCK:
         return sorted(_open, key=lambda w: w.serial)
+
+
+def complete(device: Device) -> None:
+    """Note that this thread's window of a device holds a backward; if another thread has run it meanwhile, there is none."""
+    w = tls.windows.get(device)
+    if w is not None:
+        w.complete = True
 
 
 def flush_complete() -> None:
@@ -355,7 +364,7 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
     w.runner = get_ident()
     try:
         if live and LISTENERS:
-            with span("flush", "window", w.device, details={"operations": len(w.outs)}):
+            with span("flush", "window", w.device, details={"operations": w.operations}):
                 _run(w, live, wanted, dead)
         elif live:
             _run(w, live, wanted, dead)
