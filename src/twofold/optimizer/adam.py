@@ -5,8 +5,8 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
-from .base import Optimizer, register, zeros_like
-from .together import update_together
+from .base import Optimizer, each, register, zeros_like
+from .together import are_independent, update_together
 
 __all__ = ["Adam", "Adamax", "Nadam"]
 
@@ -52,14 +52,23 @@ class Adam(Optimizer):
         """(mean of the gradients, mean of their squares)."""
         return zeros_like(weight), zeros_like(weight)
 
+    def _takes_all(self) -> bool:
+        return type(self).update is Adam.update
+
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
-        lr, wd, t = self._begin(index)
-        mean, var = state
+        """Update a weight, or each of a list."""
+        items = list(each(index, weight, grad, state))
+        for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
+            operands = [(w, g, *means) for _, w, g, means in group]
+            self._apply(operands, [self._scalars(*self._begin(i)) for i, _, _, _ in group])
+
+    def _scalars(self, lr: float, wd: float, t: int) -> tuple[float, ...]:
         rate = lr * sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
-        scalars = tuple(map(float, (rate, self.beta1, self.beta2, self.epsilon, wd, self.rescale_grad)))
+        return tuple(map(float, (rate, self.beta1, self.beta2, self.epsilon, wd, self.rescale_grad)))
+
+    def _apply(self, operands: list[Any], scalars: list[tuple[float, ...]]) -> None:
         params = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
-        update_together("adam_update", [(weight, grad, mean, var)], [scalars], lazy_update=self.lazy_update, **params)
+        update_together("adam_update", operands, scalars, lazy_update=self.lazy_update, **params)
 
 
 @register

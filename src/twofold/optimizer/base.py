@@ -140,6 +140,10 @@ class Optimizer:
         """
         raise MXNetError(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")
 
+    def _takes_all(self) -> bool:
+        """Whether `update` may be given all weights of a dtype at once, whatever `aggregate_num` is."""
+        return False
+
     # weights of 16 bits
 
     def _has_master(self, weight: NDArray) -> bool:
@@ -162,6 +166,10 @@ class Optimizer:
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """As `update`, for weights whose states `create_state_multi_precision` made."""
+        if isinstance(weight, (list, tuple)) and self._takes_all() and any(map(self._has_master, weight)):
+            for i, w, g, s in each(index, weight, grad, state):
+                self.update_multi_precision(i, w, g, s)
+            return
         if isinstance(weight, (list, tuple)) or not self._has_master(weight):
             self.update(index, weight, grad, state)
             return

@@ -48,6 +48,9 @@ class SGD(WithMaster):
         """The momentum, or None."""
         return zeros_like(weight) if self.momentum else None
 
+    def _takes_all(self) -> bool:
+        return type(self).update is SGD.update
+
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight, or each of a list."""
         if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s is None for s in state}) == 1:

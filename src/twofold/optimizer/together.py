@@ -1,11 +1,9 @@
-"""Updates weights in place by an operator, several small ones by one program: what a call costs is then paid once for all."""
+"""Updates weights in place by an operator, several of them by one program: what a call costs is then paid once for all."""
 
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from ..config import SETTINGS
-from ..device import CPU
 from ..graph.build import run_rule
 from ..imperative.cell import PLAIN, Value
 from ..imperative.invoke import device_of, invoke
@@ -19,15 +17,10 @@ __all__ = ["are_independent", "update_together"]
 
 
 def are_independent(weights: Sequence[NDArray]) -> bool:
-    """Whether weights may be updated at once: different arrays of cpu(0), no views, computed, small (large ones are deferred)."""
+    """Whether weights may be updated at once: different arrays of one device, no views, not recorded."""
     if len({id(w) for w in weights}) < len(weights) or tls.tape is not None:
         return False
-    for w in weights:
-        v = w._v
-        data = v.data if v.__class__ is Value else v
-        if w.__class__ is not NDArray or device_of(v) is not CPU or data.__class__ is not PLAIN or data.size >= SETTINGS.defer_elements:
-            return False
-    return True
+    return all(w.__class__ is NDArray for w in weights) and len({device_of(w._v) for w in weights}) == 1
 
 
 def update_together(name: str, operands: Sequence[Sequence[NDArray]], scalars: Sequence[tuple[float, ...]], **params: Any) -> None:

@@ -45,8 +45,10 @@ class Updater:
         for i, w in zip(index, weight, strict=True):
             if not self.states_synced.get(i):
                 self._prepare(i, w)
-        if self.aggregate_updates:
-            for group in _groups(list(zip(index, weight, grad, strict=True)), self.optimizer.aggregate_num):
+        takes_all = self.optimizer._takes_all()
+        if takes_all or self.aggregate_updates:
+            size = len(weight) if takes_all else self.optimizer.aggregate_num
+            for group in _groups(list(zip(index, weight, grad, strict=True)), size):
                 indices, weights, grads = (list(column) for column in zip(*group, strict=True))
                 self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
         else:
