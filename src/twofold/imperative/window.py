@@ -208,7 +208,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
     if SETTINGS.engine == "naive":
         return None
     w = tls.windows.get(CPU)
-    if w is not None and (w.closed or w.is_full):
+    if w is not None and (w.closed or w.operations >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
         w = None
     big = SETTINGS.defer_elements
     lazy = False
@@ -253,7 +253,8 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
             return None
         if number is not None:
             w._leaf(number, (), "weakf", None)
-        out = w.result(node, CPU)
+        out = Value(None, None, (w, node))
+        w.outs.append(ref(out))
         w.operations += 1
         w.nbytes += node.nbytes
     COUNTERS.deferred += 1
