@@ -18,7 +18,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist demo example-torch lint format types contracts docs bench bench-peers stubs asv asv-compare fuzz mutants clean
+.PHONY: help venv test test-all test-mnist demo example-torch lint format types contracts docs tune test-gpu-sim test-gpu bench bench-gpu bench-peers stubs asv asv-compare fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -46,6 +46,12 @@ test-mnist: $(READY) ## Run the tests that train on the real digits
 
 fuzz: $(READY) ## Run the random searches with N cases each (N=2000)
 	@FUZZ_CASES=$(N) $(PY) -m pytest -n $(JOBS) -m fuzz $(ARGS)
+
+test-gpu-sim: $(READY) ## Run every test of the CuPy adapter on simulated GPUs
+	@$(PY) -m pytest -n $(JOBS) tests/cupy tests/fakes $(ARGS)
+
+test-gpu: $(READY) ## Run the same tests on a real GPU, and those that need one
+	@TWOFOLD_TEST_GPU=device $(PY) -m pytest tests/cupy $(ARGS)
 
 mutants: $(READY) ## Remove each ownership and ordering rule once; some test must fail
 	@$(PY) -m tests.mutants $(ARGS)
@@ -86,12 +92,18 @@ $(TORCH): asv_benchmarks/peers/environment.py pyproject.toml
 example-torch: $(TORCH) ## Train a net on torch's arrays and on NumPy's, in an environment of its own
 	@$(<D)/bin/python examples/on_torch.py torch
 
+tune: $(READY) ## Measure the algorithms of convolution, on one core, and write the table that chooses among them
+	@env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 $(PY) -m twofold_numpy.tune
+
 bench: $(READY) ## Measure against NumPy in one process and print ratios (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/ratios.py $(ARGS)
 
 $(PEERS): asv_benchmarks/peers/environment.py
 	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D)
 	@touch $@
+
+bench-gpu: $(READY) ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--json figures.json")
+	@$(PY) -m asv_benchmarks.gpu $(ARGS)
 
 bench-peers: $(READY) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, numba and MXNet (ARGS="--quick --only chains")
 	@$(PY) -m asv_benchmarks.peers $(ARGS)

@@ -46,3 +46,11 @@ def oracle(shared: Path) -> Callable[..., str]:
         return result.stdout
 
     return run
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests told by ``record_property("told", text)``, those in other processes too."""
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    told = (text for report in reports for name, text in getattr(report, "user_properties", ()) if name == "told")
+    for text in dict.fromkeys(told):
+        terminalreporter.write_line(text)

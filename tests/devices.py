@@ -9,12 +9,14 @@ import twofold as mx
 from twofold.backend import loader
 from twofold.graph.ir import drop_generation
 from twofold.imperative import window
+from twofold.scheduler import streams
 
 
 def forget_backends() -> None:
-    """Have adapters loaded anew, programs compiled for the new ones, and devices of the old ones not waited for."""
+    """Have adapters loaded anew, programs compiled for the new ones, and devices and copies of the old ones not waited for."""
     loader._backend_of_kind.cache_clear()
     window._used.clear()
+    streams._read_elsewhere.clear()
     drop_generation()
 
 

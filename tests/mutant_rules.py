@@ -382,8 +382,8 @@ MUTANTS = (
     Mutant(
         "memory of a dead value is its own dtype's and size's",
         PLAN,
-        "if self.share and self.plan.buffers[k] == wanted), None)",
-        "if self.share), None)",
+        "free = self.free.get(wanted)",
+        "free = next((f for f in self.free.values() if f), None)",
     ),
     Mutant(
         "a buffer with former tenants stays",
@@ -413,7 +413,7 @@ MUTANTS = (
     ),
     Mutant("what the backend allocates has no place", PLAN, "elif self.fixed(n):", "elif False:"),
     Mutant("a value is released after its last use", COMPILE, "and n not in kept and n.nbytes > RELEASE", "and n.nbytes > RELEASE"),
-    Mutant("what a view looks into is not released", COMPILE, " and n not in views.values():", ":"),
+    Mutant("what a view looks into is not released", COMPILE, ".union(views.values())", ""),
     Mutant("a reshape that may copy is made at every run", COMPILE, " and not _may_copy(n):", ":"),
     Mutant(
         "a view is no result",
@@ -423,7 +423,7 @@ MUTANTS = (
     ),
     Mutant("a constant is no result", COMPILE, ' and n.sig.op.name != "iota"\n\n\ndef _reshaped', "\n\n\ndef _reshaped"),
     Mutant("a leaf is no result", COMPILE, "return not is_leaf(n) and n.sig", "return is_leaf(n) or n.sig"),
-    Mutant("a reshaped result is nobody else's", COMPILE, "if owners.count(n) == 1}", "}"),
+    Mutant("a reshaped result is nobody else's", COMPILE, "if owners[n] == 1}", "}"),
     Mutant("a repeated result is a copy", COMPILE, " and o not in taken\n", "\n"),
     Mutant("scratch is checked out", COMPILE, '"  S = pool.pop()"', '"  S = pool[-1]"'),
     Mutant("scratch is put back", COMPILE, '        results.insert(0, "pool.append(S)")\n', ""),

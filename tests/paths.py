@@ -1,6 +1,6 @@
 """How often each way of running an operation was taken in a random search, which counts for nothing if one was hardly ever taken."""
 
-from typing import Any
+from collections.abc import Callable
 
 from twofold.imperative.counters import COUNTERS
 
@@ -25,9 +25,15 @@ def shares() -> dict[str, float]:
     }
 
 
-def check_paths(capsys: Any) -> None:
-    """Print the shares, and fail if one is too small."""
+def check_paths(record_property: Callable[[str, object], None]) -> None:
+    """Have the shares printed at the end of the run, and fail if one is too small."""
     taken = shares()
-    with capsys.disabled():
-        print("\nrandom programs, paths taken:", ", ".join(f"{k} {s:.1%}" for k, s in taken.items()))
+    record_property("told", "random programs, paths taken: " + ", ".join(f"{k} {s:.1%}" for k, s in taken.items()))
+    assert min(taken.values()) >= LEAST, taken
+
+
+def check_device_paths(record_property: Callable[[str, object], None], *names: str) -> None:
+    """The same for what counters of these names count in windows of GPUs."""
+    taken = {name: getattr(COUNTERS, name) / COUNTERS.windows for name in names}
+    record_property("told", "on fake GPUs, for each window: " + ", ".join(f"{k} {s:.1%}" for k, s in taken.items()))
     assert min(taken.values()) >= LEAST, taken

@@ -8,6 +8,7 @@ import numpy as np
 from twofold.backend.kernel import ArrayType, Call, OperandType
 from twofold.dtype import NUMPY
 
+from .convolution import convolve, convolve_data, convolve_weight
 from .namespace import BLOCK, UFUNCS, NumpyNamespace, tree_sum
 
 Maker = Callable[[dict[str, Any], Sequence[OperandType], ArrayType], Call]
@@ -117,6 +118,13 @@ def _fold(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayTy
     return Call("f({0}, **_params)", {"f": NumpyNamespace.fold, "_params": params})
 
 
+def _convolution(function: Callable[..., Any]) -> Maker:
+    def make(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+        return Call("f({0}, {1}, {out}, **_params)", {"f": function, "_params": params}, into=True)
+
+    return make
+
+
 def _take(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call(f"{{0}}.take({{1}}, {params['axis']})", {})
 
@@ -157,5 +165,8 @@ _MAKERS: dict[str, Maker] = {
     "concat": _concat,
     "pad": _pad,
     "fold": _fold,
+    "convolve": _convolution(convolve),
+    "convolve_data": _convolution(convolve_data),
+    "convolve_weight": _convolution(convolve_weight),
     "take": _take,
 }

@@ -12,6 +12,7 @@ import opt_einsum
 from twofold.backend.namespace import checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
+from .convolution import convolve, convolve_data, convolve_weight
 from .special import digamma, erf, erfinv, gammaln, polygamma
 
 #: Elements of a block of the summation tree, and of a fused kernel.
@@ -216,6 +217,10 @@ class NumpyNamespace:
     def einsum(*arrays, subscripts):
         out = opt_einsum.contract(subscripts, *arrays)
         return np.array(out) if len(arrays) == 1 else out  # of one operand it may be a view
+
+    convolve = staticmethod(convolve)
+    convolve_data = staticmethod(convolve_data)
+    convolve_weight = staticmethod(convolve_weight)
 
     # gathers
     @staticmethod

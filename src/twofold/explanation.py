@@ -1,6 +1,5 @@
 """``mx.explain()``: what became of the operations in a block of plain imperative code."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,11 +7,10 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from .device import Device
+from .imperative.origin import frame_of_user
 from .scheduler.observers import Event, forget, listen, this_thread
 
 __all__ = ["Flush", "Report", "explain"]
-
-_PACKAGE = str(Path(__file__).parent)
 
 
 class Flush(NamedTuple):
@@ -120,9 +118,7 @@ def _flush(cause: str, operations: int, program: Any, nbytes: int) -> Flush:
 
 def _user_line() -> str:
     """The innermost line outside of the package on this thread's stack."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and (frame.f_code.co_filename.startswith((_PACKAGE, "<")) or "twofold_" in frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = frame_of_user(1)
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 

@@ -1,4 +1,6 @@
-"""Random programs on arrays: mutation, views, aliasing, recording, reductions, products. One text for twofold and for NumPy.
+"""Random programs on arrays: mutation, views, aliasing, recording, reductions, products, other devices, mistakes.
+
+One text for twofold and for NumPy.
 
 A program is a list of moves drawn from a seed. `run` executes it with twofold and returns every array it ends with, and the
 gradients of its loss; `reference` executes the same moves on plain NumPy arrays.
@@ -9,8 +11,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+import pytest
 
 import twofold as mx
+from twofold.errors import ShapeError
 from twofold.imperative.array import apply_op
 from twofold.imperative.cell import Value
 from twofold.ndarray.array import NDArray
@@ -19,10 +23,19 @@ SIZE = 24
 
 
 class Twofold:
-    """The arrays under test."""
+    """The arrays under test.
 
-    def __init__(self, device: Any = None) -> None:
+    Parameters
+    ----------
+    device
+        Where they are.
+    wanders
+        Whether some of the work is done on another device of the kind.
+    """
+
+    def __init__(self, device: Any = None, wanders: bool = True) -> None:
         self.device = device or mx.cpu()
+        self.other = mx.Context(self.device.device_type, 1) if wanders else self.device
 
     def array(self, values: np.ndarray) -> Any:
         return mx.nd.array(values, ctx=self.device)
@@ -35,6 +48,13 @@ class Twofold:
 
     def force(self, a: Any) -> None:
         a.wait_to_read()
+
+    def elsewhere(self, a: Any, u: float) -> Any:
+        return (a.as_in_context(self.other) * u).as_in_context(self.device)
+
+    def mistake(self, a: Any) -> None:
+        with pytest.raises(ShapeError):
+            a + a[0:5]
 
 
 class Numpy:
@@ -70,6 +90,12 @@ class Numpy:
     def force(self, a: Any) -> None:
         pass
 
+    def elsewhere(self, a: Any, u: float) -> Any:
+        return a * u
+
+    def mistake(self, a: Any) -> None:
+        pass
+
 
 class Program:
     """The state of one run: variables, the pool of arrays, and the moves."""
@@ -97,7 +123,7 @@ class Program:
 
     def move(self) -> None:
         a, b, target, u = self.pick(), self.pick(), self.own(), self.moves.random()
-        kind = self.moves.randrange(30)
+        kind = self.moves.randrange(32)
         if kind < 9:
             self.compute(kind, a, b, u)
         elif kind < 18:
@@ -173,6 +199,10 @@ class Program:
             self.pool.append(self.api.detach(a))
         elif kind == 5:
             self.pool.append(a.copy())
+        elif kind == 6:
+            self.pool.append(self.api.elsewhere(a, u) + b)
+        elif kind == 7:
+            self.api.mistake(a)
 
     def replace(self, old: Any, new: Any) -> None:
         """Put an array in another's place; the old one dies, so that its memory may be reused."""
@@ -182,9 +212,9 @@ class Program:
         return self.api.op("sum", self.pool[-1] * self.pool[-2])
 
 
-def run(seed: int, record: bool, device: Any = None, length: int = 14, detach: bool = True) -> list[np.ndarray]:
+def run(seed: int, record: bool, device: Any = None, length: int = 14, detach: bool = True, wanders: bool = True) -> list[np.ndarray]:
     """Execute the program of a seed; the arrays it leaves and, if recorded, the gradients of its loss."""
-    return executed(Program(seed, Twofold(device), detach=detach), record, length, "add" if seed % 5 == 0 else "write")
+    return executed(Program(seed, Twofold(device, wanders), detach=detach), record, length, "add" if seed % 5 == 0 else "write")
 
 
 def reference(seed: int, length: int = 14, shift: np.ndarray | None = None, detach: bool = True) -> list[np.ndarray]:

@@ -1,4 +1,7 @@
-"""Seeded random programs give NumPy's results, bitwise the same in every mode of execution, and every mode really was taken."""
+"""Seeded random programs give NumPy's results, bitwise the same in every mode of execution, and every mode really was taken.
+
+``FUZZ_CASES`` programs, recorded and not; searches that take long are cut into parts, which several processes can share.
+"""
 
 import os
 import threading
@@ -10,12 +13,22 @@ from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
 from twofold_numpy import blocked
+from twofold_numpy.jit.installed import is_installed
 
 from .random_programs import SIZE, reference, run
-from tests.paths import check_paths
+from tests.conftest import absent
+from tests.devices import fake_gpus
+from tests.paths import check_device_paths, check_paths
 
-CASES = int(os.environ.get("FUZZ_CASES", "150"))
+CASES = int(os.environ.get("FUZZ_CASES", "2000"))
+#: Programs of one part, about.
+PART = 250
+PARTS = range(max(1, CASES // PART))
 HUGE = 1 << 40
+
+
+def seeds_of(part):
+    return range(part, CASES, len(PARTS))
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +50,10 @@ def assert_same(a, b, what):
 
 
 @pytest.mark.fuzz
-def test_every_mode_gives_the_same_bits(monkeypatch, capsys):
+@pytest.mark.parametrize("part", PARTS)
+def test_every_mode_gives_the_same_bits(monkeypatch, record_property, part):
     COUNTERS.reset()
-    for seed in range(CASES):
+    for number, seed in enumerate(seeds_of(part)):
         for record in (False, True):
             in_mode(monkeypatch, engine="naive")
             naive = run(seed, record)
@@ -47,13 +61,60 @@ def test_every_mode_gives_the_same_bits(monkeypatch, capsys):
             assert_same(naive, run(seed, record), f"inline, seed {seed}, record {record}")
             in_mode(monkeypatch, defer=8)
             assert_same(naive, run(seed, record), f"deferred, seed {seed}, record {record}")
-            if seed % 10 == 0:
+            if number % 10 == 0:
                 drop_generation()
             in_mode(monkeypatch, defer=8, block=7)
             assert_same(naive, run(seed, record), f"blocks of 7, seed {seed}, record {record}")
             in_mode(monkeypatch, defer=8)
             assert_same(naive, run(seed, record), f"again, seed {seed}, record {record}")
-    check_paths(capsys)
+    check_paths(record_property)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
+def test_a_device_gives_the_same_bits(monkeypatch, record_property, schedule):
+    with fake_gpus(1, schedule) as (gpu,):
+        COUNTERS.reset()
+        for seed in range(0, CASES, 3):
+            for record in (False, True):
+                in_mode(monkeypatch, engine="naive")
+                naive = run(seed, record, wanders=False)
+                in_mode(monkeypatch, defer=8)
+                assert_same(naive, run(seed, record, gpu, wanders=False), f"{schedule}, seed {seed}, record {record}")
+        check_device_paths(record_property, "donated", "fused")
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
+def test_several_devices_give_the_same_results(monkeypatch, record_property, schedule):
+    """Bitwise, but for gradients: what comes back from another device is added last."""
+    with fake_gpus(2, schedule) as (gpu, _):
+        COUNTERS.reset()
+        for seed in range(1, CASES, 6):
+            in_mode(monkeypatch, engine="naive")
+            count, naive = len(reference(seed)), run(seed, True)
+            in_mode(monkeypatch, defer=8)
+            got = run(seed, True, gpu)
+            assert_same(naive[:count], got[:count], f"{schedule}, seed {seed}")
+            for have, want in zip(got[count:], naive[count:], strict=True):
+                np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-4, err_msg=f"{schedule}, seed {seed}")
+        check_device_paths(record_property, "copies", "donated")
+
+
+@pytest.mark.fuzz
+def test_machine_code_is_within_its_tolerance(monkeypatch, tmp_path):
+    if not is_installed():
+        absent("no llvmlite: install twofold[jit]")
+    monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
+    for seed in range(0, CASES, 50):
+        in_mode(monkeypatch, engine="naive")
+        naive = run(seed, True)
+        monkeypatch.setattr(SETTINGS, "jit", True)
+        in_mode(monkeypatch, defer=8)
+        for _ in range(2):
+            for got, want in zip(run(seed, True), naive, strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"seed {seed}")
+        monkeypatch.setattr(SETTINGS, "jit", False)
 
 
 @pytest.mark.fuzz

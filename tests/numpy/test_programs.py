@@ -34,7 +34,7 @@ def assert_same(a, b, what):
 
 
 @pytest.mark.fuzz
-def test_every_mode_gives_the_same_bits(monkeypatch, capsys):
+def test_every_mode_gives_the_same_bits(monkeypatch, record_property):
     COUNTERS.reset()
     for seed in range(CASES):
         for record in (False, True):
@@ -47,7 +47,7 @@ def test_every_mode_gives_the_same_bits(monkeypatch, capsys):
                 assert_same(naive, run(seed, record), f"deferred, seed {seed}, record {record}, repetition {repetition}")
             if seed % 10 == 0:
                 drop_generation()
-    check_paths(capsys)
+    check_paths(record_property)
 
 
 @pytest.mark.fuzz

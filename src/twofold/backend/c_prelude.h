@@ -1,14 +1,13 @@
 // What generated kernels are made of. The same text compiles as CUDA (NVRTC, no other headers) and as host C++17 (g++).
+// There a kernel is a loop over its elements, unless TF_DEVICE says that whoever compiles it calls it once for each thread.
 //
 // Operands of every function here have one type: the printer casts them. Results are those of NumPy's ufuncs.
 
 #ifdef __CUDACC__
+#define TF_DEVICE
 #define TF_FUNCTION static __device__ __forceinline__
 #define TF_TABLE static __device__ const
 #define TF_KERNEL extern "C" __global__ void
-#define TF_EACH(index, i, n) \
-    const index i = (index)blockIdx.x * blockDim.x + threadIdx.x; \
-    if (i < n)
 #define TF_INFINITY __longlong_as_double(0x7ff0000000000000LL)
 #define TF_NAN __longlong_as_double(0x7ff8000000000000LL)
 #pragma nv_diag_suppress 186  // templates ask unsigned numbers too whether they are below 0
@@ -18,10 +17,19 @@
 using namespace std;  // for the overloads of exp, fmod and the rest on float
 #define TF_FUNCTION static inline
 #define TF_TABLE static const
+#ifndef TF_DEVICE
 #define TF_KERNEL extern "C" void
-#define TF_EACH(index, i, n) for (index i = 0; i < n; ++i)
+#endif
 #define TF_INFINITY HUGE_VAL
 #define TF_NAN ((double)NAN)
+#endif
+
+#ifdef TF_DEVICE
+#define TF_EACH(index, i, n) \
+    const index i = (index)blockIdx.x * blockDim.x + threadIdx.x; \
+    if (i < n)
+#else
+#define TF_EACH(index, i, n) for (index i = 0; i < n; ++i)
 #endif
 
 // 16-bit floats: stored in 16 bits, computed in float

@@ -18,7 +18,7 @@ from ..dtype import NAME_OF, NUMPY
 from ..errors import KernelCompileError
 from . import special_functions
 from .iteration import collapse, places
-from .kernel import ArrayType, KernelStep, Ref, RowProgram
+from .kernel import KernelStep, Ref, RowProgram
 
 #: In what C computes with a dtype.
 C_TYPES = {
@@ -70,7 +70,12 @@ def kernel_unit(*programs: RowProgram) -> KernelUnit:
     """
     names = tuple("tf_" + re.sub(r"\W", "_", f"{program.name}_{k}") for k, program in enumerate(programs))
     kernels = [_kernel(name, program) for name, program in zip(names, programs, strict=True)]
-    return KernelUnit("\n".join([header("c_prelude.h"), *_special(programs), *kernels]) + "\n", names)
+    return KernelUnit("\n".join([*preamble(programs), *kernels]) + "\n", names)
+
+
+def preamble(programs: Sequence[RowProgram]) -> list[str]:
+    """What stands in front of the kernels of programs."""
+    return [header("c_prelude.h"), *_special(programs)]
 
 
 def _kernel(name: str, program: RowProgram) -> str:
@@ -90,20 +95,33 @@ def header(name: str) -> str:
 
 def _body(program: RowProgram) -> list[str]:
     space, shapes = collapse(program.shape, [t.shape for t in program.inputs])
-    lines = [_load(k, t, space, shape) for k, (t, shape) in enumerate(zip(program.inputs, shapes, strict=True))]
-    for k, step in enumerate(program.steps):
-        text = step_text(step, _operands(program, step))
-        lines.append(f"const {C_TYPES[step.dtype]} v{k} = ({C_TYPES[step.dtype]})({text});")
-    for k, number in enumerate(program.outputs):
-        encode = ENCODED.get(program.steps[number].dtype, "")
-        lines.append(f"out{k}[i] = {encode}(v{number});" if encode else f"out{k}[i] = v{number};")
-    return lines
+    lines = [read_line(k, t.dtype, _where(space, shape)) for k, (t, shape) in enumerate(zip(program.inputs, shapes, strict=True))]
+    lines += [step_line(program, k) for k in range(len(program.steps))]
+    return lines + [write_line(k, program.steps[s].dtype, "i", f"v{s}") for k, s in enumerate(program.outputs)]
 
 
-def _load(k: int, kind: ArrayType, space: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    place = "i" if shape == space else " + ".join(_place(*p, last=p[0] * p[1] == math.prod(space)) for p in places(space, shape)) or "0"
-    read = f"tf_float(in{k}[{place}])" if kind.dtype in ENCODED else f"in{k}[{place}]"
-    return f"const {C_TYPES[kind.dtype]} x{k} = {read};"
+def read_line(k: int, dtype: str, place: str) -> str:
+    """The C statement that reads an element of input k as ``x{k}``, in the dtype that is computed with."""
+    read = f"tf_float(in{k}[{place}])" if dtype in ENCODED else f"in{k}[{place}]"
+    return f"const {C_TYPES[dtype]} x{k} = {read};"
+
+
+def step_line(program: RowProgram, k: int) -> str:
+    """The C statement that computes step k of a kernel as ``v{k}``."""
+    step = program.steps[k]
+    return f"const {C_TYPES[step.dtype]} v{k} = ({C_TYPES[step.dtype]})({step_text(step, _operands(program, step))});"
+
+
+def write_line(k: int, dtype: str, place: str, value: str) -> str:
+    """The C statement that writes a value to an element of output k."""
+    return f"out{k}[{place}] = {ENCODED[dtype]}({value});" if dtype in ENCODED else f"out{k}[{place}] = {value};"
+
+
+def _where(space: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """Where the element of a broadcast operand lies that belongs to element ``i`` of the space."""
+    if shape == space:
+        return "i"
+    return " + ".join(_place(*p, last=p[0] * p[1] == math.prod(space)) for p in places(space, shape)) or "0"
 
 
 def _place(inner: int, size: int, stride: int, *, last: bool) -> str:

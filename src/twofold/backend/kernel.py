@@ -10,6 +10,27 @@ SIMPLE = frozenset(
 )
 
 
+class Elementwise(NamedTuple):
+    """An element-wise primitive as adapters know it.
+
+    Attributes
+    ----------
+    ufunc, c
+        NumPy's ufunc and the C text, as in `KernelStep`.
+    result
+        Which dtype it gives: the ufunc's (``"ufunc"``), ``"bool"``, that of all operands but the first (``"tail"``), of the first
+        (``"first"``), of its parameter (``"dtype"``), or the float of the first (``"float"``).
+    """
+
+    ufunc: str | None
+    c: str | None
+    result: str
+
+
+#: Element-wise primitives by name. The layers above, which declare them, fill it: see `program.declared`.
+ELEMENTWISE: dict[str, Elementwise] = {}
+
+
 class ArrayType(NamedTuple):
     """Shape and dtype name of an array."""
 

@@ -58,5 +58,5 @@ def _backend_of_kind(kind: str) -> Backend:
 
 _HINT = {
     "cpu": "reinstall twofold with its NumPy adapter",
-    "gpu": "the adapter for NVIDIA GPUs is not part of this version; set TWOFOLD_FAKE_GPUS=1 to try programs without one",
+    "gpu": "for NVIDIA GPUs: pip install 'twofold[cuda12]' (or cuda13); TWOFOLD_FAKE_GPUS=1 tries programs without one",
 }

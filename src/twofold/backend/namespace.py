@@ -1,7 +1,8 @@
 """Primitives written over other primitives, and over NumPy on the host: what an adapter inherits where its library has no better.
 
 An adapter's namespace that derives from `PortableNamespace` defines the members used here: ``slice``, ``slice_update``, ``full``,
-``concat``, ``reshape``, ``permute_dims``, ``add``, ``multiply``, ``maximum``, ``minimum``, ``sum``, ``astype`` and ``dtype_of``.
+``concat``, ``reshape``, ``permute_dims``, ``contiguous``, ``matmul``, ``add``, ``multiply``, ``maximum``, ``minimum``, ``sum``,
+``astype`` and ``dtype_of``.
 """
 # ruff: noqa: D102 (members without a docstring are the primitives of their names)
 
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import IndexingError
+from . import convolution
 
 Key = tuple[tuple[int | None, int | None, int | None], ...]
 FULL = (None, None, None)
@@ -56,6 +58,15 @@ class PortableNamespace(ABC):
             part = self.slice(x, key=(*[FULL] * len(shape), *[(p, p + 1, None) for p in place]))
             out = self.slice_update(out, self.add(self.slice(out, key=key), self.reshape(part, shape=shape)), key=key)
         return out
+
+    def convolve(self, data, weight, *, stride, dilate, pad, groups):
+        return convolution.convolve(self, data, weight, stride, dilate, pad, groups)
+
+    def convolve_data(self, result, weight, *, size, stride, dilate, pad, groups):
+        return convolution.convolve_data(self, result, weight, size, stride, dilate, pad, groups)
+
+    def convolve_weight(self, data, result, *, kernel, stride, dilate, pad, groups):
+        return convolution.convolve_weight(self, data, result, kernel, stride, dilate, pad, groups)
 
     def einsum(self: Any, *arrays, subscripts):
         left, right = subscripts.split("->")

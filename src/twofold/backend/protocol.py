@@ -57,6 +57,9 @@ class Backend(ABC):
     #: Whether `compile` takes row programs with reductions over the last axis.
     row_reductions = False
 
+    #: Elements from which element-wise steps of a program become one kernel; the setting ``defer_elements`` if None.
+    fuses_from: int | None = None
+
     # arrays
 
     @abstractmethod

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,19 +122,29 @@ def _adapters() -> Rows:
             yield entry.name, f"serves {backend.kind}: {backend.name}"
 
 
+DRIVER = Path("/proc/driver/nvidia/version")
+
+
 def _gpu() -> Rows:
-    driver = shutil.which("nvidia-smi") is not None or os.path.exists("/proc/driver/nvidia/version")
-    yield "NVIDIA driver", "found" if driver else "not found: this machine shows no NVIDIA GPU"
+    """What stands between this machine and a GPU: driver, array library, devices."""
+    driver = DRIVER.read_text(encoding="utf-8").splitlines()[0] if DRIVER.exists() else shutil.which("nvidia-smi")
+    yield "NVIDIA driver", f"found: {driver}" if driver else "not found: this machine shows no NVIDIA GPU"
     cupy = next((f"{name} {_installed(name)}" for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy") if _installed(name)), None)
-    yield "CuPy", cupy or ("not installed" + ("; pip install cupy-cuda12x would use the GPU" if driver else ""))
+    missing = "; pip install 'twofold[cuda12]' (or cuda13 for a driver from 580 on) would use the GPU" if driver else ""
+    yield "CuPy", cupy or f"not installed{missing}"
+    yield (
+        "visible devices",
+        os.environ.get("CUDA_VISIBLE_DEVICES", "all (CUDA_VISIBLE_DEVICES is not set)") or "none: CUDA_VISIBLE_DEVICES is empty",
+    )
     try:
         backend = backend_for(Device("gpu", 0))
     except (MXNetError, RuntimeError) as error:
         yield "mx.gpu(0)", f"not usable: {error}"
         return
-    yield "mx.gpu(0)", f"served by {backend.name}; {backend.device_count()} of that kind"
-    free, total = backend.memory_info(Device("gpu", 0))
-    yield "memory", f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
+    for number in range(backend.device_count()):
+        device = Device("gpu", number)
+        free, total = backend.memory_info(device)
+        yield f"mx.{device}", f"served by {backend.name}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
 
 
 def _settings() -> Rows:

@@ -143,10 +143,13 @@ class Training:
         residuals = cut(forward, backward, _inside(part, marked))
         if recomputes():
             computed = topological(forward)
-            keep = {*forward, *checkpoints([n for n in computed if n in set(residuals)])}
+            read = set(residuals)
+            keep = {*forward, *checkpoints([n for n in computed if n in read])}
             residuals = cut(forward, backward, set(computed) - keep)
-        results = forward + [n for n in residuals if n not in forward]
-        self.kept = [results.index(n) for n in residuals]
+        given = set(forward)
+        results = forward + [n for n in residuals if n not in given]
+        number = {n: k for k, n in reversed(list(enumerate(results)))}
+        self.kept = [number[n] for n in residuals]
         self._results, self._leaves = results, part.leaves
         again = part.objects or part.mirrored or recomputes()
         self.joins = not again and max((n.size for n in [*results, *self._leaves]), default=0) >= SETTINGS.defer_elements

@@ -1,5 +1,6 @@
 """Memory plan: in which bytes each value of a program lives. Liveness, in-place results, shared buffers, donated inputs."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -70,7 +71,8 @@ class _Planner:
         self.root: dict[Node, Node] = {}
         self.last: dict[Node, int] = {}
         self.tenants: dict[Place, list[Node]] = {}
-        self.free: list[int] = []
+        #: Buffers whose values are dead, by size and dtype, the one that died first first.
+        self.free: dict[tuple[int, str], deque[int]] = {}
         self.writable: set[int] = set()
         self.viewed: set[Node] = set()
 
@@ -116,7 +118,9 @@ class _Planner:
                 self.plan.place[n] = Place("kernel")
             else:
                 self._place(n, k, dying, read)
-        self.free += [self.plan.place[d].number for d in dying if self.plan.place[d].kind == "buffer"]
+        for place in [self.plan.place[d] for d in dying]:
+            if place.kind == "buffer":
+                self.free.setdefault(self.plan.buffers[place.number], deque()).append(place.number)
 
     def _reusable(self, node: Node) -> bool:
         place = self.plan.place.get(node)
@@ -160,12 +164,11 @@ class _Planner:
 
     def _buffer(self, n: Node) -> int:
         wanted = n.nbytes, n.dtype
-        k = next((k for k in self.free if self.share and self.plan.buffers[k] == wanted), None)
-        if k is None:
-            self.plan.buffers.append(wanted)
-            return len(self.plan.buffers) - 1
-        self.free.remove(k)
-        return k
+        free = self.free.get(wanted)
+        if free and self.share:
+            return free.popleft()
+        self.plan.buffers.append(wanted)
+        return len(self.plan.buffers) - 1
 
 
 def _is_view(n: Node) -> bool:

@@ -17,6 +17,7 @@ from ..scheduler.queue import QUEUE
 from ..scheduler.streams import Arrival, run_on
 from ..scheduler.variable import HAND_OVER, Lane, Task, Var
 from .cell import Value
+from .origin import frame_of_user, text_of
 from .window import LOCK, force
 
 
@@ -122,11 +123,18 @@ def issue(
         maker = v.at
         if maker is not None and maker[0].__class__ is not Pending:  # a window, which runs here, or a copy, for which the device waits
             force(v)
-    made = Pending()
+    made, user = Pending(), frame_of_user(1)
+    code, instruction = user.f_code, user.f_lasti
+    del user  # a frame keeps its variables alive
     results = [Value(None, None, (made, kind), device) for kind in types]
 
     def work() -> None:
-        _hand_out(results, run_on(device, run, [_array(v) for v in operands]))
+        try:
+            _hand_out(results, run_on(device, run, [_array(v) for v in operands]))
+        except Exception as error:
+            if not getattr(error, "__notes__", ()):  # what it reads may have failed, and says where it was issued
+                error.add_note(f"issued at {text_of(code, instruction)}")
+            raise
 
     made.task = Task(work, lane or Lane(device), nanoseconds=nanoseconds, nbytes=sum(map(nbytes_of, types)))
     for v in operands:

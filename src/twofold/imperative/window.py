@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from sys import _getframe
 from threading import get_ident
 from typing import Any
 from weakref import WeakSet, ref
@@ -29,6 +30,7 @@ from ..scheduler.streams import before_overwriting, run_on
 from ..scheduler.variable import SERIALS, Lane, Task
 from .cell import ALWAYS, PINNED, PLAIN, Value
 from .counters import COUNTERS
+from .origin import INSIDE, frame_of_user, text_of
 from .record import Rec, tls
 
 LOCK = threading.RLock()
@@ -68,12 +70,13 @@ os.register_at_fork(before=_before_fork, after_in_parent=LOCK.release, after_in_
 class Window:
     """Operations recorded and not yet run.
 
-    ``complete`` says that it holds a backward: the next iteration begins a new window, so that all have one structure.
+    ``complete`` says that it holds a backward: the next iteration begins a new window, so that all have one structure. ``issued`` has
+    the node of each operation, and where the user's code issued it.
     """
 
     __slots__ = (
-        "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "leaf_nodes", "leaf_refs", "nbytes",
-        "operations", "outs", "runner", "serial", "task",
+        "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "issued", "leaf_nodes", "leaf_refs",
+        "nbytes", "outs", "runner", "serial", "task",
     )  # fmt: skip
 
     def __init__(self, device: Device) -> None:
@@ -86,7 +89,8 @@ class Window:
         self.closed = self.complete = False
         self.runner = 0
         self.task: Task | None = None
-        self.nbytes = self.operations = 0
+        self.nbytes = 0
+        self.issued: list[tuple[Node, Any, int]] = []
         self.error: BaseException | None = None
         self.done = threading.Lock()
         self.done.acquire()
@@ -99,7 +103,7 @@ class Window:
     @property
     def is_full(self) -> bool:
         """Whether it has reached its bounds of operations or bytes."""
-        return self.operations >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
+        return len(self.issued) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
 
     def finish(self) -> None:
         """See to it that it has run."""
@@ -171,6 +175,7 @@ def defer(
     twins
         For which results a second Value is wanted, without the record: what the tape saves.
     """
+    user = frame_of_user(1)
     while True:
         w = _window_for(args, device)
         with LOCK:
@@ -185,7 +190,7 @@ def defer(
                 values.append(out)
                 kept.append(second)
             inner = [w.result(part, device) for part in node.parts[len(recs) :]]
-            w.operations += 1
+            w.issued.append((node, user.f_code, user.f_lasti))
         COUNTERS.deferred += 1
         return values, kept, inner
 
@@ -208,7 +213,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
     if SETTINGS.engine == "naive":
         return None
     w = tls.windows.get(CPU)
-    if w is not None and (w.closed or w.operations >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
+    if w is not None and (w.closed or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
         w = None
     big = SETTINGS.defer_elements
     lazy = False
@@ -255,7 +260,10 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
             w._leaf(number, (), "weakf", None)
         out = Value(None, None, (w, node))
         w.outs.append(ref(out))
-        w.operations += 1
+        user = _getframe(2)
+        if INSIDE.get(id(user.f_globals), True):
+            user = frame_of_user(2)
+        w.issued.append((node, user.f_code, user.f_lasti))
         w.nbytes += node.nbytes
     COUNTERS.deferred += 1
     return out
@@ -365,13 +373,14 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
     w.runner = get_ident()
     try:
         if live and LISTENERS:
-            with span("flush", "window", w.device, details={"operations": w.operations}):
+            with span("flush", "window", w.device, details={"operations": len(w.issued)}):
                 _run(w, live, wanted, dead)
         elif live:
             _run(w, live, wanted, dead)
     except BaseException as error:
         w.error = error
         if isinstance(error, Exception):
+            _name_origin(w, error, (wanted, dead, w.device.device_type))
             _salvage(w, live, wanted, dead)
         if not isinstance(error, Exception):
             w.error = EngineError(
@@ -380,6 +389,7 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
             raise
     finally:
         w.data = w.outs = w.held = ()
+        w.issued = []
         if w.error is None:
             _forget(w)
         w.done.release()
@@ -419,6 +429,25 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
                 v.borrow = ALWAYS
             v.data = results[k]
             v.at = None
+
+
+def _name_origin(w: Window, error: Exception, key: Any) -> None:
+    """Add a note to an error that says which line of the user's code issued what failed."""
+    found = _programs.get(key)
+    failed = set(found[0].nodes_at(error)) if found is not None else set()
+    for node, code, instruction in w.issued:
+        inside = failed.intersection(topological(lower([node], _boundaries([node])))) if failed else not _compiles(node, w.device)
+        if inside:
+            error.add_note(f"issued at {text_of(code, instruction)}")
+            return
+
+
+def _compiles(node: Node, device: Device) -> bool:
+    try:
+        Program([node], leaves_of([node]), backend_for(device), boundaries=_boundaries([node]))
+    except Exception:
+        return False
+    return True
 
 
 def _salvage(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int, ...]) -> None:

@@ -24,6 +24,7 @@ from . import (  # noqa: F401  (imported for what they register)
     output_heads,
     pooling,
     primitive_arithmetic,
+    primitive_convolve,
     primitive_gather,
     primitive_math,
     primitive_reduce,

@@ -1,17 +1,12 @@
-"""Convolution and Deconvolution in one, two and three dimensions, as matrix products over columns of windows (im2col).
+"""Convolution and Deconvolution in one, two and three dimensions: the primitive and its transpose in the data, with a bias."""
 
-Source: Chellapilla, Puri & Simard, "High performance convolutional neural networks for document processing", 2006. Each is the
-transpose of the other, so that the gradients, taken from these definitions, are again one product and one copy each.
-"""
-
-import math
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
 from ..op.declare import op
 from ..op.params import Shape
 from ..op.partial_shapes import first_known, size_at, with_size
-from .windows import Layout, channels_first, columns, from_channels_first, from_columns, is_channels_last, padded, per_axis
+from .windows import Layout, channels_first, from_channels_first, is_channels_last, padded, per_axis
 
 Tuning = Literal["fastest", "limited_workspace", "off"] | None
 DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0, "adj": 0}
@@ -35,13 +30,6 @@ def _check_groups(name, channels, num_filter, num_group):
 def _with_bias(xp, out, bias):
     """``out`` (n, c, …) plus a bias (c,)."""
     return out if bias is None else out + xp.reshape(bias, shape=(-1, *[1] * (len(out.shape) - 2)))
-
-
-def _product(xp, lhs, rhs):
-    """Matrix products of one or more groups (g, a, b) · (g, b, c), as (g · a, c)."""
-    if lhs.shape[0] == 1:
-        return xp.matmul(xp.reshape(lhs, shape=lhs.shape[1:]), xp.reshape(rhs, shape=rhs.shape[1:]))
-    return xp.reshape(xp.matmul(lhs, rhs), shape=(lhs.shape[0] * lhs.shape[1], rhs.shape[2]))
 
 
 @op("Convolution", "_npx_convolution", alike=True)
@@ -70,12 +58,10 @@ def convolution(
     """
     x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
     kernel, stride, dilate, pad = per_axis("Convolution", len(x.shape), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
-    n, channels = x.shape[:2]
+    channels = x.shape[1]
     _check_groups("Convolution", channels, num_filter, num_group)
     _check("Convolution", x, w, bias, (num_filter, channels // num_group, *kernel), num_filter, no_bias)
-    cols, out = columns(xp, padded(xp, x, pad, pad), num_group, kernel, stride, dilate)
-    product = _product(xp, xp.reshape(w, shape=(num_group, num_filter // num_group, cols.shape[1])), cols)
-    y = xp.swapaxes(xp.reshape(product, shape=(num_filter, n, *out)), 0, 1)
+    y = xp.convolve(x, w, stride=stride, dilate=dilate, pad=pad, groups=num_group)
     return from_channels_first(xp, _with_bias(xp, y, bias), layout)
 
 
@@ -141,16 +127,17 @@ def deconvolution(
     x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
     given = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "adj": adj}
     kernel, stride, dilate, pad, adj = per_axis("Deconvolution", len(x.shape), DEFAULTS, **given)
-    n, channels, *sizes = x.shape
+    channels, *sizes = x.shape[1:]
     _check_groups("Deconvolution", channels, num_filter, num_group)
     _check("Deconvolution", x, w, bias, (channels, num_filter // num_group, *kernel), num_filter, no_bias)
     full = tuple(s * (d - 1) + e * (k - 1) + 1 for s, d, e, k in zip(stride, sizes, dilate, kernel, strict=True))
     out, before = _output_place(full, stride, pad, adj, target_shape)
-    rows = math.prod(w.shape[1:])
-    lhs = xp.matrix_transpose(xp.reshape(w, shape=(num_group, channels // num_group, rows)))
-    rhs = xp.reshape(xp.swapaxes(x, 0, 1), shape=(num_group, channels // num_group, n * math.prod(sizes)))
-    y = from_columns(xp, _product(xp, lhs, rhs), n, full, tuple(sizes), kernel, stride, dilate)
-    return from_channels_first(xp, _with_bias(xp, _cropped(xp, y, before, out), bias), layout)
+    steps = {"stride": stride, "dilate": dilate, "groups": num_group}
+    if all(f <= o + 2 * b < f + s for f, s, o, b in zip(full, stride, out, before, strict=True)):
+        y = xp.convolve_data(x, w, size=out, pad=before, **steps)
+    else:
+        y = _cropped(xp, xp.convolve_data(x, w, size=full, pad=(0,) * len(full), **steps), before, out)
+    return from_channels_first(xp, _with_bias(xp, y, bias), layout)
 
 
 def _output_place(full, stride, pad, adj, target_shape):

@@ -1,6 +1,5 @@
-"""What convolution and pooling share: parameters per spatial axis, layouts, windows as columns of a matrix."""
+"""What convolution and pooling share: parameters per spatial axis, layouts, padding."""
 
-import math
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
@@ -49,25 +48,3 @@ def padded(xp, x, before, after, value=0.0):
     if not any(before) and not any(after):
         return x
     return xp.pad(x, width=((0, 0), (0, 0), *zip(before, after, strict=True)), value=value)
-
-
-def columns(xp, x, groups, kernel, stride, dilate):
-    """The windows of (n, c, …) as columns: (groups, c / groups · kernel, n · windows), and how many windows each axis has.
-
-    One copy, whose inner runs are rows of the image, so that convolution is one matrix product and a copy of its result.
-    """
-    k = len(kernel)
-    windows = xp.unfold(x, kernel=kernel, stride=stride, dilate=dilate)
-    n, c, *out = windows.shape[: 2 + k]
-    order = (1, *range(2 + k, 2 + 2 * k), 0, *range(2, 2 + k))
-    copied = xp.contiguous(xp.permute_dims(windows, axes=order))
-    return xp.reshape(copied, shape=(groups, c // groups * math.prod(kernel), n * math.prod(out))), tuple(out)
-
-
-def from_columns(xp, cols, n, size, out, kernel, stride, dilate):
-    """The transpose of `columns`: columns added up where their windows overlap, to an array (n, c, *size)."""
-    k = len(kernel)
-    c = math.prod(cols.shape) // (n * math.prod(out) * math.prod(kernel))
-    apart = xp.reshape(cols, shape=(c, *kernel, n, *out))
-    order = (1 + k, 0, *range(2 + k, 2 + 2 * k), *range(1, 1 + k))
-    return xp.fold(xp.permute_dims(apart, axes=order), size=size, kernel=kernel, stride=stride, dilate=dilate)

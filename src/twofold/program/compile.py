@@ -5,10 +5,12 @@ so that threads never share one, and put back afterwards. Results are fresh arra
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
 from math import prod
 from time import perf_counter_ns
+from traceback import walk_tb
 from typing import Any
 
 from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowProgram
@@ -22,6 +24,7 @@ from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.verify import verify
 from ..scheduler.observers import LISTENERS, report
+from . import declared  # noqa: F401  (tells adapters of the element-wise primitives)
 from .constants import without_constants
 from .control_flow import LOOPS, call_for_loop
 from .cost import nanoseconds_of
@@ -31,6 +34,9 @@ from .watched import PROGRAM, Mark, Title, Watched, mark, with_entry
 KEEP_SCRATCH = 1 << 18
 #: Fresh values larger than this (bytes) are released right after their last use rather than at the program's end.
 RELEASE = 1 << 16
+
+#: What tracebacks call the source of programs.
+FILE = "<twofold program>"
 
 #: Primitives that are not element-wise whose results are C-contiguous.
 PACKED = frozenset({"sum", "max", "min", "matmul", "contiguous", "index_add"})
@@ -55,7 +61,7 @@ class Program:
     boundaries
         Nodes that stand for arrays a caller could hold (see `graph.rewrite.lower`).
     big
-        Elements from which element-wise nodes fuse into kernels; the setting ``defer_elements`` if None.
+        Elements from which element-wise nodes fuse into kernels; the backend's, or the setting ``defer_elements``, if None.
     in_place, share
         Memory optimisations, to be switched off for measurements.
     fold
@@ -96,7 +102,7 @@ class Program:
             self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
-        self.steps = steps_of(unique, SETTINGS.defer_elements if big is None else big, backend.row_reductions)
+        self.steps = steps_of(unique, _fused_from(backend) if big is None else big, backend.row_reductions)
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
         own = {n for n in singles if n not in calls or not calls[n].into}
@@ -112,8 +118,9 @@ class Program:
         printer = Printer(self, calls)
         self.source = printer.source()
         self.kernels = printer.kernels
+        self._lines = [(begin + printer.body, end + printer.body) for begin, end in printer.lines_of]
         printer.env |= {"listeners": LISTENERS, "watched": Watched(self, title, printer.env, printer.body, printer.marks)}
-        exec(compile(with_entry(self.source), "<twofold program>", "exec"), printer.env)
+        exec(compile(with_entry(self.source), FILE, "exec"), printer.env)
         self._scratch: list[Any] = printer.env.get("pool", [])
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(backend.quietly, printer.env["program"])
         if LISTENERS:
@@ -132,9 +139,24 @@ class Program:
         """The arrays that are kept from run to run; several may look into one memory."""
         return [array for instance in list(self._scratch) for array in instance]
 
+    def nodes_at(self, error: BaseException) -> Sequence[Node]:
+        """The nodes of the step in which a run failed; none where the error does not say which that was."""
+        cause: BaseException | None = error
+        while cause is not None:
+            for frame, line in walk_tb(cause.__traceback__):
+                if frame.f_code.co_filename == FILE:
+                    at = line - 2  # of the source: lines count from 1, and there is one more for observers
+                    return next((s.nodes for s, (begin, end) in zip(self.steps, self._lines, strict=True) if begin <= at < end), ())
+            cause = cause.__cause__
+        return ()
+
     def explain(self) -> str:
         """The steps in order, kernels with what they fuse."""
         return "\n".join(" + ".join(n.sig.op.name for n in s.nodes if n.sig is not None) for s in self.steps)
+
+
+def _fused_from(backend: Backend) -> int:
+    return SETTINGS.defer_elements if backend.fuses_from is None else backend.fuses_from
 
 
 def operand_type(node: Node) -> OperandType:
@@ -179,13 +201,15 @@ class Printer:
         self.program, self.backend, self.plan, self.calls = program, program.backend, program.plan, calls
         self.env: dict[str, Any] = {}
         self.static: list[str] = []
-        self.static_names: list[str] = []
+        self.static_names: dict[str, None] = {}  # in order, looked up often
         self.lines: list[str] = []
         self.name: dict[Any, str] = {}
         self.kernels: list[RowProgram] = []
         #: Steps for observers, and how many lines of the source stand before the body.
         self.marks: list[Mark] = []
         self.body = 0
+        #: Where the lines of each step begin and end in the body.
+        self.lines_of: list[tuple[int, int]] = []
 
     def bind(self, value: Any, prefix: str = "c") -> str:
         """A name of the environment for a value."""
@@ -204,11 +228,12 @@ class Printer:
         for t, step in enumerate(program.steps):
             begin = len(self.lines)
             self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
+            self.lines_of.append((begin, len(self.lines)))
             self._mark(begin, step)
             self.lines += [f"del {self.name[n]}" for n in releases.get(t, ()) if self.name.get(n, "").startswith("v")]
         results = self._results()
-        text = "\n".join(self.lines + results)
-        used = [n for n in self.static_names if re.search(rf"\b{n}\b", text)]
+        words = frozenset(re.findall(r"\w+", "\n".join(self.lines + results)))
+        used = [n for n in self.static_names if n in words]
         lines = ["def program(L):"]
         if program.leaves:
             lines.append(f" {', '.join(self.name[n] for n in program.leaves)}, = L")
@@ -229,7 +254,7 @@ class Printer:
 
     def _checkout(self, names: str, results: list[str]) -> list[str]:
         """Take an instance of the scratch memory for this run, or make one; small ones are put back at the end."""
-        if sum(n for n, _ in self.plan.buffers) > KEEP_SCRATCH:
+        if sum(n for n, _ in self.plan.buffers) > KEEP_SCRATCH or self.backend.device_count() > 1:  # a device uses none of another
             return [f" {names}, = fresh()"]
         self.env["pool"] = []
         results.insert(0, "pool.append(S)")
@@ -246,10 +271,10 @@ class Printer:
                 for i in n.inputs:
                     if i is not None:
                         last[views.get(i, i)] = t
-        kept = {views.get(o, o) for o in self.program.outputs}
+        kept = {views.get(o, o) for o in self.program.outputs}.union(views.values())
         out: dict[int, list[Node]] = {}
         for n, t in last.items():
-            if self.plan.place.get(n) == Place("fresh") and n not in kept and n.nbytes > RELEASE and n not in views.values():
+            if self.plan.place.get(n) == Place("fresh") and n not in kept and n.nbytes > RELEASE:
                 out.setdefault(t, []).append(n)
         return out
 
@@ -295,7 +320,11 @@ class Printer:
 
     def _single(self, n: Node) -> None:
         assert n.sig is not None
-        if n.sig.op.name == "iota":  # a constant of the program
+        if n.sig.op.name == "iota":
+            if self.backend.device_count() > 1:
+                self._define(n, f"{self.bind(partial(self.backend.xp.iota, **n.sig.params), 'iota')}()")
+                return
+            # a constant of the program
             self.name[n] = self.bind(self.backend.quietly(partial(self.backend.xp.iota, **n.sig.params)))
             return
         if n.sig.op.name == "item":
@@ -325,7 +354,7 @@ class Printer:
         if self.name[n.inputs[0]] in self.static_names and not _may_copy(n):  # a view of static memory is made once
             name = f"b{len(self.static_names)}"
             self.static.append(f"{name} = {text}")
-            self.static_names.append(name)
+            self.static_names[name] = None
             self.name[n] = name
         else:
             self._define(n, text)
@@ -361,7 +390,7 @@ class Printer:
     def _static(self, text: str) -> str:
         name = f"b{len(self.static_names)}"
         self.static.append(f"{name} = {text}")
-        self.static_names.append(name)
+        self.static_names[name] = None
         return name
 
     # kernels
@@ -411,8 +440,8 @@ def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:
     """Outputs that are another shape of a value nobody else gets, with that value: its memory is the output's."""
     found = {o: o.inputs[0] for o in outputs if o.sig is not None and o.sig.op.name == "reshape"}
     found = {o: n for o, n in found.items() if n is not None and _is_made(n) and not is_const(n)}
-    owners = [found.get(o, o) for o in outputs]
-    return {o: n for o, n in found.items() if owners.count(n) == 1}
+    owners = Counter(found.get(o, o) for o in outputs)
+    return {o: n for o, n in found.items() if owners[n] == 1}
 
 
 def _comes_packed(n: Node) -> bool:
@@ -443,7 +472,7 @@ def _rename(text: str, key: str, full: str) -> str:
 def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[tuple[Node, str]], list[Node]]:
     """A group as plain data, with its inputs (a Python scalar once for each dtype that it is read in) and outputs in order."""
     number: dict[Node, int] = {n: k for k, n in enumerate(step.nodes)}
-    inputs: list[tuple[Node, str]] = []
+    inputs: dict[tuple[Node, str], int] = {}
     steps = []
     space = max((n.shape if n.sig.op.elementwise else n.inputs[0].shape for n in step.nodes), key=prod)  # type: ignore[union-attr]
     for n in step.nodes:
@@ -459,12 +488,10 @@ def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[tuple[No
                 args.append(Ref("const", i.value[1] if i.value is not None else i.sig.params["value"]))  # type: ignore[union-attr]
             else:
                 given = i, dtype if i.dtype in WEAK else i.dtype
-                if given not in inputs:
-                    inputs.append(given)
-                args.append(Ref("in", inputs.index(given)))
+                args.append(Ref("in", inputs.setdefault(given, len(inputs))))
         op = n.sig.op
         steps.append(KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), n.shape != space))
     outputs = [n for n in step.nodes if plan.place[n].kind != "kernel"]
     name = "_".join(dict.fromkeys(n.sig.op.name for n in step.nodes if n.sig is not None))[:60]
     types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
-    return RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs)), inputs, outputs
+    return RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs)), list(inputs), outputs

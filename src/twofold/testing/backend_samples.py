@@ -110,6 +110,54 @@ def _windows() -> Iterator[tuple[str, Sample]]:
     yield "fold", ((distinct((2, 2, 3), "int32"),), {"size": (8,), **flat}, _fold)
 
 
+def _convolve(x: np.ndarray, w: np.ndarray, stride: Any, dilate: Any, pad: Any, groups: int) -> np.ndarray:
+    x = np.pad(x, [(0, 0), (0, 0), *[(p, p) for p in pad]])
+    windows = _unfold(x, w.shape[2:], stride, dilate)
+    k, per = len(pad), len(w) // groups
+    axes = ([1, *range(2 + k, 2 + 2 * k)], [1, *range(2, 2 + k)])
+    parts = zip(np.split(windows, groups, 1), np.split(w, groups, 0) if per else [w] * groups, strict=True)
+    return np.concatenate([np.moveaxis(np.tensordot(a, b, axes), -1, 1) for a, b in parts], 1).astype(np.result_type(x, w))
+
+
+def _transposed(apply: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], result: np.ndarray, kind: Any) -> np.ndarray:
+    """What the transpose of a linear function of an array gives, by its definition: one unit array after another."""
+    out = np.zeros(shape, kind)
+    for at in np.ndindex(*shape):
+        unit = np.zeros(shape, result.dtype)
+        unit[at] = 1
+        out[at] = (apply(unit) * result).sum()
+    return out
+
+
+def _convolve_data(y: np.ndarray, w: np.ndarray, size: Any, groups: int, **params: Any) -> np.ndarray:
+    shape = (len(y), w.shape[1] * groups, *size)
+    return _transposed(lambda x: _convolve(x, w, groups=groups, **params), shape, y, np.result_type(y, w))
+
+
+def _convolve_weight(x: np.ndarray, y: np.ndarray, kernel: Any, groups: int, **params: Any) -> np.ndarray:
+    shape = (y.shape[1], x.shape[1] // groups, *kernel)
+    return _transposed(lambda w: _convolve(x, w, groups=groups, **params), shape, y, np.result_type(x, y))
+
+
+def _convolutions() -> Iterator[tuple[str, Sample]]:
+    line: dict[str, Any] = {"stride": (2,), "dilate": (2,), "pad": (1,), "groups": 1}
+    plane: dict[str, Any] = {"stride": (1, 2), "dilate": (1, 1), "pad": (1, 0), "groups": 2}
+    dense: dict[str, Any] = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
+    cases: tuple[tuple[Any, Any, dict[str, Any], str], ...] = (
+        ((2, 2, 7), (3, 2, 3), line, "float64"),
+        ((1, 4, 4, 5), (2, 2, 3, 2), plane, "float32"),
+        ((1, 2, 3, 4), (2, 2, 3, 3), dense, "float32"),
+        ((1, 2, 3, 4), (2, 2, 1, 1), dense | {"pad": (0, 0)}, "int32"),
+        ((0, 2, 3, 4), (2, 2, 3, 3), dense, "float32"),
+    )
+    for data, weight, params, dtype in cases:
+        x, w = numbers(data, dtype), numbers(weight, dtype)
+        y = _convolve(x, w, **params)
+        yield "convolve", ((x, w), params, _convolve)
+        yield "convolve_data", ((numbers(y.shape, dtype), w), params | {"size": data[2:]}, _convolve_data)
+        yield "convolve_weight", ((x, numbers(y.shape, dtype)), params | {"kernel": weight[2:]}, _convolve_weight)
+
+
 # reductions
 
 _AXES: tuple[tuple[Any, bool], ...] = ((None, False), (None, True), (1, False), (-1, True), ((0, 2), False), ((2, 0), True))
@@ -241,7 +289,7 @@ def _draws() -> Iterator[tuple[str, Sample]]:
 
 def _listed() -> dict[str, list[Sample]]:
     out: dict[str, list[Sample]] = {}
-    for family in (_views, _joined, _windows, _reductions, _orders, _products, _gathers, _checks, _draws):
+    for family in (_views, _joined, _windows, _convolutions, _reductions, _orders, _products, _gathers, _checks, _draws):
         for name, sample in family():
             out.setdefault(name, []).append(sample)
     return out

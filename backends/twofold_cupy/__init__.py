@@ -1,0 +1,6 @@
+"""The CuPy adapter: arrays on NVIDIA GPUs."""
+
+from .adapter import CupyBackend
+from .adapter import CupyBackend as Backend
+
+__all__ = ["Backend", "CupyBackend"]

@@ -1,0 +1,208 @@
+"""The protocol on CuPy: arrays on NVIDIA GPUs."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import cupy
+import numpy as np
+
+from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, RowProgram
+from twofold.backend.protocol import Backend
+from twofold.device import Device
+from twofold.dtype import NUMPY
+from twofold.errors import DeviceError, MXNetError
+
+from . import failures
+from .kernels import elementwise
+from .library import memory as cupy_memory
+from .library import runtime
+from .memory import Memory, does_not_fit, memory_info
+from .namespace import CupyNamespace, device_among, one_step, typed_operands
+from .operands import constant, dtype_of, is_constant
+from .reductions import PART
+from .rows import row_kernel
+from .streams import Mark, Stream, Streams, entered
+from .transfers import Transfers
+
+
+class CupyBackend(Backend):
+    """Arrays of CuPy on NVIDIA GPUs. Work joins the stream that the thread has entered, else its device's compute stream.
+
+    Raises
+    ------
+    BackendUnavailable
+        If there is no GPU that CuPy can use.
+    """
+
+    name = "cupy"
+    kind = "gpu"
+    plain = None
+    row_reductions = True
+    fuses_from = 1  # a launch costs as much as thousands of elements
+    out_of_memory = (MemoryError, cupy_memory.OutOfMemoryError)
+
+    def __init__(self) -> None:
+        try:
+            self._devices = runtime.getDeviceCount()
+        except runtime.CUDARuntimeError as error:
+            raise failures.unavailable(error) from error
+        self.streams = Streams()
+        self.memory = Memory(self.streams)
+        self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), {"memory": self.memory, "streams": self.streams})()
+        self._transfers = Transfers(self._xp)
+
+    @property
+    def xp(self) -> CupyNamespace:
+        """The primitives."""
+        return self._xp
+
+    def device_count(self) -> int:
+        """How many GPUs CUDA shows."""
+        return self._devices
+
+    # memory and failures
+
+    def memory_info(self, device: Device) -> tuple[int, int]:
+        """(free, total) bytes; what CuPy's pool has and does not use is free."""
+        return self._on(device.device_id, memory_info)
+
+    def trim(self) -> None:
+        """Give what no stream uses any more back to CUDA, on every device."""
+        for device in range(self._devices):
+            self._on(device, self.memory.release)
+
+    def does_not_fit(self, error: BaseException) -> Any:
+        """Full memory, with the largest arrays."""
+        return does_not_fit(error)
+
+    def failure(self, error: Exception) -> MXNetError:
+        """What CuPy or CUDA raised."""
+        return self.does_not_fit(error) if isinstance(error, self.out_of_memory) else failures.own(error)
+
+    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call with the device of the arguments' arrays and a stream of it current; there are no floating-point warnings."""
+        inner = entered()
+        if inner is None:
+            return self._on(device_among(args), function, *args)
+        return self._mapped(function, *args)
+
+    def _on(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function whose work is a device's."""
+        if device >= self._devices:
+            raise DeviceError(f"gpu({device}): no such device", f"{self._devices} of that kind", "see mx.context.num_gpus()")
+        stream = self._mapped(self.streams.current, device)
+        with stream:
+            return self._mapped(function, *args)
+
+    def _mapped(self, function: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return function(*args)
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise self.failure(error) from error
+
+    # arrays
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> cupy.ndarray:
+        """A new array of undefined content, on the device of the stream that was entered, else on the current one."""
+        if entered() is None:
+            return self._on(runtime.getDevice(), self.memory.empty, tuple(shape), NUMPY[dtype])
+        return self.memory.empty(tuple(shape), NUMPY[dtype])
+
+    def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], cupy.ndarray]:
+        """`empty` with its arguments, for what runs inside `quietly`."""
+        return partial(self.empty, tuple(shape), dtype)
+
+    def as_array(self, value: Any) -> cupy.ndarray:
+        """In row-major order; constants are written out."""
+        return value if type(value) is cupy.ndarray and value._c_contiguous else self.quietly(self._xp.contiguous, value)
+
+    def from_host(self, array: np.ndarray, device: Device) -> cupy.ndarray:
+        """A copy by the current stream; the source has been read when this returns."""
+        return self._on(device.device_id, self._transfers.from_host, array, device.device_id)
+
+    def to_host(self, array: Any) -> np.ndarray:
+        """A NumPy array in pinned memory, when the current stream has come so far; the source of a constant."""
+        if is_constant(array):
+            return array
+        return self._on(array.device.id, self._transfers.to_host, array)
+
+    def copy(self, array: Any, device: Device) -> cupy.ndarray:
+        """A new array; between devices by the target's stream, which waits for the source's compute stream."""
+        return self._on(device.device_id, self._transfers.copy, array, device.device_id)
+
+    def type_of(self, array: Any) -> ArrayType:
+        """Shape and dtype name."""
+        return ArrayType(array.shape, dtype_of(array))
+
+    def write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
+        """``target[key] = value`` by the current stream."""
+        self._on(target.device.id, lambda: self._xp.write(target[key], value))
+
+    def scalar(self, value: float | int | bool, dtype: str) -> Any:
+        """A constant: it belongs to no device and reaches kernels by value."""
+        return constant(value, (), dtype)
+
+    def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
+        """A constant of a shape."""
+        return constant(value, shape, dtype)
+
+    # programs
+
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+        """An element-wise primitive by a kernel into given memory, others by the namespace."""
+        if op not in ELEMENTWISE:
+            return super().call(op, params, inputs, output)
+        types = typed_operands(op, inputs, output)
+        kernel = elementwise(one_step(op, tuple(params.items()), types, output))
+        operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
+        return Call(f"run({operands}, {{out}})", {"run": kernel}, into=True)
+
+    def compile(self, program: RowProgram) -> Callable[..., None]:
+        """One kernel; of rows too long for a block of threads one primitive after another, which adds up in the same order."""
+        if not program.has_rows:
+            return elementwise(program)
+        return row_kernel(program) if program.shape[-1] <= PART else super().compile(program)
+
+    # order of execution
+
+    def stream(self, device: Device, purpose: str = "compute") -> Stream:
+        """A queue of a device."""
+        return self._mapped(self.streams.of, device.device_id, purpose)
+
+    def record(self, stream: Stream) -> Mark:
+        """A mark in a queue."""
+        return self._mapped(stream.record)
+
+    def wait(self, stream: Stream, mark: Mark) -> None:
+        """Have a queue wait for a mark."""
+        self._mapped(stream.wait, mark)
+
+    def hold(self, array: Any, mark: Mark) -> None:
+        """Keep an array's memory from being used again before a mark is reached."""
+        self.memory.hold(array, mark)
+
+    def synchronize(self, device: Device) -> None:
+        """Wait for all queues of a device."""
+        for stream in self.streams.on(device.device_id):
+            self._mapped(stream.synchronize)
+        self._mapped(self.memory.collect)
+
+    # exchange
+
+    def from_dlpack(self, source: Any) -> cupy.ndarray:
+        """A view of a producer's memory on a GPU; a copy of memory on the host."""
+        kind, device = source.__dlpack_device__()
+        if kind in (_DLPACK_CPU, _DLPACK_PINNED):
+            inner = entered()
+            return self.from_host(np.from_dlpack(source), Device(self.kind, runtime.getDevice() if inner is None else inner.device))
+        return self._on(device, cupy.from_dlpack, source)
+
+    def to_dlpack(self, array: Any, **options: Any) -> Any:
+        """A capsule, whose consumer's stream waits for the current one."""
+        return self._on(array.device.id, partial(array.__dlpack__, **options))
+
+
+_DLPACK_CPU, _DLPACK_PINNED = 1, 3

@@ -1,0 +1,135 @@
+"""Memory of GPUs: when it is free again, and what happens when there is none left.
+
+CuPy's pool gives freed memory back at once to the stream that was current when it was allocated. That is right for what this stream
+alone uses, as its work is in order. Memory that another stream may still use is kept here until that has passed a mark.
+"""
+
+import gc
+import math
+from collections import deque
+from typing import Any
+
+import cupy
+import cupyx
+import numpy as np
+
+from twofold.dtype import NAME_OF
+from twofold.errors import DeviceOutOfMemory
+
+from .library import memory as cupy_memory
+from .library import runtime
+from .streams import Mark, Stream, Streams
+
+#: How many arrays an error of full memory lists.
+LISTED = 8
+MIB = 1 << 20
+
+
+class Memory:
+    """New arrays, and those that are kept until a mark."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self._held: deque[tuple[Mark, Any]] = deque()
+        self._returned: deque[tuple[Stream, Any]] = deque()
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
+        """A new array on the current device, for the current stream's use.
+
+        Raises
+        ------
+        DeviceOutOfMemory
+            If it does not fit after what is not in use was given back.
+        """
+        try:
+            return cupy.ndarray(shape, dtype)
+        except cupy_memory.OutOfMemoryError:
+            self.release()
+        try:
+            return cupy.ndarray(shape, dtype)
+        except cupy_memory.OutOfMemoryError as error:
+            raise does_not_fit(error) from error
+
+    def empty_for_copy(self, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream) -> cupy.ndarray:
+        """A new array that a copy stream fills and the compute stream uses: it becomes free when both have done so."""
+        self.collect()
+        nbytes = math.prod(shape) * dtype.itemsize
+        block = self.empty((max(nbytes, 1),), np.dtype(np.uint8))
+        loan = _Loan(block, self, self._streams.of(stream.device))
+        owned = cupy_memory.UnownedMemory(block.data.ptr, max(nbytes, 1), loan, stream.device)
+        return cupy.ndarray(shape, dtype, cupy_memory.MemoryPointer(owned, 0))
+
+    def staging(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """A NumPy array in pinned memory, from and to which copies are asynchronous."""
+        nbytes = math.prod(shape) * dtype.itemsize
+        whole: Any = cupyx.empty_pinned((max(nbytes, 1),), "u1")  # type: ignore[arg-type]
+        return whole[:nbytes].view(dtype).reshape(shape)
+
+    def hold(self, array: Any, mark: Mark) -> None:
+        """Keep what an array looks into until a mark is reached."""
+        self.collect()
+        self._held.append((mark, array))
+
+    def give_back(self, stream: Stream, block: Any) -> None:
+        """Take a block whose array is dead; called from destructors, which may run in the middle of anything."""
+        self._returned.append((stream, block))
+
+    def collect(self) -> None:
+        """Let go what the marks of are reached."""
+        while self._returned:
+            stream, block = self._returned.popleft()
+            self._held.append((stream.record(), block))
+        waiting = [pair for pair in _drained(self._held) if not pair[0].event.done]
+        self._held.extend(waiting)
+
+    def release(self) -> None:
+        """Wait for what is kept, let it go, and give the pools' unused memory back."""
+        self.collect()
+        for mark, _ in _drained(self._held):
+            mark.event.synchronize()
+        gc.collect()
+        self.collect()
+        for mark, _ in _drained(self._held):
+            mark.event.synchronize()
+        cupy.get_default_memory_pool().free_all_blocks()
+        cupy.get_default_pinned_memory_pool().free_all_blocks()
+
+    @property
+    def held(self) -> int:
+        """How many arrays are kept."""
+        return len(self._held) + len(self._returned)
+
+
+def _drained(queue: deque[Any]) -> list[Any]:
+    out = []
+    while queue:
+        out.append(queue.popleft())
+    return out
+
+
+class _Loan:
+    """What an array of a copy stream looks into: gives its block back when it dies."""
+
+    __slots__ = ("_block", "_memory", "_user")
+
+    def __init__(self, block: Any, memory: Memory, user: Stream) -> None:
+        self._block, self._memory, self._user = block, memory, user
+
+    def __del__(self) -> None:
+        self._memory.give_back(self._user, self._block)
+
+
+def does_not_fit(error: BaseException) -> DeviceOutOfMemory:
+    """Full memory as an error that lists the largest arrays that are alive."""
+    free, total = memory_info()
+    arrays = sorted((a for a in gc.get_objects() if isinstance(a, cupy.ndarray) and a.base is None), key=lambda a: -a.nbytes)
+    listed = ", ".join(f"{NAME_OF.get(a.dtype, a.dtype)}{list(a.shape)} {a.nbytes / MIB:.1f} MiB" for a in arrays[:LISTED]) or "none"
+    device = runtime.getDevice()
+    given = f"{error}; {free / MIB:.0f} of {total / MIB:.0f} MiB are free; the largest arrays: {listed}"
+    return DeviceOutOfMemory(f"gpu({device}): an array does not fit into memory", given, "use smaller batches, or free unused arrays")
+
+
+def memory_info() -> tuple[int, int]:
+    """(free, total) bytes of the current device; what the pool has and does not use is free."""
+    free, total = runtime.memGetInfo()
+    return free + cupy.get_default_memory_pool().free_bytes(), total

@@ -1,0 +1,402 @@
+"""``xp`` over CuPy's arrays: every primitive of the vocabulary, by kernels of our own.
+
+CuPy's functions are not used where their results or dtypes are not NumPy's in all cases. Results are in row-major order, but for views.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial, partialmethod
+from typing import Any, ClassVar
+
+import cupy
+import numpy as np
+
+from twofold.backend.kernel import ELEMENTWISE, ArrayType, KernelStep, OperandType, Ref, RowProgram
+from twofold.backend.namespace import PortableNamespace, checked_places
+from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
+from twofold.errors import DTypeError
+
+from . import convolution, products, views
+from .draws import random_bits
+from .folds import fold
+from .gathers import Selection, as_places, gather, scatter, selection
+from .kernels import elementwise
+from .library import runtime
+from .memory import Memory
+from .operands import constant, dtype_of, is_array, is_constant
+from .reductions import place_of_extremum, reduced, wide
+from .scans import scan
+from .sorting import number, sorted_places
+from .streams import Streams, entered
+
+
+class CupyNamespace(PortableNamespace):
+    """The primitives; the core adds the names derived from them."""
+
+    #: What the adapter's subclass holds.
+    memory: ClassVar[Memory]
+    streams: ClassVar[Streams]
+
+    def __getattr__(self, name: str) -> Any:
+        """The element-wise primitives."""
+        if name not in ELEMENTWISE:
+            raise AttributeError(f"xp.{name}: CuPy's namespace has no primitive of this name")
+        found = vars(self)[name] = partial(self.apply, name=name)
+        return found
+
+    def __init_subclass__(cls) -> None:
+        """Have the members of an adapter's namespace run in a stream, also where nobody has entered one."""
+        for name in [n for n in dir(CupyNamespace) if not n.startswith("_") and callable(getattr(CupyNamespace, n))]:
+            if name not in ("dtype_of", *_INNER):
+                setattr(cls, name, _in_stream(vars(CupyNamespace).get(name) or getattr(CupyNamespace, name), cls.streams))
+
+    def clip(self, x, low, high):
+        return self.apply(x, low, high, name="clip")
+
+    def dtype_of(self, x: Any) -> str:
+        """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
+        return dtype_of(x)
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> cupy.ndarray:
+        """A new array on the current device."""
+        return self.memory.empty(shape, NUMPY[dtype])
+
+    # element-wise
+
+    def apply(self, *operands: Any, name: str, **params: Any) -> cupy.ndarray:
+        """An element-wise primitive by its kernel; Python scalars take the dtype of the arrays beside them."""
+        dtypes = [dtype_of(x) for x in operands]
+        result, weak = _dtypes(name, tuple(dtypes), params)
+        arrays = [constant(x, (), weak if d in WEAK else d) if not is_array(x) else x for x, d in zip(operands, dtypes, strict=True)]
+        types = tuple(ArrayType(a.shape, dtype_of(a)) for a in arrays)
+        shape, kernel = _kernel(name, tuple(params.items()), types, result)
+        out = self.empty(shape, result)
+        kernel(*arrays, out)
+        return out
+
+    def on_device(self, x: Any) -> cupy.ndarray:
+        """An operand as an array: constants are written out."""
+        return self.contiguous(x) if is_constant(x) else x
+
+    def packed(self, x: Any, dtype: str | None = None) -> cupy.ndarray:
+        """An operand in row-major order and, if given, in a dtype; itself if it is so."""
+        if dtype is not None and dtype_of(x) != dtype:
+            return self.astype(x, dtype=dtype)
+        return x if not is_constant(x) and x._c_contiguous else self.contiguous(x)
+
+    def contiguous(self, x):
+        return self.apply(x, name="stop_gradient")
+
+    def write(self, target: cupy.ndarray, value: Any) -> None:
+        """Write a value, broadcast and cast, into an array or a view of one."""
+        value = value if is_array(value) else np.asarray(value).astype(target.dtype)
+        types = (ArrayType(value.shape, dtype_of(value)),)
+        _, kernel = _kernel("astype", (("dtype", dtype_of(target)),), types, dtype_of(target), target.shape)
+        kernel(value, target)
+
+    def on_host(self, function: Callable[..., np.ndarray], *arrays: Any) -> Any:
+        found = np.asarray(function(*[np.asarray(a) if is_constant(a) else a.get() for a in arrays]))
+        out = self.empty(found.shape, dtype_of(found))
+        out.set(found, stream=cupy.cuda.get_current_stream())
+        return out
+
+    # shapes
+
+    def reshape(self, x, *, shape):
+        return views.reshaped(x, tuple(shape), self.contiguous)
+
+    def permute_dims(self, x, *, axes):
+        return views.permuted(x, axes)
+
+    def broadcast_to(self, x, *, shape):
+        return views.broadcast(x, shape)
+
+    def slice(self, x, *, key):
+        return views.sliced(x, key)
+
+    def slice_update(self, x, value, *, key):
+        out = self.contiguous(x)
+        self.write(views.sliced(out, key), value)
+        return out
+
+    def concat(self, *arrays, axis):
+        shape = list(arrays[0].shape)
+        at = axis % len(shape)
+        shape[at] = sum(a.shape[at] for a in arrays)
+        out = self.empty(tuple(shape), promote(*map(dtype_of, arrays)))
+        begin = 0
+        for a in arrays:
+            end = begin + a.shape[at]
+            self.write(out[(*[slice(None)] * at, slice(begin, end))], a)
+            begin = end
+        return out
+
+    def pad(self, x, *, width, value=0.0):
+        out = self.full(shape=tuple(n + a + b for n, (a, b) in zip(x.shape, width, strict=True)), value=value, dtype=dtype_of(x))
+        self.write(out[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, width, strict=True))], x)
+        return out
+
+    def unfold(self, x, *, kernel, stride, dilate):
+        return views.windows(self.on_device(x), kernel, stride, dilate)
+
+    def fold(self, x, *, size, kernel, stride, dilate):
+        out = self.empty((*x.shape[: len(x.shape) - 2 * len(kernel)], *size), dtype_of(x))
+        fold(self.packed(x), out, kernel, stride, dilate)
+        return out
+
+    def full(self, *, shape, value, dtype):
+        return self.contiguous(constant(value, shape, dtype))
+
+    def iota(self, *, size, dtype):
+        places = self.empty((size,), "int64")
+        number(places)
+        return self._cast(places, dtype)
+
+    # reductions and scans
+
+    def reduction(self, x: Any, *, name: str, axis: Any = None, keepdims: bool = False) -> cupy.ndarray:
+        """A reduction over axes, all of them if None."""
+        axes, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
+        out = self.empty(shape, wide(name, dtype_of(x)))
+        reduced(self.memory, name, self._with_axes_together(x, axes), outer, n, inner, out)
+        return out
+
+    def _with_axes_together(self, x: Any, axes: tuple[int, ...]) -> cupy.ndarray:
+        """An array in row-major order whose given axes follow one another: if they do not, they are moved to the end."""
+        if axes and axes != tuple(range(axes[0], axes[-1] + 1)):
+            x = self.permute_dims(x, axes=(*[k for k in range(len(x.shape)) if k not in axes], *axes))
+        return self.packed(x)
+
+    def place(self, x: Any, *, name: str, axis: int | None = None, keepdims: bool = False) -> cupy.ndarray:
+        """The first place of an extremum along an axis, or in the whole array."""
+        _, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
+        out = self.empty(shape, "int64")
+        place_of_extremum(name, self.packed(x), outer, n, inner, out)
+        return out
+
+    def running(self, x: Any, *, name: str, axis: int) -> cupy.ndarray:
+        """A running sum or product along an axis."""
+        dtype = wide(name, dtype_of(x))
+        last, back = _axis_last(len(x.shape), axis)
+        moved = self.packed(self.permute_dims(x, axes=last))
+        out = self.empty(moved.shape, dtype)
+        scan(name, _rows(moved), _rows(out))
+        return self.packed(self.permute_dims(out, axes=back))
+
+    def argsort(self, x, *, axis, descending=False):
+        last, back = _axis_last(len(x.shape), axis)
+        moved = self.packed(self.permute_dims(x, axes=last))
+        places = sorted_places(self.memory, _rows(moved), descending=descending)
+        return self.packed(self.permute_dims(places.reshape(moved.shape), axes=back))
+
+    # products
+
+    def matmul(self, lhs, rhs):
+        dtype = promote(dtype_of(lhs), dtype_of(rhs))
+        a, b = (self._cast(self.on_device(x), dtype) for x in (lhs, rhs))
+        a = a.reshape(1, -1) if lhs.ndim == 1 else a
+        b = b.reshape(-1, 1) if rhs.ndim == 1 else b
+        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+        out = self.empty(shape, dtype)
+        stream = self.streams.current(runtime.getDevice())
+        products.matmul(stream, a, b, out, self.contiguous)
+        gone = [*([-2] if lhs.ndim == 1 else []), *([-1] if rhs.ndim == 1 else [])]
+        return out.reshape(tuple(n for k, n in enumerate(shape, -len(shape)) if k not in gone)) if gone else out
+
+    def _cast(self, x: cupy.ndarray, dtype: str) -> cupy.ndarray:
+        return x if dtype_of(x) == dtype else self.astype(x, dtype=dtype)
+
+    def einsum(self, *arrays, subscripts):
+        dtype = promote(*map(dtype_of, arrays))
+        inner = "float32" if dtype in HALVES else dtype
+        found = products.einsum(self, subscripts, [self._cast(self.on_device(a), inner) for a in arrays])
+        return self._cast(found, dtype)
+
+    # convolution
+
+    def convolve(self, data, weight, *, stride, dilate, pad, groups):
+        return convolution.convolve(self, data, weight, stride, dilate, pad, groups)
+
+    def convolve_data(self, result, weight, *, size, stride, dilate, pad, groups):
+        return convolution.convolve_data(self, result, weight, size, stride, dilate, pad, groups)
+
+    def convolve_weight(self, data, result, *, kernel, stride, dilate, pad, groups):
+        return convolution.convolve_weight(self, data, result, kernel, stride, dilate, pad, groups)
+
+    # gathers
+
+    def take(self, x, index, *, axis):
+        at = axis % len(x.shape)
+        return self.index(x, index, key=tuple(0 if k == at else None for k in range(len(x.shape))))
+
+    def take_along_axis(self, x, index, *, axis):
+        at, x, index = axis % len(x.shape), self.on_device(x), self._places(index)
+        own = views.strides_of(x)
+        other = np.broadcast_shapes(*[tuple(1 if k == at else n for k, n in enumerate(a.shape)) for a in (x, index)])
+        shape = tuple(index.shape[at] if k == at else n for k, n in enumerate(other))
+        over = tuple(0 if n == 1 else s for n, s in zip(index.shape, views.strides_of(index), strict=True))
+        strides = tuple(0 if k == at or n == 1 else s for k, (n, s) in enumerate(zip(x.shape, own, strict=True)))
+        out = self.empty(shape, dtype_of(x))
+        gather(x, [index], Selection(shape, strides, ((over, own[at], x.shape[at]),), 0, 0), out)
+        return out
+
+    def _places(self, index: Any) -> cupy.ndarray:
+        return as_places(self.on_device(index), lambda a, dtype: self.astype(a, dtype=dtype))
+
+    def index(self, x, *arrays, key):
+        x, (places, key) = self.on_device(x), self._by_axis(arrays, key)
+        chosen = selection(x.shape, views.strides_of(x), places, key)
+        out = self.empty(chosen.shape, dtype_of(x))
+        gather(x, places, chosen, out)
+        return out
+
+    def index_add(self, x, value, *arrays, key):
+        return self._scattered(x, value, arrays, key, adds=True)
+
+    def index_update(self, x, value, *arrays, key):
+        return self._scattered(x, value, arrays, key, adds=False)
+
+    def _scattered(self, x: Any, value: Any, arrays: Sequence[Any], key: Any, *, adds: bool) -> cupy.ndarray:
+        out = self.contiguous(x)
+        value = value if is_array(value) else constant(value, (), dtype_of(out))
+        places, key = self._by_axis(arrays, key)
+        scatter(self.memory, out, self.on_device(value), places, key, adds=adds)
+        return out
+
+    def _by_axis(self, arrays: Sequence[Any], key: Any) -> tuple[list[cupy.ndarray], tuple[int | None, ...]]:
+        """Index arrays in the order of the axes that they index, and the key that numbers them so."""
+        places = [self._places(arrays[k]) for k in key if k is not None]
+        numbers = iter(range(len(places)))
+        return places, tuple(None if k is None else next(numbers) for k in key)
+
+    def checked_index(self, index, *, size, negative):
+        index = self.on_device(index)
+        low = constant(-size if negative else 0, (), dtype_of(index))
+        wrong = self.logical_or(self.less(index, low), self.greater_equal(index, constant(size, (), "int64")))
+        if bool(self.reduction(wrong, name="any").get()):
+            checked_places(index.get(), size, negative)
+        return self.where(self.less(index, constant(0, (), dtype_of(index))), self.add(index, constant(size, (), dtype_of(index))), index)
+
+    def random_bits(self, key, *, shape):
+        out = self.empty(shape, "uint64")
+        random_bits(self.packed(key), out)
+        return out
+
+
+#: Members that only others call, inside a stream.
+_INNER = ("empty", "on_device", "packed")
+
+
+def _in_stream(member: Any, streams: Streams) -> Any:
+    """A member that enters the compute stream of its first array's device unless some stream was entered."""
+
+    def run(self: Any, *args: Any, **params: Any) -> Any:
+        function = member.__get__(self)
+        if entered() is not None:
+            return function(*args, **params)
+        with streams.of(device_among(args)):
+            return function(*args, **params)
+
+    return run
+
+
+def device_among(args: Sequence[Any]) -> int:
+    """The device of the first array among operands and lists of them; else the current one."""
+    for a in args:
+        for x in a if isinstance(a, (list, tuple)) else (a,):
+            if isinstance(x, cupy.ndarray):
+                return x.device.id
+    return runtime.getDevice()
+
+
+def _rows(x: cupy.ndarray) -> cupy.ndarray:
+    """The last axis' rows of an array in row-major order."""
+    n = x.shape[-1] if x.ndim else 1
+    return x.reshape(x.size // n if n else 0, n)
+
+
+def _axis_last(ndim: int, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The order of axes that puts one last, and the order that undoes it."""
+    if ndim == 0:
+        return (), ()
+    order = (*[k for k in range(ndim) if k != axis % ndim], axis % ndim)
+    return order, tuple(int(k) for k in np.argsort(order))
+
+
+def _reduced_axes(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[tuple[int, ...], tuple[int, int, int], tuple[int, ...]]:
+    """The reduced axes in order, sizes of what lies before, in and after them, and the result's shape.
+
+    If they do not follow one another they are taken to be moved to the end.
+    """
+    ndim = len(shape)
+    given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes: tuple[int, ...] = tuple(sorted({k % ndim for k in given})) if ndim else ()
+    left = tuple(n for k, n in enumerate(shape) if k not in axes)
+    n = math.prod(shape[k] for k in axes)
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape)) if keepdims else left
+    together = bool(axes) and axes == tuple(range(min(axes), max(axes) + 1))
+    outer = math.prod(shape[: min(axes)]) if together else math.prod(left)
+    return axes, (outer, n, math.prod(left) // outer if outer and together else 1), kept
+
+
+@lru_cache(4096)
+def _dtypes_of(name: str, dtypes: tuple[str, ...], dtype: str | None) -> tuple[str, str]:
+    """The dtype of an element-wise primitive's result, and that in which Python scalars among its operands are written."""
+    known = ELEMENTWISE[name]
+    if name == "clip":
+        return dtypes[0], dtypes[0]
+    common = promote(*(dtypes[1:] if known.result == "tail" else dtypes))
+    if known.result == "ufunc" and known.ufunc is not None:
+        return ufunc_result(known.ufunc, *dtypes), common
+    if known.result == "dtype":
+        assert dtype is not None
+        return dtype, common
+    if known.result == "float":
+        return float_of(dtypes[0]), common
+    return {"bool": "bool", "tail": common, "first": common}[known.result], common
+
+
+def _dtypes(name: str, dtypes: tuple[str, ...], params: dict[str, Any]) -> tuple[str, str]:
+    if not {*dtypes} <= _COMPUTED:
+        raise DTypeError(f"{name}: not computed on GPUs for these dtypes", ", ".join(dtypes), "cast the operands, or use mx.cpu()")
+    return _dtypes_of(name, dtypes, params.get("dtype"))
+
+
+_COMPUTED = {*NUMPY, *WEAK} - {"complex64", "complex128"}
+
+
+@lru_cache(4096)
+def _kernel(
+    name: str, params: tuple[tuple[str, Any], ...], types: tuple[ArrayType, ...], result: str, into: tuple[int, ...] | None = None
+) -> tuple[tuple[int, ...], Callable[..., None]]:
+    """The shape of an element-wise primitive's result, and its kernel."""
+    shape = np.broadcast_shapes(*[t.shape for t in types]) if into is None else into
+    return shape, elementwise(one_step(name, params, types, ArrayType(shape, result)))
+
+
+def typed_operands(name: str, inputs: Sequence[OperandType], output: ArrayType) -> list[ArrayType]:
+    """The operands of an element-wise primitive in a program: Python scalars come as constants of the arrays' dtype."""
+    dtypes = [t.dtype for t in inputs]
+    if not WEAK.keys() & set(dtypes):
+        return [ArrayType(t.shape, t.dtype) for t in inputs]
+    if name == "clip":
+        weak = dtypes[0] if dtypes[0] not in WEAK else output.dtype
+    else:
+        weak = output.dtype if ELEMENTWISE[name].result == "tail" else promote(*dtypes)
+    return [ArrayType(t.shape, weak if t.dtype in WEAK else t.dtype) for t in inputs]
+
+
+def one_step(name: str, params: tuple[tuple[str, Any], ...], types: Sequence[ArrayType], output: ArrayType) -> RowProgram:
+    """The program of one element-wise primitive."""
+    known = ELEMENTWISE[name]
+    refs = tuple(Ref("in", k) for k in range(len(types)))
+    step = KernelStep(name, known.ufunc, known.c, refs, output.dtype, output.dtype, params)
+    return RowProgram(name, output.shape, tuple(types), (step,), (0,))
+
+
+for _name in ("sum", "prod", "max", "min", "any", "all"):
+    setattr(CupyNamespace, _name, partialmethod(CupyNamespace.reduction, name=_name))
+for _name in ("argmax", "argmin"):
+    setattr(CupyNamespace, _name, partialmethod(CupyNamespace.place, name=_name))
+for _name in ("sum", "prod"):
+    setattr(CupyNamespace, f"cumulative_{_name}", partialmethod(CupyNamespace.running, name=_name))

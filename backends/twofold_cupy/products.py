@@ -1,0 +1,131 @@
+"""Products of arrays: matrices by cuBLAS, or by a kernel of our own where that has no such dtype; einsum as a sequence of them."""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+import opt_einsum
+
+from twofold.backend.c_text import C_TYPES, header
+
+from .cublas import KIND, Handle
+from .launch import function, run
+from .operands import dtype_of
+from .streams import Stream
+from .views import strided, strides_of
+
+_handles: dict[Stream, Handle] = {}
+
+
+def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Any) -> None:
+    """``out = a @ b`` of matrices of out's dtype in the last two axes; ``stream`` is the current one."""
+    if out.size == 0:
+        return
+    if a.shape[-1] == 0:
+        out.data.memset_async(0, out.nbytes, stream.cuda)
+        return
+    if dtype_of(out) not in KIND:
+        _multiply(copy(_spread(a, out)), copy(_spread(b, out)), out)
+        return
+    handle = _handles.get(stream)
+    if handle is None:
+        handle = _handles[stream] = Handle(stream)
+    handle.matmul(a, b, out, copy)
+
+
+def _spread(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:
+    """An operand with all of the result's leading axes."""
+    return cupy.broadcast_to(x, (*out.shape[:-2], *x.shape[-2:]))
+
+
+def _multiply(a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray) -> None:
+    (m, n), k = out.shape[-2:], a.shape[-1]
+    numbers = [np.int64(v) for v in (out.size, m, n, k)]
+    run(function(text(dtype_of(out)), "tf_matmul"), out.size, *numbers, a, b, out)
+
+
+@cache
+def text(dtype: str) -> str:
+    """The text of a product of integers or bools, an element a thread."""
+    kind = C_TYPES[dtype]
+    add = "sum = sum || (a[left] && b[right]);" if dtype == "bool" else f"sum = ({kind})(sum + a[left] * b[right]);"
+    return header("c_prelude.h") + TEXT.replace("KIND", kind).replace("ADD", add)
+
+
+TEXT = """
+TF_KERNEL tf_matmul(
+    const long long count, const long long m, const long long n, const long long k, const KIND *a, const KIND *b, KIND *out) {
+    TF_EACH(long long, i, count) {
+        const long long column = i % n, row = i / n, batch = row / m;
+        KIND sum = 0;
+        for (long long j = 0; j < k; ++j) {
+            const long long left = row * k + j, right = (batch * k + j) * n + column;
+            ADD
+        }
+        out[i] = sum;
+    }
+}
+"""
+
+
+def einsum(xp: Any, subscripts: str, arrays: Sequence[Any]) -> Any:
+    """A sum of products over named axes, two operands at a time in the order that opt_einsum finds."""
+    left, right = subscripts.split("->")
+    terms = left.split(",")
+    operands = [_diagonal(x, term) for x, term in zip(arrays, terms, strict=True)]
+    terms = ["".join(dict.fromkeys(term)) for term in terms]
+    shapes = [x.shape for x in operands]
+    path = opt_einsum.contract_path(f"{','.join(terms)}->{right}", *shapes, shapes=True)[0]
+    for group in path:
+        picked = [(operands.pop(k), terms.pop(k)) for k in sorted(group, reverse=True)]
+        kept = "".join(dict.fromkeys("".join(terms) + right))
+        while len(picked) > 1:
+            (a, la), (b, lb) = picked.pop(), picked.pop()
+            needed = kept + "".join(t for _, t in picked)
+            picked.append(_contract(xp, a, la, b, lb, "".join(c for c in dict.fromkeys(la + lb) if c in needed)))
+        operands.append(picked[0][0])
+        terms.append(picked[0][1])
+    return _ordered(xp, operands[0], terms[0], right)
+
+
+def _diagonal(x: Any, term: str) -> Any:
+    """An operand with one axis for each letter: of a letter that occurs twice the diagonal."""
+    if len(set(term)) == len(term):
+        return x
+    own = strides_of(x)
+    letters = dict.fromkeys(term)
+    shape = tuple(x.shape[term.index(c)] for c in letters)
+    return strided(x, shape, tuple(sum(s for s, t in zip(own, term, strict=True) if t == c) for c in letters))
+
+
+def _contract(xp: Any, a: Any, la: str, b: Any, lb: str, out: str) -> tuple[Any, str]:
+    """The product of two operands, summed over the letters that ``out`` lacks, with its letters."""
+    a, la = _summed(xp, a, la, out + lb)
+    b, lb = _summed(xp, b, lb, out + la)
+    batch = [c for c in la if c in lb and c in out]
+    inner = [c for c in la if c in lb and c not in out]
+    rows, columns = [c for c in la if c not in lb], [c for c in lb if c not in la]
+    size = dict(zip(la, a.shape, strict=True)) | dict(zip(lb, b.shape, strict=True))
+
+    def matrices(x: Any, letters: str, *groups: list[str]) -> Any:
+        moved = xp.permute_dims(x, axes=tuple(letters.index(c) for group in groups for c in group))
+        return xp.reshape(moved, shape=tuple(math.prod(size[c] for c in group) for group in groups))
+
+    product = xp.matmul(matrices(a, la, batch, rows, inner), matrices(b, lb, batch, inner, columns))
+    letters = [*batch, *rows, *columns]
+    return xp.reshape(product, shape=tuple(size[c] for c in letters)), "".join(letters)
+
+
+def _summed(xp: Any, x: Any, letters: str, kept: str) -> tuple[Any, str]:
+    gone = tuple(k for k, c in enumerate(letters) if c not in kept)
+    if not gone:
+        return x, letters
+    return xp.astype(xp.sum(x, axis=gone), dtype=xp.dtype_of(x)), "".join(c for c in letters if c in kept)
+
+
+def _ordered(xp: Any, x: Any, letters: str, right: str) -> Any:
+    x, letters = _summed(xp, x, letters, right)
+    return xp.contiguous(xp.permute_dims(x, axes=tuple(letters.index(c) for c in right)))

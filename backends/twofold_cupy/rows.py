@@ -1,0 +1,273 @@
+"""Row programs as one kernel: some threads share a row, reduce over it as often as the program does, and write what follows.
+
+Between two reductions each thread goes over its elements of the row. What is computed of an element in an earlier round and needed
+in a later one stays in registers where rows are short; else it is computed again.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from twofold.backend.c_text import C_TYPES, STORED, literal, preamble, read_line, step_line, write_line
+from twofold.backend.kernel import KernelStep, RowProgram
+
+from .kernels import NUMBER, coordinates, number_argument
+from .launch import THREADS, Kernel, function
+from .layout import Sizes, merged, spread
+from .operands import is_constant
+from .reductions import TREE, reduction, threads_of_row
+
+REDUCTIONS = ("sum", "max", "min")
+#: Elements of a row that a thread may keep in registers.
+KEPT = 8
+
+
+def row_kernel(program: RowProgram) -> Callable[..., None]:
+    """A program with rows as a function of its inputs' arrays and its outputs' memory."""
+    plans: dict[tuple[Any, ...], tuple[Kernel, tuple[int], tuple[int, int], tuple[Any, ...]]] = {}
+    rows = int(np.prod(program.shape[:-1], dtype=np.int64))
+
+    def kernel(*arrays: Any) -> None:
+        if rows == 0 or (program.shape[-1] == 0 and not any(program.steps[k].row for k in program.outputs)):
+            return
+        key = tuple([None if type(a) is np.ndarray else a.strides for a in arrays])
+        plan = plans.get(key)
+        if plan is None:
+            plan = plans[key] = _plan(program, rows, arrays)
+        launched, grid, block, integers = plan
+        launched(grid, block, (*integers, *[number_argument(a) if type(a) is np.ndarray else a for a in arrays]))
+
+    return kernel
+
+
+def _plan(program: RowProgram, rows: int, arrays: Sequence[Any]) -> tuple[Kernel, tuple[int], tuple[int, int], tuple[Any, ...]]:
+    whole = [_strides(a, program.shape) for a in arrays[: len(program.inputs)]]
+    space = merged(program.shape[:-1], [s[:-1] for s in whole])
+    columns = tuple(NUMBER if is_constant(a) else s[-1] for a, s in zip(arrays, whole, strict=False))
+    axes = tuple(tuple(axis for axis, s in enumerate(own) if s) for own in space.strides)
+    is_long = space.is_long or rows * program.shape[-1] >= 2**31 - 2**16
+    index = "long long" if is_long else "int"
+    name = "tf_" + re.sub(r"\W", "_", program.name) + "_by_rows"
+    n = program.shape[-1]
+    bare = program._replace(name="", shape=(n,), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
+    kernel = function(text(bare, name, len(space.sizes), axes, columns, index), name)
+    width = threads_of_row(n)
+    strides = [space.strides[k][axis] for k, own in enumerate(axes) for axis in own]
+    integers = tuple(map(np.int64 if is_long else np.int32, [rows, *space.sizes[1:], *strides]))
+    return kernel, (-(-rows // (THREADS // width)),), (width, THREADS // width), integers
+
+
+def _strides(a: Any, shape: Sizes) -> Sizes:
+    if is_constant(a):
+        return (0,) * len(shape)
+    return spread(a.shape, tuple(s // a.dtype.itemsize for s in a.strides), shape)
+
+
+Columns = tuple[int | str, ...]
+
+
+@cache
+def text(program: RowProgram, name: str, rank: int, axes: tuple[tuple[int, ...], ...], columns: Columns, index: str) -> str:
+    """The text of a kernel: ``name(rows, sizes…, strides…, inputs…, outputs…)``.
+
+    Parameters
+    ----------
+    program
+        The steps; of the shape only the rows' length counts.
+    name
+        Of the function.
+    rank
+        Axes of the space of rows.
+    axes
+        For each input the axes of that space along which it has more than one element.
+    columns
+        For each input the elements between neighbours in a row, 0 if it has one for a row, or `NUMBER`.
+    index
+        The C type of places.
+    """
+    return _Printer(program, columns, index).text(name, rank, axes)
+
+
+class _Printer:
+    """Prints one row kernel."""
+
+    def __init__(self, program: RowProgram, columns: Columns, index: str) -> None:
+        self.program, self.columns, self.index = program, columns, index
+        self.n = program.shape[-1]
+        self.width = threads_of_row(self.n)
+        self.items = -(-self.n // self.width)
+        self.level = self._levels()
+        self.rounds = max([self.level[k] for k, s in enumerate(program.steps) if s.row], default=0)
+        #: Inputs (by ``-1 - k``) and steps whose elements are in registers.
+        self.kept: set[int] = set()
+        self.lines: list[str] = []
+
+    def _levels(self) -> list[int]:
+        """How many rounds of reductions come before each step's value is known."""
+        level: list[int] = []
+        for step in self.program.steps:
+            below = max([level[r.value] for r in step.args if r.kind == "step"], default=0)
+            level.append(below + (step.op in REDUCTIONS))
+        return level
+
+    def text(self, name: str, rank: int, axes: tuple[tuple[int, ...], ...]) -> str:
+        program, index = self.program, self.index
+        parameters = [f"const {index} rows", *[f"const {index} size{axis}" for axis in range(1, rank)]]
+        parameters += [f"const {index} stride{k}_{axis}" for k, own in enumerate(axes) for axis in own]
+        for k, t in enumerate(program.inputs):
+            number = self.columns[k] == NUMBER
+            parameters.append(f"const {C_TYPES[t.dtype]} in{k}" if number else f"const {STORED[t.dtype]} *in{k}")
+        parameters += [f"{STORED[program.steps[s].dtype]} *out{k}" for k, s in enumerate(program.outputs)]
+        self._begin(rank, axes)
+        for round_ in range(self.rounds):
+            self._reduce(round_)
+        self._write()
+        lines = [*preamble([program]), TREE, *self._joins(), f"TF_KERNEL {name}({', '.join(parameters)}) {{"]
+        return "\n".join([*lines, *[f"    {line}" for line in self.lines], "}", ""])
+
+    def _joins(self) -> list[str]:
+        """The functions that join two elements, for each reduction and dtype."""
+        made = {}
+        for step in self.program.steps:
+            if step.op in REDUCTIONS:
+                kind = C_TYPES[step.dtype]
+                body = reduction(step.op, step.dtype).join
+                made[_join(step)] = f"TF_FUNCTION {kind} {_join(step)}({kind} a, {kind} b) {{ return {body}; }}"
+        return list(made.values())
+
+    def _begin(self, rank: int, axes: tuple[tuple[int, ...], ...]) -> None:
+        index = self.index
+        self.lines += [
+            f"__shared__ double shared[{THREADS}];",
+            f"const int lane = threadIdx.x, first = threadIdx.y * {self.width};",
+            f"const {index} i = ({index})blockIdx.x * {THREADS // self.width} + threadIdx.y;",
+            "const bool live = i < rows;",
+        ]
+        if any(axes):
+            self.lines += coordinates(index, rank)
+        for k, t in enumerate(self.program.inputs):
+            if self.columns[k] == NUMBER:
+                self.lines.append(f"const {C_TYPES[t.dtype]} x{k} = in{k};")
+                continue
+            self.lines.append(f"const {index} base{k} = {' + '.join(f'c{a} * stride{k}_{a}' for a in axes[k]) or '0'};")
+            if not self.columns[k] and self.n > 1:  # read before anything is written: an output may take its memory
+                self.lines.append(read_line(k, t.dtype, f"live ? base{k} : 0"))
+        self._follow(0)
+
+    def _is_element(self, k: int) -> bool:
+        """Whether an input has an element for each place of a row."""
+        return self.columns[k] != NUMBER and (self.columns[k] != 0 or self.n == 1)
+
+    def _reduce(self, round_: int) -> None:
+        """One round: reductions that are possible now, then what follows from them for the row."""
+        steps = self.program.steps
+        now = [k for k, s in enumerate(steps) if s.op in REDUCTIONS and self.level[k] == round_ + 1]
+        for k in now:
+            start = literal(reduction(steps[k].op, steps[k].dtype).start, steps[k].dtype)
+            self.lines.append(f"{C_TYPES[steps[k].dtype]} a{k} = {start};")
+        adds = [f"a{k} = {_join(steps[k])}(a{k}, {_name(steps[k])});" for k in now]
+        self._over_row([r for k in now for r in steps[k].args], adds, round_)
+        for k in now:
+            kind = C_TYPES[steps[k].dtype]
+            tree = f"TF_TREE({self.width}, {_join(steps[k])})"
+            self.lines += [f"{kind} v{k};", f"{{ {kind} *part = ({kind} *)shared; const {kind} value = a{k}; {tree} v{k} = part[first]; }}"]
+        self._follow(round_ + 1)
+
+    def _follow(self, level: int) -> None:
+        """What is computed once for a row after so many rounds."""
+        for k, step in enumerate(self.program.steps):
+            if step.row and step.op not in REDUCTIONS and self.level[k] == level:
+                self.lines.append(step_line(self.program, k))
+
+    def _write(self) -> None:
+        """The last round: outputs."""
+        program = self.program
+        elements = [(k, s) for k, s in enumerate(program.outputs) if not program.steps[s].row]
+        writes = [write_line(k, program.steps[s].dtype, f"i * {self.n} + j", f"v{s}") for k, s in elements]
+        if writes:
+            refs = [_StepRef(s) for _, s in elements]
+            self._over_row(refs, writes, self.rounds)
+        for k, s in enumerate(program.outputs):
+            if program.steps[s].row:
+                self.lines.append(f"if (live && lane == 0) {{ {write_line(k, program.steps[s].dtype, 'i', f'v{s}')} }}")
+
+    def _over_row(self, wanted: Sequence[Any], then: Sequence[str], round_: int) -> None:
+        """A loop over a thread's elements that computes what is wanted of each."""
+        inputs, steps = self._needed(wanted)
+        later = self._needed_later(round_) if self.items <= KEPT else set()
+        new = [v for v in [*(-1 - k for k in inputs), *steps] if v in later and v not in self.kept]
+        self.lines += [f"{C_TYPES[self._dtype(v)]} {_register(v)}[{self.items}];" for v in new]
+        self.lines += ["#pragma unroll" if self.items <= KEPT else "#pragma unroll 1", f"for (int e = 0; e < {self.items}; ++e) {{"]
+        self.lines += [f"    const {self.index} j = lane + e * {self.width};", f"    if (live && j < {self.n}) {{"]
+        body = []
+        for k in inputs:
+            dtype = self.program.inputs[k].dtype
+            place = f"base{k} + j * ({self.index}){self.columns[k]}"
+            body.append(f"const {C_TYPES[dtype]} x{k} = {_register(-1 - k)}[e];" if -1 - k in self.kept else read_line(k, dtype, place))
+        for k in steps:
+            kind = C_TYPES[self.program.steps[k].dtype]
+            body.append(f"const {kind} v{k} = {_register(k)}[e];" if k in self.kept else step_line(self.program, k))
+        body += [f"{_register(v)}[e] = {f'x{-1 - v}' if v < 0 else f'v{v}'};" for v in new]
+        self.kept.update(new)
+        self.lines += [*[f"        {line}" for line in [*body, *then]], "    }", "}"]
+
+    def _dtype(self, value: int) -> str:
+        return self.program.inputs[-1 - value].dtype if value < 0 else self.program.steps[value].dtype
+
+    def _needed(self, wanted: Sequence[Any]) -> tuple[list[int], list[int]]:
+        """The inputs' and steps' elements that have to be there, in order; what is in registers needs nothing else."""
+        inputs: set[int] = set()
+        steps: set[int] = set()
+        stack = list(wanted)
+        while stack:
+            ref = stack.pop()
+            if ref.kind == "in" and self._is_element(ref.value):
+                inputs.add(ref.value)
+            elif ref.kind == "step" and not self.program.steps[ref.value].row and ref.value not in steps:
+                steps.add(ref.value)
+                if ref.value not in self.kept:
+                    stack += self.program.steps[ref.value].args
+        return sorted(inputs), sorted(steps)
+
+    def _needed_later(self, round_: int) -> set[int]:
+        """Inputs and steps that some later round computes with."""
+        found: set[int] = set()
+        steps = self.program.steps
+        roots = [r for k, s in enumerate(steps) if s.op in REDUCTIONS and self.level[k] > round_ + 1 for r in s.args]
+        if round_ < self.rounds:
+            roots += [_StepRef(s) for s in self.program.outputs if not steps[s].row]
+        stack = list(roots)
+        while stack:
+            ref = stack.pop()
+            if ref.kind == "in" and self._is_element(ref.value):
+                found.add(-1 - ref.value)
+            elif ref.kind == "step" and not steps[ref.value].row and ref.value not in found:
+                found.add(ref.value)
+                stack += steps[ref.value].args
+        return found
+
+
+class _StepRef:
+    """A step as what is wanted."""
+
+    kind = "step"
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+def _join(step: KernelStep) -> str:
+    return f"tf_join_{step.op}_{step.dtype}"
+
+
+def _name(step: KernelStep) -> str:
+    """The operand of a reduction, in its dtype."""
+    (ref,) = step.args
+    return f"({C_TYPES[step.dtype]}){'x' if ref.kind == 'in' else 'v'}{ref.value}"
+
+
+def _register(value: int) -> str:
+    return f"kx{-1 - value}" if value < 0 else f"kv{value}"

@@ -1,0 +1,75 @@
+"""Views: other shapes and strides of an array's memory. Nothing is launched here, but where NumPy would copy too."""
+
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+
+from .layout import Sizes
+from .operands import Array, is_constant, number_of, reshaped_constant
+
+
+def strides_of(x: cupy.ndarray) -> Sizes:
+    """An array's strides in elements."""
+    size = x.dtype.itemsize
+    return tuple(s // size for s in x.strides)
+
+
+def strided(x: cupy.ndarray, shape: Sizes, strides: Sizes, offset: int = 0) -> cupy.ndarray:
+    """The memory of an array with other strides, from an element on; both in elements."""
+    size = x.dtype.itemsize
+    return cupy.ndarray(shape, x.dtype, x.data + offset * size, tuple(s * size for s in strides))
+
+
+def reshaped(x: Array, shape: Sizes, copy: Callable[[Any], Any]) -> Array:
+    """An array in another shape; a copy only where no strides give that."""
+    if is_constant(x):
+        return reshaped_constant(x, np.empty(0).reshape(x.shape).reshape(shape).shape if x.size == 0 else _whole(x.size, shape))
+    if x._c_contiguous:
+        return x.reshape(shape)
+    like = np.lib.stride_tricks.as_strided(np.empty(1, x.dtype), x.shape, x.strides, writeable=False)
+    try:
+        return strided(x, *_seen(np.reshape(like, shape, copy=False)))
+    except ValueError:
+        return copy(x).reshape(shape)
+
+
+def _seen(like: np.ndarray) -> tuple[Sizes, Sizes]:
+    return like.shape, tuple(s // like.dtype.itemsize for s in like.strides)
+
+
+def _whole(count: int, shape: Sizes) -> Sizes:
+    """A shape with its -1 made out."""
+    rest = 1
+    for n in shape:
+        rest *= n if n >= 0 else 1
+    return tuple(n if n >= 0 else count // max(rest, 1) for n in shape)
+
+
+def permuted(x: Array, axes: Sizes) -> Array:
+    """An array with its axes in another order."""
+    return x.transpose(axes)
+
+
+def broadcast(x: Array, shape: Sizes) -> Array:
+    """An array repeated along axes, by strides of 0."""
+    if is_constant(x):
+        np.broadcast_shapes(x.shape, shape)
+        return np.broadcast_to(number_of(x), shape)
+    return cupy.broadcast_to(x, shape)
+
+
+def sliced(x: Array, key: tuple[tuple[int | None, int | None, int | None], ...]) -> Array:
+    """A part of an array."""
+    return x[tuple(slice(*k) for k in key)]
+
+
+def windows(x: cupy.ndarray, kernel: Sizes, stride: Sizes, dilate: Sizes) -> cupy.ndarray:
+    """The windows of an array's last axes: (…, windows…, kernel…)."""
+    lead = x.ndim - len(kernel)
+    own = strides_of(x)
+    out = tuple((s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(x.shape[lead:], kernel, stride, dilate, strict=True))
+    steps = tuple(s * t for s, t in zip(own[lead:], stride, strict=True))
+    inner = tuple(s * d for s, d in zip(own[lead:], dilate, strict=True))
+    return strided(x, (*x.shape[:lead], *out, *kernel), (*own[:lead], *steps, *inner))

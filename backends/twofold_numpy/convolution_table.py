@@ -1,0 +1,70 @@
+"""Which algorithm computes a convolution: that of the most similar one in ``convolution_table.json``, which `tune` has measured."""
+
+import json
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .geometry import Geometry, Kind
+
+FILE = Path(__file__).with_suffix(".json")
+
+
+class Choice(NamedTuple):
+    """An algorithm: ``pointwise``, one by its name, and about how many bytes a block may take."""
+
+    name: str
+    nbytes: int
+
+
+class Row(NamedTuple):
+    """A convolution that was measured, with the fastest algorithms: of those without Winograd's, and of all."""
+
+    kind: Kind
+    geometry: Geometry
+    exact: Choice
+    any: Choice
+
+
+def class_of(g: Geometry) -> str:
+    """What convolutions must have in common to be compared."""
+    if g.groups > 1:
+        return "grouped dense" if g.is_dense and g.taps > 1 else "grouped"
+    if g.is_pointwise:
+        return "pointwise"
+    if not g.is_dense:
+        return "strided"
+    return "dense 3x3" if g.kernel == (3, 3) and g.dilate == (1, 1) and max(g.pad) <= 2 else "dense"
+
+
+def features(g: Geometry) -> tuple[float, ...]:
+    """Logarithms of the sizes that speed depends on."""
+    sizes = (g.n, g.channels / g.groups, g.filters / g.groups, g.groups, math.prod(g.out), g.taps)
+    return tuple(math.log(max(1, s)) for s in sizes)
+
+
+def choice(kind: Kind, g: Geometry, with_winograd: bool) -> Choice:
+    """The algorithm for a convolution."""
+    at = features(g)
+    similar = [row for row in rows() if row.kind == kind and class_of(row.geometry) == class_of(g)]
+    nearest = min(similar, key=lambda row: math.dist(at, features(row.geometry)))
+    return nearest.any if with_winograd else nearest.exact
+
+
+@lru_cache(1)
+def rows() -> list[Row]:
+    """The table."""
+    return [row_of(entry) for entry in json.loads(FILE.read_text())["rows"]]
+
+
+def row_of(entry: dict[str, Any]) -> Row:
+    """A row as it stands in the file."""
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["geometry"].items()}
+    return Row(entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]))
+
+
+def entry_of(row: Row) -> dict[str, Any]:
+    """The inverse of `row_of`."""
+    fields = {name: getattr(row.geometry, name) for name in Geometry.__dataclass_fields__}
+    return {"kind": row.kind, "geometry": fields, "exact": list(row.exact), "any": list(row.any)}

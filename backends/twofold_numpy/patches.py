@@ -1,0 +1,116 @@
+"""Convolution as matrix products over patches: images with their channels last, of which a window's row is one run.
+
+Where images are small, their columns have short rows (`columns`); patches are copied in runs of a row of the kernel with all
+channels, and no product is wasted. Source: Chellapilla, Puri & Simard, "High performance convolutional neural networks for document
+processing", 2006.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from .blocks import Block, Blocks, Total
+from .geometry import Geometry
+from .memory import POOL
+
+
+class Patches(Blocks):
+    """Memory for blocks of windows and their patches, of about so many bytes; of one group."""
+
+    def __init__(self, g: Geometry, dtype: np.dtype[Any], nbytes: int) -> None:
+        super().__init__(g.n, g.out[0], dtype.itemsize * (g.rows + g.filters) * math.prod(g.out[1:]), nbytes)
+        self.g = g
+        most = self.images * self.band * math.prod(g.out[1:])
+        self.image = POOL.empty((self.images, *g.padded, g.channels), dtype)
+        self.image.fill(0)
+        self.patches, self.sums = POOL.empty((most * g.rows,), dtype), POOL.empty((most * g.filters,), dtype)
+
+    def hold(self, data: np.ndarray) -> None:
+        """Hold images (count, channels, …) within their padding, channels last."""
+        self.inner(len(data))[...] = data
+
+    def inner(self, count: int) -> np.ndarray:
+        """The images that are held, without their padding: (count, channels, …)."""
+        return np.moveaxis(self.image[:count], -1, 1)[self.g.inner]
+
+    def windows(self, block: Block) -> np.ndarray:
+        """A block's windows in the images that are held: (count, *windows, *kernel, channels), a view."""
+        g, (n, *steps, c) = self.g, self.image.strides
+        apart = [t * s for t, s in zip(steps, g.stride, strict=True)]
+        taps = [t * e for t, e in zip(steps, g.dilate, strict=True)]
+        shape = (block.images, block.rows, *g.out[1:], *g.kernel, g.channels)
+        return as_strided(self.image[:, block.top * g.stride[0] :], shape, (n, *apart, *taps, c))
+
+    def room(self, block: Block) -> np.ndarray:
+        """Memory for a block's patches: (windows, rows)."""
+        count = block.images * block.rows * math.prod(self.g.out[1:])
+        return self.patches[: count * self.g.rows].reshape(count, self.g.rows)
+
+    def gathered(self, block: Block) -> np.ndarray:
+        """The patches of a block of the images that are held."""
+        patches, windows = self.room(block), self.windows(block)
+        np.copyto(patches.reshape(windows.shape), windows)
+        return patches
+
+    def results(self, block: Block) -> np.ndarray:
+        """Memory for a block's results: (filters, windows)."""
+        count = len(self.room(block))
+        return self.sums[: count * self.g.filters].reshape(self.g.filters, count)
+
+    def placed(self, result: np.ndarray, block: Block) -> np.ndarray:
+        """A block's part of results (n, filters, …): (filters, windows)."""
+        results, part = self.results(block), block.of(result)
+        results.reshape(self.g.filters, block.images, *part.shape[2:])[...] = part.swapaxes(0, 1)
+        return results
+
+    def fold(self, patches: np.ndarray, block: Block) -> None:
+        """The transpose of `gathered`: patches added to the images that are held where their windows are."""
+        windows, k = self.windows(block), len(self.g.kernel)
+        patches = patches.reshape(windows.shape)
+        every = (slice(None),) * (1 + k)
+        for tap in np.ndindex(*self.g.kernel):
+            target = windows[(*every, *tap)]
+            np.add(target, patches[(*every, *tap)], target)
+
+
+def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
+    """The primitive ``convolve`` into ``out``."""
+    work = Patches(g, out.dtype, nbytes)
+    rhs = np.ascontiguousarray(_channels_last(g, weight).T)
+    for first, count in work.images_of():
+        work.hold(data[first : first + count])
+        for block in work.blocks_of(first, count):
+            part, results = block.of(out), work.results(block)
+            results = results.reshape(results.shape[::-1])  # windows first
+            np.matmul(work.gathered(block), rhs, out=results)
+            part[...] = np.moveaxis(results.reshape(count, *part.shape[2:], g.filters), -1, 1)
+
+
+def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
+    """The primitive ``convolve_data`` into ``out``."""
+    work = Patches(g, out.dtype, nbytes)
+    rhs = _channels_last(g, weight)
+    for first, count in work.images_of():
+        work.image.fill(0)
+        for block in work.blocks_of(first, count):
+            work.fold(np.matmul(work.placed(result, block).T, rhs, out=work.room(block)), block)
+        out[first : first + count] = work.inner(count)
+
+
+def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
+    """The primitive ``convolve_weight`` into ``out``."""
+    work = Patches(g, out.dtype, nbytes)
+    sums = np.empty((g.filters, g.rows), out.dtype)
+    total = Total(sums)
+    for first, count in work.images_of():
+        work.hold(data[first : first + count])
+        for block in work.blocks_of(first, count):
+            total.add(work.placed(result, block), work.gathered(block))
+    out[...] = np.moveaxis(sums.reshape(g.filters, *g.kernel, g.channels), -1, 1)
+
+
+def _channels_last(g: Geometry, weight: np.ndarray) -> np.ndarray:
+    """A weight (filters, channels, *kernel) as (filters, rows of a patch)."""
+    return np.ascontiguousarray(np.moveaxis(weight, 1, -1)).reshape(g.filters, g.rows)

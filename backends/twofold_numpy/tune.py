@@ -1,0 +1,110 @@
+"""Measures the algorithms of convolution and writes the table that chooses among them: ``make tune``.
+
+On one core: the least CPU time of several rounds counts, in which all candidates take turns, so that other programs disturb little.
+The simplest candidate that takes at most `NEARLY` the least time is chosen.
+"""
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from .convolution import algorithm, applicable, shape_of
+from .convolution_table import FILE, Choice, Row, entry_of
+from .geometry import Geometry, Kind
+
+ROUNDS = 9
+NEARLY = 1.05
+#: Bytes of blocks that are tried: from what stays in a core's cache to what is in nobody's.
+BYTES = (1 << 19, 1 << 21, 1 << 23, 1 << 25)
+
+
+def geometry(n: int, c: int, side: int, f: int, kernel: int, stride: int = 1, pad: int = 0, groups: int = 1) -> Geometry:
+    """A convolution of square images."""
+    return Geometry(n, c, f, groups, (side, side), (kernel, kernel), (stride, stride), (1, 1), (pad, pad))
+
+
+#: Layers of networks: ResNets, VGG, LeNet, small images, MobileNet.
+MEASURED = (
+    *[geometry(n, c, side, c, 3, pad=1) for n in (1, 8) for c, side in ((64, 56), (128, 28), (256, 14), (512, 7))],
+    *[geometry(32, c, side, c, 3, pad=1) for c, side in ((16, 32), (32, 16), (64, 8), (128, 32))],
+    *[geometry(8, 3, 64, 32, 3, pad=1), geometry(64, 1, 28, 32, 3), geometry(64, 32, 13, 64, 3), geometry(1, 64, 224, 64, 3, pad=1)],
+    *[geometry(64, 1, 28, 20, 5), geometry(64, 20, 12, 50, 5), geometry(1, 1, 28, 20, 5), geometry(32, 3, 32, 64, 5, pad=2)],
+    *[geometry(8, 64, 28, 96, 5, pad=2), geometry(8, 3, 64, 32, 7, pad=3)],
+    *[geometry(8, 64, 56, 256, 1), geometry(8, 256, 56, 64, 1), geometry(8, 1024, 14, 256, 1), geometry(8, 512, 7, 2048, 1)],
+    *[
+        geometry(8, 3, 224, 64, 7, 2, 3),
+        geometry(8, 64, 56, 128, 3, 2, 1),
+        geometry(8, 256, 28, 512, 1, 2),
+        geometry(8, 256, 14, 512, 3, 2, 1),
+    ],
+    *[
+        geometry(8, 32, 56, 32, 3, pad=1, groups=32),
+        geometry(8, 128, 28, 128, 3, 2, 1, groups=128),
+        geometry(8, 128, 28, 128, 3, 1, 1, groups=32),
+    ],
+)
+
+
+def candidates(g: Geometry) -> list[Choice]:
+    """The algorithms that can compute a convolution, from the simplest on."""
+    names = applicable(g, np.dtype(np.float32))
+    return [Choice(name, nbytes) for name in names for nbytes in (BYTES if name != "pointwise" else (0,))]
+
+
+def operands(kind: Kind, g: Geometry) -> tuple[np.ndarray, np.ndarray]:
+    """Random numbers of the shapes that a kind takes."""
+    draw = np.random.default_rng(0)
+    shapes: dict[Kind, Any] = {k: shape_of(k, g) for k in get_args(Kind)}
+    taken = {"forward": ("data", "weight"), "data": ("forward", "weight"), "weight": ("data", "forward")}[kind]
+    first, second = (draw.standard_normal(shapes[k], np.float32) for k in taken)  # type: ignore[index]
+    return first, second
+
+
+def measured(kind: Kind, g: Geometry) -> dict[Choice, float]:
+    """The least seconds of each candidate."""
+    first, second = operands(kind, g)
+    out = np.empty(shape_of(kind, g), np.float32)
+    calls = {c: partial(algorithm(kind, c), g, first, second, out) for c in candidates(g)}
+    least = dict.fromkeys(calls, math.inf)
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            start = time.process_time()
+            call()
+            least[name] = min(least[name], time.process_time() - start)
+    return least
+
+
+def fastest(seconds: dict[Choice, float]) -> Choice:
+    """The fastest, unless a simpler one is nearly as fast."""
+    least = min(seconds.values())
+    return next(c for c, s in seconds.items() if s <= NEARLY * least)
+
+
+def table(of: Sequence[Geometry] = MEASURED) -> dict[str, Any]:
+    """The table, with the milliseconds that it follows from."""
+    entries = []
+    for g in of:
+        for kind in get_args(Kind):
+            seconds = measured(kind, g)
+            exact = fastest({c: s for c, s in seconds.items() if c.name != "winograd"})
+            chosen = fastest(seconds)
+            times = {f"{c.name} {c.nbytes >> 10}": float(f"{1e3 * s:.3g}") for c, s in seconds.items()}
+            entries.append(entry_of(Row(kind, g, exact, chosen)) | {"milliseconds": times})
+            print(f"{kind:8}{g.n}x{g.channels}x{g.size[0]} {g.filters}x{g.kernel[0]}: {chosen.name} {chosen.nbytes >> 10} KB", flush=True)
+    return {"unit": "algorithm and KiB of its blocks: least milliseconds", "rows": entries}
+
+
+def main() -> None:
+    """Write the table."""
+    found = table()
+    lines = ",\n".join(map(json.dumps, found["rows"]))
+    FILE.write_text(f'{{"unit": {json.dumps(found["unit"])}, "rows": [\n{lines}\n]}}\n')
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Convolution and its transposes over other primitives, as matrix products over columns of windows (im2col).
+
+What an adapter inherits that has no algorithms of its own. Source: Chellapilla, Puri & Simard, "High performance convolutional
+neural networks for document processing", 2006. ``xp`` is an adapter's namespace.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+Sizes = Sequence[int]
+
+
+def convolve(xp: Any, data: Any, weight: Any, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+    """The primitive ``convolve``."""
+    f, depth, *kernel = weight.shape
+    cols, out = _columns(xp, data, kernel, stride, dilate, pad, groups)
+    product = xp.matmul(xp.reshape(weight, shape=(groups, f // groups, depth * math.prod(kernel))), cols)
+    return _swapped(xp, xp.reshape(product, shape=(f, data.shape[0], *out)))
+
+
+def convolve_data(xp: Any, result: Any, weight: Any, size: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+    """The primitive ``convolve_data``: columns added up where their windows overlap."""
+    f, depth, *kernel = weight.shape
+    k, (n, _, *out) = len(kernel), result.shape
+    lhs = xp.reshape(weight, shape=(groups, f // groups, depth * math.prod(kernel)))
+    cols = xp.matmul(xp.permute_dims(lhs, axes=(0, 2, 1)), _rows(xp, result, groups))
+    apart = xp.reshape(cols, shape=(groups * depth, *kernel, n, *out))
+    order = (1 + k, 0, *range(2 + k, 2 + 2 * k), *range(1, 1 + k))
+    whole = [m + 2 * p for m, p in zip(size, pad, strict=True)]
+    folded = xp.fold(xp.permute_dims(apart, axes=order), size=tuple(whole), kernel=tuple(kernel), stride=stride, dilate=dilate)
+    inner = [(p, p + m, None) for m, p in zip(size, pad, strict=True)]
+    return xp.contiguous(xp.slice(folded, key=((None, None, None), (None, None, None), *inner))) if any(pad) else folded
+
+
+def convolve_weight(xp: Any, data: Any, result: Any, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+    """The primitive ``convolve_weight``."""
+    cols, _ = _columns(xp, data, kernel, stride, dilate, pad, groups)
+    product = xp.matmul(_rows(xp, result, groups), xp.permute_dims(cols, axes=(0, 2, 1)))
+    return xp.reshape(product, shape=(result.shape[1], data.shape[1] // groups, *kernel))
+
+
+def _columns(xp: Any, data: Any, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> tuple[Any, list[int]]:
+    """The windows of (n, c, …) as columns: (groups, c / groups · kernel, n · windows), and how many windows each axis has."""
+    k = len(kernel)
+    if any(pad):
+        data = xp.pad(data, width=((0, 0), (0, 0), *[(p, p) for p in pad]))
+    windows = xp.unfold(data, kernel=tuple(kernel), stride=stride, dilate=dilate)
+    n, c, *out = windows.shape[: 2 + k]
+    order = (1, *range(2 + k, 2 + 2 * k), 0, *range(2, 2 + k))
+    copied = xp.contiguous(xp.permute_dims(windows, axes=order))
+    return xp.reshape(copied, shape=(groups, c // groups * math.prod(kernel), n * math.prod(out))), out
+
+
+def _rows(xp: Any, result: Any, groups: int) -> Any:
+    """(n, f, o…) as (groups, f / groups, n · o…)."""
+    n, f, *out = result.shape
+    return xp.reshape(_swapped(xp, result), shape=(groups, f // groups, n * math.prod(out)))
+
+
+def _swapped(xp: Any, x: Any) -> Any:
+    """A copy with the first two axes exchanged."""
+    return xp.contiguous(xp.permute_dims(x, axes=(1, 0, *range(2, len(x.shape)))))

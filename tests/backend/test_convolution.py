@@ -1,0 +1,241 @@
+"""NumPy's algorithms of convolution: each against the definition, alike in every mode, in bounded memory; their table."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.config import SETTINGS
+from twofold.graph.ir import drop_generation
+from twofold_numpy import convolution, tune, winograd
+from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of
+from twofold_numpy.convolution_table import Choice, choice, class_of, rows
+from twofold_numpy.geometry import Geometry, Kind
+from twofold_numpy.memory import POOL
+
+KINDS = get_args(Kind)
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+#: n, channels, filters, groups, size, kernel, stride, dilate, pad.
+GEOMETRIES = {
+    "line": Geometry(2, 3, 4, 1, (11,), (3,), (2,), (2,), (1,)),
+    "plane": Geometry(3, 4, 6, 1, (7, 9), (3, 3), (1, 1), (1, 1), (1, 1)),
+    "without padding": Geometry(3, 2, 5, 1, (9, 6), (3, 3), (1, 1), (1, 1), (0, 0)),
+    "wide padding": Geometry(2, 3, 2, 1, (5, 4), (3, 3), (1, 1), (1, 1), (2, 1)),
+    "odd kernel": Geometry(5, 2, 3, 1, (8, 7), (5, 2), (1, 1), (1, 1), (2, 0)),
+    "strided": Geometry(3, 4, 3, 1, (9, 8), (3, 2), (2, 3), (1, 1), (1, 0)),
+    "dilated": Geometry(2, 2, 4, 1, (10, 9), (3, 3), (1, 1), (2, 3), (1, 2)),
+    "groups": Geometry(3, 6, 4, 2, (6, 7), (3, 3), (1, 1), (1, 1), (1, 1)),
+    "each channel by itself": Geometry(2, 4, 4, 4, (6, 5), (3, 3), (2, 1), (1, 1), (1, 1)),
+    "single places": Geometry(3, 5, 4, 1, (4, 3), (1, 1), (1, 1), (1, 1), (0, 0)),
+    "single places in groups": Geometry(2, 4, 6, 2, (4, 3), (1, 1), (1, 1), (1, 1), (0, 0)),
+    "volume": Geometry(2, 2, 3, 1, (4, 5, 6), (2, 3, 2), (1, 1, 1), (1, 2, 1), (1, 0, 1)),
+    "strided volume": Geometry(2, 2, 2, 2, (5, 4, 5), (2, 2, 3), (2, 1, 2), (1, 1, 1), (0, 1, 1)),
+}
+#: The least bytes (one row of windows at once), a few rows or images, everything at once.
+BYTES = (1, 4000, 1 << 22)
+
+
+def operands(kind, g, dtype=F64):
+    """Whole numbers, whose sums are exact in any order."""
+    draw = np.random.default_rng(0)
+    arrays = {k: draw.integers(-4, 5, shape_of(k, g)).astype(dtype) for k in KINDS}
+    pair = {"forward": ("data", "weight"), "data": ("forward", "weight"), "weight": ("data", "forward")}[kind]
+    return [arrays[k] for k in pair]
+
+
+def windows(g, x):
+    """The windows of padded data (n, groups, c / groups, *out, *kernel), one element of the kernel after another."""
+    x = np.pad(x, [(0, 0), (0, 0), *[(p, p) for p in g.pad]])
+    parts = []
+    for tap in np.ndindex(*g.kernel):
+        key = [slice(t * e, t * e + (o - 1) * s + 1, s) for t, e, o, s in zip(tap, g.dilate, g.out, g.stride, strict=True)]
+        parts.append(x[(slice(None), slice(None), *key)])
+    return np.stack(parts, -1).reshape(g.n, g.groups, g.channels // g.groups, math.prod(g.out), g.taps)
+
+
+def by_definition(kind, g, first, second):
+    """Sums over windows, in float64."""
+    per = g.filters // g.groups
+    if kind == "forward":
+        w = second.reshape(g.groups, per, -1, g.taps)
+        return np.einsum("ngcpt,gfct->ngfp", windows(g, first), w).reshape(shape_of(kind, g))
+    if kind == "weight":
+        y = second.reshape(g.n, g.groups, per, -1)
+        return np.einsum("ngcpt,ngfp->gfct", windows(g, first), y).reshape(shape_of(kind, g))
+    units = np.eye(math.prod(g.size)).reshape(-1, 1, *g.size)  # the transpose, place by place
+    one = Geometry(len(units), 1, 1, 1, *[getattr(g, name) for name in ("size", "kernel", "stride", "dilate", "pad")])
+    reach = windows(one, units).reshape(len(units), -1, g.taps)
+    y, w = first.reshape(g.n, g.groups, per, -1), second.reshape(g.groups, per, -1, g.taps)
+    return np.einsum("ngfp,gfct,dpt->ngcd", y, w, reach, optimize=True).reshape(shape_of(kind, g))
+
+
+@pytest.mark.parametrize("nbytes", BYTES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_every_algorithm_gives_what_the_definition_gives(name, kind, nbytes):
+    g = GEOMETRIES[name]
+    first, second = operands(kind, g)
+    want = by_definition(kind, g, first, second)
+    for dtype in (F32, F64):
+        for found in applicable(g, dtype):
+            out = np.full(shape_of(kind, g), np.nan, dtype)
+            algorithm(kind, Choice(found, nbytes))(g, first.astype(dtype), second.astype(dtype), out)
+            np.testing.assert_allclose(out, want, rtol=0, atol=1e-4 if found == "winograd" else 0, err_msg=found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["plane", "without padding", "wide padding"])
+def test_winograds_algorithm_takes_part(name, kind):
+    assert "winograd" in applicable(GEOMETRIES[name], F32)
+    assert "winograd" not in applicable(GEOMETRIES[name], F64)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("channels", "side"), [(16, 30), (64, 14), (256, 9)])
+def test_winograds_error_is_below_its_bound(channels, side, kind):
+    """The bound that docs/inside/convolutions.md states: 2e-5 of the largest magnitude among the results."""
+    g = tune.geometry(4, channels, side, 32, 3, pad=1)
+    draw = np.random.default_rng(1)
+    first, second = (draw.standard_normal(a.shape) for a in operands(kind, g))
+    exact, out = np.empty(shape_of(kind, g)), np.empty(shape_of(kind, g), np.float32)
+    algorithm(kind, Choice("gathered", 1 << 22))(g, first, second, exact)
+    algorithm(kind, Choice("winograd", 1 << 22))(g, first.astype(F32), second.astype(F32), out)
+    assert 1e-8 < abs(out - exact).max() / abs(exact).max() < 2e-5
+
+
+def test_the_transforms_are_those_of_the_points():
+    of_data, of_kernel, to_results = winograd._transforms()
+    data, kernel = np.arange(6.0), np.array([2.0, -1.0, 3.0])
+    want = [data[k : k + 3] @ kernel for k in range(4)]
+    np.testing.assert_allclose(to_results @ ((of_kernel @ kernel) * (of_data @ data)), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_sixteen_bits_are_rounded_once(kind, dtype):
+    g = GEOMETRIES["plane"]
+    first, second = operands(kind, g, mx.nd.zeros((1,), dtype=dtype).asnumpy().dtype)
+    function = getattr(convolution, {"forward": "convolve", "data": "convolve_data", "weight": "convolve_weight"}[kind])
+    extra = {"forward": {}, "data": {"size": g.size}, "weight": {"kernel": g.kernel}}[kind]
+    got = function(first, second, stride=g.stride, dilate=g.dilate, pad=g.pad, groups=1, **extra)
+    want = by_definition(kind, g, first.astype(F64), second.astype(F64))
+    assert got.dtype == first.dtype
+    np.testing.assert_allclose(got.astype(F64), want.astype(first.dtype).astype(F64), atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 5, 5), (2, 0, 5, 5)])
+def test_a_sum_of_nothing_is_zero(shape):
+    weight, params = np.ones((3, shape[1], 3, 3), F32), {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
+    y = convolution.convolve(np.ones(shape, F32), weight, **params)
+    assert y.shape == (shape[0], 3, 5, 5)
+    assert not y.any()
+    assert not convolution.convolve_weight(np.ones(shape, F32), y, kernel=(3, 3), **params).any()
+    assert convolution.convolve_data(y, weight, size=(5, 5), **params).shape == shape
+
+
+def test_operands_may_be_strided():
+    g = GEOMETRIES["plane"]
+    x, w = operands("forward", g, F32)
+    params = {"stride": g.stride, "dilate": g.dilate, "pad": g.pad, "groups": 1}
+    apart = np.ascontiguousarray(x.transpose(2, 3, 0, 1)).transpose(2, 3, 0, 1)
+    np.testing.assert_array_equal(convolution.convolve(apart, np.ascontiguousarray(w.T).T, **params), convolution.convolve(x, w, **params))
+
+
+def test_the_setting_chooses_the_exact_algorithm(monkeypatch):
+    g = tune.geometry(8, 64, 56, 64, 3, pad=1)
+    assert chosen("forward", g, F32, True).func is winograd.convolve
+    for kind in KINDS:
+        assert choice(kind, g, False).name != "winograd"
+    x, w = (np.random.default_rng(0).standard_normal(s).astype(F32) for s in ((1, 64, 56, 56), (64, 64, 3, 3)))
+    params = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
+    monkeypatch.setattr(SETTINGS, "winograd", False)
+    exact = convolution.convolve(x, w, **params)
+    want = by_definition("forward", tune.geometry(1, 64, 56, 64, 3, pad=1), x.astype(F64), w.astype(F64))
+    assert abs(exact - want).max() < 1e-6 * abs(want).max()
+
+
+@pytest.mark.parametrize("name", [name for name in GEOMETRIES if name not in ("line", "volume", "strided volume")])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_answers_for_any_sizes(name, kind):
+    g = GEOMETRIES[name]
+    for with_winograd in (False, "winograd" in applicable(g, F32)):
+        assert choice(kind, g, with_winograd).name in applicable(g, F32)
+
+
+def test_small_convolutions_are_computed_by_their_definition():
+    for g in (GEOMETRIES["plane"], tune.geometry(1, 1, 5, 2, 3, pad=1)):
+        for kind in KINDS:
+            assert "winograd" not in chosen(kind, g, F32, True).func.__module__
+
+
+def test_the_table_has_every_class_in_every_kind():
+    found = {(row.kind, class_of(row.geometry)) for row in rows()}
+    assert found == {(kind, name) for kind in KINDS for name in {class_of(g) for g in tune.MEASURED}}
+    assert {class_of(g) for g in GEOMETRIES.values()} <= {name for _, name in found}
+
+
+def test_tuning_measures_every_candidate_and_keeps_the_simplest_of_equals():
+    g = tune.geometry(1, 2, 6, 3, 3, pad=1)
+    seconds = tune.measured("forward", g)
+    assert list(seconds) == [Choice(name, nbytes) for name in applicable(g, F32) for nbytes in tune.BYTES]
+    slow, simple, quick = Choice("gathered", 1), Choice("flat", 1), Choice("winograd", 1)
+    assert tune.fastest({slow: 2.0, simple: 1.02, quick: 1.0}) == simple
+    assert tune.fastest({slow: 2.0, simple: 1.2, quick: 1.0}) == quick
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["gathered", "flat", "batched", "patches", "winograd"])
+def test_memory_does_not_grow_with_the_number_of_images(name, kind, monkeypatch):
+    taken = []
+    empty = POOL.empty
+
+    def counting(shape, dtype):
+        taken.append(math.prod(shape) * np.dtype(dtype).itemsize)
+        return empty(shape, dtype)
+
+    monkeypatch.setattr(POOL, "empty", counting)
+    sums = []
+    for n in (8, 64):
+        g = tune.geometry(n, 8, 40, 8, 3, pad=1)
+        taken.clear()
+        first, second = operands(kind, g, F32)
+        algorithm(kind, Choice(name, 1 << 18))(g, first, second, np.empty(shape_of(kind, g), F32))
+        sums.append(sum(taken))
+    assert sums[0] == sums[1] < 3 << 18
+
+
+def run(x, w, head):
+    """A convolution with its gradients and a gradient of a gradient."""
+    x, w = mx.nd.array(x), mx.nd.array(w)
+    x.attach_grad()
+    w.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.Convolution(x, w, kernel=(3, 3), pad=(1, 1), num_filter=len(w), no_bias=True)
+        (dx,) = mx.autograd.grad(y, [x], head_grads=mx.nd.array(head), create_graph=True, retain_graph=True)
+        z = (dx * dx).sum() + (y * y).sum()
+    z.backward()
+    return [a.asnumpy() for a in (y, dx, x.grad, w.grad)]
+
+
+@pytest.mark.parametrize("with_winograd", [False, True])
+def test_every_mode_gives_the_same_bits(monkeypatch, with_winograd):
+    draw = np.random.default_rng(0)
+    given = [draw.standard_normal(s).astype(F32) for s in ((4, 32, 28, 28), (32, 32, 3, 3), (4, 32, 28, 28))]
+    monkeypatch.setattr(SETTINGS, "winograd", with_winograd)
+    g = tune.geometry(4, 32, 28, 32, 3, pad=1)
+    used = [choice(kind, g, with_winograd).name for kind in KINDS]
+    assert g.products >= convolution.WORTH
+    assert ("winograd" in used) == with_winograd
+    results = []
+    for engine, elements in (("naive", 64), ("window", 1 << 40), ("window", 64)):
+        monkeypatch.setattr(SETTINGS, "engine", engine)
+        monkeypatch.setattr(SETTINGS, "defer_elements", elements)
+        drop_generation()
+        results.append(run(*given))
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)

@@ -1,0 +1,44 @@
+"""The CuPy adapter keeps the backend protocol: the conformance suite that ships."""
+
+from contextlib import suppress
+
+import pytest
+
+from twofold.op.registry import primitives
+from twofold.testing import backend_conformance as conformance
+from twofold.testing.backend_cases import REAL, cases
+
+from tests.cupy.conftest import SIMULATION
+
+#: What a push tries; each further dtype takes a compilation of every text.
+SPREAD = ("float32", "int32", "float16")
+
+
+def gather(backend, name, dtypes):
+    """Have the texts that a primitive's cases need compiled together."""
+    if SIMULATION is None:
+        return
+    with SIMULATION.gathering():
+        for case in cases(name, dtypes):
+            for way in (conformance.by_namespace, conformance.by_call, conformance.by_kernel):
+                if way is conformance.by_namespace or not (case.is_weak or not primitives()[name].elementwise):
+                    with suppress(Exception):  # nothing is computed: what reads results finds nothing sensible
+                        way(backend, case)
+
+
+@pytest.mark.parametrize("name", conformance.names())
+def test_primitive_gives_what_numpy_gives(backend, name):
+    gather(backend, name, SPREAD)
+    conformance.check_primitive(backend, name, SPREAD)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", conformance.names())
+def test_primitive_gives_what_numpy_gives_in_every_dtype(backend, name):
+    gather(backend, name, REAL)
+    conformance.check_primitive(backend, name, REAL)
+
+
+@pytest.mark.parametrize("behaviour", conformance.BEHAVIOURS, ids=lambda f: f.__name__)
+def test_adapter_keeps_the_promise(backend, schedule, behaviour):
+    behaviour(backend, SPREAD)

@@ -1,0 +1,218 @@
+"""Fused kernels against NumPy: chains and row programs over dtypes, broadcasting, strides, empty arrays and places beyond 32 bits."""
+
+import math
+
+import numpy as np
+import pytest
+
+from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.device import Device
+from twofold.dtype import NUMPY
+from twofold.errors import KernelCompileError
+from twofold.testing.backend_conformance import host_type, step
+from twofold.testing.backend_samples import numbers
+
+GPU = Device("gpu", 0)
+cupy = pytest.importorskip("cupy")
+kernels = pytest.importorskip("twofold_cupy.kernels")
+layout = pytest.importorskip("twofold_cupy.layout")
+rows = pytest.importorskip("twofold_cupy.rows")
+
+
+def softmax_program(shape, dtype="float32"):
+    """Softmax over the last axis with a scale and a mask for each row, whose sum leaves the kernel too."""
+    steps = (
+        step("multiply", Ref("in", 0), Ref("in", 1), dtype=dtype, operand_dtype=dtype),
+        step("max", Ref("step", 0), dtype=dtype, axis=-1, keepdims=True)._replace(row=True),
+        step("subtract", Ref("step", 0), Ref("step", 1), dtype=dtype, operand_dtype=dtype),
+        step("exp", Ref("step", 2), dtype=dtype, operand_dtype=dtype),
+        step("sum", Ref("step", 3), dtype=dtype, axis=-1, keepdims=True)._replace(row=True),
+        step("divide", Ref("step", 3), Ref("step", 4), dtype=dtype, operand_dtype=dtype),
+        step("log", Ref("step", 4), dtype=dtype, operand_dtype=dtype)._replace(row=True),
+        step("multiply", Ref("step", 5), Ref("in", 2), dtype=dtype, operand_dtype=dtype),
+    )
+    types = tuple(ArrayType(s, dtype) for s in (shape, (shape[-1],), (*shape[:-1], 1)))
+    return RowProgram("softmax", shape, types, steps, (7, 6))
+
+
+def softmax(x, scale, mask):
+    z = x * scale
+    e = np.exp(z - z.max(-1, keepdims=True))
+    total = e.sum(-1, keepdims=True)
+    return e / total * mask, np.log(total)
+
+
+def run(backend, program, *arrays):
+    kernel = backend.compile(program)
+    operands = [backend.from_host(a, GPU) if isinstance(a, np.ndarray) else a for a in arrays]
+    kinds = [program.steps[k] for k in program.outputs]
+    outs = [backend.empty((*program.shape[:-1], 1) if s.row else program.shape, s.dtype) for s in kinds]
+    backend.quietly(lambda: kernel(*operands, *outs))
+    return [backend.to_host(o) for o in outs]
+
+
+@pytest.mark.parametrize("length", [1, 3, 10, 100, 1000, 5000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_are_reduced_and_used_again(backend, length, dtype):
+    draw = np.random.default_rng(length)
+    arrays = [draw.normal(size=s).astype(dtype) for s in ((2, 3, length), (length,), (2, 3, 1))]
+    for got, want in zip(run(backend, softmax_program((2, 3, length), dtype), *arrays), softmax(*arrays), strict=True):
+        np.testing.assert_allclose(got, want, 3e-6 if dtype == "float32" else 1e-13)
+
+
+def test_rows_may_be_strided(backend):
+    draw = np.random.default_rng(0)
+    x, scale, mask = (draw.normal(size=s).astype(np.float32) for s in ((3, 40, 2), (40,), (2, 3, 1)))
+    seen = backend.xp.permute_dims(backend.from_host(x, GPU), axes=(2, 0, 1))
+    found = run(backend, softmax_program((2, 3, 40)), seen, scale, mask)
+    for got, want in zip(found, softmax(x.transpose(2, 0, 1), scale, mask), strict=True):
+        np.testing.assert_allclose(got, want, 3e-6)
+
+
+def test_an_output_of_rows_may_take_an_inputs_memory(backend):
+    program = softmax_program((4, 3000))
+    x = np.random.default_rng(1).normal(size=(4, 3000)).astype(np.float32)
+    scale, mask = np.ones(3000, np.float32), np.ones((4, 1), np.float32)
+    there = [backend.from_host(a, GPU) for a in (x, scale, mask)]
+    kernel, total = backend.compile(program), backend.empty((4, 1), "float32")
+    backend.quietly(lambda: kernel(*there, there[0], total))
+    np.testing.assert_allclose(backend.to_host(there[0]), softmax(x, scale, mask)[0], 3e-6)
+
+
+def test_no_rows_and_no_columns(backend):
+    for shape in ((0, 4), (2, 0, 3)):
+        operands = [np.ones(s, np.float32) for s in (shape, shape[-1:], (*shape[:-1], 1))]
+        assert run(backend, softmax_program(shape), *operands)[0].shape == shape
+
+
+@pytest.mark.parametrize("length", [3, 700, 9000, 70_000])
+def test_fused_sums_have_the_bits_of_sums_alone(backend, length):
+    x = np.random.default_rng(length).normal(size=(2, length)).astype(np.float32)
+    steps = (
+        step("square", Ref("in", 0)),
+        step("sum", Ref("step", 0), axis=-1, keepdims=True)._replace(row=True),
+    )
+    (fused,) = run(backend, RowProgram("square_sum", x.shape, (host_type(x),), steps, (1,)), x)
+    there = backend.xp.square(backend.from_host(x, GPU))
+    alone = backend.to_host(backend.xp.sum(there, axis=-1, keepdims=True))
+    np.testing.assert_array_equal(fused, alone)
+
+
+def test_a_fused_chain_has_the_bits_of_its_steps(backend):
+    x = np.random.default_rng(0).normal(size=(50, 7)).astype(np.float32)
+    steps = (
+        step("multiply", Ref("in", 0), Ref("in", 1)),
+        step("add", Ref("step", 0), Ref("in", 0)),
+        step("divide", Ref("step", 1), Ref("const", 3.0)),
+    )
+    (fused,) = run(backend, RowProgram("multiply_add_divide", x.shape, (host_type(x),) * 2, steps, (2,)), x, x[:, ::-1].copy())
+    np.testing.assert_array_equal(fused, (x * x[:, ::-1] + x) / np.float32(3))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_16_bit_floats_are_rounded_once(backend, dtype):
+    x = numbers((4, 5), dtype)
+    kind = {"dtype": dtype, "operand_dtype": dtype}
+    steps = (step("multiply", Ref("in", 0), Ref("in", 0), **kind), step("add", Ref("step", 0), Ref("in", 1), **kind))
+    (got,) = run(backend, RowProgram("multiply_add", x.shape, (host_type(x),) * 2, steps, (1,)), x, x)
+    want = (x.astype(np.float32) ** 2 + x.astype(np.float32)).astype(NUMPY[dtype])
+    np.testing.assert_array_equal(got.view(np.uint16), want.view(np.uint16))
+
+
+def test_operands_lie_as_they_like(backend):
+    x = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+    there = backend.from_host(x, GPU)
+    views = [
+        (there[::-1, :, ::2], x[::-1, :, ::2]),
+        (backend.xp.permute_dims(there, axes=(2, 0, 1)), x.transpose(2, 0, 1)),
+        (backend.xp.broadcast_to(there[0, 0], shape=(3, 5)), np.broadcast_to(x[0, 0], (3, 5))),
+        (there[1, 1, 1], x[1, 1, 1]),
+    ]
+    for got, want in views:
+        np.testing.assert_array_equal(backend.to_host(backend.xp.add(got, got)), want + want)
+
+
+def test_numbers_reach_kernels_by_value(backend):
+    x = backend.from_host(np.ones((2, 2), np.float32), GPU)
+    scale = backend.scalar(0.5, "float32")
+    assert isinstance(scale, np.ndarray), "a number takes no memory of a device"
+    np.testing.assert_array_equal(backend.to_host(backend.xp.multiply(x, scale)), np.full((2, 2), np.float32(0.5)))
+
+
+def test_places_beyond_32_bits_are_64_bit_numbers():
+    big, small = 2**20, 2**10
+    assert layout.merged((big, big), [(0, 1), (big, 1)]).is_long
+    assert layout.merged((small, small), [(2**25, 1), (small, 1)]).is_long, "few elements far apart"
+    assert not layout.merged((small, small), [(0, 1), (small, 1)]).is_long
+    one = RowProgram("negative", (), (ArrayType((), "float32"),), (step("negative", Ref("in", 0)),), (0,))
+    text = kernels.text(one, "tf_negative", 2, ((0,), kernels.PACKED), "long long")
+    assert "TF_EACH(long long, i, count)" in text
+    assert "const long long c0" in text
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "sizes"),
+    [
+        ((2, 3, 4), [(12, 4, 1), (12, 4, 1)], (24,)),
+        ((2, 3, 4), [(12, 4, 1), (0, 0, 1)], (6, 4)),
+        ((2, 1, 4), [(4, 4, 1), (0, 0, 0)], (8,)),
+        ((3, 4), [(1, 3), (4, 1)], (3, 4)),
+        ((), [()], ()),
+    ],
+)
+def test_axes_merge_where_no_operand_needs_them_apart(shape, strides, sizes):
+    assert layout.merged(shape, strides).sizes == sizes
+
+
+def test_rows_get_threads_by_their_length_alone():
+    for n, threads in ((1, 1), (4, 1), (5, 2), (10, 4), (1000, 256), (10**6, 256)):
+        assert rows.threads_of_row(n) == threads
+
+
+def test_a_kernel_that_does_not_compile_says_so_with_its_text(backend):
+    bad = step("add", Ref("in", 0), Ref("in", 0))._replace(op="mine", ufunc=None, c="no_such_function({0})")
+    program = RowProgram("mine", (2,), (ArrayType((2,), "float32"),), (bad,), (0,))
+    with pytest.raises(KernelCompileError, match="tf_mine_each does not compile") as caught:
+        run(backend, program, np.ones(2, np.float32))
+    assert "no_such_function(x0)" in str(caught.value)
+
+
+def test_random_bits_are_those_of_numpy_across_carries(backend):
+    largest = 2**64 - 1
+    for words in ((largest - 3, 0, 0, 0, 5, 6), (largest - 1, largest, largest, 7, 1, largest)):
+        key = np.array(words, np.uint64)
+        want = np.random.Philox(counter=key[:4], key=key[4:]).random_raw(40)
+        np.testing.assert_array_equal(backend.to_host(backend.xp.random_bits(backend.from_host(key, GPU), shape=(40,))), want)
+
+
+def test_scatters_add_in_the_order_of_their_elements(backend):
+    draw = np.random.default_rng(3)
+    index, value = draw.integers(0, 3, 200), draw.normal(size=(200, 2)).astype(np.float32) * 10.0 ** draw.integers(-6, 6, (200, 1))
+    value = value.astype(np.float32)
+    want = np.zeros((3, 2), np.float32)
+    np.add.at(want, index, value)
+    zeros = backend.from_host(np.zeros((3, 2), np.float32), GPU)
+    got = backend.xp.index_add(zeros, backend.from_host(value, GPU), backend.from_host(index, GPU), key=(0, None))
+    np.testing.assert_array_equal(backend.to_host(got), want)
+
+
+def test_long_sums_are_cut_into_parts(backend):
+    x = np.random.default_rng(0).normal(size=(3, 200_000)).astype(np.float32)
+    there = backend.from_host(x, GPU)
+    np.testing.assert_allclose(backend.to_host(backend.xp.sum(there)), math.fsum(x.ravel()), 1e-5)
+    np.testing.assert_allclose(backend.to_host(backend.xp.max(there, axis=1)), x.max(1))
+
+
+@pytest.mark.parametrize("name", ["convolve", "convolve_data", "convolve_weight"])
+def test_a_batch_that_needs_more_workspace_is_cut(backend, monkeypatch, name):
+    draw = np.random.default_rng(0)
+    data, weight, result = (draw.normal(size=s).astype(np.float32) for s in ((5, 2, 6, 6), (3, 2, 3, 3), (5, 3, 4, 4)))
+    operands = {"convolve": (data, weight), "convolve_data": (result, weight), "convolve_weight": (data, result)}[name]
+    params = {"stride": (1, 1), "dilate": (1, 1), "pad": (0, 0), "groups": 1}
+    params |= {"convolve_data": {"size": (6, 6)}, "convolve_weight": {"kernel": (3, 3)}}.get(name, {})
+    there = [backend.from_host(a, GPU) for a in operands]
+    whole = backend.to_host(getattr(backend.xp, name)(*there, **params))
+    convolution = pytest.importorskip("twofold_cupy.convolution")
+    monkeypatch.setattr(convolution, "WORKSPACE", 2 * 2 * 9 * 16 * 4)  # two items
+    assert list(convolution.parts(5, 2, (3, 3), (4, 4), "float32")) == [(0, 2), (2, 4), (4, 5)]
+    np.testing.assert_allclose(backend.to_host(getattr(backend.xp, name)(*there, **params)), whole, 1e-5, 1e-5)

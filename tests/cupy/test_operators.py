@@ -1,0 +1,27 @@
+"""Every operator gives on CuPy what it gives on NumPy: a spread sample of the table at each push, all of it in `make test-gpu-sim`."""
+
+from contextlib import suppress
+
+import pytest
+
+import twofold.ndarray  # noqa: F401  (registers the operators)
+from twofold.op.registry import OPS
+from twofold.op.samples import samples_of
+from twofold.testing.op_conformance import check_backend
+
+from tests.cupy.conftest import SIMULATION
+
+SAMPLES = [(op, k, sample) for op in OPS.values() for k, sample in enumerate(samples_of(op))]
+#: Every so many-th sample is run at each push.
+SPREAD = 6
+
+
+@pytest.mark.parametrize(
+    ("op", "sample"),
+    [pytest.param(op, s, id=f"{op.title}-{k}", marks=[] if n % SPREAD == 0 else pytest.mark.slow) for n, (op, k, s) in enumerate(SAMPLES)],
+)
+def test_operator_gives_what_it_gives_on_numpy(op, sample, backend):
+    if SIMULATION is not None:
+        with SIMULATION.gathering(), suppress(Exception):  # nothing is computed: what it reads is nonsense
+            check_backend(op, sample, backend)
+    check_backend(op, sample, backend, 2e-5)

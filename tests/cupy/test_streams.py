@@ -1,0 +1,234 @@
+"""Streams, memory and failures of the CuPy adapter: order where someone waits, no memory used too early, errors that say what to do."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import nd
+from twofold.device import Device
+from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory
+
+from tests.cupy.conftest import DEVICES, SIMULATION
+
+cupy = pytest.importorskip("cupy")
+simulated = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules and counts")
+GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
+ONES = np.ones(100_000, np.float32)
+
+
+@pytest.fixture
+def streams(backend):
+    return {purpose: backend.stream(GPU, purpose) for purpose in ("compute", "h2d", "d2h")}
+
+
+def test_there_is_one_stream_for_a_purpose_and_it_is_not_the_legacy_one(backend, streams):
+    assert backend.stream(GPU) is streams["compute"]
+    assert len({s.cuda.ptr for s in streams.values()}) == 3
+    assert 0 not in {s.cuda.ptr for s in streams.values()}
+
+
+def test_a_stream_is_current_in_its_block_and_in_its_thread_alone(streams):
+    seen = []
+    before = cupy.cuda.get_current_stream().ptr
+    with streams["h2d"]:
+        assert cupy.cuda.get_current_stream().ptr == streams["h2d"].cuda.ptr
+        with streams["compute"]:
+            assert cupy.cuda.get_current_stream().ptr == streams["compute"].cuda.ptr
+        assert cupy.cuda.get_current_stream().ptr == streams["h2d"].cuda.ptr
+        thread = threading.Thread(target=lambda: seen.append(cupy.cuda.get_current_stream().ptr))
+        thread.start()
+        thread.join()
+    assert cupy.cuda.get_current_stream().ptr == before
+    assert seen != [streams["h2d"].cuda.ptr]
+
+
+def test_needless_waits_are_left_out(backend, streams):
+    compute, h2d = streams["compute"], streams["h2d"]
+    first, second = backend.record(h2d), backend.record(h2d)
+    counted = compute.waits - compute.elided
+    backend.wait(compute, second)
+    backend.wait(compute, first)  # reached before the second
+    backend.wait(compute, second)
+    backend.wait(h2d, second)  # its own
+    assert compute.waits - compute.elided == counted + 1
+
+
+@simulated
+def test_a_stream_of_another_device_makes_that_current(backend):
+    with backend.stream(OTHER):
+        assert cupy.cuda.runtime.getDevice() == 1
+        assert backend.empty((2,), "float32").device.id == 1
+    assert cupy.cuda.runtime.getDevice() == 0
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_memory_that_a_copy_stream_filled_is_not_used_again_while_it_is_computed_with(backend, streams):
+    with streams["h2d"]:
+        first = backend.from_host(ONES, GPU)
+    backend.wait(streams["compute"], backend.record(streams["h2d"]))
+    with streams["compute"]:
+        doubled = backend.xp.add(first, first)
+    del first
+    with streams["h2d"]:
+        backend.from_host(ONES * 100, GPU)
+    np.testing.assert_array_equal(backend.to_host(doubled), ONES + ONES)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_memory_is_held_until_a_mark(backend, streams):
+    with streams["compute"]:
+        x = backend.from_host(ONES, GPU)
+    with streams["d2h"]:
+        backend.wait(streams["d2h"], backend.record(streams["compute"]))
+        copy = backend.copy(x, GPU)
+    backend.hold(x, backend.record(streams["d2h"]))
+    place = x.data.ptr
+    del x
+    with streams["compute"]:
+        new = backend.from_host(ONES * 7, GPU)
+        assert new.data.ptr != place
+    with streams["d2h"]:
+        np.testing.assert_array_equal(backend.to_host(copy), ONES)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_a_source_dies_before_its_copy_to_another_device_is_done(backend):
+    x = backend.from_host(ONES, GPU)
+    y = backend.copy(x, OTHER)
+    del x
+    backend.from_host(ONES * 5, GPU)
+    np.testing.assert_array_equal(backend.to_host(y), ONES)
+
+
+def test_what_is_held_is_let_go(backend, streams):
+    backend.from_host(ONES, GPU)
+    for stream in streams.values():
+        stream.synchronize()
+    backend.synchronize(GPU)
+    assert backend.memory.held == 0
+
+
+@simulated
+def test_full_memory_is_trimmed_once_and_then_told_with_the_largest_arrays(backend):
+    mine = backend.from_host(np.zeros((1000, 250), np.float32), GPU)
+    with pytest.raises(DeviceOutOfMemory, match=r"float32\[1000, 250\] 1.0 MiB") as caught:
+        backend.empty((1 << 28, 4), "float32")
+    assert "use smaller batches" in str(caught.value)
+    assert mine.shape == (1000, 250)
+    np.testing.assert_array_equal(backend.to_host(backend.xp.add(mine, mine))[0, :2], [0, 0])  # and goes on
+
+
+@simulated
+def test_what_is_held_gives_its_memory_to_who_needs_it(backend, streams):
+    """So much that it fits only if what waits for a mark is waited for."""
+    backend.trim()
+    free, _ = backend.memory_info(GPU)
+    big = int(free * 0.7) // 4
+    x = backend.empty((big,), "float32")
+    backend.hold(x, backend.record(streams["compute"]))
+    del x
+    assert backend.empty((big,), "float32").size == big
+    backend.trim()
+
+
+@simulated
+def test_the_user_sees_full_memory_and_goes_on(gpus):
+    with pytest.raises(DeviceOutOfMemory):
+        nd.zeros((1 << 28, 4), ctx=gpus[0]).wait_to_read()
+    assert nd.ones((2,), ctx=gpus[0]).sum().asscalar() == 2
+
+
+def test_a_device_that_is_not_there_is_refused(gpus):
+    with pytest.raises(DeviceError, match="no such device"):
+        nd.ones((2,), ctx=mx.gpu(99))
+
+
+def test_memory_is_told(backend):
+    free, total = backend.memory_info(GPU)
+    assert 0 < free <= total
+
+
+@simulated
+def test_a_machine_without_devices_says_why(gpus):
+    import twofold_cupy
+
+    SIMULATION.devices(0)
+    try:
+        with pytest.raises(BackendUnavailable, match=r"no GPU is visible.*CUDA_VISIBLE_DEVICES"):
+            twofold_cupy.Backend()
+    finally:
+        SIMULATION.devices(DEVICES)
+
+
+@simulated
+@pytest.mark.parametrize(("status", "says"), [(700, "start the process anew"), (719, "start the process anew"), (1, "CUDA status 1")])
+def test_a_failure_of_the_device_is_an_error_of_the_package(backend, status, says):
+    x = backend.from_host(ONES, GPU)
+    SIMULATION.fail(status)
+    try:
+        with pytest.raises(DeviceError, match=says):
+            backend.quietly(backend.xp.add, x, x)
+        with pytest.raises(DeviceError, match=says):
+            backend.synchronize(GPU)
+        assert nd.ones((2,)).sum().asscalar() == 2, "the CPU still works"
+    finally:
+        SIMULATION.fail(0)
+
+
+@simulated
+def test_nothing_uses_the_legacy_stream(backend, gpus):
+    before = SIMULATION.counts().legacy_uses
+    x = nd.array(np.ones((40, 50)), ctx=gpus[0])
+    y = (nd.dot(x, x.T) + 1).copyto(gpus[1])
+    y[1:3] = 5
+    nd.concat(y, y, dim=0).argsort().asnumpy()
+    x[nd.array([1, 2], ctx=gpus[0])].asnumpy()
+    nd.waitall()
+    assert SIMULATION.counts().legacy_uses == before
+
+
+def test_arrays_of_other_libraries_are_shared(backend):
+    own = cupy.ones((2, 3), np.float32)
+    shared = backend.from_dlpack(own)
+    assert shared.data.ptr == own.data.ptr
+    copied = backend.from_dlpack(np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(backend.to_host(copied), np.arange(6.0).reshape(2, 3))
+
+
+@pytest.mark.needs_device
+def test_a_copy_and_a_computation_overlap(backend, streams):
+    """By events with times: both together take less than one after the other."""
+    data = np.ones((4096, 4096), np.float32)
+    x = backend.from_host(data, GPU)
+    backend.synchronize(GPU)
+
+    def timed(work):
+        start, end = (cupy.cuda.Event() for _ in range(2))
+        start.record(streams["compute"].cuda)
+        work()
+        mark = backend.record(streams["h2d"])
+        backend.wait(streams["compute"], mark)
+        end.record(streams["compute"].cuda)
+        end.synchronize()
+        return cupy.cuda.get_elapsed_time(start, end)
+
+    def computed():
+        with streams["compute"]:
+            backend.xp.matmul(x, x)
+
+    def copied():
+        with streams["h2d"]:
+            backend.from_host(data, GPU)
+
+    for work in (computed, copied):
+        timed(work)
+    alone = timed(computed) + timed(copied)
+    both = timed(lambda: (computed(), copied()))
+    gc.collect()
+    assert both < alone

@@ -1,0 +1,543 @@
+// A CUDA runtime and driver that are none, for CuPy's compiled modules: device memory is the host's, streams are queues.
+//
+// Every function sim_X stands in for X of cupy_backends.cuda.api.runtime or .driver; tests/fakes/simulation.py puts them in place.
+// All run under Python's lock. What is issued to a stream runs by the schedule: LATE when the host waits for it, only what this
+// needs; EAGER at once; RANDOM a seeded mixture. So a forgotten wait or memory freed too early gives a wrong result, every time.
+#include <Python.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+using Address = intptr_t;
+using Work = std::function<void()>;
+#define API extern "C"
+
+enum Schedule { LATE, EAGER, RANDOM };
+enum Status { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_HANDLE = 400, ILLEGAL_ADDRESS = 700, NOT_READY = 600, CAPTURING = 900 };
+const int FRESH = 0xCB, FREED = 0xDD, STAGING = 0xCA;
+const size_t MEMORY = size_t(1) << 30;  // of a device
+
+// ------------------------------------------------------------------------------------------------------------ streams
+
+struct Stream;
+struct Event {
+    long recorded = 0, reached = 0;
+    int device = 0;
+    Stream *stream = nullptr;
+};
+struct Item {  // work, or a mark to wait for, or a mark that is reached
+    Work work;
+    std::shared_ptr<Event> awaited, marked;
+    long number = 0;
+};
+using Graph = std::vector<Item>;
+struct Stream {
+    std::deque<Item> queue;
+    bool blocking = true;
+    int device = 0;
+    Graph *capture = nullptr;
+};
+
+static thread_local int current;  // device
+static Stream legacy;
+static std::map<Address, Stream *> streams;
+static std::vector<Stream *> in_order;  // of their creation
+static std::map<Address, std::shared_ptr<Event>> events;
+static int schedule = LATE;
+static uint64_t random_state = 1;
+static long launches, copies, synchronisations, allocations, legacy_uses, waits;
+static long ignored_wait = -1;  // the number of a wait that is left out: tests look whether anyone notices
+static int failing_status = 0;  // what every launch reports from now on, as a sticky error of a device does
+
+static Stream *stream_of(Address at) {
+    if (at >= 0 && at <= 2) return &legacy;
+    auto found = streams.find(at);
+    return found == streams.end() ? nullptr : found->second;
+}
+
+static void run_until(Stream *stream, const Event *mark, long number);
+
+static void run_item(Item item) {
+    if (item.awaited && item.awaited->reached < item.number && item.awaited->stream) run_until(item.awaited->stream, item.awaited.get(), item.number);
+    if (item.work) item.work();
+    if (item.marked && item.marked->reached < item.number) item.marked->reached = item.number;
+}
+
+static void run_until(Stream *stream, const Event *mark, long number) {
+    while (!stream->queue.empty() && !(mark && mark->reached >= number)) {
+        Item item = stream->queue.front();
+        stream->queue.pop_front();
+        run_item(item);
+    }
+}
+
+static void finish(Stream *stream) { run_until(stream, nullptr, 0); }
+
+static void finish_all() {
+    for (auto &entry : streams) finish(entry.second);
+    finish(&legacy);
+}
+
+static void finish_blocking() {
+    for (auto &entry : streams)
+        if (entry.second->blocking) finish(entry.second);
+}
+
+static unsigned draw(unsigned n) {
+    random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+    return unsigned(random_state >> 33) % n;
+}
+
+static void advance_some() {  // a few items of a stream, any stream
+    if (in_order.empty()) return;
+    Stream *stream = in_order[draw(unsigned(in_order.size()))];
+    for (unsigned k = draw(4); k > 0 && !stream->queue.empty(); --k) {
+        Item item = stream->queue.front();
+        stream->queue.pop_front();
+        run_item(item);
+    }
+}
+
+static void issue(Stream *stream, Item item) {
+    if (stream->capture) return stream->capture->push_back(item);
+    if (stream == &legacy) {
+        ++legacy_uses;
+        finish_blocking();
+    } else if (stream->blocking) {
+        finish(&legacy);
+    }
+    stream->queue.push_back(item);
+    if (schedule == EAGER) finish(stream);
+    if (schedule == RANDOM) advance_some();
+}
+
+static PyObject *runtime_module;
+
+static PyObject *none() { Py_RETURN_NONE; }
+
+static PyObject *fail(int status) {
+    PyObject *type = PyObject_GetAttrString(runtime_module, "CUDARuntimeError");
+    PyObject *error = PyObject_CallFunction(type, "i", status);
+    if (error) PyErr_SetObject(type, error);
+    Py_XDECREF(error);
+    Py_DECREF(type);
+    return nullptr;
+}
+
+API Address sim_streamCreate(int) { return 0; }  // a legacy-blocking stream is never asked for
+
+static Address new_stream(bool blocking) {
+    auto *stream = new Stream;
+    stream->blocking = blocking;
+    stream->device = current;
+    streams[Address(stream)] = stream;
+    in_order.push_back(stream);
+    return Address(stream);
+}
+
+API Address sim_streamCreateWithFlags(unsigned flags, int) { return new_stream(!(flags & 1)); }
+API Address sim_streamCreateWithPriority(unsigned flags, int, int) { return new_stream(!(flags & 1)); }
+
+API PyObject *sim_streamDestroy(Address at, int) {
+    auto found = streams.find(at);
+    if (found != streams.end()) {
+        finish(found->second);
+        in_order.erase(std::find(in_order.begin(), in_order.end(), found->second));
+        streams.erase(found);
+    }
+    return none();
+}
+
+API PyObject *sim_streamSynchronize(Address at, int) {
+    Stream *stream = stream_of(at);
+    if (!stream) return fail(BAD_HANDLE);
+    if (stream->capture) return fail(CAPTURING);
+    if (failing_status) return fail(failing_status);
+    ++synchronisations;
+    if (stream == &legacy) ++legacy_uses, finish_blocking();
+    finish(stream);
+    return none();
+}
+
+API PyObject *sim_streamQuery(Address at, int) { return PyLong_FromLong(stream_of(at)->queue.empty() ? 0 : NOT_READY); }
+API unsigned sim_streamGetFlags(Address at, int) { return !stream_of(at)->blocking; }
+API int sim_streamGetPriority(Address, int) { return 0; }
+
+API PyObject *sim_deviceSynchronize(int) {
+    if (failing_status) return fail(failing_status);
+    ++synchronisations;
+    finish_all();
+    return none();
+}
+
+API PyObject *sim_launchHostFunc(Address at, PyObject *function, Address argument, int) {
+    Py_INCREF(function);
+    issue(stream_of(at), {[=] {
+        PyObject *result = PyObject_CallFunction(function, "n", Py_ssize_t(argument));
+        if (!result) PyErr_WriteUnraisable(function);
+        Py_XDECREF(result);
+    }});
+    return none();
+}
+
+// ------------------------------------------------------------------------------------------------------------- events
+
+static Address new_event() {
+    auto event = std::make_shared<Event>();
+    event->device = current;
+    events[Address(event.get())] = event;
+    return Address(event.get());
+}
+
+API Address sim_eventCreate(int) { return new_event(); }
+API Address sim_eventCreateWithFlags(unsigned, int) { return new_event(); }
+API PyObject *sim_eventDestroy(Address at, int) {
+    events.erase(at);
+    return none();
+}
+
+API PyObject *sim_eventRecord(Address at, Address stream, int) {
+    Stream *target = stream_of(stream);
+    if (!target) return fail(BAD_HANDLE);
+    auto event = events.at(at);
+    if (target != &legacy && event->device != target->device) return fail(BAD_HANDLE);
+    event->stream = target;
+    Item item;
+    item.marked = event;
+    item.number = ++event->recorded;
+    issue(target, item);
+    return none();
+}
+
+API PyObject *sim_streamWaitEvent(Address stream, Address at, int, void *) {
+    Item item;
+    item.awaited = events.at(at);
+    item.number = item.awaited->recorded;
+    if (waits++ != ignored_wait) issue(stream_of(stream), item);
+    return none();
+}
+
+API PyObject *sim_eventQuery(Address at, int) {
+    auto &event = events.at(at);
+    return PyLong_FromLong(event->reached >= event->recorded ? 0 : NOT_READY);
+}
+
+API PyObject *sim_eventSynchronize(Address at, int) {
+    if (failing_status) return fail(failing_status);
+    auto event = events.at(at);
+    ++synchronisations;
+    if (event->stream && event->reached < event->recorded) run_until(event->stream, event.get(), event->recorded);
+    return none();
+}
+
+API float sim_eventElapsedTime(Address, Address, int) { return 0.001f; }
+
+// ------------------------------------------------------------------------------------------------------------- graphs
+
+API int sim_streamIsCapturing(Address at, int) {
+    Stream *stream = stream_of(at);
+    return stream && stream->capture;
+}
+
+API PyObject *sim_streamBeginCapture(Address at, int, void *) {
+    stream_of(at)->capture = new Graph;
+    return none();
+}
+
+API Address sim_streamEndCapture(Address at, int) {
+    Stream *stream = stream_of(at);
+    Graph *graph = stream->capture;
+    stream->capture = nullptr;
+    return Address(graph);
+}
+
+API Address sim_graphInstantiate(Address graph, int) { return Address(new Graph(*(Graph *)graph)); }
+
+API PyObject *sim_graphLaunch(Address graph, Address stream, int) {
+    ++launches;
+    for (auto &item : *(Graph *)graph) issue(stream_of(stream), item);
+    return none();
+}
+
+API PyObject *sim_graphUpload(Address, Address, int) { return none(); }
+API PyObject *sim_graphDestroy(Address graph, int) {
+    delete (Graph *)graph;
+    return none();
+}
+API PyObject *sim_graphExecDestroy(Address graph, int) {
+    finish_all();
+    delete (Graph *)graph;
+    return none();
+}
+
+// ------------------------------------------------------------------------------------------------------------ devices
+
+static int device_count;
+
+API int sim_getDevice(int) { return current; }
+API int sim_getDeviceCount(int) {
+    if (device_count == 0) fail(NO_DEVICE);
+    return device_count;
+}
+API PyObject *sim_setDevice(int device, int) {
+    if (device < 0 || device >= device_count) return fail(BAD_DEVICE);
+    current = device;
+    return none();
+}
+API int sim_driverGetVersion(int) { return 12090; }
+API int sim_runtimeGetVersion(int) { return 12090; }
+API int sim_deviceCanAccessPeer(int, int, int) { return 0; }
+API PyObject *sim_deviceEnablePeerAccess(int, int) { return none(); }
+API PyObject *sim__deviceEnsurePeerAccess(int, int) { return none(); }
+API PyObject *sim__ensure_context() { return none(); }
+
+API int sim_deviceGetAttribute(int attribute, int, int) {
+    switch (attribute) {
+        case 1: return 1024;         // threads per block
+        case 5: return 2147483647;   // blocks
+        case 8: return 49152;        // shared memory per block
+        case 10: return 32;          // threads per warp
+        case 16: return 132;         // multiprocessors
+        case 75: return 9;           // compute capability
+        case 76: return 0;
+        default: return 1;
+    }
+}
+
+API PyObject *sim_deviceGetPCIBusId(int device, int) { return PyUnicode_FromFormat("0000:%02d:00.0", device); }
+API PyObject *sim_getDeviceProperties(int, int) {
+    return Py_BuildValue(
+        "{s:y,s:i,s:i,s:i,s:i,s:n}", "name", "simulated", "warpSize", 32, "multiProcessorCount", 132, "major", 9, "minor", 0, "totalGlobalMem", Py_ssize_t(MEMORY));
+}
+
+// ------------------------------------------------------------------------------------------------------------- memory
+
+struct Block {
+    size_t size;
+    int device;
+};
+static std::map<Address, Block> device_blocks, pinned_blocks;
+static std::map<int, size_t> used;
+
+static std::map<Address, Block>::iterator block_of(std::map<Address, Block> &blocks, Address at) {
+    auto next = blocks.upper_bound(at);
+    if (next == blocks.begin()) return blocks.end();
+    auto found = std::prev(next);
+    return at < found->first + Address(found->second.size) ? found : blocks.end();
+}
+
+static bool is_device(Address at) { return block_of(device_blocks, at) != device_blocks.end(); }
+static bool is_pinned(Address at) { return block_of(pinned_blocks, at) != pinned_blocks.end(); }
+
+static Address allocate(std::map<Address, Block> &blocks, size_t size, int pattern) {
+    const size_t whole = (size + 511) & ~size_t(511);
+    void *memory = aligned_alloc(512, whole);
+    memset(memory, pattern, whole);
+    blocks[Address(memory)] = {whole, current};
+    return Address(memory);
+}
+
+API PyObject *sim_memGetInfo(int) { return Py_BuildValue("(nn)", Py_ssize_t(MEMORY - used[current]), Py_ssize_t(MEMORY)); }
+
+API Address sim_malloc(size_t size, int) {
+    if (size == 0) return 0;
+    if (size > MEMORY - used[current]) {
+        fail(OUT_OF_MEMORY);
+        return 0;
+    }
+    ++allocations;
+    const Address at = allocate(device_blocks, size, FRESH);
+    used[current] += device_blocks[at].size;
+    return at;
+}
+
+API PyObject *sim_free(Address at, int) {
+    if (!at) return none();
+    finish_all();  // as cudaFree does
+    auto found = device_blocks.find(at);
+    if (found == device_blocks.end()) return fail(INVALID_VALUE);
+    memset((void *)at, FREED, found->second.size);
+    used[found->second.device] -= found->second.size;
+    ::free((void *)at);
+    device_blocks.erase(found);
+    return none();
+}
+
+API Address sim_hostAlloc(size_t size, unsigned, int) { return allocate(pinned_blocks, size ? size : 1, STAGING); }
+API PyObject *sim_freeHost(Address at, int) {
+    finish_all();
+    pinned_blocks.erase(at);
+    ::free((void *)at);
+    return none();
+}
+
+static PyObject *copy(Address to, Address from, size_t size, Address at, bool waits) {
+    ++copies;
+    Stream *stream = stream_of(at);
+    if (!stream) return fail(BAD_HANDLE);
+    if (waits) {
+        if (stream->capture) return fail(CAPTURING);
+        ++legacy_uses, ++synchronisations;
+        finish_blocking();
+        finish(&legacy);
+        memmove((void *)to, (void *)from, size);
+        return none();
+    }
+    if (!is_device(from) && !is_pinned(from)) {  // pageable memory is read before the call returns
+        auto staged = std::make_shared<std::string>((const char *)from, size);
+        issue(stream, {[=] { memcpy((void *)to, staged->data(), size); }});
+        return none();
+    }
+    issue(stream, {[=] { memmove((void *)to, (void *)from, size); }});
+    if (!is_device(to) && !is_pinned(to) && !stream->capture) {  // and written before it returns
+        ++synchronisations;
+        finish(stream);
+    }
+    return none();
+}
+
+API PyObject *sim_memcpy(Address to, Address from, size_t size, int, int) { return copy(to, from, size, 0, true); }
+API PyObject *sim_memcpyAsync(Address to, Address from, size_t size, int, Address at, int) { return copy(to, from, size, at, false); }
+API PyObject *sim_memcpyPeer(Address to, int, Address from, int, size_t size, int) { return copy(to, from, size, 0, true); }
+API PyObject *sim_memcpyPeerAsync(Address to, int, Address from, int, size_t size, Address at, int) { return copy(to, from, size, at, false); }
+API PyObject *sim_memset(Address at, int value, size_t size, int) {
+    ++legacy_uses;
+    finish_all();
+    memset((void *)at, value, size);
+    return none();
+}
+API PyObject *sim_memsetAsync(Address at, int value, size_t size, Address stream, int) {
+    issue(stream_of(stream), {[=] { memset((void *)at, value, size); }});
+    return none();
+}
+
+API PyObject *sim_pointerGetAttributes(Address at, int) {
+    PyObject *type = PyObject_GetAttrString(runtime_module, "PointerAttributes");
+    auto found = block_of(device_blocks, at);
+    const bool device = found != device_blocks.end(), pinned = is_pinned(at);
+    const int number = device ? found->second.device : current;
+    PyObject *result = PyObject_CallFunction(type, "innI", number, Py_ssize_t(at), Py_ssize_t(pinned ? at : 0), device ? 2u : pinned ? 1u : 0u);
+    Py_DECREF(type);
+    return result;
+}
+API int sim_pointerGetMemoryType(Address at, int) { return is_device(at) ? 2 : is_pinned(at) ? 1 : 0; }
+
+// ------------------------------------------------------------------------------------------------------------- driver
+
+// A module is the text's key, a function that and its name: the library that has it is looked up at the first launch.
+struct Function {
+    std::string key, name;
+    void *(*pack)(void **) = nullptr;
+    void (*run)(void *, unsigned *, unsigned *, size_t) = nullptr;
+    void (*drop)(void *) = nullptr;
+};
+static bool is_foreign;         // whether a kernel was given memory of another device
+static PyObject *locate;        // key to (path of a library, prefix of its names)
+static bool gathering = false;  // launch nothing: texts are only collected
+
+API Address sim_moduleLoadData(PyObject *bytes, int) {
+    const char *text = PyBytes_AsString(bytes);
+    if (!text) return 0;
+    if (strncmp(text, "HOST:", 5) == 0) return Address(new std::string(text + 5));
+    PyErr_SetString(PyExc_RuntimeError, "simulation: this is a GPU's code, and there is none");
+    return 0;
+}
+API PyObject *sim_moduleUnload(Address, int) { return none(); }
+
+API Address sim_moduleGetFunction(Address module, PyObject *name, int) {
+    auto *function = new Function;
+    function->key = *(std::string *)module;
+    function->name = PyUnicode_AsUTF8(name);
+    return Address(function);
+}
+
+template <class T> static bool look_up(void *library, const std::string &name, T &found) {
+    found = (T)dlsym(library, name.c_str());
+    if (!found) PyErr_Format(PyExc_RuntimeError, "CUDA_ERROR_NOT_FOUND: %s", name.c_str());
+    return found;
+}
+
+static bool resolve(Function *f) {
+    if (f->pack) return true;
+    PyObject *place = PyObject_CallFunction(locate, "s", f->key.c_str());
+    const char *path, *prefix;
+    if (!place || !PyArg_ParseTuple(place, "ss", &path, &prefix)) return false;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) PyErr_SetString(PyExc_RuntimeError, dlerror());
+    const std::string title = prefix + f->name;
+    Py_DECREF(place);
+    return library && look_up(library, "run_" + title, f->run) && look_up(library, "drop_" + title, f->drop) && look_up(library, "pack_" + title, f->pack);
+}
+
+API void use_memory(const void *at) {  // a kernel's argument
+    auto found = block_of(device_blocks, Address(at));
+    if (found != device_blocks.end() && found->second.device != current) is_foreign = true;
+}
+
+API PyObject *sim_launchKernel(
+    Address at, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Address stream, Address arguments, Address, int) {
+    auto *function = (Function *)at;
+    Stream *target = stream_of(stream);
+    if (!target) return fail(BAD_HANDLE);
+    if (failing_status) return fail(failing_status);
+    if (!gx || !gy || !gz || !bx || bx * by * bz > 1024 || shared > 49152 || gy > 65535 || gz > 65535) return fail(INVALID_VALUE);
+    if (gathering) return none();
+    if (!resolve(function)) return nullptr;
+    if (target != &legacy && target->device != current) return fail(BAD_HANDLE);
+    ++launches;
+    is_foreign = false;
+    std::shared_ptr<void> packed(function->pack((void **)arguments), function->drop);
+    if (is_foreign) return fail(ILLEGAL_ADDRESS);
+    const auto run = function->run;
+    issue(target, {[=] {
+        unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+        run(packed.get(), grid, block, shared);
+    }});
+    return none();
+}
+
+API int sim_funcGetAttribute(int, Address, int) { return 1024; }
+API PyObject *sim_occupancyMaxPotentialBlockSize(Address, size_t, int, int) { return Py_BuildValue("(ii)", 132, 256); }
+API Address sim_ctxGetCurrent(int) { return 1; }
+API int sim_ctxGetDevice(int) { return current; }
+
+// -------------------------------------------------------------------------------------------------- for the simulation
+
+API void set_module(PyObject *module) {
+    runtime_module = module;
+    Py_INCREF(module);
+}
+API void set_locate(PyObject *function) {
+    locate = function;
+    Py_INCREF(function);
+}
+API void set_gathering(int is_on) { gathering = is_on; }
+API void set_devices(int count) { device_count = count; }
+API void set_schedule(int which, unsigned long long seed) {
+    finish_all();
+    schedule = which;
+    random_state = seed * 2 + 1;
+}
+API void set_ignored_wait(long number) {
+    ignored_wait = number;
+    waits = 0;
+}
+API void set_failing_status(int status) { failing_status = status; }
+API void counts(long *out) {
+    const long values[] = {launches, copies, synchronisations, allocations, legacy_uses, waits};
+    memcpy(out, values, sizeof values);
+}
+API void issue_work(Address stream, Work *work) {  // of the simulated libraries
+    ++launches;
+    std::shared_ptr<Work> owned(work);
+    issue(stream_of(stream), {[=] { (*owned)(); }});
+}

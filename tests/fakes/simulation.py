@@ -1,0 +1,354 @@
+"""The real CuPy on a machine without a GPU: its CUDA runtime, driver and compiler replaced by parts that run on the host.
+
+CuPy's compiled modules reach the runtime and the driver through Cython's capsules. `install` replaces these before anything else of
+CuPy is imported by functions of ``cuda/runtime.cpp``, and NVRTC by g++ with ``cuda/device.h``: so the sources that are really
+launched run, on poisoned memory, when a schedule lets them. There are no devices until `devices` says so.
+
+What CuPy brings compiled (sort, FFT, solvers, its random numbers) cannot run here.
+"""
+
+import ctypes
+import hashlib
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+#: The one version whose inside this knows.
+CUPY = "14.2.0"
+PACKAGE = "cupy-cuda12x"
+SOURCES = Path(__file__).parent / "cuda"
+SCHEDULES = ("late", "eager", "random")
+#: C types in capsules' signatures, as ctypes has them.
+C_TYPES: dict[str, Any] = {
+    "intptr_t": ctypes.c_ssize_t,
+    "size_t": ctypes.c_size_t,
+    "int": ctypes.c_int,
+    "unsigned int": ctypes.c_uint,
+    "PyObject *": ctypes.py_object,
+    "float": ctypes.c_float,
+}
+#: The head of a kernel's definition, and whether it is a template.
+KERNEL = re.compile(
+    r'(template\s*<[^;{}]*>\s*)?(?:TF_KERNEL|(?:extern\s+"C"\s*)?__global__\s+void)\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\('
+)
+
+
+class Counts(NamedTuple):
+    """What was issued since the process began."""
+
+    launches: int
+    copies: int
+    synchronisations: int
+    allocations: int
+    legacy_uses: int
+    waits: int
+
+
+def missing() -> str | None:
+    """Why CuPy cannot be simulated here; None if it can."""
+    try:
+        version = importlib.metadata.version(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        return f"no {PACKAGE}: install twofold[gpu_sim]"
+    if version != CUPY:
+        return f"{PACKAGE} {version}, and the simulation knows the inside of {CUPY} alone"
+    if sys.platform != "linux":
+        return "the simulation needs Linux"
+    if shutil.which("g++") is None:
+        return "no g++"
+    header = Path(sysconfig.get_paths()["include"], "Python.h")
+    return None if header.exists() else "no Python.h"
+
+
+class Simulation:
+    """The installed simulation of this process.
+
+    Attributes
+    ----------
+    sources
+        Every text that was asked for, with the names of its kernels.
+    """
+
+    def __init__(self) -> None:
+        self.sources: dict[str, tuple[str, ...]] = {}
+        self._kept: list[Any] = []
+        self._library = ctypes.PyDLL(str(library("runtime.cpp", f"-I{sysconfig.get_paths()['include']}")), mode=ctypes.RTLD_GLOBAL)
+        self._library.set_module.argtypes = [ctypes.py_object]
+        self._library.set_module.restype = None
+        self._library.set_locate.argtypes = [ctypes.py_object]
+        self._library.set_locate.restype = None
+        self._gathering = False
+        #: Texts that are not compiled yet, and where those are that are, by key.
+        self._waiting: dict[str, KernelText] = {}
+        self._places: dict[str, tuple[str, str]] = {}
+        self._library.set_schedule.argtypes = [ctypes.c_int, ctypes.c_ulonglong]
+
+    def devices(self, count: int) -> None:
+        """How many devices there are from now on."""
+        self._library.set_devices(count)
+
+    def schedule(self, name: str, seed: int = 0) -> None:
+        """When issued work runs from now on: see ``runtime.cpp``."""
+        self._library.set_schedule(SCHEDULES.index(name), seed)
+
+    def ignore_wait(self, number: int) -> None:
+        """Leave the wait of that number, counted from now, out; -1: none."""
+        self._library.set_ignored_wait(number)
+
+    def fail(self, status: int) -> None:
+        """Have every launch and every wait of the host report a CUDA status; 0: none."""
+        self._library.set_failing_status(status)
+
+    def counts(self) -> Counts:
+        """What was issued until now."""
+        out = (ctypes.c_long * len(Counts._fields))()
+        self._library.counts(out)
+        return Counts(*out)
+
+    # installation
+
+    def replace_modules(self) -> None:
+        """Put the functions in the place of CUDA's, and g++ in that of NVRTC."""
+        from cupy_backends.cuda.api import driver, runtime
+
+        self._library.set_module(runtime)
+        self._library.set_locate(self._locate)
+        for module in (runtime, driver):
+            for name in list(module.__pyx_capi__):
+                if hasattr(self._library, f"sim_{name}"):
+                    self._replace(module, name)
+        self._replace_cublas()
+        import cupy  # noqa: F401  (takes the capsules over)
+        from cupy.cuda import compiler
+
+        compiler._compile_using_nvrtc_no_warning = self._compile
+        compiler._preprocess = lambda *given: ""
+
+    def _replace(self, module: Any, name: str) -> None:
+        api = ctypes.pythonapi
+        api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+        api.PyCapsule_New.restype = ctypes.py_object
+        api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        signature = api.PyCapsule_GetName(module.__pyx_capi__[name])
+        text = ctypes.create_string_buffer(signature)
+        self._kept.append(text)
+        address = ctypes.cast(getattr(self._library, f"sim_{name}"), ctypes.c_void_p).value
+        module.__pyx_capi__[name] = api.PyCapsule_New(address, ctypes.cast(text, ctypes.c_char_p), None)
+        called = _python_function(address, signature.decode())
+        if called is not None and hasattr(module, name):
+            setattr(module, name, called)
+
+    def _replace_cublas(self) -> None:
+        from cuda import pathfinder
+
+        built = library("cublas.cpp", "-Wl,-z,lazy")
+        handle = ctypes.CDLL(str(built), mode=ctypes.RTLD_GLOBAL)
+        self._kept.append(handle)
+        found = pathfinder.load_nvidia_dynamic_lib
+
+        def load(name: str) -> Any:
+            return SimpleNamespace(abs_path=str(built), _handle_uint=handle._handle) if name.startswith("cublas") else found(name)
+
+        pathfinder.load_nvidia_dynamic_lib = load
+
+    def _compile(
+        self,
+        source: str,
+        options: Any = (),
+        arch: Any = None,
+        filename: str = "kern.cu",
+        name_expressions: Any = None,
+        *more: Any,
+        **others: Any,
+    ) -> tuple[bytes, dict[str, str]]:
+        """Stand in for NVRTC: the "binary" is the name of a library of host code."""
+        names = [(m.group(2), m.group(2)) for m in KERNEL.finditer(source) if not m.group(1)]
+        instances = {expression: f"instance_{k}" for k, expression in enumerate(name_expressions or ())}
+        names += [(name, expression) for expression, name in instances.items()]
+        self.sources[source] = tuple(name for name, _ in names)
+        includes = tuple(o for o in options if (o.startswith(("-I", "-D")) and "_cccl" not in o) or o.endswith("libcudacxx"))
+        text = KernelText(source, tuple(names), includes if "#include" in source.replace(_prelude(), "") else ())
+        key = _hash(source, *text.options, _precompiled().name)
+        self._waiting[key] = text
+        try:
+            if not self._gathering:
+                self._locate(key)
+        except subprocess.CalledProcessError as error:
+            from cupy.cuda import compiler
+
+            raise compiler.CompileException(error.stderr, source, filename, options, "g++") from None
+        return f"HOST:{key}".encode() + b"\0", instances
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Launch nothing in the block, and compile what it would have launched together later: that takes a fraction of the time."""
+        self._gathering = True
+        self._library.set_gathering(1)
+        try:
+            yield
+        finally:
+            self._gathering = False
+            self._library.set_gathering(0)
+
+    def _locate(self, key: str) -> tuple[str, str]:
+        """The library that has a text's kernels, and what stands before their names there; all texts that wait are compiled now."""
+        while key not in self._places:
+            found = {k: place for k in self._waiting if (place := _known(k)) is not None}
+            self._places |= found
+            waiting = {k: t for k, t in self._waiting.items() if k not in found}
+            self._waiting.clear()
+            alone = {k: t for k, t in waiting.items() if t.options}
+            for group in [{k: t} for k, t in alone.items()] + [{k: t for k, t in waiting.items() if k not in alone}]:
+                self._places |= _compiled_together(group) if group else {}
+        return self._places[key]
+
+
+class KernelText(NamedTuple):
+    """A text of kernels: their names and the expressions that stand for them; options that headers ask for."""
+
+    source: str
+    names: tuple[tuple[str, str], ...]
+    options: tuple[str, ...]
+
+
+def _known(key: str) -> tuple[str, str] | None:
+    note = cache_folder() / f"{key}.place"
+    if not note.exists():
+        return None
+    library, prefix = note.read_text(encoding="utf-8").split()
+    path = cache_folder() / library
+    return (str(path), prefix) if path.exists() else None
+
+
+def _compiled_together(texts: dict[str, KernelText]) -> dict[str, tuple[str, str]]:
+    """Texts as one library: each in a namespace of its own, its kernels' names behind its key."""
+    parts = ['#include "device.h"']
+    for key, text in texts.items():
+        source = text.source.replace(_prelude(), "")
+        parts += [source] if text.options else [f"namespace n{key} {{", source, "}"]
+        space = "" if text.options else f"n{key}::"
+        waits = "true" if "__syncthreads" in source else "false"
+        parts += [f"SIM_KERNEL(t{key}_{name}, {waits}, {space}{expression})" for name, expression in text.names]
+    options = {o: None for text in texts.values() for o in text.options}
+    built = compiled("\n".join([*parts, ""]), (f"-I{_precompiled()}", *HOST_OPTIONS, *options))
+    for key in texts:
+        note = cache_folder() / f"{key}.place"
+        scratch = note.with_suffix(f".{os.getpid()}")
+        scratch.write_text(f"{built.name} t{key}_", encoding="utf-8")
+        os.replace(scratch, note)
+    return {key: (str(built), f"t{key}_") for key in texts}
+
+
+HOST_OPTIONS = ("-w", "-fpermissive", "-fwrapv", "-ffp-contract=off", "-D__CUDACC_VER_MAJOR__=12", f"-I{SOURCES}", f"-I{SOURCES / 'stub'}")
+
+
+GXX = ("-std=c++17", "-fPIC")
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join([*parts, _compiler()]).encode()).hexdigest()[:32]
+
+
+@cache
+def _compiler() -> str:
+    return subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout.partition("\n")[0]
+
+
+def _python_function(address: int | None, signature: str) -> Any:
+    """A function of a capsule's address for callers in Python; None where its types have no equal."""
+    match = re.match(r"(.*?) ?\((.*)\)$", signature)
+    assert match
+    result, given = match.group(1), [a.strip() for a in match.group(2).split(",")]
+    result = "PyObject *" if result.endswith("PointerAttributes *") else result
+    own = [a for a in given if "__pyx" not in a and a != "void"]
+    hidden = [ctypes.c_void_p if "*" in a else ctypes.c_int for a in given if "__pyx" in a]
+    if result not in C_TYPES or any(a not in C_TYPES for a in own):
+        return None
+    function = ctypes.PYFUNCTYPE(C_TYPES[result], *[C_TYPES[a] for a in own], *hidden)(address)
+    rest = (0,) * len(hidden)
+    return lambda *values: function(*values[: len(own)], *rest)
+
+
+def cache_folder() -> Path:
+    """Where compiled texts lie from one run to the next, by their content."""
+    root = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    folder = root / "twofold" / "simulation"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def library(name: str, *options: str) -> Path:
+    """A C++ file of this folder as a shared library."""
+    return compiled((SOURCES / name).read_text(encoding="utf-8"), ("-O1", *options))
+
+
+def compiled(text: str, options: tuple[str, ...]) -> Path:
+    """A C++ text as a shared library, compiled unless it was before.
+
+    Raises
+    ------
+    subprocess.CalledProcessError
+        If g++ refuses it.
+    """
+    target = cache_folder() / f"{_hash(text, *options)}.so"
+    if not target.exists():
+        scratch = target.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        command = ["g++", "-x", "c++", *GXX, "-shared", *options, "-", "-o", str(scratch), "-ldl"]
+        subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+        os.replace(scratch, target)
+    return target
+
+
+@cache
+def _prelude() -> str:
+    """The text in front of all kernels, which is compiled once."""
+    from twofold.backend.c_text import header
+
+    return header("c_prelude.h")
+
+
+@cache
+def _precompiled() -> Path:
+    """A folder with ``device.h``, and the kernels' prelude in it, read by g++ in a tenth of the time that the text takes."""
+    text = (SOURCES / "device.h").read_text(encoding="utf-8") + _prelude()
+    folder = cache_folder() / _hash(text, *HOST_OPTIONS)
+    target = folder / "device.h.gch"
+    folder.mkdir(exist_ok=True)
+    if not target.exists():
+        scratch = folder / f"device.{os.getpid()}"
+        scratch.write_text(text, encoding="utf-8")
+        made = folder / f"device.{os.getpid()}.gch"
+        command = ["g++", "-x", "c++-header", *GXX, *HOST_OPTIONS, str(scratch), "-o", str(made)]
+        subprocess.run(command, capture_output=True, text=True, check=True)
+        os.replace(scratch, folder / "device.h")
+        os.replace(made, target)
+    return folder
+
+
+@cache
+def install() -> Simulation:
+    """Simulate CUDA in this process; CuPy must not have been imported before.
+
+    Raises
+    ------
+    RuntimeError
+        If CuPy was imported, or cannot be simulated (see `missing`).
+    """
+    reason = "CuPy was imported before" if "cupy" in sys.modules else missing()
+    if reason:
+        raise RuntimeError(f"simulation: {reason}")
+    os.environ |= {"CUPY_ACCELERATORS": "", "CUPY_CACHE_IN_MEMORY": "1"}
+    simulation = Simulation()
+    simulation.replace_modules()
+    return simulation

@@ -1,0 +1,123 @@
+"""The simulated CUDA is strict: what a GPU would get wrong now and then is wrong here every time, and what it refuses is refused."""
+
+import numpy as np
+import pytest
+
+from tests.cupy.conftest import SIMULATION, WHY_NOT
+from tests.fakes import simulation
+
+pytestmark = [pytest.mark.skipif(SIMULATION is None, reason=WHY_NOT or "a real GPU is used"), pytest.mark.usefixtures("gpus")]
+INCREMENT = 'extern "C" __global__ void increment(const float *in, float *out) { out[threadIdx.x] = in[threadIdx.x] + 1; }'
+
+
+@pytest.fixture
+def cp():
+    return pytest.importorskip("cupy")
+
+
+def increment(cp, x, out):
+    cp.RawModule(code=INCREMENT).get_function("increment")((1,), (x.size,), (x, out))
+
+
+def chained(cp, *, waits):
+    """X + 1 on one stream, + 1 on another."""
+    first, second = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
+    with first:
+        x, y = cp.ndarray((4,), np.float32), cp.ndarray((4,), np.float32)
+        x.set(np.full(4, 5, np.float32), stream=first)
+        increment(cp, x, y)
+    with second:
+        z = cp.ndarray((4,), np.float32)
+        if waits:
+            second.wait_event(first.record())
+        increment(cp, y, z)
+        return z.get(stream=second).tolist()
+
+
+def test_a_forgotten_wait_shows_when_streams_are_late(cp):
+    SIMULATION.schedule("late")
+    cp.get_default_memory_pool().free_all_blocks()
+    assert chained(cp, waits=True) == [7] * 4
+    cp.get_default_memory_pool().free_all_blocks()
+    assert chained(cp, waits=False) != [7] * 4
+
+
+def test_memory_that_is_free_too_early_shows(cp):
+    SIMULATION.schedule("late")
+    home, other = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
+    with home:
+        x = cp.ndarray((4,), np.float32)
+        x.set(np.full(4, 5, np.float32), stream=home)
+    with other:
+        out = cp.ndarray((4,), np.float32)
+        other.wait_event(home.record())
+        increment(cp, x, out)
+    place = x.data.ptr
+    del x
+    with home:
+        new = cp.ndarray((4,), np.float32)
+        assert new.data.ptr == place
+        new.set(np.zeros(4, np.float32), stream=home)
+    home.synchronize()
+    assert out.get(stream=other).tolist() == [1] * 4, "the new content instead of 6"
+
+
+def test_new_memory_is_poisoned(cp):
+    cp.get_default_memory_pool().free_all_blocks()
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        assert cp.ndarray((3,), np.uint8).get(stream=stream).tolist() == [0xCB] * 3
+
+
+def test_schedules_with_one_seed_are_the_same(cp):
+    def results(seed):
+        SIMULATION.schedule("random", seed)
+        cp.get_default_memory_pool().free_all_blocks()
+        return [chained(cp, waits=False) for _ in range(20)]
+
+    assert results(3) == results(3)
+    assert any(results(seed) != results(3) for seed in range(4, 10))
+
+
+def test_a_kernel_with_memory_of_another_device_fails(cp):
+    x = cp.ndarray((4,), np.float32)
+    with cp.cuda.Device(1), cp.cuda.Stream(non_blocking=True):
+        out = cp.ndarray((4,), np.float32)
+        with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="cudaErrorIllegalAddress"):
+            increment(cp, x, out)
+
+
+def test_an_event_on_a_stream_of_another_device_fails(cp):
+    stream = cp.cuda.Stream(non_blocking=True)
+    with cp.cuda.Device(1):
+        event = cp.cuda.Event()
+        with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="cudaErrorInvalidResourceHandle"):
+            event.record(stream)
+
+
+def test_threads_of_a_block_wait_for_one_another(cp):
+    text = """extern "C" __global__ void reversed(const float *in, float *out) {
+        __shared__ float part[64];
+        part[threadIdx.x] = in[threadIdx.x];
+        __syncthreads();
+        out[threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
+    }"""
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        x, out = cp.ndarray((64,), np.float32), cp.ndarray((64,), np.float32)
+        x.set(np.arange(64, dtype=np.float32), stream=stream)
+        cp.RawModule(code=text).get_function("reversed")((1,), (64,), (x, out))
+        assert out.get(stream=stream).tolist() == list(range(63, -1, -1))
+
+
+def test_more_memory_than_there_is_is_refused(cp):
+    with pytest.raises(cp.cuda.memory.OutOfMemoryError):
+        cp.ndarray((1 << 28, 4), np.float32)
+
+
+def test_another_version_of_cupy_is_refused_with_a_reason(monkeypatch):
+    monkeypatch.setattr(simulation, "CUPY", "13.0.0")
+    assert "knows the inside of 13.0.0 alone" in simulation.missing()
+
+
+def test_without_a_compiler_there_is_a_reason(monkeypatch):
+    monkeypatch.setattr(simulation.shutil, "which", lambda name: None)
+    assert simulation.missing() == "no g++"
