@@ -18,7 +18,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist demo example-torch lint format types contracts docs tune test-gpu-sim test-gpu bench bench-gpu bench-peers stubs asv asv-compare fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts docs tune test-gpu-sim test-gpu bench bench-gpu bench-peers stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +43,9 @@ test-all: $(READY) ## Run every test
 
 test-mnist: $(READY) ## Run the tests that train on the real digits
 	@$(WITH_DATA) $(PY) -m pytest -m mnist $(ARGS)
+
+test-free-threaded: ## Run the tests of threads on a Python without a global lock, where there is one (FREE=python3.14t)
+	@$(PYTHON) tests/free_threaded.py $(FREE)
 
 fuzz: $(READY) ## Run the random searches with N cases each (N=2000)
 	@FUZZ_CASES=$(N) $(PY) -m pytest -n $(JOBS) -m fuzz $(ARGS)
@@ -113,6 +116,9 @@ asv: $(READY) ## Run the benchmarks of this revision
 
 asv-compare: $(READY) ## Run the benchmarks of REV and of HEAD and compare (REV=v0.1.0)
 	@cd asv_benchmarks && ../$(PY) -m asv continuous $(REV) HEAD $(ARGS)
+
+asv-pages: $(READY) ## Write pages from the figures kept in asv_benchmarks/results (ARGS="--out FOLDER")
+	@$(PY) -m asv_benchmarks.pages $(ARGS)
 
 clean: ## Remove what was built and cached; .venv stays
 	@rm -rf build dist docs/_build .hypothesis .import_linter_cache .pytest_cache .ruff_cache

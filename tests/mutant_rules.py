@@ -124,10 +124,10 @@ MUTANTS = (
         "key = wanted, dead, w.device.device_type",
         "key = wanted, w.device.device_type",
     ),
-    Mutant("a program reads its own leaves", WINDOW, "program.run([w.data[k] for k in numbers])", "program.run(w.data)"),
+    Mutant("a program reads its own leaves", WINDOW, "arrays = [w.data[k] for k in numbers]", "arrays = w.data"),
     Mutant("a shared result is nobody's to write", WINDOW, "                v.borrow = ALWAYS\n", "                pass\n"),
     Mutant("a result that is not shared may be written", WINDOW, "wanted.count(n) > 1) for n in wanted]", "True) for n in wanted]"),
-    Mutant("a reader waits for the thread that runs", WINDOW, "        with w.done:\n            return\n", "        return\n"),
+    Mutant("a reader waits for the thread that runs", WINDOW, "    with w.done:\n        return\n", "    return\n"),
     Mutant(
         "data before window",
         WINDOW,
@@ -156,8 +156,8 @@ MUTANTS = (
     Mutant(
         "an error is raised by waiting once",
         WINDOW,
-        "            errors.append(w.error)\n            _forget(w)\n",
-        "            errors.append(w.error)\n",
+        "            found.append((w.serial, w.error))\n            _forget(w)\n",
+        "            found.append((w.serial, w.error))\n",
     ),
     Mutant("results are contiguous however grouped", WINDOW, "boundaries=_boundaries(unique),", "boundaries=(),"),
     Mutant(
@@ -506,6 +506,13 @@ MUTANTS = (
     Mutant("a child runs tasks at once", WINDOW, "    QUEUE.in_child()\n", ""),
     Mutant("what a task reads is not written", PENDING, "            v.at = reader, ArrayType(*v.type)\n", "            pass\n"),
     Mutant("what a task and a window read is not written", PENDING, "            v.share()\n", "            pass\n"),
+    Mutant("a whole step begins a window", "src/twofold/executor/run.py", "        flush_complete()\n", "        pass\n"),
+    Mutant(
+        "what a step's backward reads is lent",
+        "src/twofold/executor/run.py",
+        "            cells[k]._capture().lend(tape)\n",
+        "            pass\n",
+    ),
     # queues of devices
     Mutant(
         "a copy waits for what is computed where it comes from",

@@ -1,11 +1,50 @@
-"""How the cost of a graph grows with its size: recording, backward, compiling. Each should be linear."""
+"""How the cost of a graph grows with its size: recording, binding, forcing, compiling. Each should be linear."""
 
 import twofold as mx
+from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
+
+#: Nodes of a graph.
+NODES = (10**2, 10**3, 10**4, 10**5)
 
 
 class Graph:
-    """A chain of so many operations, recorded and differentiated."""
+    """A chain of so many operations, met for the first time."""
+
+    params = NODES
+    param_names = ("nodes",)
+    number, repeat, timeout = 1, 3, 600
+
+    def setup(self, nodes):
+        drop_generation()
+        self.x = mx.nd.array([1, 2, 3, 4])
+        self.x.attach_grad()
+        self.symbol = mx.sym.var("x")
+        for _ in range(nodes):
+            self.symbol = self.symbol + 1.0
+
+    def time_record_and_backward(self, nodes):
+        with mx.autograd.record():
+            y = self.x
+            for _ in range(nodes):
+                y = y + self.x
+        y.backward()
+
+    def time_bind(self, nodes):
+        self.symbol.simple_bind(mx.cpu(), x=(4,))
+
+    def time_bind_and_run(self, nodes):
+        self.symbol.simple_bind(mx.cpu(), x=(4,)).forward()[0].wait_to_read()
+
+    def time_force(self, nodes):
+        y = mx.nd.ones(SETTINGS.defer_elements)
+        for _ in range(nodes):
+            y = y + 1.0
+        y.wait_to_read()
+
+
+class Repeated:
+    """A chain of so many operations, recorded and differentiated again and again."""
 
     params = (100, 400, 1600)
     param_names = ("operations",)
@@ -22,10 +61,6 @@ class Graph:
             for _ in range(operations):
                 y = y + self.x
         y.backward()
-
-    def time_compile(self, operations):
-        drop_generation()
-        self.time_record_and_backward(operations)
 
 
 class Symbol:

@@ -68,7 +68,7 @@ def plan_of(program: RowProgram, arrays: Sequence[Any]) -> Plan:
     index = "long long" if space.is_long else "int"
     name = "tf_" + re.sub(r"\W", "_", program.name) + "_each"
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
-    kernel = function(text(bare, name, len(space.sizes), layouts, index), name)
+    kernel = function(text(bare, name, len(space.sizes), layouts, index, constants_of(program)), name)
     integer = np.int64 if space.is_long else np.int32
     return Plan(kernel, blocks_for(count), tuple(map(integer, [count, *space.sizes[1:], *_listed_strides(space, layouts)])))
 
@@ -99,8 +99,13 @@ def number_argument(a: np.ndarray) -> Any:
     return np.float32(number) if number.dtype.itemsize == 2 and number.dtype.kind in "fV" else number
 
 
+def constants_of(program: RowProgram) -> tuple[str, ...]:
+    """The constants of a program's steps, told apart: 0.0 and -0.0, which are equal, are not one."""
+    return tuple(repr(ref.value) for step in program.steps for ref in step.args if ref.kind == "const")
+
+
 @cache
-def text(program: RowProgram, name: str, rank: int, layouts: tuple[Layout, ...], index: str) -> str:
+def text(program: RowProgram, name: str, rank: int, layouts: tuple[Layout, ...], index: str, constants: tuple[str, ...] = ()) -> str:
     """The text of a kernel: ``name(count, sizes…, strides…, inputs…, outputs…)``, one thread for each element.
 
     Parameters
@@ -115,6 +120,8 @@ def text(program: RowProgram, name: str, rank: int, layouts: tuple[Layout, ...],
         How inputs, then outputs lie.
     index
         The C type of places.
+    constants
+        See `constants_of`: they tell programs apart that are equal.
     """
     inputs, outputs = len(program.inputs), len(program.outputs)
     parameters = [f"const {index} count", *[f"const {index} size{axis}" for axis in range(1, rank)]]

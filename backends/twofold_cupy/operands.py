@@ -19,8 +19,8 @@ def is_constant(x: Array) -> bool:
 
 
 def is_array(x: Any) -> bool:
-    """Whether an operand has a shape: no Python scalar."""
-    return isinstance(x, (cupy.ndarray, np.ndarray, np.generic))
+    """Whether an operand is an array or a constant, no scalar of Python's or NumPy's."""
+    return isinstance(x, (cupy.ndarray, np.ndarray))
 
 
 def constant(value: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:

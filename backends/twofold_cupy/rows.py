@@ -14,7 +14,7 @@ import numpy as np
 from twofold.backend.c_text import C_TYPES, STORED, literal, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import KernelStep, RowProgram
 
-from .kernels import NUMBER, coordinates, number_argument
+from .kernels import NUMBER, constants_of, coordinates, number_argument
 from .launch import THREADS, Kernel, function
 from .layout import Sizes, merged, spread
 from .operands import is_constant
@@ -53,7 +53,7 @@ def _plan(program: RowProgram, rows: int, arrays: Sequence[Any]) -> tuple[Kernel
     name = "tf_" + re.sub(r"\W", "_", program.name) + "_by_rows"
     n = program.shape[-1]
     bare = program._replace(name="", shape=(n,), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
-    kernel = function(text(bare, name, len(space.sizes), axes, columns, index), name)
+    kernel = function(text(bare, name, len(space.sizes), axes, columns, index, constants_of(program)), name)
     width = threads_of_row(n)
     strides = [space.strides[k][axis] for k, own in enumerate(axes) for axis in own]
     integers = tuple(map(np.int64 if is_long else np.int32, [rows, *space.sizes[1:], *strides]))
@@ -70,7 +70,15 @@ Columns = tuple[int | str, ...]
 
 
 @cache
-def text(program: RowProgram, name: str, rank: int, axes: tuple[tuple[int, ...], ...], columns: Columns, index: str) -> str:
+def text(
+    program: RowProgram,
+    name: str,
+    rank: int,
+    axes: tuple[tuple[int, ...], ...],
+    columns: Columns,
+    index: str,
+    constants: tuple[str, ...] = (),
+) -> str:
     """The text of a kernel: ``name(rows, sizes…, strides…, inputs…, outputs…)``.
 
     Parameters
@@ -87,6 +95,8 @@ def text(program: RowProgram, name: str, rank: int, axes: tuple[tuple[int, ...],
         For each input the elements between neighbours in a row, 0 if it has one for a row, or `NUMBER`.
     index
         The C type of places.
+    constants
+        See `kernels.constants_of`.
     """
     return _Printer(program, columns, index).text(name, rank, axes)
 

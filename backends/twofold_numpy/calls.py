@@ -8,7 +8,6 @@ import numpy as np
 from twofold.backend.kernel import ArrayType, Call, OperandType
 from twofold.dtype import NUMPY
 
-from .convolution import convolve, convolve_data, convolve_weight
 from .namespace import BLOCK, UFUNCS, NumpyNamespace, tree_sum
 
 Maker = Callable[[dict[str, Any], Sequence[OperandType], ArrayType], Call]
@@ -165,8 +164,8 @@ _MAKERS: dict[str, Maker] = {
     "concat": _concat,
     "pad": _pad,
     "fold": _fold,
-    "convolve": _convolution(convolve),
-    "convolve_data": _convolution(convolve_data),
-    "convolve_weight": _convolution(convolve_weight),
+    "convolve": _convolution(NumpyNamespace.convolve),
+    "convolve_data": _convolution(NumpyNamespace.convolve_data),
+    "convolve_weight": _convolution(NumpyNamespace.convolve_weight),
     "take": _take,
 }

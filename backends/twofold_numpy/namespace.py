@@ -12,7 +12,6 @@ import opt_einsum
 from twofold.backend.namespace import checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
-from .convolution import convolve, convolve_data, convolve_weight
 from .special import digamma, erf, erfinv, gammaln, polygamma
 
 #: Elements of a block of the summation tree, and of a fused kernel.
@@ -82,6 +81,17 @@ def _half(function: Any) -> Any:
         if common.itemsize == 2 and common.kind in "fV":
             return function(*[a.astype(np.float32) for a in arrays], **params).astype(common)
         return function(*arrays, **params)
+
+    return run
+
+
+def _convolution(name: str) -> Any:
+    """A primitive of convolution; who uses none does not wait for the import of its algorithms."""
+
+    def run(*arrays: Any, **params: Any) -> Any:
+        from . import convolution
+
+        return getattr(convolution, name)(*arrays, **params)
 
     return run
 
@@ -218,9 +228,9 @@ class NumpyNamespace:
         out = opt_einsum.contract(subscripts, *arrays)
         return np.array(out) if len(arrays) == 1 else out  # of one operand it may be a view
 
-    convolve = staticmethod(convolve)
-    convolve_data = staticmethod(convolve_data)
-    convolve_weight = staticmethod(convolve_weight)
+    convolve = staticmethod(_convolution("convolve"))
+    convolve_data = staticmethod(_convolution("convolve_data"))
+    convolve_weight = staticmethod(_convolution("convolve_weight"))
 
     # gathers
     @staticmethod

@@ -1,7 +1,7 @@
 """Measures the algorithms of convolution and writes the table that chooses among them: ``make tune``.
 
 On one core: the least CPU time of several rounds counts, in which all candidates take turns, so that other programs disturb little.
-The simplest candidate that takes at most `NEARLY` the least time is chosen.
+Of those that take at most `NEARLY` the least time the simplest is chosen, with the smallest blocks.
 """
 
 import json
@@ -19,8 +19,10 @@ from .geometry import Geometry, Kind
 
 ROUNDS = 9
 NEARLY = 1.05
-#: Bytes of blocks that are tried: from what stays in a core's cache to what is in nobody's.
+#: Bytes of blocks that are tried, from what stays in a core's cache to what is in nobody's. Winograd's products are small: of blocks
+#: smaller than that, BLAS' threads would wait for each other longer than they compute.
 BYTES = (1 << 19, 1 << 21, 1 << 23, 1 << 25)
+LEAST = {"winograd": 1 << 23}
 
 
 def geometry(n: int, c: int, side: int, f: int, kernel: int, stride: int = 1, pad: int = 0, groups: int = 1) -> Geometry:
@@ -53,7 +55,8 @@ MEASURED = (
 def candidates(g: Geometry) -> list[Choice]:
     """The algorithms that can compute a convolution, from the simplest on."""
     names = applicable(g, np.dtype(np.float32))
-    return [Choice(name, nbytes) for name in names for nbytes in (BYTES if name != "pointwise" else (0,))]
+    blocks = {name: [nbytes for nbytes in BYTES if nbytes >= LEAST.get(name, 0)] for name in names} | {"pointwise": [0]}
+    return [Choice(name, nbytes) for name in names for nbytes in blocks[name]]
 
 
 def operands(kind: Kind, g: Geometry) -> tuple[np.ndarray, np.ndarray]:

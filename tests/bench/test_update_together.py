@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from twofold.imperative.counters import COUNTERS
 from twofold.optimizer.together import are_independent
 
 
@@ -79,6 +80,21 @@ def test_a_user_s_update_of_one_weight_is_called_for_each():
     assert [x.asnumpy().tolist() for x in w] == [[0.5] * 2, [0.5] * 3]
 
 
-def test_large_weights_are_not_updated_together():
-    assert are_independent([mx.nd.ones((4,)), mx.nd.ones((5,))])
-    assert not are_independent([mx.nd.ones((4,)), mx.nd.ones((300, 300))])
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_large_weights_are_updated_by_one_operation_in_their_own_memory(name):
+    updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1))
+    weights = [mx.nd.ones((300, 300)), mx.nd.ones((5,)), mx.nd.ones((300, 200))]
+    for step in range(3):
+        grads = [mx.nd.ones(w.shape) * (step + 1) for w in weights]
+        mx.nd.waitall()
+        COUNTERS.reset()
+        updater([0, 1, 2], grads, weights)
+        assert COUNTERS.deferred == 1
+        mx.nd.waitall()
+    assert COUNTERS.donated >= len(weights)
+    assert all(len(np.unique(w.asnumpy())) == 1 for w in weights)
+
+
+def test_weights_on_several_devices_are_not_updated_together():
+    assert are_independent([mx.nd.ones((4,)), mx.nd.ones((300, 300))])
+    assert not are_independent([mx.nd.ones((4,)), mx.nd.ones((4,), ctx=mx.cpu(1))])

@@ -139,6 +139,14 @@ def test_numbers_reach_kernels_by_value(backend):
     np.testing.assert_array_equal(backend.to_host(backend.xp.multiply(x, scale)), np.full((2, 2), np.float32(0.5)))
 
 
+def test_constants_keep_their_sign(backend):
+    x = np.array([2.0], np.float32)
+    for zero in (0.0, -0.0):
+        steps = (step("copysign", Ref("in", 0), Ref("const", zero)),)
+        (got,) = run(backend, RowProgram("copysign", (1,), (host_type(x),), steps, (0,)), x)
+        assert got[0] == math.copysign(2, zero)
+
+
 def test_places_beyond_32_bits_are_64_bit_numbers():
     big, small = 2**20, 2**10
     assert layout.merged((big, big), [(0, 1), (big, 1)]).is_long

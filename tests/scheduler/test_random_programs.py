@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from tests.core.random_programs import run
 from twofold.backend.ledger import HAND_OFFS
 from twofold.config import SETTINGS
 from twofold.imperative import window
 from twofold.imperative.counters import COUNTERS
 from twofold.scheduler.replay import replay
+
+from tests.core.random_programs import run
 
 CASES = int(os.environ.get("FUZZ_CASES", "300"))
 

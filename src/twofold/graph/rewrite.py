@@ -161,7 +161,7 @@ def _contiguous(n: Node) -> Node | None:
 
 def _sum(n: Node) -> Node | None:
     a = n.inputs[0]
-    return G.reshape(a, shape=n.shape) if a is not None and a.size == n.size and a.dtype == n.dtype else None
+    return _simplified(G.reshape(a, shape=n.shape)) if a is not None and a.size == n.size and a.dtype == n.dtype else None
 
 
 _RULES: dict[str, Callable[[Node], Node | None]] = {

@@ -432,14 +432,33 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
 
 
 def _name_origin(w: Window, error: Exception, key: Any) -> None:
-    """Add a note to an error that says which line of the user's code issued what failed."""
+    """Add a note to an error that says which line of the user's code issued what failed; if that is not known, which lines it may be."""
     found = _programs.get(key)
-    failed = set(found[0].nodes_at(error)) if found is not None else set()
-    for node, code, instruction in w.issued:
-        inside = failed.intersection(topological(lower([node], _boundaries([node])))) if failed else not _compiles(node, w.device)
-        if inside:
-            error.add_note(f"issued at {text_of(code, instruction)}")
-            return
+    if found is None:
+        place = next((at for node, *at in w.issued if not _compiles(node, w.device)), None)
+    else:
+        place = _issuer(w, set(found[0].nodes_at(error)))
+    if place is not None:
+        error.add_note(f"issued at {text_of(*place)}")
+    elif w.issued:
+        error.add_note(f"issued between {text_of(*w.issued[0][1:])} and {text_of(*w.issued[-1][1:])}")
+
+
+def _issuer(w: Window, failed: set[Node]) -> list[Any] | None:
+    """Where the first operation was issued that nodes of a program come from, or one of their kind where simplifying changed them."""
+    alike = {_kind(n) for n in failed}
+    second = None
+    for node, *place in w.issued if failed else ():
+        inside = topological(lower([node], _boundaries([node])))
+        if not failed.isdisjoint(inside):
+            return place
+        if second is None and not alike.isdisjoint(map(_kind, inside)):
+            second = place
+    return second
+
+
+def _kind(node: Node) -> Any:
+    return node.sig.op.name if node.sig is not None else None, node.shape, node.dtype
 
 
 def _compiles(node: Node, device: Device) -> bool:

@@ -1,0 +1,83 @@
+"""A drawing of a graph of typed nodes: what a pass is given and what it gives."""
+
+from collections.abc import Sequence
+from html import escape
+
+from ..graph.fuse import Step
+from ..graph.ir import Node, is_leaf, topological
+from .drawing import Svg
+
+__all__ = ["plot_graph"]
+
+#: Pixels: of a box, and between boxes.
+WIDTH, HEIGHT, BESIDE, BELOW = 118, 34, 14, 30
+#: ColorBrewer's palette Set3: a leaf, a constant, an application, and the kernels in turn.
+LEAF, CONSTANT, APPLICATION, KERNELS = "#8dd3c7", "#d9d9d9", "#ffffb3", ("#fb8072", "#80b1d3", "#fdb462", "#b3de69")
+
+
+def plot_graph(outputs: Sequence[Node], steps: Sequence[Step] = ()) -> Svg:
+    """A drawing of the nodes below outputs, operands above their users.
+
+    Parameters
+    ----------
+    outputs
+        The graph; their boxes have a thick frame.
+    steps
+        The steps of a program, to give the nodes of each fused kernel a colour of its own.
+
+    Returns
+    -------
+    Svg
+        The drawing.
+    """
+    nodes = topological(outputs)
+    place = _places(nodes)
+    kernels = [s for s in steps if s.is_kernel]
+    color = {n: KERNELS[k % len(KERNELS)] for k, step in enumerate(kernels) for n in step.nodes}
+    width = max(x for x, _ in place.values()) + WIDTH + BESIDE
+    height = max(y for _, y in place.values()) + HEIGHT + BESIDE
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">']
+    lines += [_edge(place[i], place[n]) for n in nodes for i in dict.fromkeys(n.inputs) if i is not None]
+    for n in nodes:
+        lines += _box(n, place[n], color.get(n, _color(n)), n in outputs)
+    return Svg("\n".join([*lines, "</svg>"]) + "\n")
+
+
+def _places(nodes: Sequence[Node]) -> dict[Node, tuple[int, int]]:
+    """The upper left corner of each box: a row for each depth, leaves right above their first user."""
+    depth: dict[Node, int] = {}
+    for n in nodes:
+        depth[n] = 1 + max((depth[i] for i in n.inputs if i is not None), default=-1)
+    for n in reversed(nodes):
+        for i in n.inputs:
+            if i is not None and not i.inputs:
+                depth[i] = min(depth[n] - 1, depth[i]) if depth[i] else depth[n] - 1
+    row: dict[int, int] = {}
+    found = {}
+    for n in nodes:
+        column = row[depth[n]] = row.get(depth[n], -1) + 1
+        found[n] = BESIDE + column * (WIDTH + BESIDE), BESIDE + depth[n] * (HEIGHT + BELOW)
+    return found
+
+
+def _color(n: Node) -> str:
+    return LEAF if is_leaf(n) else CONSTANT if n.sig is None else APPLICATION
+
+
+def _edge(above: tuple[int, int], below: tuple[int, int]) -> str:
+    return (
+        f'<line x1="{above[0] + WIDTH // 2}" y1="{above[1] + HEIGHT}" x2="{below[0] + WIDTH // 2}" y2="{below[1]}" '
+        'stroke="#555" stroke-width="1"/>'
+    )
+
+
+def _box(n: Node, place: tuple[int, int], color: str, is_output: bool) -> list[str]:
+    (x, y), frame = place, 3 if is_output else 1
+    given = n.value[1] if n.value is not None else ""
+    name = n.sig.op.name if n.sig is not None else str(given[-1] if isinstance(given, tuple) else given)
+    kind = f"{n.dtype} {'x'.join(map(str, n.shape)) or 'scalar'}" if n.sig is not None or is_leaf(n) else "number"
+    return [
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{color}" stroke="#555" stroke-width="{frame}"/>',
+        f'<text x="{x + 6}" y="{y + 14}" font-weight="bold">{escape(name)}</text>',
+        f'<text x="{x + 6}" y="{y + 28}">{escape(kind)}</text>',
+    ]

@@ -1,0 +1,142 @@
+"""What each pass of the graph does to counts: nodes, kernels, bytes."""
+
+import pytest
+
+import twofold as mx
+from twofold.graph.build import G, apply
+from twofold.graph.fuse import steps_of
+from twofold.graph.gradient import gradient, ones_head
+from twofold.graph.ir import applications, leaf
+from twofold.graph.memory_plan import plan_memory
+from twofold.graph.rewrite import lower, simplify
+from twofold.graph.stabilise import stabilise, stabilised
+from twofold.imperative.counters import COUNTERS
+from twofold.op.registry import NAMES
+
+N = 1 << 16
+BYTES = 4 * N
+
+
+def x_of(*shape):
+    return leaf("x", shape, "float32", True)
+
+
+def names(outputs):
+    return sorted(n.sig.op.name for n in applications(outputs))
+
+
+def planned(outputs, leaves, fuse=True, **options):
+    return plan_memory(steps_of(outputs, 1 if fuse else 1 << 40), leaves, outputs, **options)
+
+
+def test_a_gradient_shares_the_nodes_of_what_it_differentiates():
+    x = x_of(4)
+    y = G.tanh(x * x)
+    both = names([y, *gradient([y], [ones_head(y)], [x])])
+    assert both.count("tanh") == 1
+    assert names([y]) == ["multiply", "tanh"]
+
+
+def test_stabilise_replaces_a_logarithm_and_a_softmax_by_one_node():
+    softmax = NAMES["softmax"].sig(True)
+    y = apply(NAMES["log"].sig(True), (apply(softmax, (x_of(2, 3), *[None] * (len(softmax.op.inputs) - 1))),))
+    assert (len(names([y])), len(names(stabilise([y]))), stabilised([y])) == (2, 1, 1)
+
+
+def test_lowering_leaves_primitives_only():
+    dense = NAMES["FullyConnected"].sig(True, num_hidden=2)
+    y = apply(dense, (x_of(4, 3), leaf("w", (2, 3), "float32"), leaf("b", (2,), "float32")))
+    assert names([y]) == ["fully_connected"]
+    assert set(names(lower([y]))) == {"add", "matmul", "permute_dims", "reshape"}
+
+
+@pytest.mark.parametrize(
+    ("make", "left"),
+    [
+        (lambda x: x * 1.0, 0),
+        (lambda x: x / 1.0, 0),
+        (lambda x: G.negative(G.negative(x)), 0),
+        (lambda x: G.reshape(G.reshape(x, shape=(2, 2)), shape=(4,)), 0),
+        (lambda x: G.permute_dims(G.permute_dims(G.reshape(x, shape=(2, 2)), axes=(1, 0)), axes=(1, 0)), 1),
+        (lambda x: G.sum(G.reshape(x, shape=(4, 1)), axis=1), 0),
+        (lambda x: x + 0.0, 1),  # of -0.0 the sum is 0.0
+    ],
+)
+def test_simplify_removes_what_changes_no_bit(make, left):
+    assert len(names(simplify([make(x_of(4))]))) == left
+
+
+def test_equal_expressions_are_computed_once():
+    x = x_of(4)
+    assert len(names([G.tanh(x + 1.0) * G.tanh(x + 1.0)])) == 3
+
+
+def test_fusion_makes_one_kernel_of_a_chain_and_two_around_a_sum_of_everything():
+    raised = G.exp(x_of(N) * 2.0 + 1.0)
+    assert [len(s.nodes) for s in steps_of([raised], 1)] == [3]
+    divided = steps_of([raised / G.sum(raised, axis=None)], 1)
+    assert [len(s.nodes) for s in divided] == [3, 1, 1]
+
+
+def test_reductions_over_rows_join_a_kernel():
+    x = x_of(256, 256)
+    raised = G.exp(x - G.max(x, axis=-1, keepdims=True))
+    y = raised / G.sum(raised, axis=-1, keepdims=True)
+    assert len(steps_of([y], 1)) == 4
+    assert len(steps_of([y], 1, rows=True)) == 1
+
+
+def test_a_plan_writes_over_what_is_read_for_the_last_time():
+    x = x_of(N)
+    y = G.tanh(G.exp(G.tanh(G.exp(x))))
+    assert planned([y], [x], fuse=False).nbytes == 3 * BYTES
+    assert planned([y], [x], fuse=False, in_place=False).nbytes == 4 * BYTES
+    assert planned([y], [x], fuse=False, in_place=False, share=False).nbytes == 5 * BYTES
+    assert planned([y], [x], fuse=False, donated=[x]).nbytes == BYTES
+
+
+def test_values_inside_a_kernel_have_no_memory():
+    x = x_of(N)
+    y = G.exp(x) * G.tanh(x)
+    assert planned([y], [x], fuse=False).nbytes == 3 * BYTES
+    assert planned([y], [x]).nbytes == 2 * BYTES
+
+
+def test_a_free_buffer_is_taken_for_a_value_of_its_type_only():
+    x, y = x_of(N), leaf("y", (N,), "int32")
+    mixed = G.astype(G.matmul(G.reshape(G.exp(x), shape=(256, 256)), G.reshape(x, shape=(256, 256))), dtype="int32")
+    other = G.matmul(G.reshape(y + y, shape=(256, 256)), mixed)
+    plan = planned([other], [x, y], fuse=False)
+    assert all(n == BYTES for n, _ in plan.buffers if n)
+    assert {dtype for _, dtype in plan.buffers} == {"float32", "int32"}
+
+
+def training(mirror, layers=16):
+    y = mx.sym.var("x")
+    with mx.AttrScope(**({"force_mirroring": "True"} if mirror else {})):
+        for _ in range(layers):
+            y = mx.sym.tanh(y * y)
+    executor = y.simple_bind(mx.cpu(), x=(N,))
+    return executor.memory_plan()["training forward on cpu(0)"]
+
+
+def test_recomputation_keeps_fewer_bytes_of_forward():
+    assert sum(training(True).outputs) < sum(training(False).outputs) / 4
+
+
+def test_placement_makes_a_part_for_each_device_in_turn():
+    y = mx.sym.var("x")
+    for k in range(4):
+        with mx.AttrScope(ctx_group=f"group{k // 2}"):
+            y = mx.sym.tanh(y)
+    executor = y.simple_bind(mx.cpu(), x=(4,), grad_req="null", group2ctx={"group0": mx.cpu(0), "group1": mx.cpu(1)})
+    assert [len(program.steps) for _, program in executor.programs()] == [2, 2]
+
+
+def test_a_window_is_one_program_and_what_nobody_holds_is_not_made(deferred):
+    x = mx.nd.ones((N,))
+    COUNTERS.reset()
+    shown, unseen = mx.nd.exp(mx.nd.tanh(x * 0.5) + 1.0), mx.nd.sqrt(x)
+    del unseen
+    shown.wait_to_read()
+    assert (COUNTERS.windows, COUNTERS.kernels, COUNTERS.fused) == (1, 1, 4)
