@@ -121,14 +121,12 @@ class Trapped(gluon.HybridBlock):
         return F.Custom(self.dense(x), op_type="tests_trapped")
 
 
-@mx.init.register
 class Quarters(mx.init.Initializer):
     def _init_weight(self, name, array):
         spring("Initializer")
         array[:] = 0.25
 
 
-@mx.optimizer.register
 class Step(mx.optimizer.Optimizer):
     def create_state(self, index, weight):
         spring("Optimizer.create_state")

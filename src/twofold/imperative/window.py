@@ -435,25 +435,26 @@ def _name_origin(w: Window, error: Exception, key: Any) -> None:
     """Add a note to an error that says which line of the user's code issued what failed; if that is not known, which lines it may be."""
     found = _programs.get(key)
     if found is None:
-        place = next((at for node, *at in w.issued if not _compiles(node, w.device)), None)
+        place = next(((code, at) for node, code, at in w.issued if not _compiles(node, w.device)), None)
     else:
         place = _issuer(w, set(found[0].nodes_at(error)))
     if place is not None:
         error.add_note(f"issued at {text_of(*place)}")
     elif w.issued:
-        error.add_note(f"issued between {text_of(*w.issued[0][1:])} and {text_of(*w.issued[-1][1:])}")
+        first, last = [text_of(code, at) for _, code, at in (w.issued[0], w.issued[-1])]
+        error.add_note(f"issued between {first} and {last}")
 
 
-def _issuer(w: Window, failed: set[Node]) -> list[Any] | None:
+def _issuer(w: Window, failed: set[Node]) -> tuple[Any, int] | None:
     """Where the first operation was issued that nodes of a program come from, or one of their kind where simplifying changed them."""
     alike = {_kind(n) for n in failed}
     second = None
-    for node, *place in w.issued if failed else ():
+    for node, code, at in w.issued if failed else ():
         inside = topological(lower([node], _boundaries([node])))
         if not failed.isdisjoint(inside):
-            return place
+            return code, at
         if second is None and not alike.isdisjoint(map(_kind, inside)):
-            second = place
+            second = code, at
     return second
 
 
