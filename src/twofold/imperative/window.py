@@ -17,7 +17,7 @@ from weakref import WeakSet, ref
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device
-from ..errors import EngineError
+from ..errors import EngineError, MXNetError
 from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
 from ..graph.rewrite import lower
@@ -25,7 +25,7 @@ from ..op.spec import Sig
 from ..program.compile import USER_CODE, Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS, span
-from ..scheduler.queue import QUEUE
+from ..scheduler.queue import QUEUE, clear_all_frames
 from ..scheduler.streams import before_overwriting, run_on
 from ..scheduler.variable import SERIALS, Lane, Task
 from .cell import ALWAYS, PINNED, PLAIN, Value
@@ -49,6 +49,12 @@ def _before_fork() -> None:
     """No lane may be at work when the process forks: its thread would not be there in the child."""
     QUEUE.pause()
     LOCK.acquire()
+    QUEUE.hold()
+
+
+def _in_parent() -> None:
+    QUEUE.let_go()
+    LOCK.release()
 
 
 def _in_child() -> None:
@@ -56,7 +62,7 @@ def _in_child() -> None:
     LOCK.release()
     QUEUE.in_child()
     for w in list(_open):
-        if w.closed and not w.is_done:
+        if w.closed and not w.is_done and (w.task is None or w.task.runner):
             w.error = EngineError(
                 "this array was being computed by another thread when the process forked", None, "wait for it before fork()"
             )
@@ -64,7 +70,7 @@ def _in_child() -> None:
             w.done.release()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=LOCK.release, after_in_child=_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)
 
 
 class Window:
@@ -261,7 +267,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
         out = Value(None, None, (w, node))
         w.outs.append(ref(out))
         user = _getframe(2)
-        if INSIDE.get(id(user.f_globals), True):
+        if INSIDE.get(user.f_globals.get("__name__"), True):
             user = frame_of_user(2)
         w.issued.append((node, user.f_code, user.f_lasti))
         w.nbytes += node.nbytes
@@ -329,11 +335,18 @@ def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
     work = _close(w)
     if work is not None:
-        _launch_others(w)
-        work()
+        try:
+            _launch_others(w)
+        finally:
+            work()
         return
     if w.task is not None:
         QUEUE.wait(w.task)
+        with LOCK:
+            if not w.is_done:  # the thread that was to give the task away was interrupted
+                w.error = w.task.error
+                w.data = w.outs = w.held = ()
+                w.done.release()
         return
     if w.runner == get_ident() and not w.is_done:
         raise EngineError("an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later")
@@ -360,7 +373,7 @@ def _close(w: Window, launch: bool = False) -> Callable[[], None] | None:
 
 def _launch_others(w: Window) -> None:
     """While this thread runs a window, other threads run those that it has open on other CPU devices, where that is enough work."""
-    if len(tls.windows) == 0 or SETTINGS.engine == "naive" or not w.device.is_host:
+    if not tls.windows or SETTINGS.engine == "naive" or not w.device.is_host:
         return
     for other in list(tls.windows.values()):
         if other.device.is_host and other.nbytes >= LAUNCHED and _close(other, launch=True):
@@ -382,12 +395,14 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
         if isinstance(error, Exception):
             _name_origin(w, error, (wanted, dead, w.device.device_type))
             _salvage(w, live, wanted, dead)
+            clear_all_frames(error)
         if not isinstance(error, Exception):
             w.error = EngineError(
                 "this array was being computed when the program was interrupted", type(error).__name__, "compute it again"
             )
             raise
     finally:
+        live = []  # an error keeps this frame
         w.data = w.outs = w.held = ()
         w.issued = []
         if w.error is None:
@@ -514,7 +529,10 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
     found += QUEUE.drain()
     errors = [error for _, error in sorted(found, key=lambda pair: pair[0])]
     for device in list(_used):
-        synchronize(device)
+        try:
+            synchronize(device)
+        except MXNetError as error:
+            errors.append(error)
     for other in errors[1:]:
         errors[0].add_note(f"and then: {type(other).__name__}: {other}")
     if errors:
