@@ -20,9 +20,8 @@ from ..device import CPU, Device
 from ..errors import EngineError, MXNetError
 from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
-from ..graph.rewrite import lower
 from ..op.spec import Sig
-from ..program.compile import USER_CODE, Program
+from ..program.compile import Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE, clear_all_frames
@@ -30,7 +29,8 @@ from ..scheduler.streams import before_overwriting, run_on
 from ..scheduler.variable import SERIALS, Lane, Task
 from .cell import ALWAYS, PINNED, PLAIN, Value
 from .counters import COUNTERS
-from .origin import INSIDE, frame_of_user, text_of
+from .failure import name_origin, salvaged
+from .origin import INSIDE, frame_of_user
 from .record import Rec, tls
 
 LOCK = threading.RLock()
@@ -393,8 +393,11 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
     except BaseException as error:
         w.error = error
         if isinstance(error, Exception):
-            _name_origin(w, error, (wanted, dead, w.device.device_type))
-            _salvage(w, live, wanted, dead)
+            found = _programs.get((wanted, dead, w.device.device_type))
+            name_origin(w, error, found[0] if found is not None else None)
+            if found is not None and not found[0].plan.donated:
+                for v, data in salvaged(w, live):
+                    _hand_out(v, data)
             clear_all_frames(error)
         if not isinstance(error, Exception):
             w.error = EngineError(
@@ -446,65 +449,10 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
             v.at = None
 
 
-def _name_origin(w: Window, error: Exception, key: Any) -> None:
-    """Add a note to an error that says which line of the user's code issued what failed; if that is not known, which lines it may be."""
-    found = _programs.get(key)
-    if found is None:
-        place = next(((code, at) for node, code, at in w.issued if not _compiles(node, w.device)), None)
-    else:
-        place = _issuer(w, set(found[0].nodes_at(error)))
-    if place is not None:
-        error.add_note(f"issued at {text_of(*place)}")
-    elif w.issued:
-        first, last = [text_of(code, at) for _, code, at in (w.issued[0], w.issued[-1])]
-        error.add_note(f"issued between {first} and {last}")
-
-
-def _issuer(w: Window, failed: set[Node]) -> tuple[Any, int] | None:
-    """Where the first operation was issued that nodes of a program come from, or one of their kind where simplifying changed them."""
-    alike = {_kind(n) for n in failed}
-    second = None
-    for node, code, at in w.issued if failed else ():
-        inside = topological(lower([node], _boundaries([node])))
-        if not failed.isdisjoint(inside):
-            return code, at
-        if second is None and not alike.isdisjoint(map(_kind, inside)):
-            second = code, at
-    return second
-
-
-def _kind(node: Node) -> Any:
-    return node.sig.op.name if node.sig is not None else None, node.shape, node.dtype
-
-
-def _compiles(node: Node, device: Device) -> bool:
-    try:
-        Program([node], leaves_of([node]), backend_for(device), boundaries=_boundaries([node]))
-    except Exception:
-        return False
-    return True
-
-
-def _salvage(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int, ...]) -> None:
-    """After a failure: compute by itself each result that does not depend on what failed.
-
-    Not where the program may have written over what it reads, and nothing that runs user code, which has run already.
-    """
-    found = _programs.get((wanted, dead, w.device.device_type))
-    if found is None or found[0].plan.donated:
-        return
-    for v, node in zip(live, wanted, strict=True):
-        if any(n.sig is not None and n.sig.op.name in USER_CODE for n in topological(lower([node]))):
-            continue
-        leaves = leaves_of([node])
-        try:
-            program = Program([node], leaves, backend_for(w.device), boundaries=_boundaries([node]))
-            (data,) = run_on(w.device, program.run, [w.data[w.leaf_nodes.index(n)] for n in leaves])
-        except Exception:  # it is, or depends on, what failed: the window's error says why
-            continue
-        with LOCK:
-            v.data = data
-            v.at = None
+def _hand_out(v: Value, data: Any) -> None:
+    with LOCK:
+        v.data = data
+        v.at = None
 
 
 def _boundaries(outputs: Sequence[Node]) -> list[Node]:
