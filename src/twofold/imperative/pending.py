@@ -19,7 +19,7 @@ from ..scheduler.streams import Arrival, run_on
 from ..scheduler.variable import HAND_OVER, Lane, Task, Var
 from .cell import Value
 from .origin import frame_of_user, text_of
-from .window import LOCK, force
+from .window import LOCK, force, hand_out
 
 
 class Pending:
@@ -70,7 +70,7 @@ class Arriving:
         """Have the compute queue wait; no thread waits."""
         value = self._value() if self._value is not None else None
         if value is not None and value.data is None:
-            _hand_out([value], [self._arrival.receive()])
+            hand_out(value, self._arrival.receive())
 
 
 def is_pending(v: Value) -> bool:
@@ -87,13 +87,6 @@ def steady(v: Value) -> Value:
 def nbytes_of(kind: Any) -> int:
     """Bytes of an array of a type."""
     return math.prod(kind.shape) * NUMPY[kind.dtype].itemsize
-
-
-def _hand_out(values: Sequence[Value], arrays: Sequence[Any]) -> None:
-    with LOCK:  # a thread that sees the data may enter the Value in its window: then ``at`` is that window's
-        for value, array in zip(values, arrays, strict=False):
-            value.data = array
-            value.at = None
 
 
 def issue(
@@ -144,7 +137,8 @@ def issue(
 
     def work() -> None:
         try:
-            _hand_out(results, run_on(device, run, [_array(v) for v in operands]))
+            for v, data in zip(results, run_on(device, run, [_array(v) for v in operands]), strict=True):
+                hand_out(v, data)
         except Exception as error:
             if not getattr(error, "__notes__", ()):  # what it reads may have failed, and says where it was issued
                 error.add_note(f"issued at {text_of(code, instruction)}")

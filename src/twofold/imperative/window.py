@@ -397,7 +397,7 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
             name_origin(w, error, found[0] if found is not None else None)
             if found is not None and not found[0].plan.donated:
                 for v, data in salvaged(w, live):
-                    _hand_out(v, data)
+                    hand_out(v, data)
             clear_all_frames(error)
         if not isinstance(error, Exception):
             w.error = EngineError(
@@ -449,7 +449,8 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
             v.at = None
 
 
-def _hand_out(v: Value, data: Any) -> None:
+def hand_out(v: Value, data: Any) -> None:
+    """Give a pending Value its data. A thread that sees it may enter the Value in its window: then ``at`` is that window's."""
     with LOCK:
         v.data = data
         v.at = None
