@@ -7,7 +7,9 @@ programs run outside it. A reader of another thread's pending value closes that 
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from sys import _getframe
 from threading import get_ident
@@ -38,7 +40,9 @@ LITERALS = {0, 1, -1, 2}
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
 LAUNCHED = 1 << 20
 #: Structure to its program, the numbers of the leaves it reads, and for each live Value its result and whether others have it too.
-_programs: dict[Any, tuple[Program, list[int], list[tuple[int, bool]]]] = {}
+#: Of those used last.
+_programs: OrderedDict[Any, tuple[Program, list[int], list[tuple[int, bool]]]] = OrderedDict()
+MOST_PROGRAMS = 1024
 TABLES.dependents.append(_programs.clear)
 #: Windows of all threads that may be open yet, and the devices that ever had one.
 _open: "WeakSet[Window]" = WeakSet()
@@ -429,6 +433,12 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
         program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique), title=Title("window"))
         where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
         found = _programs[key] = program, [w.leaf_nodes.index(n) for n in leaves], where
+        COUNTERS.compiled += 1
+        while len(_programs) > MOST_PROGRAMS:
+            _programs.popitem(last=False)
+    else:
+        with suppress(KeyError):  # another thread may have let it go
+            _programs.move_to_end(key)
     program, numbers, where = found
     arrays = [w.data[k] for k in numbers]
     if w.device.is_host:
