@@ -14,7 +14,7 @@ from ..ndarray.array import NDArray
 from ..program.compile import Program
 from .part import Key, Part
 from .run import Run
-from .transport import added, placed, zeros
+from .transport import added, put, zeros
 
 Monitor = Callable[[str, NDArray], None]
 
@@ -177,7 +177,7 @@ class Executor:
             content = grads.get(key)
             if content is None:
                 continue
-            target._rebind(placed(added(target._v, content) if self.grad_req[key[1]] == "add" else content, device))
+            put(target, added(target._v, content) if self.grad_req[key[1]] == "add" else content, device)
 
     def _heads(self, given: Any) -> list[Any]:
         """The content of one head gradient, or None, for each output."""

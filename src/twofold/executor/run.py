@@ -17,7 +17,7 @@ from ..program.compile import Program
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .part import HeadKind, Key, Part, Training
-from .transport import added, arrays_on, filled, placed, values_on
+from .transport import added, arrays_on, filled, put, values_on
 
 
 class Kept(NamedTuple):
@@ -139,8 +139,7 @@ class Run:
 
     def _write_states(self, states: Sequence[tuple[str, Any]], contents: Sequence[Any]) -> None:
         for (name, _), new in zip(states, contents, strict=False):
-            state = self._states[name]
-            state._rebind(placed(new, state.context))
+            put(self._states[name], new, self._states[name].context)
 
     def backward(self, training: bool, heads: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
         """Run backward, and forward before it if the last one was not of this mode or was used already.

@@ -48,12 +48,15 @@ def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
     return found
 
 
-def placed(new: Any, device: Device) -> Any:
-    """A content under the name of a device, copied if its memory is another one's."""
+def put(cell: Cell, new: Any, device: Device) -> None:
+    """Put a content into a cell of a device, copied if its memory is another one's."""
+    if new.__class__ is PLAIN and cell._v.__class__ is PLAIN:
+        cell._v = new
+        return
     here = device_of(new)
-    if here is device:
-        return new
-    return named(new, device) if here.is_host and device.is_host else on_device(wrap(Cell, new), device)
+    if here is not device:
+        new = named(new, device) if here.is_host and device.is_host else on_device(wrap(Cell, new), device)
+    cell._rebind(new)
 
 
 def filled(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
