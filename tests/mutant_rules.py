@@ -139,7 +139,7 @@ MUTANTS = (
     Mutant("operands of other windows are computed", WINDOW, "if v.data is None and at[0] is not w:", "if False:"),
     Mutant("a window is bounded", WINDOW, "if w is not None and not w.closed and w.is_full:", "if False:"),
     Mutant("windows bound the intern tables", WINDOW, "        bound_tables()\n", ""),
-    Mutant("a window that has run lets go", WINDOW, "    finally:\n        w.data = w.outs = w.held = ()\n", "    finally:\n"),
+    Mutant("a window that has run lets go", WINDOW, "        live = []  # an error keeps this frame\n        w.data = w.outs = w.held = ()\n", "    finally:\n"),
     Mutant(
         "an error stays with its window",
         WINDOW,
@@ -510,8 +510,21 @@ MUTANTS = (
     Mutant(
         "what a step's backward reads is lent",
         "src/twofold/executor/run.py",
-        "            cells[k]._capture().lend(tape)\n",
+        "            lent = v.lend(tape)\n",
+        "            lent = v\n",
+    ),
+    Mutant(
+        "what a task will make is not written before the next has read it",
+        PENDING,
+        "            v.share()  # when it is there, nobody may write over it before this has read it\n",
         "            pass\n",
+    ),
+    Mutant("what runs later reads a copy of exported memory", PENDING, "if v.pinned else v", "if False else v"),
+    Mutant(
+        "an executor's operands are the arrays' own contents",
+        "src/twofold/executor/transport.py",
+        "        v = steady(cell._capture())\n",
+        "        v = cell._v if isinstance(cell._v, Value) else Value(cell._v)\n",
     ),
     # queues of devices
     Mutant(

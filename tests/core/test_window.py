@@ -12,6 +12,7 @@ from twofold.config import SETTINGS
 from twofold.context import cpu
 from twofold.device import CPU
 from twofold.errors import EngineError
+from twofold.graph.ir import drop_generation
 from twofold.imperative import window
 from twofold.imperative.cell import Value
 from twofold.imperative.counters import COUNTERS
@@ -57,6 +58,24 @@ def test_operations_wait_until_something_is_read():
 def test_shape_and_dtype_are_known_before_anything_runs():
     y = nd.array(ramp()).reshape((4, 4)) * 2.0
     assert (y.shape, y.dtype, y.size, y._v.data) == ((4, 4), np.float32, SIZE, None)
+
+
+def test_programs_of_windows_are_counted_and_those_used_last_are_kept(monkeypatch):
+    monkeypatch.setattr(window, "MOST_PROGRAMS", 3)
+    x = nd.ones((300, 300))
+
+    def run(times):
+        y = x
+        for _ in range(times):
+            y = y * 1.5
+        y.wait_to_read()
+
+    drop_generation()
+    COUNTERS.reset()
+    for times in (1, 2, 3, 1, 4, 1, 5, 1, 2):  # 2 was let go, 1 never
+        run(times)
+    assert COUNTERS.compiled == 6
+    assert len(window._programs) == 3
 
 
 def test_a_result_that_nobody_can_see_is_never_made():

@@ -100,5 +100,7 @@ def test_with_grad_req_add_steps_accumulate():
     executor = m._exec_group.execs[0]
     m.forward_backward(batch())
     once = executor.grad_dict["one_weight"].asnumpy()
+    COUNTERS.reset()
     m.forward_backward(batch())
+    assert COUNTERS.windows == 0, "adding is deferred, too"
     np.testing.assert_allclose(executor.grad_dict["one_weight"].asnumpy(), 2 * once, rtol=1e-5, atol=1e-6)

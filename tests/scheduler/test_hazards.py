@@ -6,6 +6,7 @@ import pytest
 import twofold as mx
 from twofold import nd
 from twofold.backend.kernel import ArrayType
+from twofold.config import SETTINGS
 from twofold.imperative.cell import wrap
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.pending import issue
@@ -51,6 +52,19 @@ def test_what_a_window_and_a_task_read_is_not_written_when_the_window_is_done():
         np.testing.assert_array_equal(y.asnumpy(), np.full(BIG, 3))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_write_into_what_a_task_made_is_not_seen_by_the_next_task(seed: int):
+    with replay(seed):
+        x = nd.ones(BIG, ctx=CPU1)
+        x.wait_to_read()
+        y = later(x)
+        z = later(y)
+        y.wait_to_read()
+        y[:] = 0
+        np.testing.assert_array_equal(z.asnumpy(), np.full(BIG, 4))
+        np.testing.assert_array_equal(y.asnumpy(), np.zeros(BIG))
+
+
 def test_after_the_task_writes_are_in_place_again():
     with replay(0):
         x = nd.ones(BIG, ctx=CPU1)
@@ -70,7 +84,8 @@ def test_wait_to_write_waits_for_the_readers():
         assert y._v.data is not None
 
 
-def test_arguments_of_an_executor_that_runs_ahead_may_be_written_right_after():
+def test_arguments_of_an_executor_that_runs_ahead_may_be_written_right_after(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(SETTINGS, "defer_elements", 1 << 30)  # not in a window
     a = mx.sym.Variable("a")
     out = mx.sym.dot(a, a)
     for seed in range(3):

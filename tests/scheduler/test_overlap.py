@@ -12,6 +12,7 @@ from twofold.backend.kernel import ArrayType
 from twofold.backend.ledger import HAND_OFFS
 from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
+from twofold.errors import EngineError
 from twofold.imperative.pending import issue
 from twofold.imperative.window import force
 from twofold.scheduler.observers import forget, listen
@@ -242,3 +243,22 @@ def test_what_fails_on_a_lane_is_raised_where_it_is_read_and_once_by_waitall():
         nd.waitall()
     nd.waitall()
     assert not QUEUE._open
+
+
+def test_an_interrupt_while_windows_are_launched_loses_nothing_else(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("twofold.imperative.window.LAUNCHED", 0)
+    one, two = nd.ones((300, 300), ctx=mx.cpu(0)) * 2, nd.ones((300, 300), ctx=mx.cpu(1)) * 3
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(QUEUE, "_make_room", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            one.wait_to_read()
+    np.testing.assert_array_equal(one.asnumpy(), np.full((300, 300), 2))
+    with pytest.raises(EngineError, match="interrupted"):
+        two.wait_to_read()
+    with pytest.raises(EngineError, match="interrupted"):
+        nd.waitall()
+    nd.waitall()

@@ -12,7 +12,7 @@ from twofold.errors import EngineError
 from twofold.imperative import window  # noqa: F401  it prepares forks
 from twofold.scheduler.queue import QUEUE, Queue
 from twofold.scheduler.replay import replay
-from twofold.scheduler.variable import Lane, Var
+from twofold.scheduler.variable import Lane, Task, Var
 
 LANES = [Lane("cpu", "compute"), Lane("cpu", "copy"), Lane("disk", "io")]
 
@@ -232,6 +232,57 @@ def test_an_interrupt_of_who_waits_is_raised_and_told_to_readers(queue: Queue):
         with pytest.raises(EngineError, match="interrupted"):
             QUEUE.wait_to_read(var)
         QUEUE.drain()
+
+
+def test_an_interrupt_of_who_submits_leaves_a_task_that_has_failed(queue: Queue, monkeypatch: pytest.MonkeyPatch):
+    task = Task(lambda: None, LANES[0])
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(queue, "_make_room", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        queue.submit(task)
+    queue.wait(task)
+    assert isinstance(task.error, EngineError)
+
+
+def test_a_task_that_ends_its_thread_does_not_end_the_lane(queue: Queue):
+    done = threading.Event()
+
+    def leave() -> None:
+        raise SystemExit
+
+    bad = queue.push(leave, lane=LANES[0])
+    queue.push(done.set, lane=LANES[0])
+    assert done.wait(10), "nobody but the lane's thread runs it"
+    assert isinstance(bad.error, EngineError)
+
+
+def test_a_signal_handler_may_push_in_the_middle_of_anything(queue: Queue):
+    with queue._lock:  # where a handler may find its own thread
+        task = queue.push(lambda: None, nanoseconds=1.0)
+    assert task.is_done
+
+
+def test_a_lane_that_was_stopped_starts_again_while_others_push(queue: Queue):
+    done = []
+    stop = threading.Event()
+
+    def user() -> None:
+        while not stop.is_set():
+            queue.push(lambda: done.append(1), lane=LANES[0])
+
+    pushing = threading.Thread(target=user)
+    pushing.start()
+    for _ in range(30):
+        queue.pause()
+    stop.set()
+    pushing.join(10)
+    before = len(done)
+    queue.push(lambda: done.append(1), lane=LANES[0])
+    queue.settle()
+    assert len(done) > before
 
 
 def test_long_chains_do_not_recurse(queue: Queue):

@@ -143,10 +143,6 @@ class Backend(ABC):
 
         return kernel
 
-    def accelerated(self, op: str) -> Callable[..., Any] | None:
-        """A faster form of a whole operator, with its rule's signature but for ``xp``; None where there is none."""
-        return None
-
     # order of execution
 
     def synchronize(self, device: Device) -> None:

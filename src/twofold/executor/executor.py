@@ -5,17 +5,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..device import CPU
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
-from ..imperative.cell import ALWAYS, PLAIN, Cell, Value, new, wrap
+from ..imperative.cell import ALWAYS, Value, new
 from ..imperative.invoke import data_of, device_of
 from ..ndarray.array import NDArray
 from ..program.compile import Program
 from .part import Key, Part
 from .run import Run
-from .transport import added, content_on, zeros
+from .transport import added, put, zeros
 
 Monitor = Callable[[str, NDArray], None]
 
@@ -178,9 +177,7 @@ class Executor:
             content = grads.get(key)
             if content is None:
                 continue
-            if device is not (CPU if content.__class__ is PLAIN else content.device):
-                content = content_on(wrap(Cell, content), device)
-            target._v = added(target._v, content) if self.grad_req[key[1]] == "add" else content
+            put(target, added(target._v, content) if self.grad_req[key[1]] == "add" else content, device)
 
     def _heads(self, given: Any) -> list[Any]:
         """The content of one head gradient, or None, for each output."""
@@ -200,7 +197,7 @@ class Executor:
                 raise ShapeError(
                     f"backward: the head gradient of {name} has another shape", f"{head.shape} for {out.shape}", "give one of its shape"
                 )
-        return [None if h is None else h.astype(o.dtype, copy=False)._v for h, o in zip(heads, self.outputs, strict=True)]
+        return [None if h is None else h.astype(o.dtype, copy=False)._capture() for h, o in zip(heads, self.outputs, strict=True)]
 
     def copy_params_from(
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray] | None = None, allow_extra_params: bool = False

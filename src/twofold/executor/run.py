@@ -17,7 +17,7 @@ from ..program.compile import Program
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .part import HeadKind, Key, Part, Training
-from .transport import added, arrays_on, filled, values_on
+from .transport import added, arrays_on, filled, put, values_on
 
 
 class Kept(NamedTuple):
@@ -139,7 +139,7 @@ class Run:
 
     def _write_states(self, states: Sequence[tuple[str, Any]], contents: Sequence[Any]) -> None:
         for (name, _), new in zip(states, contents, strict=False):
-            self._states[name]._v = new
+            put(self._states[name], new, self._states[name].context)
 
     def backward(self, training: bool, heads: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
         """Run backward, and forward before it if the last one was not of this mode or was used already.
@@ -218,7 +218,7 @@ def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
 
 def _defer(sig: Sig, operands: Sequence[Any], part: Part) -> list[Value]:
     """The results of a part's operator, in the window of its device."""
-    values = [v if v.__class__ is Value else Value(v, device=part.device) for v in operands]
+    values = [v if v.__class__ is Value else Value(v, None, None, part.device, ALWAYS) for v in operands]  # keys, which others hold
     return defer(sig, values, part.device, [None] * sig.count, [False] * sig.count)[0]
 
 
@@ -250,10 +250,14 @@ def _shared(result: Any, device: Device) -> Value:
 
 def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape) -> list[Any]:
     """What the part's backward reads: of what it was given, and of what forward kept."""
+    given = list(leaves)
     for k in steps.reads:
         if k < len(cells):
-            cells[k]._capture().lend(tape)
-    return [leaves[k] for k in steps.reads] + [results[k] for k in steps.kept]
+            v = cells[k]._capture()
+            lent = v.lend(tape)
+            if lent is not v:  # a copy of memory that the outside may write
+                given[k] = data_of(lent) if given[k].__class__ is not Value else lent
+    return [given[k] for k in steps.reads] + [results[k] for k in steps.kept]
 
 
 def _total(grads: Sequence[Any]) -> Any:

@@ -9,9 +9,9 @@ from ..graph.build import apply
 from ..graph.ir import leaf
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import content, data_of, device_of, invoke
-from ..imperative.pending import issue
+from ..imperative.pending import is_pending, issue, steady
 from ..imperative.residuals import runner
-from ..imperative.transfer import on_device
+from ..imperative.transfer import named, on_device
 from ..ndarray.array import NDArray
 from ..op.registry import OPS
 
@@ -39,12 +39,24 @@ def arrays_on(cells: Iterable[Cell], device: Device) -> list[Any]:
 
 
 def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
-    """The contents of cells as Values, which may be pending, copied where their memory is another device's."""
+    """The contents of cells as Values, which may be pending, copied where their memory is another device's or the outside may write it."""
     found = []
     for cell in cells:
-        v = content_on(cell, device)
-        found.append(cell._capture() if v is cell._v else v)
+        v = steady(cell._capture())
+        here = v.device is device or (v.device.is_host and device.is_host)
+        found.append(v if here else on_device(wrap(Cell, v), device))
     return found
+
+
+def put(cell: Cell, new: Any, device: Device) -> None:
+    """Put a content into a cell of a device, copied if its memory is another one's."""
+    if new.__class__ is PLAIN and cell._v.__class__ is PLAIN:
+        cell._v = new
+        return
+    here = device_of(new)
+    if here is not device:
+        new = named(new, device) if here.is_host and device.is_host else on_device(wrap(Cell, new), device)
+    cell._rebind(new)
 
 
 def filled(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
@@ -62,7 +74,7 @@ def added(a: Any, b: Any) -> Any:
     """The sum of two contents, on the first one's device; pending where one of them is."""
     device = device_of(a)
     terms = values_on([wrap(Cell, a), wrap(Cell, b)], device)
-    if all(v.data is not None for v in terms):
+    if not any(is_pending(v) for v in terms):
         return invoke(ADD, tuple([wrap(Cell, v) for v in terms]))[0]
     node = apply(ADD, tuple([leaf(("in", k), *v.type) for k, v in enumerate(terms)]))
     return issue(runner(node, backend_for(device)), terms, [node], device, 0)[0]

@@ -11,7 +11,8 @@ from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..graph.ir import leaf
 from ..op.registry import OPS
-from ..scheduler.streams import run_on
+from ..scheduler.queue import QUEUE
+from ..scheduler.streams import before_overwriting, run_on
 from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
@@ -182,9 +183,12 @@ class Array(Cell):
     def wait_to_write(self) -> None:
         """Wait until nothing reads the array any more."""
         self.wait_to_read()
-        at = self._v.at if self._v.__class__ is Value else None
-        if at is not None:
-            at[0].finish()
+        v = self._v
+        if v.__class__ is Value and v.at is not None:
+            v.at[0].finish()
+            if not v.exclusive:  # others may read it, too
+                flush_all()
+                QUEUE.settle()
 
     # gradients
 
@@ -267,7 +271,8 @@ class Array(Cell):
         """The backend's array, whose memory others may see from now on: it is written in place."""
         v = self._capture()
         data = data_of(v)
-        flush_all()  # windows that read it, by whichever Value, have not noted that the outside may write it
+        flush_all()  # windows and tasks that read it, by whichever Value, have not noted that the outside may write it
+        QUEUE.settle()
         v.pin()
         return data
 
@@ -298,6 +303,9 @@ def adopted(cls: type, array: np.ndarray, device: Device = CPU) -> Any:
 
 def _written_out(old: Value, new: Any) -> Value:
     """A new content in the memory of an exported one, which others look at."""
+    if not old.device.is_host:
+        QUEUE.settle()  # copies to the host
+        before_overwriting(old.device)
     run_on(old.device, backend_for(old.device).write, old.data, ..., data_of(new))
     out = Value(old.data, new.rec if new.__class__ is Value else None, device=old.device)
     out.borrow = PINNED

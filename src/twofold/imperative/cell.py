@@ -32,11 +32,12 @@ class Value:
     Attributes
     ----------
     data
-        The backend array; None while its window has not run (or failed: then ``at`` says why).
+        The backend array; None while it is not computed (or what was to compute it failed: then ``at`` says why).
     rec
         The record that made it, or its leaf record.
     at
-        (window, node): made there, or last read there. One attribute, so that threads never see half of it.
+        (what makes it or has last read it, its type): a window and the node there, or a task or a copy (`pending`) and shape and dtype.
+        One attribute, so that threads never see half of it.
     borrow
         Who else sees the buffer: None, a weak reference to the tape that saved it or to a Value that looks into it, `ALWAYS`, or
         the Value that it aliases.

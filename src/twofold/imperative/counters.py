@@ -6,6 +6,7 @@ class Counters:
 
     __slots__ = (
         "bridged",
+        "compiled",
         "copied",
         "copied_bytes",
         "copies",

@@ -6,9 +6,8 @@ A place is a code object and an instruction in it: never a frame, which would ke
 import sys
 from types import CodeType, FrameType
 
-#: Whether modules' globals are the package's, by their identity, as far as asked; emptied where it grows large.
-INSIDE: dict[int, bool] = {}
-_MOST = 10_000
+#: Whether modules are the package's, by their names as far as asked; generated code, whose globals have no name, is.
+INSIDE: dict[str | None, bool] = {None: True}
 
 
 def frame_of_user(depth: int) -> FrameType:
@@ -20,13 +19,11 @@ def frame_of_user(depth: int) -> FrameType:
 
 
 def is_inside(frame: FrameType) -> bool:
-    """Whether a frame is of the package's code; generated code, whose globals have no name, is."""
-    found = INSIDE.get(id(frame.f_globals))
+    """Whether a frame is of the package's code."""
+    name = frame.f_globals.get("__name__")
+    found = INSIDE.get(name)
     if found is None:
-        if len(INSIDE) >= _MOST:
-            INSIDE.clear()
-        name = frame.f_globals.get("__name__")
-        found = INSIDE[id(frame.f_globals)] = name is None or name.partition(".")[0] == "twofold" or name.startswith("twofold_")
+        found = INSIDE[name] = str(name).partition(".")[0] == "twofold" or str(name).startswith("twofold_")
     return found
 
 

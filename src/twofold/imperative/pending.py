@@ -10,6 +10,7 @@ from typing import Any
 from weakref import ref
 
 from ..backend.kernel import ArrayType
+from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
 from ..dtype import NUMPY
@@ -18,7 +19,7 @@ from ..scheduler.streams import Arrival, run_on
 from ..scheduler.variable import HAND_OVER, Lane, Task, Var
 from .cell import Value
 from .origin import frame_of_user, text_of
-from .window import LOCK, force
+from .window import LOCK, force, hand_out
 
 
 class Pending:
@@ -69,19 +70,23 @@ class Arriving:
         """Have the compute queue wait; no thread waits."""
         value = self._value() if self._value is not None else None
         if value is not None and value.data is None:
-            _hand_out([value], [self._arrival.receive()])
+            hand_out(value, self._arrival.receive())
+
+
+def is_pending(v: Value) -> bool:
+    """Whether a task makes the Value's data, and has not yet."""
+    at = v.at  # before data: they are set the other way round
+    return v.data is None and at is not None and at[0].__class__ is Pending
+
+
+def steady(v: Value) -> Value:
+    """The Value, or a copy of it if memory outside of the library sees it: what runs later must not see later writes."""
+    return Value(backend_for(v.device).copy(v.data, v.device), device=v.device) if v.pinned else v
 
 
 def nbytes_of(kind: Any) -> int:
     """Bytes of an array of a type."""
     return math.prod(kind.shape) * NUMPY[kind.dtype].itemsize
-
-
-def _hand_out(values: Sequence[Value], arrays: Sequence[Any]) -> None:
-    with LOCK:  # a thread that sees the data may enter the Value in its window: then ``at`` is that window's
-        for value, array in zip(values, arrays, strict=False):
-            value.data = array
-            value.at = None
 
 
 def issue(
@@ -114,14 +119,16 @@ def issue(
     list
         The results, pending or not. An error is raised when one is read.
     """
+    operands = [steady(v) if v.__class__ is Value else v for v in operands]
     waits = [v for v in operands if v.__class__ is Value and v.data is None]
     here = lane is None and (not device.is_host or (nanoseconds < HAND_OVER and not waits))
     if here or SETTINGS.engine == "naive":
         arrays = [_array(v) for v in operands]
         return [Value(r, device=device) for r in run_on(device, run, arrays)]
     for v in waits:
-        maker = v.at
-        if maker is not None and maker[0].__class__ is not Pending:  # a window, which runs here, or a copy, for which the device waits
+        if is_pending(v):
+            v.share()  # when it is there, nobody may write over it before this has read it
+        else:  # a window makes it, which runs here, or it is a copy, for which the device waits
             force(v)
     made, user = Pending(), frame_of_user(1)
     code, instruction = user.f_code, user.f_lasti
@@ -130,7 +137,8 @@ def issue(
 
     def work() -> None:
         try:
-            _hand_out(results, run_on(device, run, [_array(v) for v in operands]))
+            for v, data in zip(results, run_on(device, run, [_array(v) for v in operands]), strict=True):
+                hand_out(v, data)
         except Exception as error:
             if not getattr(error, "__notes__", ()):  # what it reads may have failed, and says where it was issued
                 error.add_note(f"issued at {text_of(code, instruction)}")
@@ -140,7 +148,7 @@ def issue(
     for v in operands:
         if v.__class__ is Value and v.data is not None:
             _lend(v, made)
-    earlier = [v.at[0] for v in waits if v.at is not None]
+    earlier = [at[0] for at in [v.at for v in waits] if at is not None]
     QUEUE.submit(made.task, [e.var for e in earlier if e.__class__ is Pending], [made.var])
     return results
 

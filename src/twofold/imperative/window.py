@@ -7,7 +7,9 @@ programs run outside it. A reader of another thread's pending value closes that 
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from sys import _getframe
 from threading import get_ident
@@ -17,20 +19,20 @@ from weakref import WeakSet, ref
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device
-from ..errors import EngineError
+from ..errors import EngineError, MXNetError
 from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
-from ..graph.rewrite import lower
 from ..op.spec import Sig
-from ..program.compile import USER_CODE, Program
+from ..program.compile import Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS, span
-from ..scheduler.queue import QUEUE
+from ..scheduler.queue import QUEUE, clear_all_frames
 from ..scheduler.streams import before_overwriting, run_on
 from ..scheduler.variable import SERIALS, Lane, Task
 from .cell import ALWAYS, PINNED, PLAIN, Value
 from .counters import COUNTERS
-from .origin import INSIDE, frame_of_user, text_of
+from .failure import name_origin, salvaged
+from .origin import INSIDE, frame_of_user
 from .record import Rec, tls
 
 LOCK = threading.RLock()
@@ -38,7 +40,9 @@ LITERALS = {0, 1, -1, 2}
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
 LAUNCHED = 1 << 20
 #: Structure to its program, the numbers of the leaves it reads, and for each live Value its result and whether others have it too.
-_programs: dict[Any, tuple[Program, list[int], list[tuple[int, bool]]]] = {}
+#: Of those used last.
+_programs: OrderedDict[Any, tuple[Program, list[int], list[tuple[int, bool]]]] = OrderedDict()
+MOST_PROGRAMS = 1024
 TABLES.dependents.append(_programs.clear)
 #: Windows of all threads that may be open yet, and the devices that ever had one.
 _open: "WeakSet[Window]" = WeakSet()
@@ -49,6 +53,12 @@ def _before_fork() -> None:
     """No lane may be at work when the process forks: its thread would not be there in the child."""
     QUEUE.pause()
     LOCK.acquire()
+    QUEUE.hold()
+
+
+def _in_parent() -> None:
+    QUEUE.let_go()
+    LOCK.release()
 
 
 def _in_child() -> None:
@@ -56,7 +66,7 @@ def _in_child() -> None:
     LOCK.release()
     QUEUE.in_child()
     for w in list(_open):
-        if w.closed and not w.is_done:
+        if w.closed and not w.is_done and (w.task is None or w.task.runner):
             w.error = EngineError(
                 "this array was being computed by another thread when the process forked", None, "wait for it before fork()"
             )
@@ -64,7 +74,7 @@ def _in_child() -> None:
             w.done.release()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=LOCK.release, after_in_child=_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)
 
 
 class Window:
@@ -261,7 +271,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
         out = Value(None, None, (w, node))
         w.outs.append(ref(out))
         user = _getframe(2)
-        if INSIDE.get(id(user.f_globals), True):
+        if INSIDE.get(user.f_globals.get("__name__"), True):
             user = frame_of_user(2)
         w.issued.append((node, user.f_code, user.f_lasti))
         w.nbytes += node.nbytes
@@ -329,11 +339,18 @@ def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
     work = _close(w)
     if work is not None:
-        _launch_others(w)
-        work()
+        try:
+            _launch_others(w)
+        finally:
+            work()
         return
     if w.task is not None:
         QUEUE.wait(w.task)
+        with LOCK:
+            if not w.is_done:  # the thread that was to give the task away was interrupted
+                w.error = w.task.error
+                w.data = w.outs = w.held = ()
+                w.done.release()
         return
     if w.runner == get_ident() and not w.is_done:
         raise EngineError("an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later")
@@ -360,7 +377,7 @@ def _close(w: Window, launch: bool = False) -> Callable[[], None] | None:
 
 def _launch_others(w: Window) -> None:
     """While this thread runs a window, other threads run those that it has open on other CPU devices, where that is enough work."""
-    if len(tls.windows) == 0 or SETTINGS.engine == "naive" or not w.device.is_host:
+    if not tls.windows or SETTINGS.engine == "naive" or not w.device.is_host:
         return
     for other in list(tls.windows.values()):
         if other.device.is_host and other.nbytes >= LAUNCHED and _close(other, launch=True):
@@ -380,14 +397,19 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
     except BaseException as error:
         w.error = error
         if isinstance(error, Exception):
-            _name_origin(w, error, (wanted, dead, w.device.device_type))
-            _salvage(w, live, wanted, dead)
+            found = _programs.get((wanted, dead, w.device.device_type))
+            name_origin(w, error, found[0] if found is not None else None)
+            if found is not None and not found[0].plan.donated:
+                for v, data in salvaged(w, live):
+                    hand_out(v, data)
+            clear_all_frames(error)
         if not isinstance(error, Exception):
             w.error = EngineError(
                 "this array was being computed when the program was interrupted", type(error).__name__, "compute it again"
             )
             raise
     finally:
+        live = []  # an error keeps this frame
         w.data = w.outs = w.held = ()
         w.issued = []
         if w.error is None:
@@ -411,6 +433,12 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
         program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique), title=Title("window"))
         where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
         found = _programs[key] = program, [w.leaf_nodes.index(n) for n in leaves], where
+        COUNTERS.compiled += 1
+        while len(_programs) > MOST_PROGRAMS:
+            _programs.popitem(last=False)
+    else:
+        with suppress(KeyError):  # another thread may have let it go
+            _programs.move_to_end(key)
     program, numbers, where = found
     arrays = [w.data[k] for k in numbers]
     if w.device.is_host:
@@ -431,65 +459,11 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
             v.at = None
 
 
-def _name_origin(w: Window, error: Exception, key: Any) -> None:
-    """Add a note to an error that says which line of the user's code issued what failed; if that is not known, which lines it may be."""
-    found = _programs.get(key)
-    if found is None:
-        place = next(((code, at) for node, code, at in w.issued if not _compiles(node, w.device)), None)
-    else:
-        place = _issuer(w, set(found[0].nodes_at(error)))
-    if place is not None:
-        error.add_note(f"issued at {text_of(*place)}")
-    elif w.issued:
-        first, last = [text_of(code, at) for _, code, at in (w.issued[0], w.issued[-1])]
-        error.add_note(f"issued between {first} and {last}")
-
-
-def _issuer(w: Window, failed: set[Node]) -> tuple[Any, int] | None:
-    """Where the first operation was issued that nodes of a program come from, or one of their kind where simplifying changed them."""
-    alike = {_kind(n) for n in failed}
-    second = None
-    for node, code, at in w.issued if failed else ():
-        inside = topological(lower([node], _boundaries([node])))
-        if not failed.isdisjoint(inside):
-            return code, at
-        if second is None and not alike.isdisjoint(map(_kind, inside)):
-            second = code, at
-    return second
-
-
-def _kind(node: Node) -> Any:
-    return node.sig.op.name if node.sig is not None else None, node.shape, node.dtype
-
-
-def _compiles(node: Node, device: Device) -> bool:
-    try:
-        Program([node], leaves_of([node]), backend_for(device), boundaries=_boundaries([node]))
-    except Exception:
-        return False
-    return True
-
-
-def _salvage(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int, ...]) -> None:
-    """After a failure: compute by itself each result that does not depend on what failed.
-
-    Not where the program may have written over what it reads, and nothing that runs user code, which has run already.
-    """
-    found = _programs.get((wanted, dead, w.device.device_type))
-    if found is None or found[0].plan.donated:
-        return
-    for v, node in zip(live, wanted, strict=True):
-        if any(n.sig is not None and n.sig.op.name in USER_CODE for n in topological(lower([node]))):
-            continue
-        leaves = leaves_of([node])
-        try:
-            program = Program([node], leaves, backend_for(w.device), boundaries=_boundaries([node]))
-            (data,) = run_on(w.device, program.run, [w.data[w.leaf_nodes.index(n)] for n in leaves])
-        except Exception:  # it is, or depends on, what failed: the window's error says why
-            continue
-        with LOCK:
-            v.data = data
-            v.at = None
+def hand_out(v: Value, data: Any) -> None:
+    """Give a pending Value its data. A thread that sees it may enter the Value in its window: then ``at`` is that window's."""
+    with LOCK:
+        v.data = data
+        v.at = None
 
 
 def _boundaries(outputs: Sequence[Node]) -> list[Node]:
@@ -514,7 +488,10 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
     found += QUEUE.drain()
     errors = [error for _, error in sorted(found, key=lambda pair: pair[0])]
     for device in list(_used):
-        synchronize(device)
+        try:
+            synchronize(device)
+        except MXNetError as error:
+            errors.append(error)
     for other in errors[1:]:
         errors[0].add_note(f"and then: {type(other).__name__}: {other}")
     if errors:

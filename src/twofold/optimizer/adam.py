@@ -53,7 +53,7 @@ class Adam(Optimizer):
         return zeros_like(weight), zeros_like(weight)
 
     def _takes_all(self) -> bool:
-        return type(self).update is Adam.update
+        return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight, or each of a list."""

@@ -49,7 +49,7 @@ class SGD(WithMaster):
         return zeros_like(weight) if self.momentum else None
 
     def _takes_all(self) -> bool:
-        return type(self).update is SGD.update
+        return type(self).update is SGD.update and type(self).update_multi_precision is SGD.update_multi_precision
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update a weight, or each of a list."""

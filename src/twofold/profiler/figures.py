@@ -70,7 +70,8 @@ def memory() -> dict[Device, DeviceMemory]:
 def counters(reset: bool = False) -> dict[str, int]:
     """Counts of work.
 
-    Always counted: ``inline``, ``recorded``, ``deferred`` (operations by the way that they took), ``windows`` with their ``kernels``,
+    Always counted: ``inline``, ``recorded``, ``deferred`` (operations by the way that they took), ``windows``, how many of them
+    had to be ``compiled``, their ``kernels``,
     ``fused`` operations and ``donated`` buffers, writes ``in_place``, ``rebound`` or ``copied``, gradients ``bridged`` between tapes,
     ``copies`` between devices and their ``copied_bytes``, and ``hand_offs`` of work to another thread.
 

@@ -31,7 +31,7 @@ class Queue:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler or finalizer of the thread that holds it may come here
         self._open: dict[Task, None] = {}
         self._nbytes = 0
         self._workers: dict[Lane, Worker] = {}
@@ -72,8 +72,12 @@ class Queue:
         return task
 
     def submit(self, task: Task, reads: Iterable[Var] = (), writes: Iterable[Var] = ()) -> None:
-        """`push` for a task that others may know already."""
-        self._make_room(task.nbytes)
+        """`push` for a task that others may know already, and wait for."""
+        try:
+            self._make_room(task.nbytes)
+        except BaseException:
+            self._abandon(task, "this was to be computed when the program was interrupted")
+            raise
         with self._lock:
             for var in reads:
                 var.read_by(task)
@@ -89,6 +93,10 @@ class Queue:
             self._open_gates()
         if is_ready:
             self._start([task])
+
+    def _abandon(self, task: Task, why: str) -> None:
+        """Have a task fail that will never run."""
+        self._finish(task, EngineError(why, None, "compute it again"), True)
 
     def _make_room(self, nbytes: int) -> None:
         """Back-pressure: who submits too much first sees to it that the oldest task is done."""
@@ -133,7 +141,7 @@ class Queue:
                 task.function()
             except Exception as raised:
                 error = raised
-                clear_frames(raised.__traceback__)  # it is kept, what the function worked on is not
+                clear_all_frames(raised)
             except BaseException as raised:  # of the thread that waits: the task is lost, what comes after it learns that
                 interrupt = raised
                 error = EngineError("this was being computed when the program was interrupted", type(raised).__name__, "compute it again")
@@ -147,8 +155,9 @@ class Queue:
         with self._lock:
             task.error, task.is_done = error, True
             task.function, task.sources = None, []
-            del self._open[task]
-            self._nbytes -= task.nbytes
+            if task in self._open:
+                del self._open[task]
+                self._nbytes -= task.nbytes
             if error is not None and not inherited and len(self._failed) < MOST_FAILURES:
                 self._failed.append(task)
             ready = []
@@ -192,7 +201,7 @@ class Queue:
     def _runnable(self, target: Task) -> Task | None:
         """A task that nobody has begun and that the target needs, or the target; None where others run all of these."""
         if self.schedule is not None:
-            ready = [t for t in self._open if not t.before and not t.runner]
+            ready = [t for t in list(self._open) if not t.before and not t.runner]
             if ready:
                 return self.schedule(ready)
         seen, stack, me = {target}, [target], get_ident()
@@ -220,7 +229,7 @@ class Queue:
         if writer is not None:
             self.wait(writer)
             if writer.error is not None:
-                raise writer.error
+                raise writer.error.with_traceback(None)
 
     def wait_to_write(self, var: Var) -> None:
         """Wait until nothing reads or writes a variable.
@@ -238,7 +247,7 @@ class Queue:
         """Wait for all that has been submitted; errors stay for `drain`."""
         while True:
             with self._lock:
-                oldest = next((t for t in self._open if t.runner != get_ident()), None)
+                oldest = next((t for t in list(self._open) if t.runner != get_ident()), None)
             if oldest is None:
                 return
             self.wait(oldest)
@@ -258,12 +267,35 @@ class Queue:
         for worker in list(self._workers.values()):
             worker.stop()
 
+    def close(self) -> None:
+        """At the end: run what is left here, as no thread may be started any more."""
+        self.at_once = True
+        self.pause()
+
+    def hold(self) -> None:
+        """Let nobody submit, begin or finish a task until `let_go`: while the process forks."""
+        self._lock.acquire()
+
+    def let_go(self) -> None:
+        """The end of `hold`."""
+        self._lock.release()
+
     def in_child(self) -> None:
         """In a forked child: no thread of the parent is there; tasks run where they are submitted."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._workers, self._gates = {}, []
         self.at_once = True
+        for task in [t for t in self._open if t.runner not in (0, get_ident())]:
+            self._abandon(task, "another thread was computing this when the process forked")
+
+
+def clear_all_frames(error: BaseException) -> None:
+    """Let go of what an error's frames, and those of its causes, worked on; their lines stay."""
+    found: BaseException | None = error
+    while found is not None:
+        clear_frames(found.__traceback__)
+        found = found.__cause__ or found.__context__
 
 
 QUEUE = Queue()
-atexit.register(QUEUE.pause)
+atexit.register(QUEUE.close)

@@ -58,7 +58,7 @@ class Arrival:
         if not source.is_host:
             self._backend.hold(data, self._mark)
             with _lock:
-                _read_elsewhere.setdefault(source, []).append(self._mark)
+                _read_elsewhere.setdefault(source, {})[device] = self._mark
 
     def receive(self) -> Any:
         """The array, for the device's compute queue: from here on that waits for the copy."""
@@ -66,16 +66,16 @@ class Arrival:
         return self.array
 
 
-_lock = threading.Lock()
-#: For each device, marks of copies that read its memory from a queue of another device.
-_read_elsewhere: dict[Device, list[Any]] = {}
+_lock = threading.RLock()
+#: For each device, and each that has copied its memory by a queue of its own, a mark after the last such copy.
+_read_elsewhere: dict[Device, dict[Device, Any]] = {}
 
 
 def before_overwriting(device: Device) -> None:
     """Have a device's compute queue wait for the copies that read its memory: what comes next writes over some of it."""
     with _lock:
         marks = _read_elsewhere.pop(device, None)
-    if marks:
-        backend = backend_for(device)
-        for mark in marks:
-            backend.wait(backend.stream(device), mark)
+        if marks:
+            backend = backend_for(device)
+            for mark in marks.values():
+                backend.wait(backend.stream(device), mark)

@@ -10,7 +10,10 @@ SERIALS = count()
 
 
 class Lane(NamedTuple):
-    """Where tasks run one after another: a device (or anything else that works on its own) and what for."""
+    """Whose tasks they are: a device (or anything else that works on its own) and what for.
+
+    A thread of its own runs them one after another; who waits for one may run it beside that thread.
+    """
 
     owner: Hashable
     purpose: str = "compute"

@@ -66,7 +66,7 @@ class Bound:
     def parts(self, training: bool) -> list[Part]:
         """The typed graph, one part for each stretch of nodes on one device."""
         bound_tables()
-        read = {h for n in self.order for h in n.inputs} | set(self.heads)
+        given_away = self._given_away()
         seen: dict[Head, Node] = {}
         out = []
         for place, (device, nodes) in enumerate(self._stretches):
@@ -74,18 +74,15 @@ class Bound:
             if place == len(self._stretches) - 1:  # outputs that are variables are made by the last part
                 self._pass_through(part, values)
             own = set(nodes)
-            part.makes += [
-                (self.output_key(h), values[h]) for h in dict.fromkeys(values) if h.node in own and self._is_read_outside(h, own, read)
-            ]
+            part.makes += [(self.output_key(h), values[h]) for h in dict.fromkeys(values) if h.node in own and h in given_away]
             seen |= values
             out.append(_stable(part))
         return out
 
-    def _is_read_outside(self, head: Head, own: set[SymbolNode], read: set[Head]) -> bool:
-        """Whether an output is read outside of its part, or is one of the graph's."""
-        if head in self.heads:
-            return True
-        return head in read and len(self._stretches) > 1 and any(head in n.inputs for n in self.order if n not in own)
+    def _given_away(self) -> set[Head]:
+        """The outputs that are read outside of their part, or are the graph's."""
+        place = {n: k for k, (_, nodes) in enumerate(self._stretches) for n in nodes}
+        return {h for n in self.order for h in n.inputs if place.get(h.node) != place.get(n)} | set(self.heads)
 
     def _part(
         self, device: Device, nodes: Sequence[SymbolNode], training: bool, seen: Mapping[Head, Node]
