@@ -139,7 +139,12 @@ MUTANTS = (
     Mutant("operands of other windows are computed", WINDOW, "if v.data is None and at[0] is not w:", "if False:"),
     Mutant("a window is bounded", WINDOW, "if w is not None and not w.closed and w.is_full:", "if False:"),
     Mutant("windows bound the intern tables", WINDOW, "        bound_tables()\n", ""),
-    Mutant("a window that has run lets go", WINDOW, "        live = []  # an error keeps this frame\n        w.data = w.outs = w.held = ()\n", "    finally:\n"),
+    Mutant(
+        "a window that has run lets go",
+        WINDOW,
+        "        live = []  # an error keeps this frame\n        w.data = w.outs = w.held = ()\n",
+        "",
+    ),
     Mutant(
         "an error stays with its window",
         WINDOW,
