@@ -2,12 +2,12 @@
 
 from ..op.declare import op
 from ..op.params import Scalar
-from .optimizer_sgd import like
+from .optimizer_sgd import decayed, like, rescaled
 
 
 def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
     """The gradient rescaled, weight decay added, and the sum clipped unless ``clip_gradient`` is negative."""
-    whole = grad * rescale_grad + wd * weight
+    whole = decayed(weight, rescaled(grad, rescale_grad), wd)
     return whole if clip_gradient < 0 else xp.clip(whole, -clip_gradient, clip_gradient)
 
 

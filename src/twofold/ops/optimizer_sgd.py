@@ -10,8 +10,18 @@ from ..op.params import Scalar
 
 def prepared(xp, grad, rescale_grad, clip_gradient):
     """The gradient rescaled, then clipped to [-clip_gradient, clip_gradient] unless that is negative."""
-    scaled = grad * rescale_grad
+    scaled = rescaled(grad, rescale_grad)
     return scaled if clip_gradient < 0 else xp.clip(scaled, -clip_gradient, clip_gradient)
+
+
+def rescaled(grad, scale):
+    """The gradient times a scale, which is a Python int only where an optimizer knows that it stays 1."""
+    return grad if isinstance(scale, int) and scale == 1 else grad * scale
+
+
+def decayed(weight, grad, wd):
+    """The gradient and the weight's decay; ``wd`` is a Python int only where an optimizer knows that it stays 0: then there is none."""
+    return grad if isinstance(wd, int) and wd == 0 else grad + wd * weight
 
 
 def like(xp, scalar, array):
@@ -20,7 +30,7 @@ def like(xp, scalar, array):
 
 
 def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
-    return prepared(xp, grad, rescale_grad, clip_gradient) + wd * weight
+    return decayed(weight, prepared(xp, grad, rescale_grad, clip_gradient), wd)
 
 
 @op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True, keeps_shape=True)

@@ -43,11 +43,13 @@ def update_together(name: str, operands: Sequence[Sequence[NDArray]], scalars: S
         If a gradient or a state does not fit its weight.
     """
     op = NAMES[name]
+    fixed = tuple([(k, IDLE[n]) for k, n in enumerate(op.scalars) if n in IDLE and all(group[k] == IDLE[n] for group in scalars)])
+    idle = dict(fixed)
     shared = scalars.count(scalars[0]) == len(scalars)  # as they are where no weight has a rate of its own: then they are given once
     arguments: list[Any] = [a for group in operands for a in group]
     for group in scalars[:1] if shared else scalars:
-        arguments += group
-    results = invoke(_several(op.sig(True, **params), len(operands), len(operands[0]), shared), arguments)
+        arguments += [x for k, x in enumerate(group) if k not in idle]
+    results = invoke(_several(op.sig(True, **params), len(operands), len(operands[0]), shared, fixed), arguments)
     width = 1 + len(op.mutates)
     for k, group in enumerate(operands):
         _replace(op, group[0], results[k * width])
@@ -66,6 +68,10 @@ def _replace(op: Op, weight: NDArray, new: Any) -> None:
         delivered(op, [new], weight)
 
 
+#: Run-time parameters that have no effect at a value which most optimizers keep: then they are left out of the program.
+IDLE = {"wd": 0, "rescale_grad": 1}
+
+
 @cache
 def _places(op: Op) -> list[int]:
     """Where among an operator's arrays its states stand."""
@@ -74,14 +80,21 @@ def _places(op: Op) -> list[int]:
 
 
 @cache
-def _several(sig: Sig, count: int, each: int, shared: bool) -> Sig:
-    """The operator that applies another one to so many groups of arrays, whose scalars, or those of all, stand after all arrays."""
-    width = len(sig.op.scalars)
+def _several(sig: Sig, count: int, each: int, shared: bool, fixed: tuple[tuple[int, int], ...]) -> Sig:
+    """The operator that applies another one to so many groups of arrays, whose scalars, or those of all, stand after all arrays.
+
+    Scalars that are fixed, by their places, are part of it.
+    """
+    width = len(sig.op.scalars) - len(fixed)
 
     def rule(xp: Any, *inputs: Any) -> tuple[Any, ...]:
         arrays, scalars = inputs[: count * each], inputs[count * each :]
-        own = [scalars if shared else scalars[k * width : (k + 1) * width] for k in range(count)]
-        groups = [(*arrays[k * each : (k + 1) * each], *own[k]) for k in range(count)]
+        groups = []
+        for k in range(count):
+            own = list(scalars if shared else scalars[k * width : (k + 1) * width])
+            for place, value in fixed:
+                own.insert(place, value)
+            groups.append((*arrays[k * each : (k + 1) * each], *own))
         return tuple(result for group in groups for result in run_rule(xp, sig, group))
 
     inputs = count * each + (width if shared else count * width)
