@@ -36,10 +36,10 @@ $(READY): pyproject.toml
 # ------------------------------------------------------------------------------------------------------------- tests
 
 test: $(READY) ## Run the tests, without the slow ones (ARGS="tests/formats -k params")
-	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) -m "not slow and not mnist" $(ARGS)
+	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow and not mnist" $(ARGS)
 
 test-all: $(READY) ## Run every test
-	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) $(ARGS)
+	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-mnist: $(READY) ## Run the tests that train on the real digits
 	@$(WITH_DATA) $(PY) -m pytest -m mnist $(ARGS)
@@ -48,10 +48,10 @@ test-free-threaded: ## Run the tests of threads on a Python without a global loc
 	@$(PYTHON) tests/free_threaded.py $(FREE)
 
 fuzz: $(READY) ## Run the random searches with N cases each (N=2000)
-	@FUZZ_CASES=$(N) $(PY) -m pytest -n $(JOBS) -m fuzz $(ARGS)
+	@FUZZ_CASES=$(N) $(PY) -m pytest -n $(JOBS) --dist worksteal -m fuzz $(ARGS)
 
 test-gpu-sim: $(READY) ## Run every test of the CuPy adapter on simulated GPUs
-	@$(PY) -m pytest -n $(JOBS) tests/cupy tests/fakes $(ARGS)
+	@$(PY) -m pytest -n $(JOBS) --dist worksteal tests/cupy tests/fakes $(ARGS)
 
 test-gpu: $(READY) ## Run the same tests on a real GPU, and those that need one
 	@TWOFOLD_TEST_GPU=device $(PY) -m pytest tests/cupy $(ARGS)
