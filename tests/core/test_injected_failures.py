@@ -143,8 +143,9 @@ def kept() -> dict[str, int]:
     gc.collect()
     counts = dict.fromkeys((Value, Window, Tape, Rec), 0)
     for o in gc.get_objects():
-        if o.__class__ in counts:
-            counts[o.__class__] += 1
+        kind = type(o)  # what others left behind may have no __class__
+        if kind in counts:
+            counts[kind] += 1
     return {kind.__name__: n for kind, n in counts.items()}
 
 
