@@ -5,6 +5,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
+from twofold.imperative.counters import COUNTERS
 from twofold.scheduler import streams
 from twofold.scheduler.replay import replay
 
@@ -112,6 +113,16 @@ def test_outputs_of_parts_may_be_written_while_others_read_them():
             first.wait_to_read()
             first[:] = 0
             np.testing.assert_array_equal(second.asnumpy(), np.full(BIG, 300.0**3))
+
+
+def test_each_step_has_a_window_of_its_own():
+    executor = bound(mx.sym.sum(mx.sym.Variable("a") * 3, axis=1), "window", {"a": nd.ones(BIG)}, ("a",))
+    nd.waitall()
+    COUNTERS.reset()
+    for step in range(4):
+        executor.forward(is_train=True)
+        assert COUNTERS.windows == step, "the step before has run"
+        executor.backward([nd.ones((300,))])
 
 
 def test_states_and_gradients_stay_on_their_devices():
