@@ -96,12 +96,8 @@ class CupyBackend(Backend):
             return self._mapped(function, *args)
 
     def _mapped(self, function: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return function(*args)
-        except MXNetError:
-            raise
-        except Exception as error:
-            raise self.failure(error) from error
+        """Call a function whose device is current; what it raises is mapped."""
+        return super().quietly(function, *args)
 
     # arrays
 

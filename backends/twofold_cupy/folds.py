@@ -5,9 +5,9 @@ from functools import cache
 import cupy
 import numpy as np
 
-from twofold.backend.c_text import C_TYPES, ENCODED, STORED, header
+from twofold.backend.c_text import C_TYPES, ENCODED, STORED
 
-from .launch import function, run
+from .launch import each, function, run
 from .layout import Sizes
 from .operands import dtype_of
 
@@ -40,5 +40,4 @@ def text(dtype: str, axes: int) -> str:
     body.append(f"sum += {'tf_float' if dtype in ENCODED else ''}(in[{at}]);")
     body += ["}"] * axes
     body.append(f"out[i] = {ENCODED.get(dtype, '')}(sum);")
-    lines = [header("c_prelude.h"), f"TF_KERNEL tf_fold({', '.join(parameters)}) {{", "    TF_EACH(long long, i, count) {"]
-    return "\n".join([*lines, *[f"        {line}" for line in body], "    }", "}", ""])
+    return each("tf_fold", parameters, "count", body)

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from twofold.backend.c_text import C_TYPES, ENCODED, STORED, header
+from twofold.backend.c_text import C_TYPES, ENCODED, STORED
 from twofold.dtype import NUMPY
 
 from .kernels import coordinates
-from .launch import function, run
+from .launch import each, function, run
 from .layout import Sizes, row_major, spread
 from .memory import Memory
 from .operands import dtype_of
@@ -86,7 +86,7 @@ def gather_text(bits: str, kinds: tuple[str, ...], rank: int) -> str:
     arrays = [f"const {STORED[kind]} *index{k}" for k, kind in enumerate(kinds)]
     parameters = [*_declared(rank, len(kinds)), f"const {element} *in", *arrays, f"{element} *out"]
     body = [*coordinates("long long", rank), *_located(rank, len(kinds)), "out[i] = in[from];"]
-    return _text("tf_gather", parameters, "count", body)
+    return each("tf_gather", parameters, "count", body, [PLACE])
 
 
 def _declared(rank: int, arrays: int) -> list[str]:
@@ -113,11 +113,6 @@ TF_FUNCTION long long tf_place(long long at, long long size) {
     return at < 0 ? 0 : at < size ? at : size - 1;
 }
 """
-
-
-def _text(name: str, parameters: Sequence[str], count: str, body: Sequence[str]) -> str:
-    lines = [header("c_prelude.h"), PLACE, f"TF_KERNEL {name}({', '.join(parameters)}) {{", f"    TF_EACH(long long, i, {count}) {{"]
-    return "\n".join([*lines, *[f"        {line}" for line in body], "    }", "}", ""])
 
 
 # writes
@@ -158,7 +153,7 @@ def places_text(kinds: tuple[str, ...], rank: int) -> str:
     arrays = [f"const {STORED[kind]} *index{k}" for k, kind in enumerate(kinds)]
     parameters = [*_declared(rank, len(kinds)), *arrays, "long long *out"]
     body = [*(coordinates("long long", rank) if rank else []), *_located(rank, len(kinds)), "out[i] = from;"]
-    return _text("tf_places", parameters, "count", body)
+    return each("tf_places", parameters, "count", body, [PLACE])
 
 
 @cache
@@ -183,7 +178,7 @@ def write_text(dtype: str, given: str, rank: int, rest: int, *, adds: bool) -> s
         "}",
         f"out[place + to] = {encode}(sum);",
     ]
-    text = _text("tf_scatter", parameters, "threads", body)
+    text = each("tf_scatter", parameters, "threads", body, [PLACE])
     return text.replace("TF_KERNEL tf_scatter", _value_at(rank) + "TF_KERNEL tf_scatter")
 
 

@@ -9,10 +9,10 @@ import cupy
 import numpy as np
 import opt_einsum
 
-from twofold.backend.c_text import C_TYPES, header
+from twofold.backend.c_text import C_TYPES
 
 from .cublas import KIND, Handle
-from .launch import function, run
+from .launch import filled, function, run
 from .operands import dtype_of
 from .streams import Stream
 from .views import strided, strides_of
@@ -52,7 +52,7 @@ def text(dtype: str) -> str:
     """The text of a product of integers or bools, an element a thread."""
     kind = C_TYPES[dtype]
     add = "sum = sum || (a[left] && b[right]);" if dtype == "bool" else f"sum = ({kind})(sum + a[left] * b[right]);"
-    return header("c_prelude.h") + TEXT.replace("KIND", kind).replace("ADD", add)
+    return filled(TEXT, {"KIND": kind, "ADD": add})
 
 
 TEXT = """

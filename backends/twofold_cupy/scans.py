@@ -5,9 +5,9 @@ from functools import cache
 import cupy
 import numpy as np
 
-from twofold.backend.c_text import C_TYPES, ENCODED, STORED, header
+from twofold.backend.c_text import C_TYPES, ENCODED, STORED
 
-from .launch import THREADS, function
+from .launch import THREADS, filled, function
 from .operands import dtype_of
 
 
@@ -33,10 +33,7 @@ def text(op: str, source: str, target: str) -> str:
         "ENCODED": ENCODED.get(target, ""),
         "COUNT": str(THREADS),
     }
-    out = TEXT
-    for name, value in parts.items():
-        out = out.replace(name, value)
-    return header("c_prelude.h") + out
+    return filled(TEXT, parts)
 
 
 TEXT = """

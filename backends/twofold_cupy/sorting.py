@@ -8,9 +8,9 @@ from functools import cache
 import cupy
 import numpy as np
 
-from twofold.backend.c_text import C_TYPES, ENCODED, STORED, header
+from twofold.backend.c_text import C_TYPES, ENCODED, STORED
 
-from .launch import function, run
+from .launch import filled, function, run
 from .memory import Memory
 from .operands import dtype_of
 
@@ -40,10 +40,7 @@ def text(dtype: str, *, descending: bool) -> str:
     read = "tf_float(x)" if dtype in ENCODED else "x"
     before = "a > b || (a != a && b == b)" if descending else "a < b || (b != b && a == a)"
     parts = {"KIND": C_TYPES[dtype], "STORED": STORED[dtype], "DECODED": read, "BEFORE": before}
-    out = TEXT
-    for name, value in parts.items():
-        out = out.replace(name, value)
-    return header("c_prelude.h") + out
+    return filled(TEXT, parts)
 
 
 TEXT = """
