@@ -42,7 +42,7 @@ class _Printer:
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
-        self.space, self.shapes = _collapsed(program)
+        self.space, self.shapes = collapsed(program)
         self.row = 1
         for n in self.space[1:]:
             self.row *= n
@@ -190,7 +190,7 @@ def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int
             waiting.popitem(last=False)
 
 
-def _collapsed(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+def collapsed(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """The space and the inputs' shapes with as few axes as possible; an axis that is reduced stays by itself."""
     shapes = [i.shape for i in program.inputs]
     if not program.has_rows:

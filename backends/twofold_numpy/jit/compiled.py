@@ -13,10 +13,13 @@ from twofold.backend.kernel import RowProgram
 
 from .. import workers
 from ..blocked import compile_kernel
+from ..namespace import BLOCK
 from . import cache
 from .compiler import Compiler, Function, compiler
 from .kernel import Structure, kernel_text, structure_of
+from .passes import kept_steps
 from .primitives import Unsupported
+from .reductions import leaves
 
 #: Structures that are remembered.
 REMEMBERED = 1024
@@ -26,6 +29,8 @@ GRAIN = 64
 SIMPLE, OTHER, THREADED = 0.05, 0.2, 100_000
 
 Kernel = Callable[..., None]
+#: Makes a function of arrays that runs a part of the space: begin, end and size of each axis.
+Part = Callable[[list[tuple[int, int, int]]], Callable[..., int]]
 
 
 class _Code:
@@ -40,6 +45,7 @@ class _Code:
 
 _known: "OrderedDict[str, _Code]" = OrderedDict()
 _lock = threading.Lock()
+_local = threading.local()
 
 
 class Stats:
@@ -105,7 +111,10 @@ class _JitKernel:
             if code.uses == 2:
                 code.function = _function(structure)
             function = code.function
-        self._chosen = self._default() if function is None else _runner(function, self.program, space, self._default)
+        if function is None or (structure.has_rows and not 0 < space[-1] <= BLOCK):
+            self._chosen = self._default()
+        else:
+            self._chosen = _runner(function, self.program, structure, space, self._default)
         return self._chosen
 
     def _default(self) -> Kernel:
@@ -129,30 +138,33 @@ def _function(structure: Structure) -> Function | None:
     if llvm is None:
         return None
     try:
-        return _loaded(llvm, kernel_text(structure, llvm.machine), len(structure.dtypes) + len(structure.outputs))
+        arity = len(structure.dtypes) + len(structure.outputs)
+        return _loaded(llvm, kernel_text(structure, llvm.machine), 3 if structure.has_rows else 1, arity)
     except (Unsupported, RuntimeError):  # RuntimeError: another version of LLVM may not read the text
         Stats.refused += 1
         return None
 
 
-def _loaded(llvm: Compiler, text: str, arity: int) -> Function:
+def _loaded(llvm: Compiler, text: str, pointers: int, arity: int) -> Function:
     """The function of a text, from the disk if it is there."""
     key = llvm.key(text)
     code = cache.load(key)
     if code is not None:
         Stats.loaded += 1
-        return llvm.function(code, arity)
+        return llvm.function(code, pointers, arity)
     code = llvm.object_code(text)
     cache.store(key, code)
     Stats.compiled += 1
-    return llvm.function(code, arity)
+    return llvm.function(code, pointers, arity)
 
 
-def _runner(function: Function, program: RowProgram, space: tuple[int, ...], default: Callable[[], Kernel]) -> Kernel:
+def _runner(function: Function, program: RowProgram, structure: Structure, space: tuple[int, ...], default: Callable[[], Kernel]) -> Kernel:
     """A function of arrays around machine code: its bounds are made once, and large spaces are cut in two."""
     inputs = len(program.inputs)
     is_small = program.nanoseconds(SIMPLE, OTHER) < THREADED or workers.THREADS == 1
-    call = _on_one(function, [(0, n, n) for n in space]) if is_small else _on_two(function, space)
+    part = _rows(function, structure, space[-1]) if structure.has_rows else _part(function)
+    cut = None if is_small else _axis_to_cut(space[:-1] if structure.has_rows else space)
+    call = part([(0, n, n) for n in space]) if cut is None else _on_two(part, space, cut)
 
     def run(*arrays: np.ndarray) -> None:
         if call(*arrays):  # an array is strided: try a copy; what is wrong otherwise, the default kernel will say
@@ -169,20 +181,51 @@ def _bounds(axes: list[tuple[int, int, int]]) -> Any:
     return (ctypes.c_int64 * len(flat))(*flat)
 
 
-def _on_one(function: Function, axes: list[tuple[int, int, int]]) -> Callable[..., int]:
-    bounds = _bounds(axes)
-    return lambda *arrays: function(bounds, *arrays)
+def _part(function: Function) -> Part:
+    """Parts of an element-wise kernel."""
+
+    def part(axes: list[tuple[int, int, int]]) -> Callable[..., int]:
+        bounds = _bounds(axes)
+        return lambda *arrays: function(bounds, *arrays)
+
+    return part
 
 
-def _on_two(function: Function, space: tuple[int, ...]) -> Callable[..., int]:
-    """Halves of the first axis that is long enough, on two threads."""
-    axis = next((k for k, n in enumerate(space) if n >= GRAIN), space.index(max(space)))
+def _rows(function: Function, structure: Structure, length: int) -> Part:
+    """Parts of a kernel that reduces rows of a length."""
+    flat = [n for leaf in leaves(length) for n in leaf]
+    table = (ctypes.c_int64 * len(flat))(*flat)
+    needed = 8 * length * len(kept_steps(structure.passes()))
+
+    def part(axes: list[tuple[int, int, int]]) -> Callable[..., int]:
+        bounds = _bounds(axes)
+        return lambda *arrays: function(bounds, table, _scratch(needed), *arrays)
+
+    return part
+
+
+def _scratch(needed: int) -> Any:
+    """Memory of at least so many bytes, which is this thread's own."""
+    memory = _local.__dict__.get("scratch")
+    if memory is None or len(memory) < needed:
+        memory = _local.scratch = (ctypes.c_char * max(needed, 4096))()
+    return memory
+
+
+def _axis_to_cut(space: tuple[int, ...]) -> int | None:
+    """The first axis that is long enough for two halves, else the longest; None if there is nothing to cut."""
+    if max(space, default=1) < 2:
+        return None
+    return next((k for k, n in enumerate(space) if n >= GRAIN), space.index(max(space)))
+
+
+def _on_two(part: Part, space: tuple[int, ...], axis: int) -> Callable[..., int]:
+    """Halves of an axis, on two threads."""
     half = space[axis] // 2
     if axis == len(space) - 1 and half > GRAIN:
         half -= half % GRAIN
     whole = [(0, n, n) for n in space]
-    first, second = ([*whole[:axis], (*part, space[axis]), *whole[axis + 1 :]] for part in ((0, half), (half, space[axis])))
-    here, there = _on_one(function, first), _on_one(function, second)
+    here, there = (part([*whole[:axis], (*ends, space[axis]), *whole[axis + 1 :]]) for ends in ((0, half), (half, space[axis])))
 
     def run(*arrays: np.ndarray) -> int:
         refused = [0, 0]

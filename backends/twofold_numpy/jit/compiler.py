@@ -11,7 +11,7 @@ import numpy as np
 
 from .kernel import FIELDS, Machine
 
-#: How a kernel is called: bounds, then arrays; the interpreter is free meanwhile.
+#: How a kernel is called: its pointers, then arrays; the interpreter is free meanwhile.
 Function = Callable[..., int]
 
 
@@ -74,12 +74,12 @@ class Compiler:
         module.verify()
         return module
 
-    def function(self, code: bytes, arity: int) -> Function:
-        """The kernel in object code as a function of bounds and so many arrays; it keeps the code loaded."""
+    def function(self, code: bytes, pointers: int, arity: int) -> Function:
+        """The kernel in object code as a function of so many pointers and arrays; it keeps the code loaded."""
         name = f"kernel{next(self._numbers)}"
         library = self._llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
         loaded = library.link(self._linker, name)
-        function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.py_object] * arity)(loaded["kernel"])
+        function = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * pointers, *[ctypes.py_object] * arity)(loaded["kernel"])
         function.loaded = loaded  # type: ignore[attr-defined]
         return function
 

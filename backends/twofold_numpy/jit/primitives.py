@@ -125,12 +125,13 @@ def _resized(value: Value, kind: str, is_signed: bool) -> Value:
 # rules: primitive and family of operands to an expression
 
 
-def _maximum(a: Value, b: Value) -> Value:
+def maximum(a: Value, b: Value) -> Value:
     """The larger, the second if equal; NaN if either is."""
     return a.compare("uno", a).choose(a, a.compare("ogt", b).choose(a, b))
 
 
-def _minimum(a: Value, b: Value) -> Value:
+def minimum(a: Value, b: Value) -> Value:
+    """The smaller, the second if equal; NaN if either is."""
     return a.compare("uno", a).choose(a, a.compare("olt", b).choose(a, b))
 
 
@@ -187,9 +188,9 @@ _BITWISE: dict[str, Rule] = {
 _FLOAT: dict[str, Rule] = {
     **_NUMBER,
     "divide": lambda a, b: a / b,
-    "maximum": _maximum,
-    "minimum": _minimum,
-    "clip": lambda x, low, high: _minimum(_maximum(x, low), high),
+    "maximum": maximum,
+    "minimum": minimum,
+    "clip": lambda x, low, high: minimum(maximum(x, low), high),
     "absolute": _size,
     "sign": _sign,
     "copysign": _call("copysign"),
