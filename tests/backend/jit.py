@@ -28,8 +28,9 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 1e-31
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch, tmp_path):
-    """Kernels are on, nothing is known of any structure, the files are this test's own, and counts begin at 0."""
+    """Kernels are on, small ones too at the second use, nothing is known of any structure, files are this test's own, counts are 0."""
     monkeypatch.setattr(SETTINGS, "jit", True)
+    monkeypatch.setattr(compiled, "WORTH", 0)
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
     monkeypatch.setattr(compiled, "_known", type(compiled._known)())
     for name in ("compiled", "loaded", "refused"):

@@ -14,7 +14,10 @@ import pytest
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.config import SETTINGS
 from twofold.dtype import NAME_OF, NUMPY
+from twofold.graph.build import G
+from twofold.graph.ir import leaf
 from twofold.op.registry import primitives
+from twofold.program.compile import Program
 from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
@@ -349,6 +352,27 @@ def test_a_structure_is_compiled_at_its_second_use_whatever_its_sizes():
     second(y, y, np.empty_like(y))
     first(x, x, np.empty_like(x))
     assert compiled.Stats.compiled == 1
+
+
+def test_small_work_is_compiled_at_a_later_use(monkeypatch):
+    monkeypatch.setattr(compiled, "WORTH", 10_000)
+    x, y = np.ones(7, np.float32), np.ones(100_000, np.float32)
+    small, large = NumpyBackend().compile(chain((7,))), NumpyBackend().compile(chain((100_000,)))
+    for _ in range(compiled.LATE - 1):
+        small(x, x, np.empty_like(x))
+        assert compiled.Stats.compiled == 0
+    large(y, y, np.empty_like(y))
+    assert compiled.Stats.compiled == 1
+
+
+def test_programs_of_any_size_are_fused_where_kernels_are_compiled(monkeypatch):
+    def kernels():
+        x, y = (leaf(k, (3, 4), "float32") for k in range(2))
+        return len(Program([G.tanh(x + y)], [x, y], NumpyBackend()).kernels)
+
+    assert kernels() == 1
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    assert kernels() == 0
 
 
 def test_structures_that_differ_in_a_constants_sign_or_type_are_not_one():

@@ -1,10 +1,9 @@
-"""A row program as the text of an LLVM function over NumPy's arrays; sizes are arguments, so one text serves every shape of a structure.
+"""A row program as the text of an LLVM function over NumPy's arrays; sizes are numbers it reads, so one text serves all shapes.
 
-``int kernel(bounds, array…)`` takes the arrays themselves (``PyObject *``), inputs then outputs, and finds their memory in the fields
-that NumPy's C interface promises. It returns 1, with nothing written, if an array has not as many elements as it should or is not
-C-contiguous. ``bounds`` holds begin, end and size of each axis of the collapsed space; the kernel runs from begin to end. Where rows are
-reduced it is ``int kernel(bounds, leaves, scratch, array…)``: the table of `reductions.leaves` for a row, which is run whole, and room
-for eight bytes of each element of a row and each of `kept_steps`.
+The function is a builtin of Python (`callables`) that takes the arrays, inputs then outputs, and finds their memory in the fields that
+NumPy's C interface promises. If an argument is not an array, or has not as many elements as it should, or is not C-contiguous, it
+writes nothing and calls what was given for that. Its numbers are begin, end and size of each axis of the collapsed space, of which it
+runs from begin to end, and, where rows are reduced, the table of `reductions.leaves` for a row, which is run whole.
 """
 
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from twofold.backend.kernel import KernelStep, Ref, RowProgram
 
 from ..blocked import collapsed
+from .callables import CONTENT, HEAD
 from .ir import BITS, Code, Value
 from .pass_text import SIZES, STORED, PassText
 from .passes import Pass, kept_steps, passes_of
@@ -20,6 +20,15 @@ from .reductions import COLUMNS, LETTERS, add_leaf
 
 #: Bits of ``flags``: C-contiguous and aligned.
 WANTED_FLAGS = 0x101
+#: Functions of the interpreter.
+INTERPRETER = (
+    "declare ptr @PyEval_SaveThread()",
+    "declare void @PyEval_RestoreThread(ptr)",
+    "declare ptr @PyMem_RawMalloc(i64)",
+    "declare void @PyMem_RawFree(ptr)",
+    "declare void @Py_IncRef(ptr)",
+    "declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)",
+)
 #: Fields of an array object behind its head: data, nd, dimensions, strides, base, descr, flags.
 FIELDS = {"data": 0, "nd": 8, "dimensions": 16, "flags": 48}
 
@@ -63,10 +72,11 @@ def structure_of(program: RowProgram) -> tuple[Structure, tuple[int, ...]]:
 
 
 class Machine(NamedTuple):
-    """What the text depends on: bits of a vector register, and bytes of a Python object's head."""
+    """What the text depends on: bits of a vector register, bytes of a Python object's head, and those before a bytes object's content."""
 
     vector_bits: int
-    head: int
+    head: int = object.__basicsize__
+    content: int = CONTENT
 
 
 def kernel_text(structure: Structure, machine: Machine) -> str:
@@ -131,22 +141,18 @@ class Printer:
         self._row()
         for axis in reversed(range(self.last)):
             self._close(axis)
-        has_rows = self.structure.has_rows
-        extra = ["ptr %leaves", "ptr %scratch"] if has_rows else []
-        parameters = ", ".join(["ptr %bounds", *extra, *[f"ptr %object{k}" for k in self.arrays]])
+        self._exit()
         width = self.machine.vector_bits
         return "\n".join(
             [
                 *self.declarations,
+                *INTERPRETER,
                 _check(self.machine.head),
-                *([add_leaf(kind, self.lanes) for kind in LETTERS] if has_rows else []),
-                f"define i32 @kernel({parameters}) #0 {{",
+                *([add_leaf(kind, self.lanes) for kind in LETTERS] if self.structure.has_rows else []),
+                "define ptr @kernel(ptr %self, ptr %arguments, i64 %count) #0 {",
                 "entry:",
                 *[f"  {line}" for line in self.memory],
                 *self.lines,
-                "  ret i32 0",
-                "refused:",
-                "  ret i32 1",
                 "}",
                 f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}',
                 "",
@@ -162,12 +168,20 @@ class Printer:
         dtype = self.structure.dtypes[ref.value] if ref.kind == "in" else self.structure.steps[ref.value].dtype
         return Typed(value.compare("ne", 0) if KINDS[dtype] == "i1" else value, dtype)
 
+    def _number(self, name: str, number: int) -> None:
+        """One of the numbers that the kernel reads."""
+        self.emit(f"%{name}.at = getelementptr i64, ptr %numbers, i64 {number}", f"%{name} = load i64, ptr %{name}.at")
+
     def _entry(self) -> None:
-        """Sizes, strides, checks and the arrays' memory."""
+        """The numbers, the checks, and the arrays' memory."""
+        self.emit(f"%numbers = getelementptr i8, ptr %self, i64 {self.machine.content}")
+        for number, name in enumerate(("none", "class", "refusing", "releases")):
+            self._number(name, number)
         for axis in range(self.structure.rank):
             for k, name in enumerate(("begin", "end", "size")):
-                self.emit(f"%{name}{axis}.at = getelementptr i64, ptr %bounds, i64 {3 * axis + k}")
-                self.emit(f"%{name}{axis} = load i64, ptr %{name}{axis}.at")
+                self._number(f"{name}{axis}", HEAD + 3 * axis + k)
+        self.emit(f"%leaves = getelementptr i64, ptr %numbers, i64 {HEAD + 3 * self.structure.rank}")
+        self.emit(f"%counted = icmp eq i64 %count, {len(self.arrays)}", "br i1 %counted, label %look, label %refused", "look:")
         wrong = "false"
         for k in self.arrays:
             total = "1"
@@ -176,15 +190,62 @@ class Printer:
                     self.strides[k, axis] = total
                     self.emit(f"%a{k}.total{axis} = mul i64 {total}, %size{axis}")
                     total = f"%a{k}.total{axis}"
-            self.emit(f"%a{k}.wrong = call i1 @refused(ptr %object{k}, i64 {total})", f"%wrong{k} = or i1 {wrong}, %a{k}.wrong")
+            self.emit(
+                f"%object{k}.at = getelementptr ptr, ptr %arguments, i64 {k}",
+                f"%object{k} = load ptr, ptr %object{k}.at",
+                f"%a{k}.wrong = call i1 @refused(ptr %object{k}, i64 %class, i64 {total})",
+                f"%wrong{k} = or i1 {wrong}, %a{k}.wrong",
+            )
             wrong = f"%wrong{k}"
+        self.emit(f"br i1 {wrong}, label %refused, label %taken", "taken:")
+        for k in self.arrays:
             self.emit(f"%a{k}.data = getelementptr i8, ptr %object{k}, i64 {self.machine.head + FIELDS['data']}")
             self.emit(f"%a{k}.{self._from(0)} = load ptr, ptr %a{k}.data")
-        for number, t in enumerate(self.kept):  # each has room for its row in eights of bytes
+        self._scratch()
+        self.emit(
+            "%shared = icmp ne i64 %releases, 0",
+            "br i1 %shared, label %release, label %start",
+            "release:",
+            "%state = call ptr @PyEval_SaveThread()",
+            "br label %start",
+            "start:",
+            f"%released = phi ptr [ null, %{'room' if self.kept else 'taken'} ], [ %state, %release ]",
+            "br label %axis0" if self.last else "br label %row",
+        )
+
+    def _scratch(self) -> None:
+        """Memory for steps that are kept: each has room for its row in eights of bytes."""
+        if not self.kept:
+            return
+        self.emit(
+            f"%scratch.size = mul i64 %size{self.last}, {8 * len(self.kept)}",
+            "%scratch = call ptr @PyMem_RawMalloc(i64 %scratch.size)",
+            "%none.left = icmp eq ptr %scratch, null",
+            "br i1 %none.left, label %refused, label %room",
+            "room:",
+        )
+        for number, t in enumerate(self.kept):
             self.emit(f"%k{t}.offset = mul i64 %size{self.last}, {8 * number}")
             self.emit(f"%k{t}.row = getelementptr i8, ptr %scratch, i64 %k{t}.offset")
-        self.emit(f"br i1 {wrong}, label %refused, label %start", "start:")
-        self.emit("br label %axis0" if self.last else "br label %row")
+
+    def _exit(self) -> None:
+        """What is done when all rows are, and with arrays that are refused."""
+        self.emit(
+            *(["call void @PyMem_RawFree(ptr %scratch)"] if self.kept else []),
+            "%is.released = icmp ne ptr %released, null",
+            "br i1 %is.released, label %restore, label %finish",
+            "restore:",
+            "call void @PyEval_RestoreThread(ptr %released)",
+            "br label %finish",
+            "finish:",
+            "%nothing = inttoptr i64 %none to ptr",
+            "call void @Py_IncRef(ptr %nothing)",
+            "ret ptr %nothing",
+            "refused:",
+            "%default = inttoptr i64 %refusing to ptr",
+            "%result = call ptr @PyObject_Vectorcall(ptr %default, ptr %arguments, i64 %count, ptr null)",
+            "ret ptr %result",
+        )
 
     def _from(self, axis: int) -> str:
         """Ends the name of where an array's part begins, inside the loops over the axes before."""
@@ -248,10 +309,17 @@ def _stored(dtype: str) -> str:
 
 
 def _check(head: int) -> str:
-    """``refused(array, count)``: whether an array cannot be read as so many elements in a row."""
+    """``refused(array, class, count)``: whether an object is not an array that can be read as so many elements in a row."""
     nd, dimensions, flags = (head + FIELDS[name] for name in ("nd", "dimensions", "flags"))
-    return f"""define internal i1 @refused(ptr %array, i64 %count) noinline nounwind {{
+    return f"""define internal i1 @refused(ptr %array, i64 %class, i64 %count) noinline nounwind {{
 entry:
+  %class.at = getelementptr i8, ptr %array, i64 {head - 8}
+  %own = load i64, ptr %class.at
+  %is.array = icmp eq i64 %own, %class
+  br i1 %is.array, label %look, label %other
+other:
+  ret i1 true
+look:
   %nd.at = getelementptr i8, ptr %array, i64 {nd}
   %nd = load i32, ptr %nd.at
   %dimensions.at = getelementptr i8, ptr %array, i64 {dimensions}
@@ -262,8 +330,8 @@ entry:
   %strided = icmp ne i32 %have, {WANTED_FLAGS}
   br label %axes
 axes:
-  %k = phi i32 [ 0, %entry ], [ %k.next, %axis ]
-  %total = phi i64 [ 1, %entry ], [ %product, %axis ]
+  %k = phi i32 [ 0, %look ], [ %k.next, %axis ]
+  %total = phi i64 [ 1, %look ], [ %product, %axis ]
   %more = icmp slt i32 %k, %nd
   br i1 %more, label %axis, label %done
 axis:

@@ -5,10 +5,7 @@ from typing import NamedTuple
 
 from twofold.backend.kernel import KernelStep
 
-from .primitives import Unsupported
-
-#: Reductions over the last axis.
-REDUCTIONS = frozenset({"sum", "max", "min"})
+from .primitives import REDUCTIONS, Unsupported
 
 
 class Pass(NamedTuple):

@@ -1,7 +1,7 @@
 """The primitives of row programs as vector expressions with the meaning of NumPy's ufuncs."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,11 @@ KINDS = {
     "float64": "double",
     **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+
+
+#: Primitives that are printed for all of these, and reductions over the last axis, which `reductions` prints.
+ANY_DTYPE = frozenset({"astype", "stop_gradient", "where"})
+REDUCTIONS = frozenset({"sum", "max", "min"})
 
 
 class Unsupported(Exception):
@@ -62,6 +67,13 @@ def step_value(code: Code, step: KernelStep, operands: list[Typed]) -> Typed:
     if rule is None or any(d not in KINDS for d in wanted) or len(set(wanted)) > 1:
         raise Unsupported(f"{step.op} of {', '.join(wanted)}")
     return _cast(Typed(rule(*[_cast(o, d).value for o, d in zip(operands, wanted, strict=True)]), result), step.dtype)
+
+
+def has_rule(op: str, dtypes: Sequence[str]) -> bool:
+    """Whether there is an expression for a primitive of operands and a result of these dtypes; of a power, for some exponents."""
+    if any(d not in KINDS for d in dtypes):
+        return False
+    return op in ANY_DTYPE or op in REDUCTIONS or (op, _family(dtypes[0])) in _RULES or (op == "power" and dtypes[0].startswith("float"))
 
 
 def _power(step: KernelStep) -> Rule | None:
