@@ -32,7 +32,7 @@ __all__ = ["fresh"]
 
 #: Units in the last place that a compiled function may be wrong by.
 ULPS = 2.0
-FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "erf")
+FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "erf", "sin", "cos")
 
 
 # accuracy
@@ -45,6 +45,8 @@ def samples(op, dtype):
     bits = generator.integers(0, 2 ** (8 * kind.itemsize), 700, np.uint64).astype(f"u{kind.itemsize}").view(kind)
     end = 105 if dtype == "float32" else 750
     parts = [generator.normal(0, 3, 1500), generator.uniform(-1, 2, 1500), generator.uniform(-end, end, 500), np.linspace(0.4, 1.1, 500)]
+    if op in ("sin", "cos"):  # near their zeros
+        parts.append(np.concatenate([generator.integers(1, 20_000, 1500), generator.integers(1, 600_000, 500)]) * (math.pi / 2))
     x = np.concatenate([bits, *[p.astype(kind) for p in parts], np.array(SPECIAL).astype(kind)])
     x = x[np.isfinite(x)]
     return x[x > 0] if op == "log" else x[x > -1] if op == "log1p" else x
@@ -97,12 +99,14 @@ def test_functions_of_float32_are_right_all_over_the_format(op):
         ("log", [math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0], [math.inf, math.nan, -math.inf, -math.inf, 0.0, math.nan]),
         ("log1p", [math.inf, -math.inf, 0.0, -0.0, -1.0, -2.0], [math.inf, math.nan, 0.0, -0.0, -math.inf, math.nan]),
         ("tanh", [math.inf, -math.inf, 0.0, -0.0, 50.0, -50.0], [1.0, -1.0, 0.0, -0.0, 1.0, -1.0]),
+        ("sin", [math.inf, 0.0, -0.0, 2.0**-149], [math.nan, 0.0, -0.0, 2.0**-149]),
+        ("cos", [math.inf, 0.0, -0.0, 1e-30], [math.nan, 1.0, 1.0, 1.0]),
         ("erf", [math.inf, -math.inf, 0.0, -0.0, 50.0, -50.0], [1.0, -1.0, 0.0, -0.0, 1.0, -1.0]),
     ],
 )
 def test_functions_at_their_edges(op, given, want, dtype):
     x = np.array([*given, math.nan], dtype)
-    (got,) = machine_code(one(op, dtype))(x, np.empty_like(x))
+    (got,) = machine_code(one(op, dtype, size=x.size))(x, np.empty_like(x))
     assert same_bits(got, np.array([*want, math.nan], dtype)), got
 
 
@@ -210,6 +214,20 @@ def test_powers_by_a_constant(exponent, dtype):
     np.testing.assert_allclose(got, by_default(program, [x])[0], 2 * np.finfo(dtype).eps)
 
 
+def test_any_power_of_float32():
+    generator = np.random.default_rng(0)
+    special = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, math.inf, -math.inf, math.nan, 2.0**24, 1e-40]
+    pairs = np.array([(a, b) for a in special for b in special], np.float32)
+    x = np.concatenate([pairs[:, 0], np.exp(generator.uniform(-20, 20, 5000)).astype(np.float32), -np.arange(100, dtype=np.float32)])
+    y = np.concatenate([pairs[:, 1], generator.uniform(-4, 4, 5000).astype(np.float32), np.arange(100, dtype=np.float32) % 7 - 3])
+    (got,) = machine_code(one("power", "float32", "float32", size=x.size))(x, y, np.empty_like(x))
+    with np.errstate(all="ignore"):
+        want = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(got, want, 1.2e-7, 1e-45)
+    zero = got == 0
+    assert np.array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
+
+
 def test_floats_become_integers_by_truncation():
     for target in ("int8", "uint8", "int16", "int32", "uint32", "int64"):
         x = np.array([1.9, 0.5, 100.7, 3.0, 7.99, 0.0, 12.3], "float32")
@@ -224,7 +242,7 @@ def test_floats_become_integers_by_truncation():
         one("exp", "float16"),
         one("exp", "bfloat16"),
         one("astype", "float32", dtype="uint64"),
-        one("power", "float32", "float32"),
+        one("power", "float64", "float64"),
         one("floor_divide", "int32", "int32"),
         one("remainder", "float64", "float64"),
     ],

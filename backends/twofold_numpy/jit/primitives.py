@@ -77,11 +77,12 @@ def has_rule(op: str, dtypes: Sequence[str]) -> bool:
 
 
 def _power(step: KernelStep) -> Rule | None:
-    """A power with one of a few constant exponents, of floats."""
+    """A power of floats with one of a few constant exponents, and any of float32."""
     exponent = step.args[1]
-    if exponent.kind != "const" or not step.dtype.startswith("float"):
+    if not step.dtype.startswith("float"):
         return None
-    return _POWERS.get(float(exponent.value))
+    own = _POWERS.get(float(exponent.value)) if exponent.kind == "const" else None
+    return own or (functions.power if step.dtype == "float32" else None)
 
 
 def _loop(step: KernelStep, dtypes: list[str]) -> list[str]:
@@ -220,6 +221,8 @@ _FLOAT: dict[str, Rule] = {
     "log1p": functions.log1p,
     "tanh": functions.tanh,
     "erf": functions.erf,
+    "sin": functions.sin,
+    "cos": functions.cos,
     **{
         name: _compare(condition)
         for name, condition in (
