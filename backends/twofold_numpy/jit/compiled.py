@@ -23,7 +23,7 @@ from .reductions import leaves
 #: Structures that are remembered.
 REMEMBERED = 1024
 #: Which use of a structure compiles it, if one use takes at least so many nanoseconds, and if it takes less.
-WORTH, SOON, LATE = 10_000, 2, 64
+WORTH, SOON, LATE = 10_000, 2, 1000
 #: Elements of an inner axis at which halves meet: a multiple of what lies in a cache line.
 GRAIN = 64
 #: Nanoseconds of an element of a simple step and of any other, and nanoseconds of work from which a second thread pays.
