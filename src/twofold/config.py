@@ -41,7 +41,8 @@ TABLE = (
     Setting("window_bytes", 1 << 30, _count, "bytes of pending results after which a window is flushed"),
     Setting("lane_operations", 256, _count, "programs and copies given to other threads from which giving waits for the oldest"),
     Setting("lane_bytes", 1 << 30, _count, "bytes of their results from which giving waits"),
-    Setting("jit", True, _switch, "compile fused kernels on the CPU by LLVM at their second use, where llvmlite is installed"),
+    Setting("jit", True, _switch, "compile fused kernels on the CPU by LLVM when they are used again, where llvmlite is installed"),
+    Setting("jit_eager", False, _switch, "compile them at their first use: then results do not depend on what ran before, bit for bit"),
     Setting(
         "winograd", True, _switch, "compute 3x3 convolutions in float32 by Winograd's algorithm where that is faster, which rounds more"
     ),
@@ -65,6 +66,7 @@ class Settings:
     lane_operations: int
     lane_bytes: int
     jit: bool
+    jit_eager: bool
     winograd: bool
     verify: bool
 

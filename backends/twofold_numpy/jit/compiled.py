@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from twofold.backend.kernel import RowProgram
+from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
 
 from .. import workers
@@ -38,17 +39,21 @@ Extent = tuple[int, int, int]
 
 
 class _Known:
-    """What is known of one structure: how often it was used, whether it was compiled, and its machine code if that succeeded."""
+    """What is known of one structure: how often it was used, which thread compiles it, whether that is done, and what it gave."""
 
-    __slots__ = ("code", "is_compiled", "uses")
+    __slots__ = ("code", "compiler", "is_compiled", "ready", "uses")
 
     def __init__(self) -> None:
         self.uses, self.is_compiled = 0, False
+        self.compiler: int | None = None
+        self.ready = threading.Event()
         self.code: Code | None = None
 
 
 _known: "OrderedDict[str, _Known]" = OrderedDict()
-_lock = threading.Lock()
+#: Of the table, held for moments; and of LLVM, held while it compiles, so that a fork waits. Both may be entered again by a signal
+#: handler or finalizer of the thread that has them.
+_lock, _compiling = threading.RLock(), threading.RLock()
 
 
 class Stats:
@@ -63,13 +68,25 @@ class Stats:
     compiled = loaded = refused = 0
 
 
+def _before_fork() -> None:
+    _compiling.acquire()
+    _lock.acquire()
+
+
 def _after_fork() -> None:
-    """Another thread of the parent may have held the lock."""
-    global _lock
-    _lock = threading.Lock()
+    _lock.release()
+    _compiling.release()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+def _in_child() -> None:
+    """What another thread was about to compile nobody compiles here."""
+    for known in _known.values():
+        if known.compiler != threading.get_ident():
+            known.compiler = None
+    _after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
 
 
 def jit_kernel(program: RowProgram) -> Kernel:
@@ -121,10 +138,16 @@ class _JitKernel:
         structure, space, known = self._of or self._met()
         with _lock:
             known.uses += 1
-            if not known.is_compiled:
-                if known.uses < (SOON if self.program.nanoseconds(SIMPLE, OTHER) >= WORTH else LATE):
+            if not known.is_compiled and known.compiler is None:
+                if known.uses < self._first_use():
                     return self._default
-                known.code, known.is_compiled = _code_of(structure), True
+                known.compiler = threading.get_ident()
+                known.ready.clear()
+                is_mine = True
+            else:
+                is_mine = False
+        if not known.is_compiled and not _compile(known, structure, is_mine):
+            return self._default
         if known.code is None or (structure.has_rows and not 0 < space[-1] <= BLOCK):
             run: Kernel = self._default
         else:
@@ -132,12 +155,35 @@ class _JitKernel:
         self._run, self._of = run, None
         return run
 
+    def _first_use(self) -> int:
+        """Which use of the structure compiles it."""
+        if SETTINGS.jit_eager:
+            return 1
+        return SOON if self.program.nanoseconds(SIMPLE, OTHER) >= WORTH else LATE
+
     def _met(self) -> tuple[Structure, tuple[int, ...], _Known]:
         """The structure, the sizes of its axes, and what is known of it."""
         structure, space = structure_of(self.program)
         with _lock:
             self._of = structure, space, _remembered(repr(structure))
         return self._of
+
+
+def _compile(known: _Known, structure: Structure, is_mine: bool) -> bool:
+    """Compile a structure, or wait for the thread that does; False if this thread is in the midst of it, or the other was interrupted."""
+    if not is_mine:
+        if known.compiler == threading.get_ident():  # a signal handler or a finalizer came in between
+            return False
+        known.ready.wait()
+        return known.is_compiled
+    try:
+        with _compiling:
+            known.code = _code_of(structure)
+        known.is_compiled = True
+    finally:
+        known.compiler = None
+        known.ready.set()
+    return True
 
 
 def _remembered(key: str) -> _Known:

@@ -18,6 +18,8 @@ from .passes import Pass, kept_steps, passes_of
 from .primitives import KINDS, Typed, Unsupported
 from .reductions import COLUMNS, LETTERS, add_leaf
 
+#: Instructions of a kernel that is compiled, at most: the time grows faster than their number.
+LONGEST = 1500
 #: Bits of ``flags``: C-contiguous and aligned.
 WANTED_FLAGS = 0x101
 #: Functions of the interpreter.
@@ -85,9 +87,13 @@ def kernel_text(structure: Structure, machine: Machine) -> str:
     Raises
     ------
     Unsupported
-        If a step has no expression, or a dtype no type here.
+        If a step has no expression, a dtype no type here, or the text is so long that compiling it would take a second.
     """
-    return Printer(structure, machine).text()
+    printer = Printer(structure, machine)
+    text = printer.text()
+    if len(printer.lines) > LONGEST:
+        raise Unsupported(f"a kernel of {len(printer.lines)} instructions")
+    return text
 
 
 class Printer:

@@ -7,6 +7,8 @@ from .ir import Node, is_const, post_order, topological
 
 #: Primitives that may be in a kernel as reductions over the last axis.
 ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
+#: Nodes of a kernel, at most: what compiling it takes grows faster than their number.
+MOST_NODES = 64
 #: Elements from which a node may be part of a kernel: for all nodes, or for each.
 Big = int | Callable[[Node], int]
 
@@ -56,7 +58,7 @@ class _Group:
 
     def takes(self, n: Node) -> bool:
         """Whether the node belongs to the open kernel."""
-        if not self.nodes:
+        if not self.nodes or len(self.nodes) >= MOST_NODES:
             return False
         if self.space_of(n) == self.space:
             return True

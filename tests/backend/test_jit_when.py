@@ -1,0 +1,148 @@
+"""When kernels are compiled: by threads that meet, in the midst of other work, around forks, at once, and never if they are long."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.config import SETTINGS
+from twofold.graph.build import G
+from twofold.graph.ir import leaf
+from twofold.program.compile import Program
+from twofold.testing.backend_conformance import step
+from twofold_numpy import NumpyBackend
+from twofold_numpy.jit import compiled
+
+from tests.backend.jit import chain, fresh, same_bits
+
+__all__ = ["fresh"]
+
+X = np.linspace(-1, 1, 7, dtype=np.float32)
+
+
+def used(kernel):
+    """What a kernel of `chain` gives."""
+    out = np.empty_like(X)
+    kernel(X, X, out)
+    return out
+
+
+@pytest.fixture
+def slowly(monkeypatch):
+    """Compilations that wait in the middle until they may go on: (begun, may go on)."""
+    begun, on, code_of = threading.Event(), threading.Event(), compiled._code_of
+
+    def slow(structure):
+        begun.set()
+        assert on.wait(30)
+        return code_of(structure)
+
+    monkeypatch.setattr(compiled, "_code_of", slow)
+    return begun, on
+
+
+@pytest.mark.parametrize("op", ["exp", "tanh"])
+def test_what_interrupts_a_compilation_may_use_kernels(op, monkeypatch):
+    code_of, results = compiled._code_of, []
+    kernel, other = NumpyBackend().compile(chain()), NumpyBackend().compile(chain(op=op))
+
+    def interrupted(structure):
+        monkeypatch.setattr(compiled, "_code_of", code_of)
+        results.extend([used(other), used(other)])  # as a signal handler or a finalizer would
+        return code_of(structure)
+
+    used(kernel)
+    monkeypatch.setattr(compiled, "_code_of", interrupted)
+    np.testing.assert_allclose(used(kernel), np.exp(X * 2 + X), 1e-6)
+    for result in results:
+        np.testing.assert_allclose(result, getattr(np, op)(X * 2 + X), 1e-6)
+    assert compiled.Stats.compiled == (1 if op == "exp" else 2)
+
+
+def test_other_structures_do_not_wait_for_a_compilation(slowly):
+    begun, on = slowly
+    kernel, other, results = NumpyBackend().compile(chain()), NumpyBackend().compile(chain(op="tanh")), []
+    used(kernel)
+    thread = threading.Thread(target=lambda: results.append(used(kernel)))
+    thread.start()
+    assert begun.wait(30)
+    used(other)
+    on.set()
+    thread.join()
+    assert len(results) == 1
+
+
+def test_threads_that_use_a_structure_wait_for_its_machine_code(slowly):
+    begun, on = slowly
+    kernels, results = [NumpyBackend().compile(chain()) for _ in range(3)], []
+    used(kernels[0])
+    threads = [threading.Thread(target=lambda k=k: results.append(used(k))) for k in kernels]
+    threads[0].start()
+    assert begun.wait(30)
+    for thread in threads[1:]:
+        thread.start()
+    assert not results
+    on.set()
+    for thread in threads:
+        thread.join()
+    assert all(same_bits(r, results[0]) for r in results)
+    assert compiled.Stats.compiled == 1
+
+
+def test_an_interrupted_compilation_is_begun_again(monkeypatch):
+    code_of = compiled._code_of
+
+    def interrupted(structure):
+        raise KeyboardInterrupt
+
+    kernel = NumpyBackend().compile(chain())
+    used(kernel)
+    monkeypatch.setattr(compiled, "_code_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        used(kernel)
+    monkeypatch.setattr(compiled, "_code_of", code_of)
+    used(kernel)
+    assert compiled.Stats.compiled == 1
+
+
+def test_a_fork_waits_for_a_compilation(slowly):
+    begun, on = slowly
+    kernel = NumpyBackend().compile(chain())
+    used(kernel)
+    thread = threading.Thread(target=used, args=(kernel,))
+    thread.start()
+    assert begun.wait(30)
+    threading.Timer(0.2, on.set).start()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.allclose(used(NumpyBackend().compile(chain())), np.exp(X * 2 + X), 1e-6) else 1)
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_at_once_if_results_are_not_to_depend_on_what_ran_before(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit_eager", True)
+    monkeypatch.setattr(compiled, "WORTH", 10_000)
+    first = used(NumpyBackend().compile(chain()))
+    assert compiled.Stats.compiled == 1
+    assert same_bits(first, used(NumpyBackend().compile(chain())))
+
+
+def test_kernels_have_a_bound_of_nodes():
+    x = leaf(0, (9,), "float32")
+    y = x
+    for _ in range(200):
+        y = G.tanh(y)
+    program = Program([y], [x], NumpyBackend())
+    assert [len(k.steps) for k in program.kernels] == [64, 64, 64, 8]
+
+
+def test_long_texts_are_not_compiled():
+    power = [step("power", Ref("step", k - 1) if k else Ref("in", 0), Ref("in", 0)) for k in range(60)]
+    program = RowProgram("powers", (7,), (ArrayType((7,), "float32"),), tuple(power), (59,))
+    kernel = NumpyBackend().compile(program)
+    for _ in range(2):
+        kernel(np.ones(7, np.float32), np.empty(7, np.float32))
+    assert (compiled.Stats.refused, compiled.Stats.compiled) == (1, 0)
