@@ -16,8 +16,8 @@ import cupy
 import numpy as np
 
 from twofold.backend.kernel import ProgramTraits
-from twofold.errors import MXNetError
 
+from .exchange import Copied, Donated, Lent, NotCapturable, Result, Static
 from .handover import Copy, hand_over
 from .library import memory as cupy_memory
 from .library import runtime
@@ -31,8 +31,9 @@ from .streams import Stream, entered
 LEAST = 3
 #: How often a program runs before it is captured: once as it is, once with its numbers in the device's memory.
 RUNS = 2
-#: How often one program may be captured for inputs that lie in one way, and after how many all of its arrays count as moving.
-MOST_CAPTURES, MOST_CHANGES = 8, 3
+#: How often one program may be captured for inputs that lie in one way, and after how many changes all of its arrays count as moving;
+#: counted anew after a graph that was launched so often that it was worth it.
+MOST_CAPTURES, MOST_CHANGES, WORTH = 8, 3, 64
 #: Ways in which the inputs of a program may lie that are told apart.
 MOST_LAYOUTS = 4
 #: Graphs of an adapter; those used last are kept.
@@ -43,10 +44,6 @@ OUT_OF_MEMORY = 2
 HOST = {"checked_index": "it looks whether an index is out of bounds"}
 
 Run = Callable[[Sequence[Any]], list[Any]]
-
-
-class NotCapturable(MXNetError):
-    """Why a program stays as it is."""
 
 
 class Counts:
@@ -197,8 +194,14 @@ class Course:
         self.numbers: Numbers | None = None
         self._addresses: list[Any] = []
         self._results: list[Any] = []
-        self._runs = self._captures = self._changes = 0
         self._reason = ""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Know nothing."""
+        self.moving.clear()
+        self.lasting.clear()
+        self._runs = self._captures = self._changes = 0
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """The results for inputs."""
@@ -228,14 +231,24 @@ class Course:
             used = graph.in_use()
         if not moved and not used:
             return False
+        self.graph = None
+        if graph.launches >= WORTH:
+            self._begin()
+            return True
         self.moving.update(moved)
         self.lasting.update(used)
         self._changes += 1
         if self._changes >= MOST_CHANGES:
             self.moving.update(k for k, a in enumerate(arrays) if isinstance(a, cupy.ndarray))
             self.lasting.update(range(len(graph.results)))
-        self.graph = None
         return True
+
+    def lost(self, graph: "Captured") -> None:
+        """Go on without a graph that is given up for others."""
+        if self.graph is graph:
+            self.graph = None
+            if graph.launches >= WORTH:
+                self._captures = 0
 
     def _observed(self, arrays: Sequence[Any]) -> list[Any]:
         """Run step by step, and note what moves and what lasts."""
@@ -288,33 +301,33 @@ class Captured:
         self._course, self._graphs, self._memory = weakref.ref(course), course.graphs, course.graphs.memory
         self._stream, self._numbers, self._steps = course.stream, course.numbers, course.traits.steps
         self.pool = cupy.cuda.MemoryPool(self._allocate)
-        self.used = next(self._graphs.time)
+        self.used, self.launches = next(self._graphs.time), 0
         given = list(arrays) if self._numbers is None else self._numbers.replaced(arrays)
         with self._graphs.capturing(self._stream.device) as inner:
             if course.traits.primitives & PRODUCTS:
                 prepare(inner)
             with cupy.cuda.using_allocator(self.pool.malloc):
-                self._inputs = {k: _Static(arrays[k]) for k in sorted(course.moving)}
+                self._inputs = {k: Static(arrays[k]) for k in sorted(course.moving)}
                 for k, static in self._inputs.items():
                     given[k] = static.array
                 self._graph, made = _captured(inner, course.program, given)
         self._fixed = [(k, a.data.ptr) for k, a in enumerate(given) if isinstance(a, cupy.ndarray) and self._is_fixed(k, a)]
         donated = {given[k].data.ptr: k for k in course.traits.donated if isinstance(given[k], cupy.ndarray)}
         self.results = [self._result(k, r, donated, k in course.lasting) for k, r in enumerate(made)]
-        self._lent = [r for r in self.results if isinstance(r, _Lent)]
+        self._lent = [r for r in self.results if isinstance(r, Lent)]
 
     def _is_fixed(self, k: int, a: Any) -> bool:
         return k not in self._inputs and (self._numbers is None or k not in self._numbers.inputs)
 
-    def _result(self, k: int, array: Any, donated: dict[int, int], is_lasting: bool) -> "_Result":
+    def _result(self, k: int, array: Any, donated: dict[int, int], is_lasting: bool) -> Result:
         if not isinstance(array, cupy.ndarray):
             raise NotCapturable(f"result {k} is no array")
         at = donated.get(array.data.ptr) if array.nbytes else None
         if at is not None:
-            return _Donated(array, at, self._inputs.get(at))
+            return Donated(array, at, self._inputs.get(at))
         if is_lasting or not array.nbytes:
-            return _Copied(array, self._memory)
-        return _Lent(array, k, self._stream.device)
+            return Copied(array, self._memory)
+        return Lent(array, k, self._stream.device)
 
     def _allocate(self, size: int) -> Any:
         """New memory of the device. Where there is none, the pool must not give up blocks that the graph has in it to find some."""
@@ -345,14 +358,15 @@ class Captured:
         if out:
             hand_over(NOTHING, 0, out)
         self.used = next(self._graphs.time)
+        self.launches += 1
         self._graphs.counts.launched += 1
         return results
 
     def leave(self) -> None:
         """Have the program run without the graph."""
         course = self._course()
-        if course is not None and course.graph is self:
-            course.graph = None
+        if course is not None:
+            course.lost(self)
 
     @property
     def state(self) -> str:
@@ -391,109 +405,3 @@ def _captured(stream: Stream, run: Run, given: Sequence[Any]) -> tuple[Any, list
             stream.cuda.end_capture()
         raise
     return stream.cuda.end_capture(), results
-
-
-class _Static:
-    """Memory of a graph in place of an input that moves: as many bytes, lying in the same way."""
-
-    def __init__(self, like: cupy.ndarray) -> None:
-        low, high = _span(like)
-        if high - low > 2 * like.nbytes:
-            raise NotCapturable("an input that moves is a small part of large memory")
-        self._low, self._size = low, high - low
-        whole = cupy.ndarray((self._size,), np.uint8)
-        self.array = cupy.ndarray(like.shape, like.dtype, whole.data - low, like.strides)
-
-    def copy_of(self, array: cupy.ndarray) -> Copy:
-        """The copy that brings an input here."""
-        return array.data.ptr + self._low, self.array.data.ptr + self._low, self._size
-
-    def copy_to(self, array: cupy.ndarray) -> Copy:
-        """The copy back."""
-        return self.array.data.ptr + self._low, array.data.ptr + self._low, self._size
-
-
-def _span(a: cupy.ndarray) -> tuple[int, int]:
-    """Where an array's bytes begin and end, from its first element on."""
-    steps = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)] if a.size else []
-    return sum(s for s in steps if s < 0), sum(s for s in steps if s > 0) + (a.itemsize if a.size else 0)
-
-
-class _Result:
-    """How one result reaches the caller."""
-
-    is_copied = False
-
-    def __init__(self, array: cupy.ndarray) -> None:
-        self.array = array
-
-    def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
-        """The array that the caller gets; if its content is to be copied there after the launch, that joins `out`."""
-        raise NotImplementedError
-
-
-class _Donated(_Result):
-    """A result in the memory of an input."""
-
-    def __init__(self, array: cupy.ndarray, at: int, static: _Static | None) -> None:
-        super().__init__(array)
-        self._at, self._static, self.is_copied = at, static, static is not None
-
-    def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
-        """The input, in the result's shape."""
-        own = arrays[self._at]
-        if self._static is not None:
-            out.append(self._static.copy_to(own))
-        if own.shape == self.array.shape and own.strides == self.array.strides:
-            return own
-        return cupy.ndarray(self.array.shape, self.array.dtype, own.data, self.array.strides)
-
-
-class _Copied(_Result):
-    """A result that is copied into new memory."""
-
-    def __init__(self, array: cupy.ndarray, memory: Memory) -> None:
-        super().__init__(array)
-        self._memory, self.is_copied = memory, True
-
-    def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
-        """A new array."""
-        new = self._memory.empty(self.array.shape, self.array.dtype)
-        if new.nbytes:
-            out.append((self.array.data.ptr, new.data.ptr, new.nbytes))
-        return new
-
-
-class _Lent(_Result):
-    """A result in the graph's memory, which the graph writes again only when nobody has the result any more."""
-
-    def __init__(self, array: cupy.ndarray, number: int, device: int) -> None:
-        super().__init__(array)
-        self.number, self._device = number, device
-        self._loan: Callable[[], Any] = _nobody
-
-    @property
-    def is_in_use(self) -> bool:
-        """Whether some array looks into the memory."""
-        return self._loan() is not None
-
-    def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
-        """An array that looks into the graph's memory."""
-        loan = _Loan(self.array)
-        self._loan = weakref.ref(loan)
-        own = self.array
-        memory = cupy.cuda.UnownedMemory(own.data.ptr, own.nbytes, loan, self._device)
-        return cupy.ndarray(own.shape, own.dtype, cupy.cuda.MemoryPointer(memory, 0))
-
-
-class _Loan:
-    """What arrays that look into a graph's memory have in common; it keeps the memory, whatever becomes of the graph."""
-
-    __slots__ = ("__weakref__", "_array")
-
-    def __init__(self, array: cupy.ndarray) -> None:
-        self._array = array
-
-
-def _nobody() -> None:
-    return None

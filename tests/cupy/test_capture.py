@@ -10,12 +10,13 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
 from twofold.device import Device
-from twofold.errors import DeviceOutOfMemory
+from twofold.graph.ir import drop_generation
 from twofold.imperative import window
 
 from tests.core import random_programs
 from tests.cupy.conftest import SIMULATION
 
+cupy = pytest.importorskip("cupy")
 capture = pytest.importorskip("twofold_cupy.capture")
 simulated = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules and counts")
 GPU = Device("gpu", 0)
@@ -30,6 +31,7 @@ def drawn(*shape, seed=0):
 @pytest.fixture
 def graphs(backend):
     """The adapter's graphs, none of another test's, in memory that holds no right numbers of one."""
+    drop_generation()
     gc.collect()
     backend.trim()
     backend.graphs.counts = capture.Counts()
@@ -174,12 +176,9 @@ def test_an_executor(gpus, monkeypatch, graphs, requests):
 def test_a_module_that_is_fitted(gpus, monkeypatch, graphs, optimizer):
     def run():
         mx.random.seed(5)
-        np.random.seed(5)
         data = mx.io.NDArrayIter(drawn(48, 5), np.arange(48) % 4, batch_size=8, label_name="softmax_label")
         net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=12, name="one")
-        net = mx.sym.SoftmaxOutput(
-            mx.sym.FullyConnected(mx.sym.Activation(net, act_type="relu"), num_hidden=4, name="two"), name="softmax"
-        )
+        net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Activation(net, act_type="relu"), num_hidden=4, name="two"), name="softmax")
         module = mx.mod.Module(net, context=gpus[0])
         module.fit(data, num_epoch=3, optimizer=optimizer, optimizer_params={"learning_rate": 0.05}, initializer=mx.init.Xavier())
         return [module.get_params()[0][n] for n in ("one_weight", "one_bias", "two_weight")]
@@ -216,19 +215,15 @@ def test_a_loop_of_symbols_is_captured_with_its_body(gpus, monkeypatch, graphs):
 
 @pytest.mark.usefixtures("schedule")
 @pytest.mark.parametrize(
-    ("optimizer", "options"),
-    [
-        ("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01}),
-        ("adam", {"learning_rate": 0.02}),
-        ("sgd", {"learning_rate": 0.3, "lr_scheduler": "factor"}),
-    ],
+    ("optimizer", "options", "falls"),
+    [("sgd", {"momentum": 0.9, "wd": 0.01}, False), ("adam", {"learning_rate": 0.02}, False), ("sgd", {"momentum": 0.9}, True)],
 )
-def test_hyperparameters_change(gpus, monkeypatch, graphs, optimizer, options):
+def test_hyperparameters_change(gpus, monkeypatch, graphs, optimizer, options, falls):
     """Momentum; Adam's count of steps; a rate that falls at each step."""
 
     def run():
-        scheduled = {"lr_scheduler": mx.lr_scheduler.FactorScheduler(1, 0.7)} if "lr_scheduler" in options else {}
-        return trained(gpus[0], perceptron(gpus[0]), optimizer, options | scheduled)
+        rates = {"lr_scheduler": mx.lr_scheduler.FactorScheduler(1, 0.7, base_lr=0.3)} if falls else {}
+        return trained(gpus[0], perceptron(gpus[0]), optimizer, options | rates)
 
     same(run, monkeypatch, graphs)
 
@@ -245,7 +240,7 @@ def test_a_rate_that_changes_is_one_launch_more(gpus, graphs):
 
     trained(gpus[0], perceptron(gpus[0]), each=each)
     nd.waitall()
-    assert np.diff(spent)[4:].tolist() == [1, 2, 2, 2]
+    assert np.diff(spent)[4:].tolist() == [1, 1, 2, 2]  # a step runs where the next one begins
 
 
 @pytest.mark.usefixtures("schedule")
@@ -372,7 +367,7 @@ def test_a_programs_graphs_end_with_it(gpus, graphs):
 def test_graphs_give_their_memory_to_who_needs_it(gpus, backend, graphs):
     x = nd.array(drawn(1000, 1000), ctx=gpus[0])
     for _ in range(5):
-        y = nd.softmax((nd.dot(x, x).sum(axis=0) + x).exp() * 0.001)
+        y = (x.sum(axis=0) + x).sum(axis=1, keepdims=True) + x.tanh().sum(axis=0)
         y.wait_to_read()
     assert graphs.nbytes > 4_000_000
     free, _ = backend.memory_info(GPU)
@@ -383,25 +378,18 @@ def test_graphs_give_their_memory_to_who_needs_it(gpus, backend, graphs):
     backend.trim()
 
 
-@simulated
 def test_what_has_no_room_for_a_graph_runs_step_by_step(gpus, backend, graphs, monkeypatch):
-    free, _ = backend.memory_info(GPU)
-    x = nd.array(drawn(2000, 2000), ctx=gpus[0])
-    want, ballast = None, None
-    for k in range(5):
-        y = nd.softmax((nd.dot(x, x).sum(axis=0) + x).tanh() * 0.1)
-        y.wait_to_read()
-        want = y.asnumpy() if want is None else want
-        np.testing.assert_array_equal(y.asnumpy(), want)
-        if k == 1:  # room for the intermediate results once, not twice
-            del y
-            backend.trim()
-            free, _ = backend.memory_info(GPU)
-            ballast = backend.empty((free - 36_000_000,), "uint8")
-    assert ballast is not None
+    def full(size):
+        raise cupy.cuda.memory.OutOfMemoryError(size, 0)
+
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    want = net(data).asnumpy()
+    monkeypatch.setattr(capture, "_allocated", full)
+    for _ in range(6):
+        np.testing.assert_array_equal(net(data).asnumpy(), want)
     assert (graphs.counts.launched, graphs.counts.refused) == (0, 1)
-    with pytest.raises(DeviceOutOfMemory):
-        backend.empty((64_000_000,), "uint8")
+    (told,) = reports(lambda: net(data).wait_to_read())
+    assert "does not fit into memory" in told
 
 
 # what is not captured
@@ -417,7 +405,7 @@ def test_what_is_captured_is_told(gpus, graphs):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(4):
         net(data).wait_to_read()
-    assert reports(lambda: net(data).wait_to_read()) == ["one CUDA graph of 5 steps; 0 inputs, 0 numbers and 0 results are copied"]
+    assert reports(lambda: net(data).wait_to_read()) == ["one CUDA graph of 4 steps; 0 inputs, 0 numbers and 0 results are copied"]
     executor = bound(gpus[0])
     assert "step by step so far" in executor.explain()
     for _ in range(4):
@@ -428,27 +416,24 @@ def test_what_is_captured_is_told(gpus, graphs):
 def test_code_of_the_user_runs_each_time(gpus, graphs):
     calls = []
 
-    class Twice(autograd.Function):
-        def forward(self, x):
+    class Twice(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
             calls.append(1)
-            return x * 2
+            self.assign(out_data[0], req[0], in_data[0] * 2)
 
-        def backward(self, dy):
-            return dy * 2
+    @mx.operator.register("twice_while_captured")
+    class TwiceProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Twice()
 
-    x = nd.array(drawn(4, 4), ctx=gpus[0])
-    x.attach_grad()
-
-    def run():
-        with autograd.record():
-            out = (nd.dot(Twice()(x), x) + 1).tanh().sum()
-        out.backward()
-        out.wait_to_read()
-
+    data = mx.sym.var("data")
+    twice = mx.sym.Custom(mx.sym.dot(data, data), op_type="twice_while_captured")
+    executor = mx.sym.dot(twice + 1, twice).tanh().simple_bind(gpus[0], data=(4, 4))
     for _ in range(5):
-        run()
+        executor.forward()
+        executor.outputs[0].wait_to_read()
     assert len(calls) == 5
-    assert any("user_forward" in text and "runs on the host" in text for text in reports(run))
+    assert "step by step: user_forward runs on the host" in executor.explain()
 
 
 def test_what_the_host_decides_runs_step_by_step(gpus, monkeypatch, graphs):
@@ -578,8 +563,6 @@ def test_two_devices(gpus, monkeypatch, graphs):
 def test_random_programs_give_the_same_bits(gpus, monkeypatch, graphs, part):
     monkeypatch.setattr(SETTINGS, "defer_elements", 8)
     seeds = range(part, 24, 4)
-    with SIMULATION.gathering():
-        pass
     for seed in seeds:
         for record in (False, True):
             SIMULATION.schedule("random", seed)

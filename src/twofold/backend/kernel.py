@@ -150,7 +150,7 @@ class ProgramTraits(NamedTuple):
     Attributes
     ----------
     steps
-        How many of its steps compute something.
+        How many of its steps compute something, loops' as often as they run; about.
     donated
         Places of the inputs whose memory results take.
     primitives

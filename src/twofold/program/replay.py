@@ -27,8 +27,17 @@ def traits_of(outputs: Sequence[Node], steps: Sequence[Step], donated: Collectio
         Names of primitives that need the host.
     """
     names = frozenset(_names(outputs))
-    count = sum(s.is_kernel or not (s.nodes[0].sig.op.view or s.nodes[0].sig.op.name == "item") for s in steps)  # type: ignore[union-attr]
+    count = sum(1 if s.is_kernel else _count(s.nodes[0]) for s in steps)
     return ProgramTraits(count, frozenset(donated), names, tuple(sorted(names & set(host))))
+
+
+def _count(node: Node) -> int:
+    """How many steps a node is: none if it is a view, a loop about as many as it has nodes, each time it goes round."""
+    assert node.sig is not None
+    body = node.sig.params.get("body")
+    if isinstance(body, SubGraph) and node.inputs[0] is not None:
+        return max(node.inputs[0].shape[:1], default=1) * len(topological(body.outputs, until=set(body.leaves)))
+    return not (node.sig.op.view or node.sig.op.name == "item")
 
 
 def _names(outputs: Iterable[Node]) -> set[str]:
