@@ -40,9 +40,6 @@ MOST_LAYOUTS = 4
 MOST_GRAPHS = 64
 OUT_OF_MEMORY = 2
 
-#: Primitives for which the host looks at the device's memory, with what it looks for.
-HOST = {"checked_index": "it looks whether an index is out of bounds"}
-
 Run = Callable[[Sequence[Any]], list[Any]]
 
 
@@ -131,8 +128,7 @@ class GraphReplay:
 
     def __init__(self, graphs: Graphs, run: Run, traits: ProgramTraits) -> None:
         self.graphs, self.run, self.traits = graphs, run, traits
-        looks = [why for name, why in HOST.items() if name in traits.primitives]
-        self._reason = f"{', '.join(traits.host)} runs on the host" if traits.host else looks[0] if looks else ""
+        self._reason = f"{', '.join(traits.host)} runs on the host" if traits.host else ""
         self._courses: dict[Any, Course] = {}
         self._lock = threading.RLock()
 
@@ -310,7 +306,7 @@ class Captured:
                 self._inputs = {k: Static(arrays[k]) for k in sorted(course.moving)}
                 for k, static in self._inputs.items():
                     given[k] = static.array
-                self._graph, made = _captured(inner, course.program, given)
+                self._graph, made, self._checks = _captured(inner, course.program, given)
         self._fixed = [(k, a.data.ptr) for k, a in enumerate(given) if isinstance(a, cupy.ndarray) and self._is_fixed(k, a)]
         donated = {given[k].data.ptr: k for k in course.traits.donated if isinstance(given[k], cupy.ndarray)}
         self.results = [self._result(k, r, donated, k in course.lasting) for k, r in enumerate(made)]
@@ -357,6 +353,8 @@ class Captured:
         self._graph.launch(self._stream.cuda)
         if out:
             hand_over(NOTHING, 0, out)
+        for check in self._checks:
+            check()
         self.used = next(self._graphs.time)
         self.launches += 1
         self._graphs.counts.launched += 1
@@ -377,7 +375,7 @@ class Captured:
 
     def __del__(self) -> None:
         """Keep what the last launch may still use until that is done."""
-        owned = [vars(self).get(name) for name in ("_graph", "pool", "_inputs", "results", "_numbers")]
+        owned = [vars(self).get(name) for name in ("_graph", "pool", "_inputs", "results", "_numbers", "_checks")]
         self._memory.give_back(self._stream, owned)
 
 
@@ -395,8 +393,9 @@ def _allocated(size: int) -> Any:
         raise cupy_memory.OutOfMemoryError(size, 0) from error
 
 
-def _captured(stream: Stream, run: Run, given: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """What a program issues as a graph, and its results' memory."""
+def _captured(stream: Stream, run: Run, given: Sequence[Any]) -> tuple[Any, list[Any], list[Callable[[], None]]]:
+    """What a program issues as a graph, its results' memory, and what the host is to look at after each launch."""
+    checks = stream.checks = []
     stream.cuda.begin_capture()
     try:
         results = run(given)
@@ -404,4 +403,6 @@ def _captured(stream: Stream, run: Run, given: Sequence[Any]) -> tuple[Any, list
         with suppress(Exception):  # it says once more that something failed
             stream.cuda.end_capture()
         raise
-    return stream.cuda.end_capture(), results
+    finally:
+        stream.checks = None
+    return stream.cuda.end_capture(), results, checks

@@ -50,6 +50,7 @@ class Numbers:
         self._buffer = memory.empty((KINDS * max(len(self.inputs), 1),), np.dtype(np.uint64))
         self._words = np.zeros(self._buffer.size, np.uint64)
         self._places: dict[tuple[int, str], tuple[Any, np.ndarray]] = {}
+        self._values: dict[tuple[int, str], Any] = {}
         self._sent: bytes | None = None
         self.is_known = True
 
@@ -83,9 +84,11 @@ class Numbers:
 
     def changed(self, arrays: Sequence[Any]) -> np.ndarray:
         """The words to be written for the inputs of this run: none if they are those written last."""
-        for (number, dtype), (_, here) in self._places.items():
-            a = arrays[number]
-            here[...] = constant(number_of(a) if is_constant(a) else a, (), dtype)
+        for key, (_, here) in self._places.items():
+            a = arrays[key[0]]
+            if a is not self._values.get(key):
+                here[...] = constant(number_of(a) if is_constant(a) else a, (), key[1])
+                self._values[key] = a
         words = self._words[: len(self._places)]
         return words[:0] if words.tobytes() == self._sent else words
 

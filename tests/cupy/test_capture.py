@@ -8,8 +8,10 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, gluon, nd
+from twofold.backend.kernel import ProgramTraits
 from twofold.config import SETTINGS
 from twofold.device import Device
+from twofold.errors import IndexingError
 from twofold.graph.ir import drop_generation
 from twofold.imperative import window
 
@@ -332,6 +334,23 @@ def test_strided_inputs_keep_their_strides(gpus, monkeypatch, graphs):
     same(run, monkeypatch, graphs)
 
 
+def test_indices_are_checked_at_each_launch(gpus, monkeypatch, graphs):
+    def run():
+        weight = nd.array(drawn(6, 4), ctx=gpus[0])
+        found = []
+        for k in range(STEPS):
+            index = nd.array([k % 6, 1, 5 if k != 7 else 6], ctx=gpus[0])
+            out = nd.softmax(nd.dot(nd.take(weight, index, mode="raise").tanh(), weight.T)).sum(axis=0) * 0.5
+            if k == 7:
+                with pytest.raises(IndexingError, match=r"index 6(\.0)? for size 6"):
+                    out.wait_to_read()
+            else:
+                found.append(out.asnumpy())
+        return found
+
+    same(run, monkeypatch, graphs, 4)
+
+
 # what bounds graphs
 
 
@@ -390,6 +409,32 @@ def test_what_has_no_room_for_a_graph_runs_step_by_step(gpus, backend, graphs, m
     assert (graphs.counts.launched, graphs.counts.refused) == (0, 1)
     (told,) = reports(lambda: net(data).wait_to_read())
     assert "does not fit into memory" in told
+
+
+@simulated
+def test_a_graph_keeps_its_blocks_where_memory_is_found_elsewhere(gpus, backend, graphs):
+    """While it is captured memory runs out: what the pool of all has is given back, not what earlier steps of the graph have."""
+    xp = backend.xp
+
+    def run(arrays):
+        first = xp.add(arrays[0], arrays[0])
+        total = xp.sum(first, axis=0)
+        del first  # its block is free, and part of the graph
+        return [xp.add(xp.concat(*arrays * 3, axis=0), total)]
+
+    replay = capture.GraphReplay(graphs, run, ProgramTraits(9, frozenset(), frozenset(), ()))
+    x = backend.from_host(drawn(500, 500), GPU)
+    want = backend.to_host(backend.quietly(run, [x])[0])
+    for k in range(5):
+        if k == 2:
+            backend.trim()
+            unused = backend.empty((9_000_000,), "uint8")
+            ballast = backend.empty((backend.memory_info(GPU)[0] - 1_500_000,), "uint8")
+            del unused
+        np.testing.assert_array_equal(backend.to_host(backend.quietly(replay, [x])[0]), want)
+    assert (graphs.counts.launched, graphs.counts.refused) == (3, 0)
+    assert graphs.nbytes >= 7_000_000, "the first block was given up"
+    assert ballast.size
 
 
 # what is not captured
