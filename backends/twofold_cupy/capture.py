@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from twofold.backend.kernel import ProgramTraits
 
-from .exchange import Copied, Donated, Lent, NotCapturable, Result, Static
+from .exchange import Copied, Donated, Lent, NotCapturable, Result, Static, alike
 from .handover import Copy, hand_over
 from .library import memory as cupy_memory
 from .library import runtime
@@ -161,6 +162,10 @@ def _lies(a: Any) -> Any:
     return "constant" if is_constant(a) else "number"
 
 
+def _addresses(arrays: Sequence[Any]) -> list[Any]:
+    return [a.data.ptr if isinstance(a, cupy.ndarray) else None for a in arrays]
+
+
 class Course:
     """A program on a device and inputs that lie in one way: what is known of their addresses, and its graph once it has one.
 
@@ -179,17 +184,20 @@ class Course:
         Places of the inputs whose addresses change.
     lasting
         Places of the results that are in use at the next run.
+    carried
+        Places of results to those of dead inputs, of which one run's result is the next run's input: a weight that no step of the
+        program writes in place. Its memory is written at the graph's end.
     """
 
     def __init__(self, replay: GraphReplay, arrays: Sequence[Any], stream: Stream) -> None:
         self.graphs, self.program, self.traits, self.stream = replay.graphs, replay.run, replay.traits, stream
         self.moving: set[int] = set()
         self.lasting: set[int] = set()
+        self.carried: dict[int, int] = {}
         self.graph: Captured | None = None
         self._numbers_at = [k for k, a in enumerate(arrays) if not isinstance(a, cupy.ndarray)]
         self.numbers: Numbers | None = None
-        self._addresses: list[Any] = []
-        self._results: list[Any] = []
+        self._before: tuple[list[Any], list[Any]] | None = None
         self._reason = ""
         self._begin()
 
@@ -197,6 +205,7 @@ class Course:
         """Know nothing."""
         self.moving.clear()
         self.lasting.clear()
+        self.carried.clear()
         self._runs = self._captures = self._changes = 0
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
@@ -237,6 +246,7 @@ class Course:
         if self._changes >= MOST_CHANGES:
             self.moving.update(k for k, a in enumerate(arrays) if isinstance(a, cupy.ndarray))
             self.lasting.update(range(len(graph.results)))
+        self.carried = {k: at for k, at in self.carried.items() if at not in self.moving}
         return True
 
     def lost(self, graph: "Captured") -> None:
@@ -247,23 +257,27 @@ class Course:
                 self._captures = 0
 
     def _observed(self, arrays: Sequence[Any]) -> list[Any]:
-        """Run step by step, and note what moves and what lasts."""
-        addresses = [a.data.ptr if isinstance(a, cupy.ndarray) else None for a in arrays]
-        if self._runs:
-            self.moving.update(k for k, (a, b) in enumerate(zip(addresses, self._addresses, strict=True)) if a != b)
-            self.lasting.update(k for k, r in enumerate(self._results) if r() is not None)
-            if self._numbers_at:
-                if self.numbers is None:
-                    self.numbers = Numbers(self._numbers_at, self.graphs.memory)
-                arrays = self.numbers.replaced(arrays)
+        """Run step by step, and note where the inputs are and what becomes of the results; the second time with numbers in memory."""
+        addresses = _addresses(arrays)
+        if self._runs and self._numbers_at:
+            if self.numbers is None:
+                self.numbers = Numbers(self._numbers_at, self.graphs.memory)
+            arrays = self.numbers.replaced(arrays)
         results = self.program(arrays)
-        self._addresses, self._results = addresses, [weakref.ref(r) for r in results]
+        self._before = addresses, [weakref.ref(r) for r in results]
         self._runs += 1
         if self.numbers is not None and not self.numbers.is_known:
             self._refuse("a number is read in many dtypes")
         return results
 
     def _captured(self, arrays: Sequence[Any]) -> "Captured":
+        if self._before is not None:  # what is so from the last run to this one will be so for a while
+            addresses, results = self._before
+            self.carried = self._carried(arrays, [r() for r in results])
+            moved = {k for k, (a, b) in enumerate(zip(addresses, _addresses(arrays), strict=True)) if a != b}
+            self.moving.update(moved - set(self.carried.values()))
+            self.lasting.update(k for k, r in enumerate(results) if r() is not None and k not in self.carried)
+            self._before = None
         copied = bool(self.moving or self.numbers) + bool(self.lasting)
         if self.traits.steps <= 1 + copied:
             raise NotCapturable(f"{self.traits.steps} steps are as few as a graph with its copies")
@@ -273,6 +287,11 @@ class Course:
         graph = self.graph = Captured(self, arrays)
         self.graphs.add(graph)
         return graph
+
+    def _carried(self, arrays: Sequence[Any], results: Sequence[Any]) -> dict[int, int]:
+        free = {arrays[k].data.ptr: k for k in self.traits.dead - self.traits.donated if isinstance(arrays[k], cupy.ndarray)}
+        found = {k: free.get(r.data.ptr) for k, r in enumerate(results) if isinstance(r, cupy.ndarray) and r.nbytes}
+        return {k: at for k, at in found.items() if at is not None and alike(results[k], arrays[at])}
 
     @property
     def state(self) -> str:
@@ -306,21 +325,23 @@ class Captured:
                 self._inputs = {k: Static(arrays[k]) for k in sorted(course.moving)}
                 for k, static in self._inputs.items():
                     given[k] = static.array
-                self._graph, made, self._checks = _captured(inner, course.program, given)
+                self._graph, made, self._checks = _captured(inner, partial(_run, course.program, course.carried), given)
         self._fixed = [(k, a.data.ptr) for k, a in enumerate(given) if isinstance(a, cupy.ndarray) and self._is_fixed(k, a)]
         donated = {given[k].data.ptr: k for k in course.traits.donated if isinstance(given[k], cupy.ndarray)}
-        self.results = [self._result(k, r, donated, k in course.lasting) for k, r in enumerate(made)]
+        self.results = [self._result(k, r, donated, course.carried, k in course.lasting) for k, r in enumerate(made)]
         self._lent = [r for r in self.results if isinstance(r, Lent)]
 
     def _is_fixed(self, k: int, a: Any) -> bool:
         return k not in self._inputs and (self._numbers is None or k not in self._numbers.inputs)
 
-    def _result(self, k: int, array: Any, donated: dict[int, int], is_lasting: bool) -> Result:
+    def _result(self, k: int, array: Any, donated: dict[int, int], carried: dict[int, int], is_lasting: bool) -> Result:
         if not isinstance(array, cupy.ndarray):
             raise NotCapturable(f"result {k} is no array")
         at = donated.get(array.data.ptr) if array.nbytes else None
         if at is not None:
             return Donated(array, at, self._inputs.get(at))
+        if k in carried:
+            return Donated(array, carried[k], None)
         if is_lasting or not array.nbytes:
             return Copied(array, self._memory)
         return Lent(array, k, self._stream.device)
@@ -391,6 +412,14 @@ def _allocated(size: int) -> Any:
         if error.status != OUT_OF_MEMORY:
             raise
         raise cupy_memory.OutOfMemoryError(size, 0) from error
+
+
+def _run(program: Run, carried: dict[int, int], given: Sequence[Any]) -> list[Any]:
+    """What goes into a graph: the program, and copies of results into the memory of inputs."""
+    results = program(given)
+    for k, at in carried.items():
+        given[at].data.copy_from_device_async(results[k].data, results[k].nbytes)
+    return results
 
 
 def _captured(stream: Stream, run: Run, given: Sequence[Any]) -> tuple[Any, list[Any], list[Callable[[], None]]]:

@@ -38,6 +38,11 @@ class Static:
         return self.array.data.ptr + self._low, array.data.ptr + self._low, self._size
 
 
+def alike(a: cupy.ndarray, b: cupy.ndarray) -> bool:
+    """Whether arrays are of one type and lie in the same way."""
+    return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+
+
 def _span(a: cupy.ndarray) -> tuple[int, int]:
     """Where an array's bytes begin and end, from its first element on."""
     steps = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)] if a.size else []
@@ -69,7 +74,7 @@ class Donated(Result):
         own = arrays[self._at]
         if self._static is not None:
             out.append(self._static.copy_to(own))
-        if own.shape == self.array.shape and own.strides == self.array.strides:
+        if alike(own, self.array):
             return own
         return cupy.ndarray(self.array.shape, self.array.dtype, own.data, self.array.strides)
 

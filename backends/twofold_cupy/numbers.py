@@ -7,9 +7,11 @@ import numpy as np
 
 from twofold.dtype import NUMPY
 
+from .exchange import NotCapturable
 from .handover import hand_over
 from .memory import Memory
 from .operands import constant, dtype_of, is_constant, number_of
+from .streams import entered
 from .views import broadcast
 
 #: Dtypes, for each number, in which a program may read it.
@@ -72,6 +74,9 @@ class Numbers:
         """The place of an input's number in a dtype; when first asked for it is written at once."""
         found = self._places.get((number, dtype))
         if found is None:
+            stream = entered()
+            if stream is not None and stream.checks is not None:
+                raise NotCapturable("a number is read in other dtypes than before")
             at = len(self._places)
             if at == self._words.size:
                 self.is_known = False

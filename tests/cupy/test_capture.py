@@ -135,6 +135,25 @@ def test_a_step_of_the_mnist_perceptron_is_one_launch(gpus, graphs, fresh, launc
     assert graphs.counts.captured == 1
 
 
+@simulated
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_step_of_a_module_is_two_launches(gpus, graphs, optimizer):
+    """The graph, and what copies the batch and Adam's rate to it: weights and the optimizer's states stay where they are."""
+    net = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=128, name="one"), act_type="relu")
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="two"), name="softmax")
+    module = mx.mod.Module(net, context=gpus[0])
+    module.bind([("data", (64, 784))], [("softmax_label", (64,))])
+    module.init_params()
+    module.init_optimizer(optimizer=optimizer)
+    for k in range(10):
+        batch = mx.io.DataBatch([nd.array(drawn(64, 784, seed=k))], [nd.array(np.arange(64) % 10)])
+        before = SIMULATION.counts()
+        module.forward_backward(batch)
+        module.update()
+        after = SIMULATION.counts()
+        assert k < 6 or (after.launches - before.launches, after.graph_launches - before.graph_launches) == (2, 1)
+
+
 @pytest.mark.usefixtures("schedule")
 def test_an_imperative_loop(gpus, monkeypatch, graphs):
     def run():
@@ -422,7 +441,7 @@ def test_a_graph_keeps_its_blocks_where_memory_is_found_elsewhere(gpus, backend,
         del first  # its block is free, and part of the graph
         return [xp.add(xp.concat(*arrays * 3, axis=0), total)]
 
-    replay = capture.GraphReplay(graphs, run, ProgramTraits(9, frozenset(), frozenset(), ()))
+    replay = capture.GraphReplay(graphs, run, ProgramTraits(9, frozenset(), frozenset(), frozenset(), ()))
     x = backend.from_host(drawn(500, 500), GPU)
     want = backend.to_host(backend.quietly(run, [x])[0])
     for k in range(5):

@@ -1,7 +1,8 @@
 """Each wait, and each rule about memory, is needed: without it a search over schedules finds a wrong result."""
 
-import functools
+import contextlib
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_a_rule_about_memory_that_is_left_out_is_found(backend, monkeypatch, run
     assert not all(is_right(run, backend, *s) for s in schedules())
 
 
-TRAITS = ProgramTraits(9, frozenset(), frozenset({"matmul"}), ())
+TRAITS = ProgramTraits(9, frozenset(), frozenset(), frozenset({"matmul"}), ())
 RUNS = 9
 
 
@@ -143,7 +144,8 @@ def chained(backend, wrap, length=2):
             product = xp.add(product, xp.sum(product, axis=0))
         return [product]
 
-    return lambda x, rate=2.0: backend.quietly(wrap(run, TRAITS), [x, rate])[0]
+    program = wrap(run, TRAITS)
+    return lambda x, rate=2.0: backend.quietly(program, [x, rate])[0]
 
 
 def moved_later(backend, wrap):
@@ -189,8 +191,19 @@ def written_over(backend, wrap):
         backend.write(state, ..., xp.add(state, xp.matmul(state, state)))
         return [state]
 
-    program = wrap(run, TRAITS._replace(donated=frozenset({0})))
+    program = wrap(run, TRAITS._replace(donated=frozenset({0}), dead=frozenset({0})))
     return [backend.to_host(backend.quietly(program, [state])[0]) for state in states]
+
+
+def given_back(backend, wrap):
+    """A result is the next input, for whose memory nobody looks then."""
+    xp, state = backend.xp, small(backend, 0)
+    program = wrap(lambda arrays: [xp.tanh(xp.add(xp.matmul(arrays[0], arrays[0]), arrays[0]))], TRAITS._replace(dead=frozenset({0})))
+    found = []
+    for _ in range(RUNS):
+        (state,) = backend.quietly(program, [state])
+        found.append(backend.to_host(state))
+    return found
 
 
 def turned(backend, wrap):
@@ -211,7 +224,31 @@ def two(backend, wrap):
     return [backend.to_host(kept)]
 
 
-SCENES = (moved_later, moved_always, kept_later, kept_always, kept_longer_than_the_graph, written_over, turned, two)
+@pytest.mark.parametrize("locked", [True, False])
+def test_threads_take_turns_with_a_graph(backend, monkeypatch, locked):
+    """A second thread runs the program between the first one's numbers and its launch, if nothing keeps it from that."""
+    replays, results = [], []
+    program = chained(backend, lambda run, traits: replays.append(capture.GraphReplay(backend.graphs, run, traits)) or replays[-1])
+    x = small(backend, 0)
+    want = [backend.to_host(program(x, 1.0 + k)) for k in range(6)]
+    if not locked:
+        monkeypatch.setattr(replays[0], "_lock", contextlib.nullcontext())
+    second = threading.Thread(target=lambda: results.append(program(x, 4.0)))
+    real = capture.hand_over
+
+    def hand_over(*given):
+        real(*given)
+        if second.ident is None:
+            second.start()
+            second.join(0.3)
+
+    monkeypatch.setattr(capture, "hand_over", hand_over)
+    first = program(x, 2.0)
+    second.join()
+    assert np.array_equal(backend.to_host(first), want[1]) == locked
+
+
+SCENES = (moved_later, moved_always, kept_later, kept_always, kept_longer_than_the_graph, written_over, given_back, turned, two)
 RULES = {
     "inputs that moved": (capture.Captured, "moved", lambda self, arrays: []),
     "results in use": (capture.Captured, "in_use", lambda self: []),
@@ -219,6 +256,7 @@ RULES = {
     "copies in": (exchange.Static, "copy_of", lambda self, array: (array.data.ptr, self.array.data.ptr, 0)),
     "copies out": (exchange.Copied, "given", lambda self, arrays, out: self._memory.empty(self.array.shape, self.array.dtype)),
     "copies back": (exchange.Donated, "given", lambda self, arrays, out: arrays[self._at]),
+    "results that are given back": (capture, "_run", lambda program, carried, given: program(given)),
     "a loan's memory": (exchange.Loan, "__init__", lambda self, array: None),
     "strides": (capture, "_lies", lambda a: "alike"),
     "memory of its own": (cupy.cuda, "MemoryPool", lambda allocate: cupy.get_default_memory_pool()),
@@ -232,7 +270,7 @@ def test_a_rule_about_graphs_that_is_left_out_is_found(backend, monkeypatch, rul
         backend.trim()
         SIMULATION.schedule(schedule, seed)
         try:
-            return scene(backend, functools.cache(wrap))
+            return scene(backend, wrap)
         finally:
             SIMULATION.schedule("late")
 

@@ -151,8 +151,8 @@ class ProgramTraits(NamedTuple):
     ----------
     steps
         How many of its steps compute something, loops' as often as they run; about.
-    donated
-        Places of the inputs whose memory results take.
+    donated, dead
+        Places of the inputs whose memory results take, and of all inputs that nobody looks at when the program has run.
     primitives
         What it runs by name, the bodies of its loops included; element-wise steps of fused kernels too.
     host
@@ -161,5 +161,6 @@ class ProgramTraits(NamedTuple):
 
     steps: int
     donated: frozenset[int]
+    dead: frozenset[int]
     primitives: frozenset[str]
     host: tuple[str, ...]

@@ -78,6 +78,8 @@ class Program:
         ``run(arrays) -> list of arrays``.
     replay
         How the backend runs it at once; None if it does not.
+    overwrites
+        Whether it may write over memory of its inputs.
     plan, steps, source
         What was decided, for `explain`.
     """
@@ -126,8 +128,9 @@ class Program:
         exec(compile(with_entry(self.source), FILE, "exec"), printer.env)
         self._scratch: list[Any] = printer.env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = printer.env["program"]
-        donated_at = [k for k, n in enumerate(self.leaves) if n in self.plan.donated]
-        self.replay = backend.replay(run, traits_of(self.outputs, self.steps, donated_at, {*USER_CODE, *DECIDED}))
+        donated_at, dead = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, set(donated)))
+        self.replay = backend.replay(run, traits_of(self.outputs, self.steps, donated_at, dead, {*USER_CODE, *DECIDED}))
+        self.overwrites = bool(self.plan.donated) or (self.replay is not None and bool(dead))
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(
             backend.quietly, run if self.replay is None else partial(replayed, self.replay, run)
         )

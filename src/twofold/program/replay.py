@@ -12,7 +12,9 @@ from ..graph.ir import Node, topological
 from ..scheduler.observers import LISTENERS
 
 
-def traits_of(outputs: Sequence[Node], steps: Sequence[Step], donated: Collection[int], host: Collection[str]) -> ProgramTraits:
+def traits_of(
+    outputs: Sequence[Node], steps: Sequence[Step], donated: Collection[int], dead: Collection[int], host: Collection[str]
+) -> ProgramTraits:
     """What an adapter is told of a program.
 
     Parameters
@@ -21,14 +23,14 @@ def traits_of(outputs: Sequence[Node], steps: Sequence[Step], donated: Collectio
         Its lowered graph.
     steps
         How that is run.
-    donated
-        Places of the leaves whose memory results take.
+    donated, dead
+        Places of the leaves whose memory results take, and of those whose memory they might.
     host
         Names of primitives that need the host.
     """
     names = frozenset(_names(outputs))
     count = sum(1 if s.is_kernel else _count(s.nodes[0]) for s in steps)
-    return ProgramTraits(count, frozenset(donated), names, tuple(sorted(names & set(host))))
+    return ProgramTraits(count, frozenset(donated), frozenset(dead), names, tuple(sorted(names & set(host))))
 
 
 def _count(node: Node) -> int:
