@@ -37,8 +37,8 @@ RUNS = 2
 MOST_CAPTURES, MOST_CHANGES, WORTH = 8, 3, 64
 #: Ways in which the inputs of a program may lie that are told apart.
 MOST_LAYOUTS = 4
-#: Graphs of an adapter; those used last are kept.
-MOST_GRAPHS = 64
+#: Graphs of an adapter, and the part of a device's memory that several may have; those used last are kept.
+MOST_GRAPHS, SHARE = 64, 0.5
 OUT_OF_MEMORY = 2
 
 Run = Callable[[Sequence[Any]], list[Any]]
@@ -85,13 +85,14 @@ class Graphs:
                 yield stream
 
     def add(self, graph: "Captured") -> None:
-        """Keep a new graph, instead of the one used longest ago if there are too many."""
+        """Keep a new graph, instead of those used longest ago if they are too many or too much. Its device is current."""
         with self._lock:
             self.counts.captured += 1
             self._live.add(graph)
-            others = [g for g in self._live if g is not graph]
-        if len(others) >= MOST_GRAPHS:
-            self._drop([min(others, key=lambda g: g.used)])
+            others = sorted([g for g in self._live if g is not graph], key=lambda g: g.used)
+        bound = SHARE * runtime.memGetInfo()[1]
+        while others and (len(others) >= MOST_GRAPHS or self.nbytes(graph.device) > bound):
+            self._drop([others.pop(0)])
 
     def drop(self) -> None:
         """Give up all graphs: programs that run again are captured again."""
@@ -105,10 +106,9 @@ class Graphs:
             self.counts.dropped += 1
             graph.leave()
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of device memory that graphs have for themselves."""
-        return sum(g.pool.total_bytes() for g in list(self._live))
+    def nbytes(self, device: int) -> int:
+        """Bytes of a device's memory that graphs have for themselves."""
+        return sum(g.pool.total_bytes() for g in list(self._live) if g.device == device)
 
     def __len__(self) -> int:
         return len(self._live)
@@ -315,7 +315,7 @@ class Captured:
     def __init__(self, course: Course, arrays: Sequence[Any]) -> None:
         self._course, self._graphs, self._memory = weakref.ref(course), course.graphs, course.graphs.memory
         self._stream, self._numbers, self._steps = course.stream, course.numbers, course.traits.steps
-        self.pool = cupy.cuda.MemoryPool(self._allocate)
+        self.pool, self.device = cupy.cuda.MemoryPool(self._allocate), course.stream.device
         self.used, self.launches = next(self._graphs.time), 0
         given = list(arrays) if self._numbers is None else self._numbers.replaced(arrays)
         with self._graphs.capturing(self._stream.device) as inner:
