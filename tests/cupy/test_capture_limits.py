@@ -161,7 +161,7 @@ def test_code_of_the_user_runs_each_time(gpus, graphs):
     for _ in range(5):
         executor.forward()
         executor.outputs[0].wait_to_read()
-    assert len(calls) == 5
+    assert (len(calls), graphs.counts.refused) == (5, 1)
     assert "step by step: user_forward runs on the host" in executor.explain()
 
 

@@ -211,6 +211,11 @@ def turned(backend, wrap):
     return [backend.to_host(program(x.T if k % 2 else x)) for k in range(2 * RUNS)]
 
 
+def turned_elsewhere(backend, wrap):
+    program, inputs = chained(backend, wrap), [small(backend, k) for k in range(2 * RUNS)]
+    return [backend.to_host(program(x[::-1] if k % 2 else x.T)) for k, x in enumerate(inputs)]
+
+
 def two(backend, wrap):
     """A result of one program is kept while another one runs."""
     first, second, x = chained(backend, wrap), chained(backend, wrap, 0), small(backend, 0)
@@ -248,7 +253,18 @@ def test_threads_take_turns_with_a_graph(backend, monkeypatch, locked):
     assert np.array_equal(backend.to_host(first), want[1]) == locked
 
 
-SCENES = (moved_later, moved_always, kept_later, kept_always, kept_longer_than_the_graph, written_over, given_back, turned, two)
+SCENES = (
+    moved_later,
+    moved_always,
+    kept_later,
+    kept_always,
+    kept_longer_than_the_graph,
+    written_over,
+    given_back,
+    turned,
+    turned_elsewhere,
+    two,
+)
 RULES = {
     "inputs that moved": (capture.Captured, "moved", lambda self, arrays: []),
     "results in use": (capture.Captured, "in_use", lambda self: []),
