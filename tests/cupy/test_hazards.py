@@ -217,16 +217,18 @@ def turned_elsewhere(backend, wrap):
 
 
 def two(backend, wrap):
-    """A result of one program is kept while another one runs."""
-    first, second, x = chained(backend, wrap), chained(backend, wrap, 0), small(backend, 0)
+    """Results of some programs are kept while another one runs."""
+    first, x, kept = chained(backend, wrap, 4), small(backend, 0), []
     for _ in range(4):
         first(x)
-    for _ in range(4):
-        second(x, 3.0)
-    kept = second(x, 4.0)
+    for length in range(4):
+        other = chained(backend, wrap, length)
+        for _ in range(4):
+            other(x, 3.0)
+        kept.append(other(x, 4.0))
     for k in range(3):
         first(x, 5.0 + k)
-    return [backend.to_host(kept)]
+    return [backend.to_host(r) for r in kept]
 
 
 @pytest.mark.parametrize("locked", [True, False])

@@ -1,12 +1,14 @@
 """Groups of element-wise nodes that run as one kernel over one iteration space, and the order of all steps."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .ir import Node, is_const, post_order, topological
 
 #: Primitives that may be in a kernel as reductions over the last axis.
 ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
+#: Elements from which a node may be part of a kernel: for all nodes, or for each.
+Big = int | Callable[[Node], int]
 
 
 class Step(NamedTuple):
@@ -36,8 +38,8 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
 class _Group:
     """The kernel that is being gathered: nodes over one space, and reductions over its last axis with what is computed of them."""
 
-    def __init__(self, big: int, rows: bool) -> None:
-        self.big, self.rows = max(big, 1), rows
+    def __init__(self, big: Big, rows: bool) -> None:
+        self.big, self.rows = big, rows
         self.nodes: list[Node] = []
         self.members: set[Node] = set()
         self.space: tuple[int, ...] = ()
@@ -46,8 +48,11 @@ class _Group:
         """The iteration space of a kernel that the node may begin; None if it may not."""
         assert n.sig is not None
         if n.sig.op.elementwise:
-            return n.shape if n.size >= self.big else None
-        return n.inputs[0].shape if self.rows and is_row_reduction(n) and n.inputs[0].size >= self.big else None  # type: ignore[union-attr]
+            return n.shape if self._is_big(n, n.size) else None
+        return n.inputs[0].shape if self.rows and is_row_reduction(n) and self._is_big(n, n.inputs[0].size) else None  # type: ignore[union-attr]
+
+    def _is_big(self, n: Node, size: int) -> bool:
+        return size >= max(1, self.big if isinstance(self.big, int) else self.big(n))
 
     def takes(self, n: Node) -> bool:
         """Whether the node belongs to the open kernel."""
@@ -82,7 +87,7 @@ def is_row_reduction(n: Node) -> bool:
     return x is not None and not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
 
 
-def steps_of(outputs: Sequence[Node], big: int, rows: bool = False) -> list[Step]:
+def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False) -> list[Step]:
     """The primitives below outputs in an order of execution; runs of element-wise nodes of at least ``big`` elements are grouped.
 
     A node joins the open group if it has its shape. Others that read nothing of the open group may run before it; one that

@@ -107,7 +107,7 @@ class Program:
             self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
-        self.steps = steps_of(unique, _fused_from(backend) if big is None else big, backend.row_reductions)
+        self.steps = steps_of(unique, partial(_fused_from, backend) if big is None else big, backend.row_reductions)
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
         own = {n for n in singles if n not in calls or not calls[n].into}
@@ -166,8 +166,12 @@ class Program:
         return "\n".join(" + ".join(n.sig.op.name for n in s.nodes if n.sig is not None) for s in self.steps)
 
 
-def _fused_from(backend: Backend) -> int:
-    return SETTINGS.defer_elements if backend.fuses_from is None else backend.fuses_from
+def _fused_from(backend: Backend, n: Node) -> int:
+    """Elements from which a node may be part of a kernel."""
+    assert n.sig is not None
+    own = operand_dtype(n)
+    least = backend.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.inputs if i is not None], n.dtype)
+    return SETTINGS.defer_elements if least is None else least
 
 
 def operand_type(node: Node) -> OperandType:
