@@ -267,6 +267,7 @@ SCENES = (
     turned_elsewhere,
     two,
 )
+ONE_FOR_ALL = cupy.cuda.MemoryPool()
 RULES = {
     "inputs that moved": (capture.Captured, "moved", lambda self, arrays: []),
     "results in use": (capture.Captured, "in_use", lambda self: []),
@@ -277,7 +278,7 @@ RULES = {
     "results that are given back": (capture, "_run", lambda program, carried, given: program(given)),
     "a loan's memory": (exchange.Loan, "__init__", lambda self, array: None),
     "strides": (capture, "_lies", lambda a: "alike"),
-    "memory of its own": (cupy.cuda, "MemoryPool", lambda allocate: cupy.get_default_memory_pool()),
+    "memory of its own": (cupy.cuda, "MemoryPool", lambda allocate: ONE_FOR_ALL),
 }
 
 
