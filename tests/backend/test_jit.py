@@ -313,6 +313,33 @@ def test_strided_constant_and_read_only_inputs_are_taken():
     assert same_bits(got, -(base.T * 2 + fixed))
 
 
+def test_strided_inputs_are_computed_by_machine_code_too(monkeypatch):
+    x = np.arange(80, dtype=np.float32).reshape(8, 10).T
+    kernel, out = machine_code(chain((10, 8), "negative")), np.empty((10, 8), np.float32)
+    monkeypatch.setattr(compiled, "compile_kernel", None)
+    kernel(x, x, out)
+    assert same_bits(out, -(x * 2 + x))
+
+
+def test_halves_refuse_together(monkeypatch):
+    monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+    x, y = np.arange(400, dtype=np.float32).reshape(20, 20).T, np.ones((20, 20), np.float32)
+    add = step("add", Ref("in", 0), Ref("in", 1))
+    program = RowProgram("add", (20, 20), (ArrayType((20, 20), "float32"),) * 2, (add,), (0,), ((0, 1),))
+    machine_code(program)(x, y, y)
+    assert same_bits(y, x + 1)
+
+
+@pytest.mark.parametrize("number", [np.float32(3), np.float32(3).reshape(1).view(np.recarray), 3.0])
+def test_what_is_no_array_or_of_a_subclass_is_taken_as_one(number):
+    types = ArrayType((9,), "float32"), ArrayType((), "float32")
+    program = RowProgram("add", (9,), types, (step("add", Ref("in", 0), Ref("in", 1)),), (0,))
+    x = np.arange(9, dtype=np.float32)
+    (got,) = machine_code(program)(x, number, np.empty_like(x))
+    assert same_bits(got, x + 3)
+
+
 def test_an_array_of_another_size_is_refused_as_by_the_default_kernel():
     kernel = machine_code(chain((8,)))
     small, large = np.ones(4, np.float32), np.ones(8, np.float32)

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from twofold.backend.kernel import RowProgram
+from twofold.dtype import NUMPY
 
 from .. import workers
 from ..blocked import compile_kernel
@@ -175,12 +176,12 @@ def _loaded(llvm: Compiler, text: str) -> Code:
 
 def _runner(code: Code, program: RowProgram, structure: Structure, space: tuple[int, ...], default: Kernel) -> Kernel:
     """A function of arrays around machine code; large spaces are cut in two. Arrays that are strided are copied first."""
-    inputs, work = len(program.inputs), program.nanoseconds(SIMPLE, OTHER)
+    dtypes, work = [NUMPY[t.dtype] for t in program.inputs], program.nanoseconds(SIMPLE, OTHER)
     table = [n for leaf in leaves(space[-1]) for n in leaf] if structure.has_rows else []
     cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= THREADED and workers.THREADS > 1 else None
 
     def refused(*arrays: np.ndarray) -> None:
-        packed = [*map(np.ascontiguousarray, arrays[:inputs]), *arrays[inputs:]]
+        packed = [*map(np.ascontiguousarray, arrays, dtypes), *arrays[len(dtypes) :]]
         if any(a is not b for a, b in zip(packed, arrays, strict=True)):
             run(*packed)
         else:  # what is wrong the default kernel will say
