@@ -273,8 +273,12 @@ class CupyNamespace(PortableNamespace):
         index = self.on_device(index)
         low = constant(-size if negative else 0, (), dtype_of(index))
         wrong = self.logical_or(self.less(index, low), self.greater_equal(index, constant(size, (), "int64")))
-        if bool(self.reduction(wrong, name="any").get()):
-            checked_places(index.get(), size, negative)
+        look = partial(_looked_at, self.reduction(wrong, name="any"), index, size, negative)
+        stream = entered()
+        if stream is None or stream.checks is None:
+            look()
+        else:
+            stream.checks.append(look)
         return self.where(self.less(index, constant(0, (), dtype_of(index))), self.add(index, constant(size, (), dtype_of(index))), index)
 
     def random_bits(self, key, *, shape):
@@ -285,6 +289,12 @@ class CupyNamespace(PortableNamespace):
 
 #: Members that only others call, inside a stream.
 _INNER = ("empty", "on_device", "packed")
+
+
+def _looked_at(wrong: cupy.ndarray, index: cupy.ndarray, size: int, negative: bool) -> None:
+    """Wait, and raise if an index is not on its axis."""
+    if bool(wrong.get()):
+        checked_places(index.get(), size, negative)
 
 
 def _in_stream(member: Any, streams: Streams) -> Any:

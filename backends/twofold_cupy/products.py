@@ -30,10 +30,15 @@ def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, 
     if dtype_of(out) not in KIND:
         _multiply(copy(_spread(a, out)), copy(_spread(b, out)), out)
         return
-    handle = _handles.get(stream)
-    if handle is None:
-        handle = _handles[stream] = Handle(stream)
-    handle.matmul(a, b, out, copy)
+    prepare(stream).matmul(a, b, out, copy)
+
+
+def prepare(stream: Stream) -> Handle:
+    """The handle of cuBLAS on a stream, which is current. What is captured there needs it beforehand."""
+    found = _handles.get(stream)
+    if found is None:
+        found = _handles[stream] = Handle(stream)
+    return found
 
 
 def _spread(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:

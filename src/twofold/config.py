@@ -46,6 +46,7 @@ TABLE = (
     Setting(
         "winograd", True, _switch, "compute 3x3 convolutions in float32 by Winograd's algorithm where that is faster, which rounds more"
     ),
+    Setting("cuda_graphs", True, _switch, "issue a program that a GPU runs again and again as one CUDA graph"),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
 
@@ -68,6 +69,7 @@ class Settings:
     jit: bool
     jit_eager: bool
     winograd: bool
+    cuda_graphs: bool
     verify: bool
 
     def __init__(self) -> None:

@@ -7,14 +7,27 @@ Methods with a default work for most libraries; an adapter overrides them for sp
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..device import Device
 from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
-from .kernel import ArrayType, Call, OperandType, RowProgram
+from .kernel import ArrayType, Call, OperandType, ProgramTraits, RowProgram
+
+
+class Replay(Protocol):
+    """A program's function that issues what it does at once, where it did the same before."""
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        """The results for inputs."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """How the program runs, and why not at once, for `explain`."""
+        ...
 
 
 class Backend(ABC):
@@ -56,6 +69,9 @@ class Backend(ABC):
 
     #: Whether `compile` takes row programs with reductions over the last axis.
     row_reductions = False
+
+    #: Whether a program may keep small memory from run to run, where there is one device.
+    keeps_scratch = True
 
     # arrays
 
@@ -146,6 +162,10 @@ class Backend(ABC):
                 self.write(arrays[len(program.inputs) + k], ..., xp.broadcast_to(results[step_number], shape=program.shape))
 
         return kernel
+
+    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> Replay | None:
+        """A program's function in a form that notes what it issues and issues it at once from then on; None where nothing is gained."""
+        return None
 
     # order of execution
 
