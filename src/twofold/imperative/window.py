@@ -70,7 +70,7 @@ def _in_child() -> None:
             w.error = EngineError(
                 "this array was being computed by another thread when the process forked", None, "wait for it before fork()"
             )
-            w.data = w.outs = w.held = ()
+            w.forget()
             w.done.release()
 
 
@@ -114,6 +114,10 @@ class Window:
     def is_full(self) -> bool:
         """Whether it has reached its bounds of operations or bytes."""
         return len(self.issued) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
+
+    def forget(self) -> None:
+        """Let go of everything; lists, since what it interrupted may be about to add to them, in vain."""
+        self.data, self.outs, self.held = [], [], []
 
     def finish(self) -> None:
         """See to it that it has run."""
@@ -200,6 +204,8 @@ def defer(
                 values.append(out)
                 kept.append(second)
             inner = [w.result(part, device) for part in node.parts[len(recs) :]]
+            if w.closed:  # by a signal handler or finalizer of this thread, in the midst of this
+                continue
             w.issued.append((node, user.f_code, user.f_lasti))
         COUNTERS.deferred += 1
         return values, kept, inner
@@ -273,6 +279,8 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
         user = _getframe(2)
         if INSIDE.get(user.f_globals.get("__name__"), True):
             user = frame_of_user(2)
+        if w.closed:  # by a signal handler or finalizer of this thread, in the midst of this
+            return None
         w.issued.append((node, user.f_code, user.f_lasti))
         w.nbytes += node.nbytes
     COUNTERS.deferred += 1
@@ -287,7 +295,7 @@ def twin_of(v: Value) -> Value | None:
             return None
         twin = Value(None, None, at, v.device)
         at[0].outs.append(ref(twin))
-        return twin
+        return None if at[0].closed else twin
 
 
 def _window_for(args: Sequence[Any], device: Device) -> Window:
@@ -349,7 +357,7 @@ def flush(w: Window) -> None:
         with LOCK:
             if not w.is_done:  # the thread that was to give the task away was interrupted
                 w.error = w.task.error
-                w.data = w.outs = w.held = ()
+                w.forget()
                 w.done.release()
         return
     if w.runner == get_ident() and not w.is_done:
@@ -363,9 +371,11 @@ def _close(w: Window, launch: bool = False) -> Callable[[], None] | None:
     with LOCK:
         if w.closed:
             return None
+        if not launch:
+            w.runner = get_ident()  # first: what comes in between must not wait for this
         w.closed = True
         if tls.windows.get(w.device) is w:
-            del tls.windows[w.device]
+            tls.windows.pop(w.device, None)
         live = [v for v in [r() for r in w.outs] if v is not None]
         wanted = tuple([v.at[1] for v in live])
         dead = tuple([k for k, r in enumerate(w.leaf_refs) if r is not None and r() is None])
@@ -410,7 +420,7 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
             raise
     finally:
         live = []  # an error keeps this frame
-        w.data = w.outs = w.held = ()
+        w.forget()
         w.issued = []
         if w.error is None:
             _forget(w)
