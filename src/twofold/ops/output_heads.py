@@ -15,12 +15,12 @@ Normalization = Literal["batch", "null", "valid"]
 
 
 def _rows(xp, x, multi_output, preserve_shape):
-    """The logits as (n, k, …) with the classes on axis 1: see `softmax_output`."""
+    """The logits as (n, k), or (n, k, d) if there are several positions, with the classes on axis 1: see `softmax_output`."""
     if multi_output:
         return xp.reshape(x, shape=(*x.shape[:2], math.prod(x.shape[2:])))
     if preserve_shape:
-        return xp.reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1], 1))
-    return xp.reshape(x, shape=(x.shape[0], math.prod(x.shape[1:]), 1))
+        return xp.reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
+    return xp.reshape(x, shape=(x.shape[0], math.prod(x.shape[1:])))
 
 
 @op("SoftmaxOutput", "Softmax", ignores_head=True, alike=True, real=True, keeps_shape=True)
@@ -78,14 +78,14 @@ def _(xp, dout, out, label, *, multi_output, preserve_shape, grad_scale, out_gra
         grad = (out - label) * grad_scale
     else:
         rows = _rows(xp, out, multi_output, preserve_shape)
-        labels = xp.reshape(label, shape=(rows.shape[0], 1, rows.shape[2]))
+        labels = xp.reshape(label, shape=(rows.shape[0], 1, *rows.shape[2:]))
         grad = _class_gradient(xp, rows, labels, multi_output, grad_scale, **options)
         grad = xp.reshape(grad, shape=out.shape)
     return grad * dout if out_grad else grad, None
 
 
 def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
-    """Gradient for class numbers: rows (n, k, d), labels (n, 1, d)."""
+    """Gradient for class numbers: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d)."""
     grad = rows - _target(xp, rows, labels, 0 if multi_output else smooth_alpha)
     if use_ignore:
         valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
@@ -101,7 +101,7 @@ def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, i
 def _target(xp, rows, labels, smooth_alpha):
     """The wanted probabilities: 1 at the label (of no class if it is outside), smoothed if asked."""
     classes = rows.shape[1]
-    places = xp.reshape(xp.iota(size=classes, dtype=xp.dtype_of(labels)), shape=(1, classes, 1))
+    places = xp.reshape(xp.iota(size=classes, dtype=xp.dtype_of(labels)), shape=(1, classes, *[1] * (len(rows.shape) - 2)))
     here = xp.equal(labels, places)
     if smooth_alpha == 0 or classes == 1:
         return here
@@ -225,8 +225,8 @@ def _(shapes, **_):
 
 @svm_output.grad
 def _(xp, dout, data, label, *, margin, regularization_coefficient, use_linear):
-    rows = xp.reshape(data, shape=(data.shape[0], -1, 1))
-    here = xp.cast(_target(xp, rows, xp.reshape(label, shape=(-1, 1, 1)), 0), xp.dtype_of(data))
+    rows = xp.reshape(data, shape=(data.shape[0], -1))
+    here = xp.cast(_target(xp, rows, xp.reshape(label, shape=(-1, 1)), 0), xp.dtype_of(data))
     side = 2 * xp.reshape(here, shape=data.shape) - 1  # 1 for the label's class, -1 for the others
     slack = margin - side * data
     slope = xp.cast(slack > 0, xp.dtype_of(data)) if use_linear else 2 * xp.maximum(slack, 0)
