@@ -448,6 +448,16 @@ def test_forward_is_not_computed_again_where_backward_joins_it(monkeypatch: pyte
     assert len(products) == 5  # two forward, and three gradients: the input's is not wanted
 
 
+def test_a_block_bound_to_an_input_is_an_executor_to_be_drawn() -> None:
+    net = nn.Dense(3, activation="relu")
+    net.initialize()
+    executor = net.bound(nd.ones((4, 5)))
+    assert set(executor.arg_dict) >= {net.weight.name, net.bias.name}
+    assert "<svg" in mx.viz.plot_memory(executor)._repr_svg_()
+    with pytest.raises(ParameterError, match="call explain"):
+        net.explain()
+
+
 def test_a_block_explains_what_its_graph_becomes() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(300, activation="tanh"), nn.Dense(4))

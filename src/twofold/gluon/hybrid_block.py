@@ -10,6 +10,7 @@ from .. import symbol as sym
 from ..device import Device, current_device
 from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, MXNetError, ParameterError
+from ..executor import Executor
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
@@ -298,13 +299,31 @@ class HybridBlock(Block):
         Parameters
         ----------
         *args
-            Inputs. The block is traced but not run; shapes of parameters that were unknown are set, as by a call.
+            Inputs, as for `bound`.
 
         Returns
         -------
         str
-            As `Executor.explain`, of the graph bound with gradients of all parameters.
+            As `Executor.explain`.
         """
+        return self.bound(*args).explain()
+
+    def bound(self, *args: Any) -> Executor:
+        """An executor of the block's graph for inputs like these, with gradients of all parameters: to be explained and drawn.
+
+        Parameters
+        ----------
+        *args
+            Inputs. The block is traced but not run; shapes of parameters that were unknown are set, as by a call. The executor's
+            parameters are arrays of its own.
+
+        Raises
+        ------
+        ParameterError
+            If no input is given.
+        """
+        if not args:
+            raise ParameterError(f"{self.name}: its graph depends on its inputs", "none was given", "call explain(x) with an input")
         self.infer_shape(*args)
         assert self._traced is not None
         flat, _ = flattened(args, ARRAYS, "input")
@@ -313,7 +332,7 @@ class HybridBlock(Block):
         requests = {name: "null" if name in given else "write" for name in symbol.list_arguments()}
         types = {name: array.dtype for name, array in given.items()}
         shapes = {name: array.shape for name, array in given.items()}
-        return symbol.simple_bind(flat[0].context, grad_req=requests, type_dict=types, **shapes).explain()
+        return symbol.simple_bind(flat[0].context, grad_req=requests, type_dict=types, **shapes)
 
     def infer_shape(self, *args: Any) -> None:
         """Set the unknown shapes of parameters from those of inputs.

@@ -46,7 +46,7 @@ def plot_memory(executor: Executor) -> Svg:
         If it is given no executor.
     """
     if not isinstance(executor, Executor):
-        raise DTypeError("plot_memory: it draws executors", type(executor).__name__, "bind the symbol first")
+        raise DTypeError("plot_memory: it draws executors", type(executor).__name__, "bind the symbol, or give net.bound(x)")
     parts: list[str] = []
     top, width = 0, 0
     for name, program in executor.programs():

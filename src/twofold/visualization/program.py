@@ -55,7 +55,7 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
         If it is given no executor.
     """
     if not isinstance(executor, Executor):
-        raise DTypeError("plot_program: it draws executors", type(executor).__name__, "bind the symbol first")
+        raise DTypeError("plot_program: it draws executors", type(executor).__name__, "bind the symbol, or give net.bound(x)")
     graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(executor.programs())]
     try:
         graphviz = importlib.import_module("graphviz")
