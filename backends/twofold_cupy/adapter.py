@@ -23,6 +23,7 @@ from .operands import constant, dtype_of, is_constant
 from .reductions import PART
 from .rows import row_kernel
 from .streams import Mark, Stream, Streams, entered
+from .together import together
 from .transfers import Transfers
 
 
@@ -39,6 +40,7 @@ class CupyBackend(Backend):
     kind = "gpu"
     plain = None
     row_reductions = True
+    runs_together = True
     fuses_from = 1  # a launch costs as much as thousands of elements
     out_of_memory = (MemoryError, cupy_memory.OutOfMemoryError)
 
@@ -161,6 +163,10 @@ class CupyBackend(Backend):
         if not program.has_rows:
             return elementwise(program)
         return row_kernel(program) if program.shape[-1] <= PART else super().compile(program)
+
+    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
+        """One launch for as many as its arguments have room for."""
+        return together(programs)
 
     # order of execution
 

@@ -66,11 +66,16 @@ def plan_of(program: RowProgram, arrays: Sequence[Any]) -> Plan:
     if count == 0:
         return Plan(None, (0,), ())
     index = "long long" if space.is_long else "int"
-    name = "tf_" + re.sub(r"\W", "_", program.name) + "_each"
+    name = f"{name_of(program)}_each"
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     kernel = function(text(bare, name, len(space.sizes), layouts, index, constants_of(program)), name)
     integer = np.int64 if space.is_long else np.int32
     return Plan(kernel, blocks_for(count), tuple(map(integer, [count, *space.sizes[1:], *_listed_strides(space, layouts)])))
+
+
+def name_of(program: RowProgram) -> str:
+    """The beginning of a kernel's name: what it does."""
+    return "tf_" + re.sub(r"\W", "_", program.name)
 
 
 def _strides(a: Any, shape: Sizes) -> Sizes:

@@ -57,6 +57,9 @@ class Backend(ABC):
     #: Whether `compile` takes row programs with reductions over the last axis.
     row_reductions = False
 
+    #: Whether kernels at the end of a program that differ in their arrays alone are handed to `compile_together`.
+    runs_together = False
+
     #: Elements from which element-wise steps of a program become one kernel; the setting ``defer_elements`` if None.
     fuses_from: int | None = None
 
@@ -140,6 +143,22 @@ class Backend(ABC):
                 results.append(getattr(xp, step.op)(*args, **dict(step.params)))
             for k, step_number in enumerate(program.outputs):
                 self.write(arrays[len(program.inputs) + k], ..., xp.broadcast_to(results[step_number], shape=program.shape))
+
+        return kernel
+
+    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
+        """Kernels that differ in shapes alone as one: called with what each takes, one after another.
+
+        None reads what another writes; which runs first does not matter.
+        """
+        kernels = [self.compile(program) for program in programs]
+        counts = [len(program.inputs) + len(program.outputs) for program in programs]
+
+        def kernel(*arrays: Any) -> None:
+            begin = 0
+            for own, count in zip(kernels, counts, strict=True):
+                own(*arrays[begin : begin + count])
+                begin += count
 
         return kernel
 

@@ -4,15 +4,28 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .ir import Node, is_const, post_order, topological
+from .together import Ends, Member, ends_of
 
 #: Primitives that may be in a kernel as reductions over the last axis.
 ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
 
 
 class Step(NamedTuple):
-    """One step of a program: a single node, or several element-wise nodes of one shape that become one kernel."""
+    """One step of a program: a single node, or several element-wise nodes of one shape that become one kernel.
+
+    Attributes
+    ----------
+    nodes
+        What it computes.
+    members
+        The nodes of each of several kernels that run at once; none else. They read nothing of one another.
+    numbers
+        Nodes that each member which needs them computes for itself.
+    """
 
     nodes: tuple[Node, ...]
+    members: tuple[tuple[Node, ...], ...] = ()
+    numbers: frozenset[Node] = frozenset()
 
     @property
     def is_kernel(self) -> bool:
@@ -82,16 +95,19 @@ def is_row_reduction(n: Node) -> bool:
     return x is not None and not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
 
 
-def steps_of(outputs: Sequence[Node], big: int, rows: bool = False) -> list[Step]:
+def steps_of(outputs: Sequence[Node], big: int, rows: bool = False, together: bool = False) -> list[Step]:
     """The primitives below outputs in an order of execution; runs of element-wise nodes of at least ``big`` elements are grouped.
 
     A node joins the open group if it has its shape. Others that read nothing of the open group may run before it; one that
-    does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results.
+    does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results. With
+    ``together`` kernels at the end that are alike become one step.
     """
     steps: list[Step] = []
     group = _Group(big, rows)
+    ends = ends_of(outputs, big) if together else Ends([], frozenset())
+    later = ends.nodes
     for n in _in_order(outputs):
-        if n.sig is None or is_const(n):
+        if n.sig is None or is_const(n) or n in later:
             continue
         if group.takes(n):
             group.add(n, group.space)
@@ -104,4 +120,10 @@ def steps_of(outputs: Sequence[Node], big: int, rows: bool = False) -> list[Step
         if any(i in group.members for i in n.inputs):
             steps += group.closed()
         steps.append(Step((n,)))
-    return steps + group.closed()
+    return [*steps, *group.closed(), *[_at_once(g, ends.numbers) for g in ends.groups]]
+
+
+def _at_once(group: Sequence[Member], numbers: frozenset[Node]) -> Step:
+    nodes = tuple(dict.fromkeys(n for member in group for n in member.nodes))
+    members = tuple(member.nodes for member in group) if len(group) > 1 else ()
+    return Step(nodes, members, numbers.intersection(nodes))
