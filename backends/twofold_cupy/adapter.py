@@ -14,6 +14,7 @@ from twofold.dtype import NUMPY
 from twofold.errors import DeviceError, MXNetError
 
 from . import failures
+from .checks import Checks
 from .kernels import elementwise
 from .library import memory as cupy_memory
 from .library import runtime
@@ -51,7 +52,9 @@ class CupyBackend(Backend):
             raise failures.unavailable(error) from error
         self.streams = Streams()
         self.memory = Memory(self.streams)
-        self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), {"memory": self.memory, "streams": self.streams})()
+        self.checks = Checks(self.memory)
+        held = {"memory": self.memory, "streams": self.streams, "checks": self.checks}
+        self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), held)()
         self._transfers = Transfers(self._xp)
 
     @property
@@ -84,10 +87,9 @@ class CupyBackend(Backend):
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call with the device of the arguments' arrays and a stream of it current; there are no floating-point warnings."""
-        inner = entered()
-        if inner is None:
-            return self._on(device_among(args), function, *args)
-        return self._mapped(function, *args)
+        checks, before = self.checks, self.checks.count
+        found = self._mapped(function, *args) if entered() is not None else self._on(device_among(args), function, *args)
+        return checks.follow(before, args, found) if checks.concerned or checks.count != before else found
 
     def _on(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function whose work is a device's."""
@@ -122,10 +124,18 @@ class CupyBackend(Backend):
         return self._on(device.device_id, self._transfers.from_host, array, device.device_id)
 
     def to_host(self, array: Any) -> np.ndarray:
-        """A NumPy array in pinned memory, when the current stream has come so far; the source of a constant."""
+        """A NumPy array in pinned memory, when the current stream has come so far; the source of a constant.
+
+        Raises
+        ------
+        IndexingError
+            If the array was computed of an index that is on no axis.
+        """
         if is_constant(array):
             return array
-        return self._on(array.device.id, self._transfers.to_host, array)
+        found = self._on(array.device.id, self._transfers.to_host, array)
+        self.checks.raise_for(array)
+        return found
 
     def copy(self, array: Any, device: Device) -> cupy.ndarray:
         """A new array; between devices by the target's stream, which waits for the source's compute stream."""
@@ -187,10 +197,11 @@ class CupyBackend(Backend):
         self.memory.hold(array, mark)
 
     def synchronize(self, device: Device) -> None:
-        """Wait for all queues of a device."""
+        """Wait for all queues of a device, and raise what was found wrong there meanwhile."""
         for stream in self.streams.on(device.device_id):
             self._mapped(stream.synchronize)
         self._mapped(self.memory.collect)
+        self.checks.raise_earliest()
 
     # exchange
 

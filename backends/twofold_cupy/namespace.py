@@ -17,6 +17,7 @@ from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
 from twofold.errors import DTypeError
 
 from . import convolution, products, views
+from .checks import Checks
 from .draws import random_bits
 from .folds import fold
 from .gathers import Selection, as_places, gather, scatter, selection
@@ -36,6 +37,7 @@ class CupyNamespace(PortableNamespace):
     #: What the adapter's subclass holds.
     memory: ClassVar[Memory]
     streams: ClassVar[Streams]
+    checks: ClassVar[Checks]
 
     def __getattr__(self, name: str) -> Any:
         """The element-wise primitives."""
@@ -270,12 +272,12 @@ class CupyNamespace(PortableNamespace):
         return places, tuple(None if k is None else next(numbers) for k in key)
 
     def checked_index(self, index, *, size, negative):
-        index = self.on_device(index)
-        low = constant(-size if negative else 0, (), dtype_of(index))
-        wrong = self.logical_or(self.less(index, low), self.greater_equal(index, constant(size, (), "int64")))
-        if bool(self.reduction(wrong, name="any").get()):
-            checked_places(index.get(), size, negative)
-        return self.where(self.less(index, constant(0, (), dtype_of(index))), self.add(index, constant(size, (), dtype_of(index))), index)
+        index = self.packed(index)
+        if size == 0:  # there is no place that could be taken instead
+            return self.on_host(lambda places: checked_places(places, size, negative), index)
+        out = self.empty(index.shape, dtype_of(index))
+        self.checks.places(index, out, size, negative, self.streams.current(runtime.getDevice()))
+        return out
 
     def random_bits(self, key, *, shape):
         out = self.empty(shape, "uint64")

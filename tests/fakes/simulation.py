@@ -187,6 +187,7 @@ class Simulation:
         except subprocess.CalledProcessError as error:
             from cupy.cuda import compiler
 
+            del self.sources[source]
             raise compiler.CompileException(error.stderr, source, filename, options, "g++") from None
         return f"HOST:{key}".encode() + b"\0", instances
 
@@ -204,6 +205,8 @@ class Simulation:
     def _locate(self, key: str) -> tuple[str, str]:
         """The library that has a text's kernels, and what stands before their names there; all texts that wait are compiled now."""
         while key not in self._places:
+            if key not in self._waiting:
+                raise RuntimeError("simulation: a text that g++ refused was asked for again")
             found = {k: place for k in self._waiting if (place := _known(k)) is not None}
             self._places |= found
             waiting = {k: t for k, t in self._waiting.items() if k not in found}
