@@ -203,6 +203,11 @@ class CupyBackend(Backend):
         self._mapped(self.memory.collect)
         self.checks.raise_earliest()
 
+    def settle(self, device: Device) -> None:
+        """Wait for the whole device, then as `synchronize`."""
+        self._on(device.device_id, runtime.deviceSynchronize)
+        self.synchronize(device)
+
     # exchange
 
     def from_dlpack(self, source: Any) -> cupy.ndarray:

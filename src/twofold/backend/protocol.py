@@ -167,6 +167,10 @@ class Backend(ABC):
     def synchronize(self, device: Device) -> None:
         """Wait until everything issued on a device is done."""
 
+    def settle(self, device: Device) -> None:
+        """Wait until everything issued on a device is done, by other libraries too."""
+        self.synchronize(device)
+
     def stream(self, device: Device, purpose: str = "compute") -> Any:
         """A queue of the device: ``"compute"``, ``"h2d"`` (copies into it) or ``"d2h"``; None where everything runs at once.
 
