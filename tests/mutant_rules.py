@@ -402,6 +402,7 @@ MUTANTS = (
         "                    self.viewed.add(i)\n",
         "                    pass\n",
     ),
+    Mutant("a product writes over none of its operands", PLAN, "        if step.epilogue:", "        if False:"),
     Mutant("no kernel writes over what another at once reads", PLAN, " and n in self.reader.get(d, (n,)))", ")"),
     Mutant("outputs live to the end", PLAN, "        for o in self.outputs:\n            self.last[self.owner(o)] = len(self.steps)\n", ""),
     Mutant(

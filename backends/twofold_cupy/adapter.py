@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -13,8 +13,9 @@ from twofold.device import Device
 from twofold.dtype import NUMPY
 from twofold.errors import DeviceError, MXNetError
 
-from . import failures
+from . import cublaslt, failures
 from .checks import Checks
+from .endings import with_ending
 from .kernels import elementwise
 from .library import memory as cupy_memory
 from .library import runtime
@@ -41,7 +42,7 @@ class CupyBackend(Backend):
     kind = "gpu"
     plain = None
     row_reductions = True
-    runs_together = True
+    few_kernels = True
     fuses_from = 1  # a launch costs as much as thousands of elements
     out_of_memory = (MemoryError, cupy_memory.OutOfMemoryError)
 
@@ -53,6 +54,7 @@ class CupyBackend(Backend):
         self.streams = Streams()
         self.memory = Memory(self.streams)
         self.checks = Checks(self.memory)
+        self.epilogues = frozenset(cublaslt.EPILOGUES if cublaslt.library() is not None else ())
         held = {"memory": self.memory, "streams": self.streams, "checks": self.checks}
         self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), held)()
         self._transfers = Transfers(self._xp)
@@ -93,11 +95,14 @@ class CupyBackend(Backend):
 
     def _on(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function whose work is a device's."""
-        if device >= self._devices:
-            raise DeviceError(f"gpu({device}): no such device", f"{self._devices} of that kind", "see mx.context.num_gpus()")
-        stream = self._mapped(self.streams.current, device)
+        stream = self._mapped(self.streams.current, self._known(device))
         with stream:
             return self._mapped(function, *args)
+
+    def _known(self, device: int) -> int:
+        if device >= self._devices:
+            raise DeviceError(f"gpu({device}): no such device", f"{self._devices} of that kind", "see mx.context.num_gpus()")
+        return device
 
     def _mapped(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function whose device is current; what it raises is mapped."""
@@ -157,6 +162,19 @@ class CupyBackend(Backend):
         """A constant of a shape."""
         return constant(value, shape, dtype)
 
+    def for_each_device(self, make: Callable[[], cupy.ndarray]) -> Callable[[], cupy.ndarray]:
+        """Made when a device first needs it."""
+        made: dict[int, cupy.ndarray] = {}
+
+        def array() -> cupy.ndarray:
+            device = runtime.getDevice()
+            found = made.get(device)
+            if found is None:
+                found = made[device] = make()
+            return found
+
+        return array
+
     # programs
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
@@ -177,6 +195,10 @@ class CupyBackend(Backend):
     def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
         """One launch for as many as its arguments have room for."""
         return together(programs)
+
+    def product(self, epilogue: str) -> Callable[..., None]:
+        """By cuBLASLt, where it has such a product."""
+        return with_ending(self._xp, epilogue)
 
     # order of execution
 
@@ -216,11 +238,26 @@ class CupyBackend(Backend):
         if kind in (_DLPACK_CPU, _DLPACK_PINNED):
             inner = entered()
             return self.from_host(np.from_dlpack(source), Device(self.kind, runtime.getDevice() if inner is None else inner.device))
-        return self._on(device, cupy.from_dlpack, source)
+        with cupy.cuda.Device(self._known(device)):  # outside of our stream: a producer that uses CuPy, too, asks which stream is current
+            capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device(self.kind, device)).cuda.ptr))
+        return self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
 
     def to_dlpack(self, array: Any, **options: Any) -> Any:
         """A capsule, whose consumer's stream waits for the current one."""
         return self._on(array.device.id, partial(array.__dlpack__, **options))
+
+
+class _Given(NamedTuple):
+    """A capsule that its producer has given, with where its memory is."""
+
+    capsule: Any
+    device: tuple[int, int]
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
 
 
 _DLPACK_CPU, _DLPACK_PINNED = 1, 3

@@ -13,6 +13,7 @@ import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import RowProgram
+from twofold.errors import DTypeError
 
 from .launch import THREADS, Kernel, blocks_for, function
 from .layout import Sizes, Space, merged, spread
@@ -40,7 +41,14 @@ class Plan(NamedTuple):
 
 
 def elementwise(program: RowProgram) -> Callable[..., None]:
-    """A program without rows as a function of its inputs' arrays and its outputs' memory."""
+    """A program without rows as a function of its inputs' arrays and its outputs' memory.
+
+    Raises
+    ------
+    DTypeError
+        If there is a dtype that kernels do not compute with.
+    """
+    check_dtypes(program)
     plans: dict[tuple[Any, ...], Plan] = {}
 
     def kernel(*arrays: Any) -> None:
@@ -53,6 +61,14 @@ def elementwise(program: RowProgram) -> Callable[..., None]:
             plan.kernel(plan.grid, (THREADS,), (*plan.integers, *given))
 
     return kernel
+
+
+def check_dtypes(program: RowProgram) -> None:
+    """Refuse complex numbers."""
+    unknown = {t.dtype for t in program.inputs} | {step.dtype for step in program.steps}
+    if not unknown <= C_TYPES.keys():
+        given = ", ".join(sorted(unknown - C_TYPES.keys()))
+        raise DTypeError(f"{program.name}: not computed on GPUs for these dtypes", given, "cast the operands, or use mx.cpu()")
 
 
 def plan_of(program: RowProgram, arrays: Sequence[Any]) -> Plan:

@@ -30,10 +30,26 @@ def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, 
     if dtype_of(out) not in KIND:
         _multiply(copy(_spread(a, out)), copy(_spread(b, out)), out)
         return
-    handle = _handles.get(stream)
-    if handle is None:
-        handle = _handles[stream] = Handle(stream)
-    handle.matmul(a, b, out, copy)
+    _handle(stream).matmul(a, b, out, copy)
+
+
+def _handle(stream: Stream) -> Handle:
+    found = _handles.get(stream)
+    if found is None:
+        found = _handles[stream] = Handle(stream)
+    return found
+
+
+def matmul_and(epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any) -> bool:
+    """A product with an epilogue in one step, of arrays of one dtype; whether there is such a step, for `b` and `out` as they are.
+
+    Axes of `a` before the last one are taken together.
+    """
+    if out.size == 0 or a.shape[-1] == 0 or dtype_of(out) not in KIND:
+        return False
+    if a.ndim > 2:
+        a = (a if a._c_contiguous else copy(a)).reshape(-1, a.shape[-1])
+    return _handle(stream).product(epilogue, a, b, vector, out.reshape(-1, out.shape[-1]), copy)
 
 
 def _spread(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from twofold.backend.c_text import C_TYPES, STORED, literal, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import KernelStep, RowProgram
 
-from .kernels import NUMBER, constants_of, coordinates, name_of, number_argument
+from .kernels import NUMBER, check_dtypes, constants_of, coordinates, name_of, number_argument
 from .launch import THREADS, Kernel, function
 from .layout import Sizes, merged, spread
 from .operands import is_constant
@@ -25,7 +25,8 @@ KEPT = 8
 
 
 def row_kernel(program: RowProgram) -> Callable[..., None]:
-    """A program with rows as a function of its inputs' arrays and its outputs' memory."""
+    """A program with rows as a function of its inputs' arrays and its outputs' memory; raises as `elementwise` does."""
+    check_dtypes(program)
     plans: dict[tuple[Any, ...], tuple[Kernel, tuple[int], tuple[int, int], tuple[Any, ...]]] = {}
     rows = int(np.prod(program.shape[:-1], dtype=np.int64))
 

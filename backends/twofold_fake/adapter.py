@@ -37,7 +37,8 @@ class FakeBackend(NumpyBackend):
     name = "fake"
     kind = "gpu"
     plain = None
-    runs_together = True
+    few_kernels = True
+    epilogues = frozenset({"bias", "relu", "sums"})
 
     def __init__(self, schedule: Schedule | None = None, devices: int | None = None, poison: bool = False) -> None:
         super().__init__()

@@ -45,6 +45,12 @@ TABLE = (
     Setting(
         "winograd", True, _switch, "compute 3x3 convolutions in float32 by Winograd's algorithm where that is faster, which rounds more"
     ),
+    Setting(
+        "epilogues",
+        True,
+        _switch,
+        "on GPUs, add a bias, apply relu and sum a bias' gradient inside of matrix products, by cuBLASLt, which rounds otherwise",
+    ),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
 
@@ -66,6 +72,7 @@ class Settings:
     lane_bytes: int
     jit: bool
     winograd: bool
+    epilogues: bool
     verify: bool
 
     def __init__(self) -> None:

@@ -17,7 +17,8 @@ from twofold_numpy.adapter import NumpyBackend
 class Together(NumpyBackend):
     """NumPy that is handed kernels which are alike together, and runs the last one first."""
 
-    runs_together = True
+    few_kernels = True
+    epilogues = frozenset({"bias", "relu", "sums"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +123,7 @@ def drawn_graph(draw: random.Random):
     """Outputs and leaves of a random graph: element-wise operations, sums, products and views over a few shapes."""
     shapes = [(4,), (3, 4), (1, 4), ()]
     leaves = [leaf(f"d{k}", draw.choice(shapes), "float32") for k in range(6)]
-    nodes = list(leaves)
+    nodes, squares = list(leaves), []
     for _ in range(draw.randrange(6, 25)):
         kind = draw.random()
         x, y = draw.choice(nodes), draw.choice(nodes)
@@ -132,9 +133,13 @@ def drawn_graph(draw: random.Random):
             nodes.append(draw.choice([G.tanh, G.negative])(x) * 0.5)
         elif kind < 0.9 and x.shape:
             nodes.append(G.sum(x, axis=-1, keepdims=True))
-        elif x.shape == (3, 4):
+        elif x.shape == (3, 4) and kind < 0.95:
             nodes.append(G.permute_dims(G.reshape(x, shape=(4, 3)), axes=(1, 0)))
-    nodes = [n for n in nodes if n.sig is not None]
+        elif x.shape == (3, 4):
+            squares.append(G.matmul(G.permute_dims(x, axes=(1, 0)), x))
+            nodes.append(G.sum(x, axis=0))
+            nodes.append(G.maximum(G.add(G.matmul(x, squares[-1]), draw.choice([n for n in nodes if n.shape == (4,)])), 0))
+    nodes = [n for n in nodes + squares if n.sig is not None]
     outputs = draw.sample(nodes, min(len(nodes), draw.randrange(2, 9)))
     return outputs, leaves, leaves
 

@@ -57,8 +57,9 @@ class Backend(ABC):
     #: Whether `compile` takes row programs with reductions over the last axis.
     row_reductions = False
 
-    #: Whether kernels at the end of a program that differ in their arrays alone are handed to `compile_together`.
-    runs_together = False
+    #: Whether programs are arranged for few kernels: those at the end that differ in their arrays alone are handed to
+    #: `compile_together`, and kernels over rows find places in them by comparing.
+    few_kernels = False
 
     #: Elements from which element-wise steps of a program become one kernel; the setting ``defer_elements`` if None.
     fuses_from: int | None = None
@@ -124,7 +125,32 @@ class Backend(ABC):
         """An array of one value that is never written: it may have stride 0."""
         return self.xp.full(shape=shape, value=value, dtype=dtype)
 
+    def for_each_device(self, make: Callable[[], Any]) -> Callable[[], Any]:
+        """A function that gives the current device's own copy of an array which is never written; it may be made at every call."""
+        return make
+
     # programs
+
+    #: Which of the epilogues of `graph.epilogues` programs hand to `product`.
+    epilogues: frozenset[str] = frozenset()
+
+    def product(self, epilogue: str) -> Callable[..., None]:
+        """A matrix product with an epilogue, called with the operands and then the results' memory.
+
+        ``bias`` and ``relu``: (lhs, rhs, bias, result). ``sums``: (lhs, rhs, result, the sums of lhs over its last axis).
+        """
+        xp = self.xp
+
+        def run(lhs: Any, rhs: Any, *others: Any) -> None:
+            product = xp.matmul(lhs, rhs)
+            if epilogue == "sums":
+                self.write(others[0], ..., product)
+                self.write(others[1], ..., xp.sum(xp.permute_dims(lhs, axes=(1, 0)), axis=0))
+                return
+            total = xp.add(product, others[0])
+            self.write(others[1], ..., xp.maximum(total, self.scalar(0, xp.dtype_of(total))) if epilogue == "relu" else total)
+
+        return run
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """How a program runs one primitive; by default the namespace's function."""

@@ -126,8 +126,10 @@ class _Planner:
                 self.free.setdefault(self.plan.buffers[place.number], deque()).append(place.number)
 
     def _set_readers(self, step: Step) -> None:
-        """What several of the kernels that run at once read is as if it were viewed: none of them may write over it."""
+        """What several of the kernels that run at once read, or a product, is as if it were viewed: none may write over it."""
         self.reader = {}
+        if step.epilogue:  # a product reads its operands while results are written
+            self.viewed.update(self.owner(i) for i in step.nodes[0].inputs if i is not None)
         for member in step.members:
             for i in {self.owner(i) for n in member for i in n.inputs if i is not None}:
                 if i in self.reader:

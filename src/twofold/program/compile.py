@@ -18,10 +18,11 @@ from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..dtype import WEAK, promote
 from ..errors import KernelCompileError, MXNetError
-from ..graph.fuse import Step, steps_of
+from ..graph.fuse import Step, steps_of, with_epilogues
 from ..graph.ir import Node, is_const, is_leaf
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
+from ..graph.rows import compared
 from ..graph.verify import verify
 from ..scheduler.observers import LISTENERS, report
 from . import declared  # noqa: F401  (tells adapters of the element-wise primitives)
@@ -96,13 +97,16 @@ class Program:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
         self.outputs = simplify(lower(list(outputs), boundaries))
+        if backend.few_kernels and backend.row_reductions:
+            self.outputs = compared(self.outputs)
         verify(self.outputs, self.leaves)
         self.constants: dict[Node, Any] = {}
         if fold and backend.plain is not None:  # elsewhere each device would need its own
             self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
-        self.steps = steps_of(unique, _fused_from(backend) if big is None else big, backend.row_reductions, backend.runs_together)
+        steps = steps_of(unique, _fused_from(backend) if big is None else big, backend.row_reductions, backend.few_kernels)
+        self.steps = with_epilogues(steps, unique, backend.epilogues if SETTINGS.epilogues else ())
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
         own = {n for n in singles if n not in calls or not calls[n].into}
@@ -233,7 +237,7 @@ class Printer:
         releases = self._releases()
         for t, step in enumerate(program.steps):
             begin = len(self.lines)
-            self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
+            self._product(step) if step.epilogue else self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
             self.lines_of.append((begin, len(self.lines)))
             self._mark(begin, step)
             self.lines += [f"del {self.name[n]}" for n in releases.get(t, ()) if self.name.get(n, "").startswith("v")]
@@ -328,7 +332,8 @@ class Printer:
         assert n.sig is not None
         if n.sig.op.name == "iota":
             if self.backend.device_count() > 1:
-                self._define(n, f"{self.bind(partial(self.backend.xp.iota, **n.sig.params), 'iota')}()")
+                made = self.backend.for_each_device(partial(self.backend.xp.iota, **n.sig.params))
+                self._define(n, f"{self.bind(made, 'iota')}()")
                 return
             # a constant of the program
             self.name[n] = self.bind(self.backend.quietly(partial(self.backend.xp.iota, **n.sig.params)))
@@ -413,6 +418,16 @@ class Printer:
         self.kernels.append(programs[0])
         kernel = self.bind(_compiled(self.backend, programs), "kernel")
         self.lines.append(f"{kernel}({', '.join(operands)})")
+
+    def _product(self, step: Step) -> None:
+        product, added = step.nodes[:2]
+        bias = [i for i in added.inputs if i is not product] if step.epilogue != "sums" else []
+        operands = [self._operand(i, i.dtype) for i in (*product.inputs, *bias) if i is not None]
+        results = step.nodes if step.epilogue == "sums" else step.nodes[-1:]
+        for n in results:
+            self.name[n] = self._target(n) or self._fresh(n)
+        run = self.bind(self.backend.product(step.epilogue), "product")
+        self.lines.append(f"{run}({', '.join([*operands, *[self.name[n] for n in results]])})")
 
 
 def _compiled(backend: Backend, programs: Sequence[RowProgram]) -> Callable[..., None]:
