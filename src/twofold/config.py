@@ -51,6 +51,7 @@ TABLE = (
         _switch,
         "on GPUs, add a bias, apply relu and sum a bias' gradient inside of matrix products, by cuBLASLt, which rounds otherwise",
     ),
+    Setting("cudnn", True, _switch, "compute convolutions on GPUs by cuDNN, where nvidia-cudnn-frontend is installed"),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
 
@@ -73,6 +74,7 @@ class Settings:
     jit: bool
     winograd: bool
     epilogues: bool
+    cudnn: bool
     verify: bool
 
     def __init__(self) -> None:
