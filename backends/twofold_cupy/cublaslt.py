@@ -19,6 +19,8 @@ from .operands import dtype_of
 EPILOGUES = {"bias": 4, "relu": 6, "sums": 512}
 TRANSPOSE_A, TRANSPOSE_B, EPILOGUE, BIAS_POINTER = 3, 4, 7, 8
 MAX_WORKSPACE, ALIGNMENT_A = 1, 5  # of a preference; B, C and D follow A
+#: Statuses that say that there is no such product: an invalid value, not supported.
+REFUSED = (7, 15)
 #: Bytes to which memory lies that no view looks into.
 ALIGNED = 256
 #: How many kinds of products a stream keeps.
@@ -128,6 +130,9 @@ class Products:
                 *(self._handle, plan.description, ctypes.byref(plan.one), b.data.ptr, x, a.data.ptr, y, ctypes.byref(plan.zero)),
                 *(result, d, result, d, plan.proposed.algorithm, self._workspace.data.ptr, self._workspace.nbytes, self._stream.ptr),
             )
+        if status in REFUSED:  # proposed, and not run all the same: nothing was launched
+            self._plans[key] = None
+            return False
         _check(status)
         return True
 

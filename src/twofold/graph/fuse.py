@@ -58,7 +58,8 @@ class _Group:
         self.nodes: list[Node] = []
         #: What is known when the kernel has run: its nodes, and views of them that wait until then.
         self.members: set[Node] = set()
-        self.views: list[Node] = []
+        self.views: dict[Node, None] = {}
+        self.reduces = False
         self.space: tuple[int, ...] = ()
 
     def space_of(self, n: Node) -> tuple[int, ...] | None:
@@ -70,12 +71,12 @@ class _Group:
 
     def takes(self, n: Node) -> bool:
         """Whether the node belongs to the open kernel."""
-        if not self.nodes or not set(self.views).isdisjoint(n.inputs):
+        if not self.nodes or any(i in self.views for i in n.inputs):
             return False
         if self.space_of(n) == self.space:
             return True
         row = (*self.space[:-1], 1)
-        if self.few and n.shape == row and n.sig is not None and n.sig.op.elementwise and any(map(is_row_reduction, self.nodes)):
+        if self.few and n.shape == row and n.sig is not None and n.sig.op.elementwise and self.reduces:
             return True
         below = any(i in self.members and i.shape == row for i in n.inputs if i is not None)
         return self.rows and below and n.shape == row and n.sig is not None and n.sig.op.elementwise
@@ -85,12 +86,13 @@ class _Group:
         self.nodes.append(n)
         self.members.add(n)
         self.space = space
+        self.reduces = self.reduces or is_row_reduction(n)
 
     def delays(self, n: Node) -> bool:
         """Whether the node is a view of what the open kernel makes, and waits until it has run."""
         if not self.few or n.sig is None or not n.sig.op.view or self.members.isdisjoint(n.inputs):
             return False
-        self.views.append(n)
+        self.views[n] = None
         self.members.add(n)
         return True
 
@@ -98,7 +100,7 @@ class _Group:
         """The steps of what was gathered, if there is anything; then nothing is."""
         steps = [Step(tuple(self.nodes))] if self.nodes else []
         steps += [Step((n,)) for n in self.views]
-        self.nodes, self.members, self.views = [], set(), []
+        self.nodes, self.members, self.views, self.reduces = [], set(), {}, False
         return steps
 
 
