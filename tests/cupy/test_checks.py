@@ -9,9 +9,11 @@ from twofold import nd
 from twofold.device import Device
 from twofold.errors import IndexingError
 
+from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
 from tests.cupy.conftest import SIMULATION
 
 pytest.importorskip("cupy")
+checks = pytest.importorskip("twofold_cupy.checks")
 GPU = Device("gpu", 0)
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 pytestmark = pytest.mark.usefixtures("schedule")
@@ -89,6 +91,12 @@ def test_dtypes_of_indices(backend, dtype):
     np.testing.assert_array_equal(backend.to_host(found), given)
     with pytest.raises(IndexingError):
         backend.to_host(backend.xp.checked_index(backend.from_host(given, GPU), size=3, negative=False))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8"])
+def test_the_text_compiles_for_gpus(dtype):
+    for architecture in ARCHITECTURES:
+        compile_for_gpu(checks.text(dtype), architecture)
 
 
 def test_an_axis_without_places_has_none(backend):

@@ -9,10 +9,12 @@ from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.device import Device
 from twofold.testing.backend_conformance import step
 
+from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
 from tests.cupy.conftest import SIMULATION
 
 pytest.importorskip("cupy")
 together = pytest.importorskip("twofold_cupy.together")
+kernels = pytest.importorskip("twofold_cupy.kernels")
 GPU = Device("gpu", 0)
 counted = pytest.mark.skipif(SIMULATION is None, reason="counts launches of the simulation")
 
@@ -88,6 +90,16 @@ def test_a_number_may_be_in_memory(backend):
     for own in given[:2]:
         own[3] = backend.from_host(np.array(0.25, np.float32), GPU)
     assert check(backend, shapes, given) == 2, "one launch for numbers in memory, one for those by value"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_texts_compile_for_gpus(dtype, architecture):
+    program = momentum_program((), dtype)
+    for last in (kernels.NUMBER, kernels.ONE):
+        layouts = (kernels.PACKED, kernels.PACKED, kernels.PACKED, last, kernels.PACKED, kernels.PACKED)
+        for index in ("int", "long long"):
+            compile_for_gpu(together.text(program, "tf_momentum_at_once", layouts, index, 64), architecture)
 
 
 @counted
