@@ -91,7 +91,7 @@ class CupyBackend(Backend):
         """Call with the device of the arguments' arrays and a stream of it current; there are no floating-point warnings."""
         checks, before = self.checks, self.checks.count
         found = self._mapped(function, *args) if entered() is not None else self._on(device_among(args), function, *args)
-        return checks.follow(before, args, found) if checks.concerned or checks.count != before else found
+        return self._mapped(checks.follow, before, args, found) if checks.concerned or checks.count != before else found
 
     def _on(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function whose work is a device's."""
@@ -139,7 +139,7 @@ class CupyBackend(Backend):
         if is_constant(array):
             return array
         found = self._on(array.device.id, self._transfers.to_host, array)
-        self.checks.raise_for(array)
+        self._mapped(self.checks.raise_for, array)
         return found
 
     def copy(self, array: Any, device: Device) -> cupy.ndarray:
@@ -223,7 +223,7 @@ class CupyBackend(Backend):
         for stream in self.streams.on(device.device_id):
             self._mapped(stream.synchronize)
         self._mapped(self.memory.collect)
-        self.checks.raise_earliest()
+        self._mapped(self.checks.raise_earliest)
 
     def settle(self, device: Device) -> None:
         """Wait for the whole device, then as `synchronize`."""

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -22,18 +22,26 @@ from .memory import Memory
 from .operands import dtype_of
 from .streams import Mark, Stream
 
-#: The note's first word while nothing was found.
+#: A note's first word while nothing was found.
 NOTHING = np.int64(2**63 - 1)
 
 
+class Note(NamedTuple):
+    """What kernels write: where the first wrong index stands, and what it is. With what was asked of the indices."""
+
+    words: np.ndarray
+    size: int
+    negative: bool
+
+
 class Check:
-    """One check: its number, by which thread it was issued, and its note: where the first wrong index stands, and what it is."""
+    """One look at a note: its number, which thread issued it, after which mark it is possible, and then the words if something is wrong."""
 
-    __slots__ = ("mark", "negative", "note", "number", "size", "thread")
+    __slots__ = ("found", "mark", "note", "number", "thread")
 
-    def __init__(self, number: int, note: np.ndarray, size: int, negative: bool, mark: Mark) -> None:
-        self.number, self.note, self.size, self.negative, self.mark = number, note, size, negative, mark
-        self.thread = threading.get_ident()
+    def __init__(self, number: int, note: Note, mark: Mark) -> None:
+        self.number, self.note, self.mark, self.thread = number, note, mark, threading.get_ident()
+        self.found: np.ndarray | None = None
 
 
 class Checks:
@@ -49,25 +57,30 @@ class Checks:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._open: list[Check] = []
         self.count = 0
         self.concerned: dict[int, tuple[Any, tuple[Check, ...]]] = {}
 
-    def places(self, index: cupy.ndarray, out: cupy.ndarray, size: int, negative: bool, stream: Stream) -> None:
-        """Write the places of an axis that indices mean, and note the first that means none."""
-        note = self._memory.staging((2,), np.dtype(np.int64))
-        note[0] = NOTHING
-        kernels, at = text(dtype_of(index)), np.uint64(note.ctypes.data)
+    def noted(self, index: cupy.ndarray, out: cupy.ndarray, size: int, negative: bool) -> Note:
+        """Have the places of an axis written that indices mean, and the first noted that means none."""
+        words = self._memory.staging((2,), np.dtype(np.int64))
+        words[0] = NOTHING
+        kernels, at = text(dtype_of(index)), np.uint64(words.ctypes.data)
         numbers = [np.int64(index.size), np.int64(-size if negative else 0), np.int64(size)]
         run(function(kernels, "tf_checked"), index.size, *numbers, index, out, at)
         run(function(kernels, "tf_note"), 1, np.int64(1), index, at)
+        return Note(words, size, negative)
+
+    def watch(self, note: Note, stream: Stream, *arrays: cupy.ndarray) -> None:
+        """Look at a note when a stream has come so far. Kernels that run again may write one again: then each time is watched."""
         with self._lock:
-            self._close_passed()
+            self._settle()
             self.count += 1
-            check = Check(self.count, note, size, negative, stream.record())
+            check = Check(self.count, note, stream.record())
             self._open.append(check)
-        self._concern(out, (check,))
+        for array in arrays:
+            self._concern(array, (check,))
 
     def follow(self, before: int, given: Sequence[Any], results: Any) -> Any:
         """Have arrays that a call returned remember the checks that it issued, and those of the arrays that it was given.
@@ -80,7 +93,7 @@ class Checks:
             Arrays, or lists of them.
         """
         with self._lock:
-            self._close_passed()
+            self._settle()
             mine = [c for c in self._open if c.number > before and c.thread == threading.get_ident()]
         checks = tuple({*mine, *[c for a in _arrays(given) for c in self._of(a)]})
         for a in _arrays((results,)) if checks else ():
@@ -93,14 +106,15 @@ class Checks:
 
     def raise_earliest(self) -> None:
         """Raise the earliest error that the device has passed and nobody has been told; arrays that were computed of it keep it."""
-        self._raise_first({c for c in self._open if c.mark.event.done})
+        self._raise_first(set(self._open))
 
     def _raise_first(self, checks: set[Check]) -> None:
-        wrong = sorted((c for c in checks if c.note[0] != NOTHING), key=lambda c: c.number)
-        if wrong:
-            with self._lock:
-                self._open = [c for c in self._open if c is not wrong[0]]
-            checked_places(wrong[0].note[1:], wrong[0].size, wrong[0].negative)
+        with self._lock:
+            self._settle()
+            wrong = sorted((c for c in checks if c.found is not None), key=lambda c: c.number)
+            self._open = [c for c in self._open if c not in wrong[:1]]
+        for check in wrong[:1]:
+            checked_places(check.found[1:], check.note.size, check.note.negative)  # type: ignore[index]
 
     def _of(self, array: cupy.ndarray) -> set[Check]:
         """The checks of all arrays that look into an array's memory."""
@@ -111,13 +125,20 @@ class Checks:
         key = id(array)
         self.concerned[key] = weakref.ref(array, lambda _: self.concerned.pop(key, None)), checks
 
-    def _close_passed(self) -> None:
-        """Forget checks that found nothing."""
-        passed = {c for c in self._open if c.mark.event.done and c.note[0] == NOTHING}
-        if passed:
-            self._open = [c for c in self._open if c not in passed]
+    def _settle(self) -> None:
+        """Take what was found by checks that the device has passed, and forget those that found nothing."""
+        passed = [c for c in self._open if c.found is None and c.mark.event.done]
+        for check in passed:
+            if check.note.words[0] != NOTHING:
+                check.found = check.note.words.copy()
+        for check in passed:
+            if check.found is not None:
+                check.note.words[0] = NOTHING
+        right = {c for c in passed if c.found is None}
+        if right:
+            self._open = [c for c in self._open if c not in right]
             for key, (array, checks) in list(self.concerned.items()):
-                left = tuple(c for c in checks if c not in passed)
+                left = tuple(c for c in checks if c not in right)
                 if left:
                     self.concerned[key] = array, left
                 else:

@@ -276,7 +276,8 @@ class CupyNamespace(PortableNamespace):
         if size == 0:  # there is no place that could be taken instead
             return self.on_host(lambda places: checked_places(places, size, negative), index)
         out = self.empty(index.shape, dtype_of(index))
-        self.checks.places(index, out, size, negative, self.streams.current(runtime.getDevice()))
+        note = self.checks.noted(index, out, size, negative)
+        self.checks.watch(note, self.streams.current(runtime.getDevice()), out)
         return out
 
     def random_bits(self, key, *, shape):

@@ -84,6 +84,22 @@ def test_the_first_wrong_index_is_named(backend):
         backend.to_host(found)
 
 
+def test_what_is_watched_again_is_found_again(backend):
+    """As where kernels are launched again that write the same note."""
+    stream = backend.stream(GPU)
+    out = backend.empty((1,), "int64")
+    with stream:
+        note = backend.checks.noted(backend.from_host(np.array([8]), GPU), out, 4, False)
+    first, second = (backend.from_host(np.ones(3, np.float32), GPU) for _ in range(2))
+    backend.checks.watch(note, stream, first)
+    with pytest.raises(IndexingError, match="index 8"):
+        backend.to_host(first)
+    backend.checks.watch(note, stream, second)
+    np.testing.assert_array_equal(backend.to_host(second), np.ones(3))
+    with pytest.raises(IndexingError, match="index 8"):
+        backend.to_host(first)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "int64"])
 def test_dtypes_of_indices(backend, dtype):
     given = np.array([0, 3, 2], dtype)
