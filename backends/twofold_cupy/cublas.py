@@ -67,13 +67,12 @@ class Handle:
         newer = int(cupy.cuda.Device(stream.device).compute_capability) >= 90
         self._workspace = cupy.ndarray((WORKSPACE[newer],), np.uint8)
         _check(_library().cublasSetWorkspace_v2(self._handle, self._workspace.data.ptr, self._workspace.nbytes))
-        self._stream = stream
-        self._endings: cublaslt.Products | None = None
+        self._endings = cublaslt.Products(stream.cuda, self._workspace, KIND, COMPUTE) if cublaslt.library() is not None else None
 
     def product(self, epilogue: str, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any) -> bool:
         """A product of two matrices with an epilogue, in one step; whether cuBLASLt has it. See `cublaslt.Products.product`."""
         if self._endings is None:
-            self._endings = cublaslt.Products(self._stream.cuda, self._workspace, KIND, COMPUTE)
+            return False
         a, b = (x if _leading(x) else copy(x) for x in (a, b))
         return self._endings.product(epilogue, a, b, vector, out, _leading)
 

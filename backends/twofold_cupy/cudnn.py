@@ -70,18 +70,20 @@ class Plan(NamedTuple):
     workspace: int
 
 
-class Convolutions:
-    """cuDNN on one stream, whose device is current."""
+_lock = threading.Lock()  # handles and plans belong to one thread at a time
 
-    def __init__(self, stream: Stream) -> None:
+
+class Convolutions:
+    """cuDNN on one stream, whose device is current; plans serve all streams of a device."""
+
+    def __init__(self, stream: Stream, plans: dict[Shape, Plan | None]) -> None:
         self._handle = library().create_handle()
         library().set_stream(handle=self._handle, stream=stream.cuda.ptr)
-        self._plans: dict[Shape, Plan | None] = {}
-        self._lock = threading.Lock()  # a handle belongs to one thread at a time
+        self._plans = plans
 
     def run(self, xp: Any, shape: Shape, first: cupy.ndarray, second: cupy.ndarray, out: cupy.ndarray) -> bool:
         """Compute a convolution of arrays in row-major order into another; whether cuDNN has a plan for it."""
-        with self._lock:
+        with _lock:
             if shape not in self._plans:
                 if len(self._plans) >= KEPT:
                     self._plans.clear()
@@ -130,6 +132,15 @@ def _refused(dtype: str) -> tuple[str, ...]:
 
 
 _known: dict[Stream, Convolutions] = {}
+_plans: dict[int, dict[Shape, Plan | None]] = {}
+
+
+def prepare(stream: Stream) -> Convolutions:
+    """What runs on a stream, which is current. What is captured there needs it beforehand."""
+    found = _known.get(stream)
+    if found is None:
+        found = _known[stream] = Convolutions(stream, _plans.setdefault(stream.device, {}))
+    return found
 
 
 def computed(xp: Any, kind: str, first: Any, second: Any, out: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes) -> cupy.ndarray | None:
@@ -149,9 +160,5 @@ def _computed(xp: Any, kind: str, a: cupy.ndarray, b: cupy.ndarray, out: Sizes, 
     first, second, made = [(*x, 1) if line else tuple(x) for x in (a.shape, b.shape, out)]
     stride, dilate, pad = [(*own, rest) if line else tuple(own) for own, rest in zip(windows, (1, 1, 0), strict=True)]
     shape = Shape(kind, dtype, first, second, made, stride, dilate, pad)
-    stream = xp.streams.current(runtime.getDevice())
-    convolutions = _known.get(stream)
-    if convolutions is None:
-        convolutions = _known[stream] = Convolutions(stream)
     result = xp.empty(out, dtype)
-    return result if convolutions.run(xp, shape, a, b, result) else None
+    return result if prepare(xp.streams.current(runtime.getDevice())).run(xp, shape, a, b, result) else None

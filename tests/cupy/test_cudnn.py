@@ -152,6 +152,7 @@ def library(backend, monkeypatch):
     module = front_end()
     monkeypatch.setattr(cudnn, "library", lambda: module)
     monkeypatch.setattr(cudnn, "_known", {})
+    monkeypatch.setattr(cudnn, "_plans", {})
     monkeypatch.setattr(Graph, "made", [])
     cudnn.COMPUTED.clear()
     return module
