@@ -30,14 +30,20 @@ def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, 
     if dtype_of(out) not in KIND:
         _multiply(copy(_spread(a, out)), copy(_spread(b, out)), out)
         return
-    _handle(stream).matmul(a, b, out, copy)
+    prepare(stream).matmul(a, b, out, copy)
 
 
-def _handle(stream: Stream) -> Handle:
+def prepare(stream: Stream) -> Handle:
+    """The handle of cuBLAS on a stream, which is current. What is captured there needs it beforehand."""
     found = _handles.get(stream)
     if found is None:
         found = _handles[stream] = Handle(stream)
     return found
+
+
+def _spread(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:
+    """An operand with all of the result's leading axes."""
+    return cupy.broadcast_to(x, (*out.shape[:-2], *x.shape[-2:]))
 
 
 def matmul_and(epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any) -> bool:
@@ -49,12 +55,7 @@ def matmul_and(epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, 
         return False
     if a.ndim > 2:
         a = (a if a._c_contiguous else copy(a)).reshape(-1, a.shape[-1])
-    return _handle(stream).product(epilogue, a, b, vector, out.reshape(-1, out.shape[-1]), copy)
-
-
-def _spread(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:
-    """An operand with all of the result's leading axes."""
-    return cupy.broadcast_to(x, (*out.shape[:-2], *x.shape[-2:]))
+    return prepare(stream).product(epilogue, a, b, vector, out.reshape(-1, out.shape[-1]), copy)
 
 
 def _multiply(a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray) -> None:
