@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, ProgramTraits, RowProgram
 from twofold.backend.protocol import Backend
 from twofold.device import Device
 from twofold.dtype import NUMPY
 from twofold.errors import DeviceError, MXNetError
 
 from . import cublaslt, failures
+from .capture import LEAST, GraphReplay, Graphs
 from .checks import Checks
 from .endings import with_ending
 from .kernels import elementwise
@@ -21,6 +22,7 @@ from .library import memory as cupy_memory
 from .library import runtime
 from .memory import Memory, does_not_fit, memory_info
 from .namespace import CupyNamespace, device_among, one_step, typed_operands
+from .numbers import Number
 from .operands import constant, dtype_of, is_constant
 from .reductions import PART
 from .rows import row_kernel
@@ -44,6 +46,7 @@ class CupyBackend(Backend):
     row_reductions = True
     few_kernels = True
     fuses_from = 1  # a launch costs as much as thousands of elements
+    keeps_scratch = False  # a graph must have its own
     out_of_memory = (MemoryError, cupy_memory.OutOfMemoryError)
 
     def __init__(self) -> None:
@@ -58,6 +61,7 @@ class CupyBackend(Backend):
         held = {"memory": self.memory, "streams": self.streams, "checks": self.checks}
         self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), held)()
         self._transfers = Transfers(self._xp)
+        self.graphs = Graphs(self.memory)
 
     @property
     def xp(self) -> CupyNamespace:
@@ -75,7 +79,8 @@ class CupyBackend(Backend):
         return self._on(device.device_id, memory_info)
 
     def trim(self) -> None:
-        """Give what no stream uses any more back to CUDA, on every device."""
+        """Give what no stream uses any more, and the graphs of captured programs, back to CUDA, on every device."""
+        self.graphs.drop()
         for device in range(self._devices):
             self._on(device, self.memory.release)
 
@@ -154,9 +159,9 @@ class CupyBackend(Backend):
         """``target[key] = value`` by the current stream."""
         self._on(target.device.id, lambda: self._xp.write(target[key], value))
 
-    def scalar(self, value: float | int | bool, dtype: str) -> Any:
-        """A constant: it belongs to no device and reaches kernels by value."""
-        return constant(value, (), dtype)
+    def scalar(self, value: float | int | bool | Number, dtype: str) -> Any:
+        """A constant: it belongs to no device and reaches kernels by value, but in a captured program, which reads it in its memory."""
+        return value.operand(dtype) if isinstance(value, Number) else constant(value, (), dtype)
 
     def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
         """A constant of a shape."""
@@ -199,6 +204,10 @@ class CupyBackend(Backend):
     def product(self, epilogue: str) -> Callable[..., None]:
         """By cuBLASLt, where it has such a product."""
         return with_ending(self._xp, epilogue)
+
+    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> GraphReplay | None:
+        """As a CUDA graph."""
+        return GraphReplay(self.graphs, run, traits) if traits.steps >= LEAST else None
 
     # order of execution
 

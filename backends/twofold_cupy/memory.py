@@ -7,6 +7,7 @@ alone uses, as its work is in order. Memory that another stream may still use is
 import gc
 import math
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import cupy
@@ -32,6 +33,8 @@ class Memory:
         self._streams = streams
         self._held: deque[tuple[Mark, Any]] = deque()
         self._returned: deque[tuple[Stream, Any]] = deque()
+        #: What gives memory up that is needed, if only to be fast, when there is no other.
+        self.reserves: list[Callable[[], None]] = []
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
         """A new array on the current device, for the current stream's use.
@@ -44,9 +47,25 @@ class Memory:
         try:
             return cupy.ndarray(shape, dtype)
         except cupy_memory.OutOfMemoryError:
+            return self.found(lambda: cupy.ndarray(shape, dtype))
+
+    def found(self, allocate: Callable[[], Any]) -> Any:
+        """What an allocation gives after what is not in use was given back, and then the reserves.
+
+        Raises
+        ------
+        DeviceOutOfMemory
+            If there is not enough even then.
+        """
+        self.release()
+        try:
+            return allocate()
+        except cupy_memory.OutOfMemoryError:
+            for give_up in self.reserves:
+                give_up()
             self.release()
         try:
-            return cupy.ndarray(shape, dtype)
+            return allocate()
         except cupy_memory.OutOfMemoryError as error:
             raise does_not_fit(error) from error
 

@@ -277,7 +277,11 @@ class CupyNamespace(PortableNamespace):
             return self.on_host(lambda places: checked_places(places, size, negative), index)
         out = self.empty(index.shape, dtype_of(index))
         note = self.checks.noted(index, out, size, negative)
-        self.checks.watch(note, self.streams.current(runtime.getDevice()), out)
+        stream = entered()
+        if stream is None or stream.checks is None:
+            self.checks.watch(note, self.streams.current(runtime.getDevice()), out)
+        else:  # it is captured: watched after each launch
+            stream.checks.append(partial(self.checks.watch, note, self.streams.of(stream.device)))
         return out
 
     def random_bits(self, key, *, shape):

@@ -5,6 +5,7 @@ context manager that makes its device and itself current in this thread, which C
 """
 
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cupy
@@ -35,9 +36,11 @@ class Stream:
         CuPy's stream.
     waits, elided
         How many marks of other streams it was made to wait for, and how many of them it had waited for before.
+    checks
+        While it is captured what the host is to look at whenever that was launched; None else.
     """
 
-    __slots__ = ("_before", "_marks", "_waited", "cuda", "device", "elided", "purpose", "waits")
+    __slots__ = ("_before", "_marks", "_waited", "checks", "cuda", "device", "elided", "purpose", "waits")
 
     def __init__(self, device: int, purpose: str) -> None:
         self.device, self.purpose = device, purpose
@@ -45,6 +48,7 @@ class Stream:
             self.cuda = cupy.cuda.Stream(non_blocking=True)
         self._marks = self.waits = self.elided = 0
         self._waited: dict[Stream, int] = {}
+        self.checks: list[Callable[[], None]] | None = None
         self._before = _Before()
 
     def __enter__(self) -> "Stream":

@@ -52,6 +52,7 @@ TABLE = (
         "on GPUs, add a bias, apply relu and sum a bias' gradient inside of matrix products, by cuBLASLt, which rounds otherwise",
     ),
     Setting("cudnn", True, _switch, "compute convolutions on GPUs by cuDNN, where nvidia-cudnn-frontend is installed"),
+    Setting("cuda_graphs", True, _switch, "issue a program that a GPU runs again and again as one CUDA graph"),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
 
@@ -75,6 +76,7 @@ class Settings:
     winograd: bool
     epilogues: bool
     cudnn: bool
+    cuda_graphs: bool
     verify: bool
 
     def __init__(self) -> None:

@@ -30,6 +30,8 @@ class Flush(NamedTuple):
         How many of the steps are fused kernels.
     nbytes
         Bytes of what it read and of its results.
+    issued
+        On a GPU how it runs while nobody looks on: as one graph, or step by step and why.
     """
 
     line: str
@@ -38,6 +40,7 @@ class Flush(NamedTuple):
     steps: tuple[str, ...]
     kernels: int
     nbytes: int
+    issued: str = ""
 
 
 class Report:
@@ -105,7 +108,7 @@ class Report:
         for f in self.flushes:
             deferred = f": {f.operations} deferred operations" if f.cause == "window" else ""
             lines.append(f"{f.line}  {f.cause}{deferred}, {len(f.steps)} steps, {f.kernels} fused kernels, {f.nbytes} bytes")
-            lines += [f"    {step}" for step in f.steps]
+            lines += [f"    {step}" for step in [*([f.issued] if f.issued else []), *f.steps]]
         if self.inline:
             lines.append("at once: " + ", ".join(f"{name} {number}x" for name, number in self.inline.most_common()))
         return "\n".join(lines)
@@ -113,7 +116,8 @@ class Report:
 
 def _flush(cause: str, operations: int, program: Any, nbytes: int) -> Flush:
     steps = tuple(program.explain().splitlines())
-    return Flush(_user_line(), cause, operations, steps, len(program.kernels), nbytes)
+    issued = "" if program.replay is None else program.replay.state
+    return Flush(_user_line(), cause, operations, steps, len(program.kernels), nbytes, issued)
 
 
 def _user_line() -> str:

@@ -4,14 +4,17 @@ CuPy can be simulated only where nobody imported it before: so that happens here
 devices but in the tests of this folder, and other tests see a machine without GPUs.
 """
 
+import gc
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import twofold as mx
 from twofold.backend import loader
 from twofold.device import Device
+from twofold.graph.ir import drop_generation
 
 from tests.devices import forget_backends
 from tests.fakes import simulation
@@ -67,3 +70,16 @@ def schedule(request: pytest.FixtureRequest, gpus: list[mx.Context]) -> str:
     else:
         SIMULATION.schedule(request.param, seed=1)
     return request.param
+
+
+@pytest.fixture
+def graphs(backend: loader.Backend) -> Any:
+    """The adapter's graphs: none of another test's, nothing known of any program, in memory that holds no right numbers of one."""
+    from twofold_cupy.capture import Counts
+
+    drop_generation()
+    gc.collect()
+    backend.trim()
+    own = getattr(backend, "graphs")  # noqa: B009 (of the CuPy adapter alone)
+    own.counts = Counts()
+    return own

@@ -1,13 +1,21 @@
 """Each wait, and each rule about memory, is needed: without it a search over schedules finds a wrong result."""
 
+import contextlib
+import gc
+import threading
+
 import numpy as np
 import pytest
 
+from twofold.backend.kernel import ProgramTraits
 from twofold.device import Device
 
 from tests.cupy.conftest import SIMULATION
 from tests.fakes.simulation import SCHEDULES
 
+cupy = pytest.importorskip("cupy")
+capture = pytest.importorskip("twofold_cupy.capture")
+exchange = pytest.importorskip("twofold_cupy.exchange")
 pytestmark = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules")
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
 SEEDS = 8
@@ -115,3 +123,168 @@ def test_a_rule_about_memory_that_is_left_out_is_found(backend, monkeypatch, run
     monkeypatch.setattr(backend.memory, rule, without[rule])
     backend.trim()
     assert not all(is_right(run, backend, *s) for s in schedules())
+
+
+TRAITS = ProgramTraits(9, frozenset(), frozenset(), frozenset({"matmul"}), ())
+RUNS = 9
+
+
+def small(backend, number):
+    return backend.from_host(np.random.default_rng(number).normal(size=(8, 8)).astype(np.float32), GPU)
+
+
+def chained(backend, wrap, length=2):
+    """A program of a matrix and a number."""
+    xp = backend.xp
+
+    def run(arrays):
+        x, rate = arrays
+        product = xp.matmul(xp.multiply(x, backend.scalar(rate, "float32")), x)
+        for _ in range(length):
+            product = xp.add(product, xp.sum(product, axis=0))
+        return [product]
+
+    program = wrap(run, TRAITS)
+    return lambda x, rate=2.0: backend.quietly(program, [x, rate])[0]
+
+
+def moved_later(backend, wrap):
+    program, inputs = chained(backend, wrap), [small(backend, k) for k in range(RUNS)]
+    return [backend.to_host(program(inputs[max(0, k - 5)])) for k in range(RUNS)]
+
+
+def moved_always(backend, wrap):
+    program, inputs = chained(backend, wrap), [small(backend, k) for k in range(RUNS)]
+    return [backend.to_host(program(x)) for x in inputs]
+
+
+def kept_later(backend, wrap):
+    program, x, kept = chained(backend, wrap), small(backend, 0), []
+    for k in range(RUNS):
+        (kept if k > 4 else []).append(program(x, 1.0 + k))
+    return [backend.to_host(r) for r in kept]
+
+
+def kept_always(backend, wrap):
+    program, x = chained(backend, wrap), small(backend, 0)
+    kept = [program(x, 1.0 + k) for k in range(RUNS)]
+    return [backend.to_host(r) for r in kept]
+
+
+def kept_longer_than_the_graph(backend, wrap):
+    program, x = chained(backend, wrap), small(backend, 0)
+    for _ in range(RUNS):
+        program(x)
+    result = program(x)
+    del program
+    backend.trim()
+    others = [small(backend, 70 + k) for k in range(40)]
+    return [backend.to_host(result), backend.to_host(others[-1])]
+
+
+def written_over(backend, wrap):
+    """An input that a result takes, elsewhere each time."""
+    xp, states = backend.xp, [small(backend, k) for k in range(RUNS)]
+
+    def run(arrays):
+        (state,) = arrays
+        backend.write(state, ..., xp.add(state, xp.matmul(state, state)))
+        return [state]
+
+    program = wrap(run, TRAITS._replace(donated=frozenset({0}), dead=frozenset({0})))
+    return [backend.to_host(backend.quietly(program, [state])[0]) for state in states]
+
+
+def given_back(backend, wrap):
+    """A result is the next input, for whose memory nobody looks then."""
+    xp, state = backend.xp, small(backend, 0)
+    program = wrap(lambda arrays: [xp.tanh(xp.add(xp.matmul(arrays[0], arrays[0]), arrays[0]))], TRAITS._replace(dead=frozenset({0})))
+    found = []
+    for _ in range(RUNS):
+        (state,) = backend.quietly(program, [state])
+        found.append(backend.to_host(state))
+    return found
+
+
+def turned(backend, wrap):
+    program, x = chained(backend, wrap), small(backend, 0)
+    return [backend.to_host(program(x.T if k % 2 else x)) for k in range(2 * RUNS)]
+
+
+def two(backend, wrap):
+    """A result of one program is kept while another one runs."""
+    first, second, x = chained(backend, wrap), chained(backend, wrap, 0), small(backend, 0)
+    for _ in range(4):
+        first(x)
+    for _ in range(4):
+        second(x, 3.0)
+    kept = second(x, 4.0)
+    for k in range(3):
+        first(x, 5.0 + k)
+    return [backend.to_host(kept)]
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_threads_take_turns_with_a_graph(backend, monkeypatch, locked):
+    """A second thread runs the program between the first one's numbers and its launch, if nothing keeps it from that."""
+    replays, results = [], []
+    program = chained(backend, lambda run, traits: replays.append(capture.GraphReplay(backend.graphs, run, traits)) or replays[-1])
+    x = small(backend, 0)
+    want = [backend.to_host(program(x, 1.0 + k)) for k in range(6)]
+    if not locked:
+        monkeypatch.setattr(replays[0], "_lock", contextlib.nullcontext())
+    second = threading.Thread(target=lambda: results.append(program(x, 4.0)))
+    real = capture.hand_over
+
+    def hand_over(*given):
+        real(*given)
+        if second.ident is None:
+            second.start()
+            second.join(0.3)
+
+    monkeypatch.setattr(capture, "hand_over", hand_over)
+    first = program(x, 2.0)
+    second.join()
+    assert np.array_equal(backend.to_host(first), want[1]) == locked
+
+
+SCENES = (moved_later, moved_always, kept_later, kept_always, kept_longer_than_the_graph, written_over, given_back, turned, two)
+RULES = {
+    "inputs that moved": (capture.Captured, "moved", lambda self, arrays: []),
+    "results in use": (capture.Captured, "in_use", lambda self: []),
+    "numbers": (capture.Numbers, "changed", lambda self, arrays: capture.NOTHING),
+    "copies in": (exchange.Static, "copy_of", lambda self, array: (array.data.ptr, self.array.data.ptr, 0)),
+    "copies out": (exchange.Copied, "given", lambda self, arrays, out: self._memory.empty(self.array.shape, self.array.dtype)),
+    "copies back": (exchange.Donated, "given", lambda self, arrays, out: arrays[self._at]),
+    "results that are given back": (capture, "_run", lambda program, carried, given: program(given)),
+    "a loan's memory": (exchange.Loan, "__init__", lambda self, array: None),
+    "strides": (capture, "_lies", lambda a: "alike"),
+    "memory of its own": (cupy.cuda, "MemoryPool", lambda allocate: cupy.get_default_memory_pool()),
+}
+
+
+@pytest.mark.parametrize("rule", [None, *RULES])
+def test_a_rule_about_graphs_that_is_left_out_is_found(backend, monkeypatch, rule):
+    def results(scene, schedule, seed, wrap):
+        gc.collect()
+        backend.trim()
+        SIMULATION.schedule(schedule, seed)
+        try:
+            return scene(backend, wrap)
+        finally:
+            SIMULATION.schedule("late")
+
+    def is_found(scene):
+        want = results(scene, "late", 0, lambda run, traits: run)
+        for schedule, seed in schedules()[:4]:
+            got = results(scene, schedule, seed, lambda run, traits: capture.GraphReplay(backend.graphs, run, traits))
+            if not all(np.array_equal(g, w) for g, w in zip(got, want, strict=True)):
+                return True
+        return False
+
+    before = backend.graphs.counts.launched
+    if rule is not None:
+        monkeypatch.setattr(*RULES[rule])
+    found = [scene.__name__ for scene in SCENES if is_found(scene)]
+    assert bool(found) == (rule is not None), found
+    assert backend.graphs.counts.launched > before + 3 * len(SCENES)

@@ -10,6 +10,7 @@ from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
 from tests.cupy.conftest import SIMULATION
 from tests.cupy.test_operators import SAMPLES
 
+handover = pytest.importorskip("twofold_cupy.handover")
 pytestmark = pytest.mark.skipif(SIMULATION is None, reason="the simulation collects the texts")
 #: Every so many-th sample is taken at each push, and of all texts that there are then so many.
 SPREAD, FEW = 10, 12
@@ -37,6 +38,11 @@ def test_a_spread_of_texts_compiles(backend):
 def test_every_text_compiles(backend, architecture):
     for source in texts(backend, SAMPLES):
         compile_for_gpu(source, architecture)
+
+
+@pytest.mark.parametrize("size", handover.SIZES)
+def test_the_kernel_before_and_after_graphs_compiles(size):
+    compile_for_gpu(handover.text(size), "sm_90")
 
 
 def test_a_text_that_is_wrong_is_refused():

@@ -45,7 +45,7 @@ KERNEL = re.compile(
 
 
 class Counts(NamedTuple):
-    """What was issued since the process began."""
+    """What was issued since the process began; a graph is one launch. What went into graphs while they were captured is counted apart."""
 
     launches: int
     copies: int
@@ -53,6 +53,8 @@ class Counts(NamedTuple):
     allocations: int
     legacy_uses: int
     waits: int
+    graph_launches: int
+    captured: int
 
 
 def missing() -> str | None:

@@ -121,3 +121,94 @@ def test_another_version_of_cupy_is_refused_with_a_reason(monkeypatch):
 def test_without_a_compiler_there_is_a_reason(monkeypatch):
     monkeypatch.setattr(simulation.shutil, "which", lambda name: None)
     assert simulation.missing() == "no g++"
+
+
+def captured(cp, stream, work):
+    """What some work issues as a graph."""
+    stream.begin_capture()
+    try:
+        work()
+    finally:
+        graph = stream.end_capture()
+    return graph
+
+
+def test_a_graph_runs_when_it_is_launched_and_as_often(cp):
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        x, y = cp.ndarray((4,), np.float32), cp.ndarray((4,), np.float32)
+        increment(cp, x, y)
+        x.set(np.full(4, 5, np.float32), stream=stream)
+        y.set(np.zeros(4, np.float32), stream=stream)
+        before = SIMULATION.counts()
+        graph = captured(cp, stream, lambda: (increment(cp, x, y), increment(cp, y, x)))
+        assert y.get(stream=stream).tolist() == [0] * 4
+        for _ in range(3):
+            graph.launch(stream)
+        del graph  # what was launched runs to its end
+        assert x.get(stream=stream).tolist() == [11] * 4
+    after = SIMULATION.counts()
+    assert (after.captured - before.captured, after.graph_launches - before.graph_launches, after.launches - before.launches) == (2, 3, 3)
+
+
+def test_a_kernel_that_was_never_loaded_cannot_be_captured(cp):
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        x = cp.ndarray((4,), np.float32)
+        text = INCREMENT.replace("increment", "never_loaded_before")
+        with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="cudaErrorStreamCapture"):
+            captured(cp, stream, lambda: cp.RawModule(code=text).get_function("never_loaded_before")((1,), (4,), (x, x)))
+
+
+def forbidden(cp, stream):
+    """What CUDA forbids while a stream is captured."""
+    outside = cp.cuda.Stream(non_blocking=True)
+    event = outside.record()
+
+    def waits_elsewhere():
+        outside.wait_event(stream.record())
+
+    pageable = np.zeros(4, np.float32)
+    x = cp.ndarray((4,), np.float32)
+    return {
+        "wait for the stream": stream.synchronize,
+        "wait for the device": cp.cuda.Device().synchronize,
+        "wait for a captured event": lambda: stream.record().synchronize(),
+        "look at a captured event": lambda: stream.record().done,
+        "look at the stream": lambda: stream.done,
+        "wait for an event outside": lambda: stream.wait_event(event),
+        "wait for it outside": waits_elsewhere,
+        "copy from pageable memory": lambda: cp.cuda.runtime.memcpyAsync(x.data.ptr, pageable.ctypes.data, 16, 1, stream.ptr),
+        "capture again": stream.begin_capture,
+    }
+
+
+@pytest.mark.parametrize("what", range(9))
+def test_what_cuda_forbids_breaks_a_capture(cp, what):
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        name, act = list(forbidden(cp, stream).items())[what]
+        stream.begin_capture()
+        with pytest.raises(Exception, match=r"cudaError|capturing|captured"):
+            act()
+        with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="cudaErrorStreamCaptureInvalidated"):
+            stream.end_capture()
+        assert not stream.is_capturing(), name
+        stream.synchronize()
+
+
+def test_memory_can_be_allocated_in_a_capture(cp):
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        graph = captured(cp, stream, lambda: cp.cuda.Memory(1 << 20))
+        graph.launch(stream)
+        stream.synchronize()
+
+
+def test_a_graph_of_another_device_is_refused(cp):
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        graph = captured(cp, stream, lambda: None)
+    with (
+        cp.cuda.Device(1),
+        cp.cuda.Stream(non_blocking=True) as other,
+        pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="cudaErrorInvalid"),
+    ):
+        graph.launch(other)

@@ -142,3 +142,25 @@ class Call(NamedTuple):
     names: dict[str, Any]
     into: bool = False
     or_fresh: bool = False
+
+
+class ProgramTraits(NamedTuple):
+    """A whole program as an adapter knows it that may issue all of it at once.
+
+    Attributes
+    ----------
+    steps
+        How many of its steps compute something, loops' as often as they run; about.
+    donated, dead
+        Places of the inputs whose memory results take, and of all inputs that nobody looks at when the program has run.
+    primitives
+        What it runs by name, the bodies of its loops included; element-wise steps of fused kernels too.
+    host
+        Those of them for which the host must know a value, or run a user's code, before the program goes on.
+    """
+
+    steps: int
+    donated: frozenset[int]
+    dead: frozenset[int]
+    primitives: frozenset[str]
+    host: tuple[str, ...]

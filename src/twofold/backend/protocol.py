@@ -7,14 +7,27 @@ Methods with a default work for most libraries; an adapter overrides them for sp
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..device import Device
 from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
-from .kernel import ArrayType, Call, OperandType, RowProgram
+from .kernel import ArrayType, Call, OperandType, ProgramTraits, RowProgram
+
+
+class Replay(Protocol):
+    """A program's function that issues what it does at once, where it did the same before."""
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        """The results for inputs."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """How the program runs, and why not at once, for `explain`."""
+        ...
 
 
 class Backend(ABC):
@@ -60,6 +73,9 @@ class Backend(ABC):
     #: Whether programs are arranged for few kernels: those at the end that differ in their arrays alone are handed to
     #: `compile_together`, and kernels over rows find places in them by comparing.
     few_kernels = False
+
+    #: Whether a program may keep small memory from run to run, where there is one device.
+    keeps_scratch = True
 
     #: Elements from which element-wise steps of a program become one kernel; the setting ``defer_elements`` if None.
     fuses_from: int | None = None
@@ -187,6 +203,10 @@ class Backend(ABC):
                 begin += count
 
         return kernel
+
+    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> Replay | None:
+        """A program's function in a form that notes what it issues and issues it at once from then on; None where nothing is gained."""
+        return None
 
     # order of execution
 

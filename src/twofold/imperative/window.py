@@ -399,7 +399,7 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
         if isinstance(error, Exception):
             found = _programs.get((wanted, dead, w.device.device_type))
             name_origin(w, error, found[0] if found is not None else None)
-            if found is not None and not found[0].plan.donated:
+            if found is not None and not found[0].overwrites:
                 for v, data in salvaged(w, live):
                     hand_out(v, data)
             clear_all_frames(error)
@@ -444,7 +444,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
     if w.device.is_host:
         results = program.run(arrays)
     else:
-        if program.plan.donated:
+        if program.overwrites:
             before_overwriting(w.device)
         results = run_on(w.device, program.run, arrays)
     COUNTERS.windows += 1

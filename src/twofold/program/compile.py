@@ -27,8 +27,9 @@ from ..graph.verify import verify
 from ..scheduler.observers import LISTENERS, report
 from . import declared  # noqa: F401  (tells adapters of the element-wise primitives)
 from .constants import without_constants
-from .control_flow import LOOPS, call_for_loop
+from .control_flow import DECIDED, LOOPS, call_for_loop
 from .cost import nanoseconds_of
+from .replay import replayed, traits_of
 from .watched import PROGRAM, Mark, Title, Watched, mark, with_entry
 
 #: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
@@ -76,6 +77,10 @@ class Program:
         Leaves for what was computed once, with the arrays.
     run
         ``run(arrays) -> list of arrays``.
+    replay
+        How the backend runs it at once; None if it does not.
+    overwrites
+        Whether it may write over memory of its inputs.
     plan, steps, source
         What was decided, for `explain`.
     """
@@ -126,7 +131,13 @@ class Program:
         printer.env |= {"listeners": LISTENERS, "watched": Watched(self, title, printer.env, printer.body, printer.marks)}
         exec(compile(with_entry(self.source), FILE, "exec"), printer.env)
         self._scratch: list[Any] = printer.env.get("pool", [])
-        self.run: Callable[[Sequence[Any]], list[Any]] = partial(backend.quietly, printer.env["program"])
+        run: Callable[[Sequence[Any]], list[Any]] = printer.env["program"]
+        donated_at, dead = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, set(donated)))
+        self.replay = backend.replay(run, traits_of(self.outputs, self.steps, donated_at, dead, {*USER_CODE, *DECIDED}))
+        self.overwrites = bool(self.plan.donated) or (self.replay is not None and bool(dead))
+        self.run: Callable[[Sequence[Any]], list[Any]] = partial(
+            backend.quietly, run if self.replay is None else partial(replayed, self.replay, run)
+        )
         if LISTENERS:
             report(title.name, "compile", start)
 
@@ -264,7 +275,8 @@ class Printer:
 
     def _checkout(self, names: str, results: list[str]) -> list[str]:
         """Take an instance of the scratch memory for this run, or make one; small ones are put back at the end."""
-        if sum(n for n, _ in self.plan.buffers) > KEEP_SCRATCH or self.backend.device_count() > 1:  # a device uses none of another
+        keeps = self.backend.keeps_scratch and self.backend.device_count() == 1  # a device uses none of another
+        if not keeps or sum(n for n, _ in self.plan.buffers) > KEEP_SCRATCH:
             return [f" {names}, = fresh()"]
         self.env["pool"] = []
         results.insert(0, "pool.append(S)")

@@ -100,3 +100,5 @@ def _cond(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"
 
 _MAKERS: dict[str, Callable[..., Callable[..., Any]]] = {"foreach": _foreach, "while_loop": _while_loop, "cond": _cond}
 LOOPS: Sequence[str] = tuple(_MAKERS)
+#: Those in which the host decides by a value how it goes on.
+DECIDED: Sequence[str] = ("while_loop", "cond")

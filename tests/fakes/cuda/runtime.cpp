@@ -22,7 +22,7 @@ using Work = std::function<void()>;
 #define API extern "C"
 
 enum Schedule { LATE, EAGER, RANDOM };
-enum Status { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_HANDLE = 400, ILLEGAL_ADDRESS = 700, NOT_READY = 600, CAPTURING = 900 };
+enum Status { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_HANDLE = 400, ILLEGAL_ADDRESS = 700, NOT_READY = 600, CAPTURING = 900, BROKEN_CAPTURE = 901, OUTSIDE_CAPTURE = 905 };
 const int FRESH = 0xCB, FREED = 0xDD, STAGING = 0xCA;
 const size_t MEMORY = size_t(1) << 30;  // of a device
 
@@ -33,13 +33,18 @@ struct Event {
     long recorded = 0, reached = 0;
     int device = 0;
     Stream *stream = nullptr;
+    bool captured = false;  // last recorded while its stream was captured: it will never be reached
 };
 struct Item {  // work, or a mark to wait for, or a mark that is reached
     Work work;
     std::shared_ptr<Event> awaited, marked;
     long number = 0;
 };
-using Graph = std::vector<Item>;
+struct Graph {
+    std::vector<Item> items;
+    int device = 0;
+    bool broken = false;  // something happened during capture that CUDA forbids there
+};
 struct Stream {
     std::deque<Item> queue;
     bool blocking = true;
@@ -54,7 +59,8 @@ static std::vector<Stream *> in_order;  // of their creation
 static std::map<Address, std::shared_ptr<Event>> events;
 static int schedule = LATE;
 static uint64_t random_state = 1;
-static long launches, copies, synchronisations, allocations, legacy_uses, waits;
+static long launches, copies, synchronisations, allocations, legacy_uses, waits, graph_launches, captured;
+static thread_local int capturing;  // streams that this thread captures
 static long ignored_wait = -1;  // the number of a wait that is left out: tests look whether anyone notices
 static int failing_status = 0;  // what every launch reports from now on, as a sticky error of a device does
 
@@ -108,7 +114,7 @@ static void advance_some() {  // a few items of a stream, any stream
 }
 
 static void issue(Stream *stream, Item item) {
-    if (stream->capture) return stream->capture->push_back(item);
+    if (stream->capture) return stream->capture->items.push_back(item);
     if (stream == &legacy) {
         ++legacy_uses;
         finish_blocking();
@@ -131,6 +137,21 @@ static PyObject *fail(int status) {
     Py_XDECREF(error);
     Py_DECREF(type);
     return nullptr;
+}
+
+// What CUDA forbids while streams are captured: their captures give no graph.
+static PyObject *refuse(Stream *stream, int status = CAPTURING) {
+    if (stream) stream->capture->broken = true;
+    else
+        for (auto &entry : streams)
+            if (entry.second->capture) entry.second->capture->broken = true;
+    return fail(status);
+}
+
+static bool any_capture() {
+    for (auto &entry : streams)
+        if (entry.second->capture) return true;
+    return false;
 }
 
 API Address sim_streamCreate(int) { return 0; }  // a legacy-blocking stream is never asked for
@@ -160,7 +181,7 @@ API PyObject *sim_streamDestroy(Address at, int) {
 API PyObject *sim_streamSynchronize(Address at, int) {
     Stream *stream = stream_of(at);
     if (!stream) return fail(BAD_HANDLE);
-    if (stream->capture) return fail(CAPTURING);
+    if (stream->capture) return refuse(stream);
     if (failing_status) return fail(failing_status);
     ++synchronisations;
     if (stream == &legacy) ++legacy_uses, finish_blocking();
@@ -168,11 +189,15 @@ API PyObject *sim_streamSynchronize(Address at, int) {
     return none();
 }
 
-API PyObject *sim_streamQuery(Address at, int) { return PyLong_FromLong(stream_of(at)->queue.empty() ? 0 : NOT_READY); }
+API PyObject *sim_streamQuery(Address at, int) {
+    Stream *stream = stream_of(at);
+    return stream->capture ? refuse(stream) : PyLong_FromLong(stream->queue.empty() ? 0 : NOT_READY);
+}
 API unsigned sim_streamGetFlags(Address at, int) { return !stream_of(at)->blocking; }
 API int sim_streamGetPriority(Address, int) { return 0; }
 
 API PyObject *sim_deviceSynchronize(int) {
+    if (any_capture()) return refuse(nullptr);
     if (failing_status) return fail(failing_status);
     ++synchronisations;
     finish_all();
@@ -211,6 +236,7 @@ API PyObject *sim_eventRecord(Address at, Address stream, int) {
     auto event = events.at(at);
     if (target != &legacy && event->device != target->device) return fail(BAD_HANDLE);
     event->stream = target;
+    event->captured = target->capture;
     Item item;
     item.marked = event;
     item.number = ++event->recorded;
@@ -222,18 +248,23 @@ API PyObject *sim_streamWaitEvent(Address stream, Address at, int, void *) {
     Item item;
     item.awaited = events.at(at);
     item.number = item.awaited->recorded;
-    if (waits++ != ignored_wait) issue(stream_of(stream), item);
+    Stream *target = stream_of(stream);
+    if (target->capture && !item.awaited->captured) return refuse(target, OUTSIDE_CAPTURE);
+    if (item.awaited->captured && item.awaited->stream != target) return refuse(item.awaited->stream->capture ? item.awaited->stream : nullptr, OUTSIDE_CAPTURE);
+    if (waits++ != ignored_wait) issue(target, item);
     return none();
 }
 
 API PyObject *sim_eventQuery(Address at, int) {
     auto &event = events.at(at);
+    if (event->captured) return refuse(nullptr);
     return PyLong_FromLong(event->reached >= event->recorded ? 0 : NOT_READY);
 }
 
 API PyObject *sim_eventSynchronize(Address at, int) {
     if (failing_status) return fail(failing_status);
     auto event = events.at(at);
+    if (event->captured) return refuse(nullptr);
     ++synchronisations;
     if (event->stream && event->reached < event->recorded) run_until(event->stream, event.get(), event->recorded);
     return none();
@@ -249,22 +280,35 @@ API int sim_streamIsCapturing(Address at, int) {
 }
 
 API PyObject *sim_streamBeginCapture(Address at, int, void *) {
-    stream_of(at)->capture = new Graph;
+    Stream *stream = stream_of(at);
+    if (!stream || stream == &legacy || stream->blocking) return fail(CAPTURING);
+    if (stream->capture) return refuse(stream);
+    stream->capture = new Graph{{}, stream->device};
+    ++capturing;
     return none();
 }
 
 API Address sim_streamEndCapture(Address at, int) {
     Stream *stream = stream_of(at);
     Graph *graph = stream->capture;
+    if (!graph) return fail(INVALID_VALUE), 0;
     stream->capture = nullptr;
-    return Address(graph);
+    --capturing;
+    if (!graph->broken) return Address(graph);
+    delete graph;
+    return fail(BROKEN_CAPTURE), 0;
 }
 
 API Address sim_graphInstantiate(Address graph, int) { return Address(new Graph(*(Graph *)graph)); }
 
-API PyObject *sim_graphLaunch(Address graph, Address stream, int) {
-    ++launches;
-    for (auto &item : *(Graph *)graph) issue(stream_of(stream), item);
+API PyObject *sim_graphLaunch(Address at, Address stream, int) {
+    auto *graph = (Graph *)at;
+    Stream *target = stream_of(stream);
+    if (!target || target->device != graph->device) return fail(BAD_HANDLE);
+    if (target->capture) return refuse(target);
+    if (failing_status) return fail(failing_status);
+    ++launches, ++graph_launches;
+    for (auto &item : graph->items) issue(target, item);
     return none();
 }
 
@@ -273,8 +317,7 @@ API PyObject *sim_graphDestroy(Address graph, int) {
     delete (Graph *)graph;
     return none();
 }
-API PyObject *sim_graphExecDestroy(Address graph, int) {
-    finish_all();
+API PyObject *sim_graphExecDestroy(Address graph, int) {  // what was launched runs to its end
     delete (Graph *)graph;
     return none();
 }
@@ -381,11 +424,11 @@ API PyObject *sim_freeHost(Address at, int) {
 }
 
 static PyObject *copy(Address to, Address from, size_t size, Address at, bool waits) {
-    ++copies;
     Stream *stream = stream_of(at);
     if (!stream) return fail(BAD_HANDLE);
+    ++(stream->capture ? captured : copies);
+    if (stream->capture && ((!is_device(from) && !is_pinned(from)) || (!is_device(to) && !is_pinned(to)))) return refuse(stream);
     if (waits) {
-        if (stream->capture) return fail(CAPTURING);
         ++legacy_uses, ++synchronisations;
         finish_blocking();
         finish(&legacy);
@@ -398,7 +441,7 @@ static PyObject *copy(Address to, Address from, size_t size, Address at, bool wa
         return none();
     }
     issue(stream, {[=] { memmove((void *)to, (void *)from, size); }});
-    if (!is_device(to) && !is_pinned(to) && !stream->capture) {  // and written before it returns
+    if (!is_device(to) && !is_pinned(to)) {  // and written before it returns
         ++synchronisations;
         finish(stream);
     }
@@ -447,6 +490,7 @@ static bool gathering = false;  // launch nothing: texts are only collected
 API Address sim_moduleLoadData(PyObject *bytes, int) {
     const char *text = PyBytes_AsString(bytes);
     if (!text) return 0;
+    if (capturing) return refuse(nullptr), 0;  // stricter than CUDA: a module loaded in a capture may or may not wait for the device
     if (strncmp(text, "HOST:", 5) == 0) return Address(new std::string(text + 5));
     PyErr_SetString(PyExc_RuntimeError, "simulation: this is a GPU's code, and there is none");
     return 0;
@@ -493,7 +537,7 @@ API PyObject *sim_launchKernel(
     if (gathering) return none();
     if (!resolve(function)) return nullptr;
     if (target != &legacy && target->device != current) return fail(BAD_HANDLE);
-    ++launches;
+    ++(target->capture ? captured : launches);
     is_foreign = false;
     std::shared_ptr<void> packed(function->pack((void **)arguments), function->drop);
     if (is_foreign) return fail(ILLEGAL_ADDRESS);
@@ -533,11 +577,12 @@ API void set_ignored_wait(long number) {
 }
 API void set_failing_status(int status) { failing_status = status; }
 API void counts(long *out) {
-    const long values[] = {launches, copies, synchronisations, allocations, legacy_uses, waits};
+    const long values[] = {launches, copies, synchronisations, allocations, legacy_uses, waits, graph_launches, captured};
     memcpy(out, values, sizeof values);
 }
+API int captures() { return capturing; }
 API void issue_work(Address stream, Work *work) {  // of the simulated libraries
-    ++launches;
+    ++(stream_of(stream)->capture ? captured : launches);
     std::shared_ptr<Work> owned(work);
     issue(stream_of(stream), {[=] { (*owned)(); }});
 }

@@ -1,0 +1,342 @@
+"""Captured programs: what bounds them, what is not captured and says why, threads, devices, and a search over random programs."""
+
+import gc
+import threading
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, gluon, nd
+from twofold.backend.kernel import ProgramTraits
+from twofold.config import SETTINGS
+from twofold.device import Device
+from twofold.errors import DeviceError
+from twofold.graph.ir import drop_generation
+from twofold.imperative import window
+
+from tests.core import random_programs
+from tests.cupy.captured import STEPS, bound, drawn, perceptron, same, simulated, trained
+from tests.cupy.conftest import SIMULATION
+
+cupy = pytest.importorskip("cupy")
+capture = pytest.importorskip("twofold_cupy.capture")
+GPU = Device("gpu", 0)
+
+
+# what bounds graphs
+
+
+def test_the_graphs_used_last_are_kept(gpus, monkeypatch, graphs):
+    monkeypatch.setattr(capture, "MOST_GRAPHS", 3)
+    net = perceptron(gpus[0])
+
+    def run(count):
+        for k in range(4):
+            net(nd.array(drawn(count, 20, seed=k), ctx=gpus[0])).wait_to_read()
+
+    for count in range(2, 8):
+        run(count)
+        assert len(graphs) <= 3
+    assert graphs.counts.dropped == 3
+    before, held = graphs.counts.captured, graphs.nbytes
+    run(7)
+    assert graphs.counts.captured == before, "the last one is there"
+    run(2)
+    assert graphs.counts.captured == before + 1, "the first one is made again"
+    assert held > 0
+
+
+def test_a_programs_graphs_end_with_it(gpus, graphs):
+    trained(gpus[0], perceptron(gpus[0]))
+    assert len(graphs) == 1
+    window._programs.clear()
+    gc.collect()
+    assert len(graphs) == 0
+
+
+@simulated
+def test_graphs_give_their_memory_to_who_needs_it(gpus, backend, graphs):
+    x = nd.array(drawn(4, 250_000), ctx=gpus[0])
+    for _ in range(5):
+        y = ((x.sum() + x).sum() * x).tanh() + 1 / x.max()
+        y.wait_to_read()
+    assert graphs.nbytes > 4_000_000
+    free, _ = backend.memory_info(GPU)
+    del y
+    big = backend.empty((free + 2_000_000,), "uint8")
+    assert (len(graphs), graphs.counts.dropped) == (0, 1)
+    del big
+    backend.trim()
+
+
+def test_what_has_no_room_for_a_graph_runs_step_by_step(gpus, backend, graphs, monkeypatch):
+    def full(size):
+        raise cupy.cuda.memory.OutOfMemoryError(size, 0)
+
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    want = net(data).asnumpy()
+    monkeypatch.setattr(capture, "_allocated", full)
+    for _ in range(6):
+        np.testing.assert_array_equal(net(data).asnumpy(), want)
+    assert (graphs.counts.launched, graphs.counts.refused) == (0, 1)
+    (told,) = reports(lambda: net(data).wait_to_read())
+    assert "does not fit into memory" in told
+
+
+@simulated
+def test_a_graph_keeps_its_blocks_where_memory_is_found_elsewhere(gpus, backend, graphs):
+    """While it is captured memory runs out: what the pool of all has is given back, not what earlier steps of the graph have."""
+    xp = backend.xp
+
+    def run(arrays):
+        first = xp.add(arrays[0], arrays[0])
+        total = xp.sum(first, axis=0)
+        del first  # its block is free, and part of the graph
+        return [xp.add(xp.concat(*arrays * 3, axis=0), total)]
+
+    replay = capture.GraphReplay(graphs, run, ProgramTraits(9, frozenset(), frozenset(), frozenset(), ()))
+    x = backend.from_host(drawn(500, 500), GPU)
+    want = backend.to_host(backend.quietly(run, [x])[0])
+    for k in range(5):
+        if k == 2:
+            backend.trim()
+            unused = backend.empty((9_000_000,), "uint8")
+            ballast = backend.empty((backend.memory_info(GPU)[0] - 1_500_000,), "uint8")
+            del unused
+        np.testing.assert_array_equal(backend.to_host(backend.quietly(replay, [x])[0]), want)
+    assert (graphs.counts.launched, graphs.counts.refused) == (3, 0)
+    assert graphs.nbytes >= 7_000_000, "the first block was given up"
+    assert ballast.size
+
+
+# what is not captured
+
+
+def reports(run):
+    with mx.explain() as report:
+        run()
+    return [f.issued for f in report.flushes if f.issued]
+
+
+def test_what_is_captured_is_told(gpus, graphs):
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    for _ in range(4):
+        net(data).wait_to_read()
+    assert reports(lambda: net(data).wait_to_read()) == ["one CUDA graph of 4 steps; 0 inputs, 0 numbers and 0 results are copied"]
+    executor = bound(gpus[0])
+    assert "step by step so far" in executor.explain()
+    for _ in range(4):
+        executor.forward()
+    assert "one CUDA graph of" in executor.explain()
+
+
+def test_code_of_the_user_runs_each_time(gpus, graphs):
+    calls = []
+
+    class Twice(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            calls.append(1)
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    @mx.operator.register("twice_while_captured")
+    class TwiceProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Twice()
+
+    data = mx.sym.var("data")
+    twice = mx.sym.Custom(mx.sym.dot(data, data), op_type="twice_while_captured")
+    executor = mx.sym.dot(twice + 1, twice).tanh().simple_bind(gpus[0], data=(4, 4))
+    for _ in range(5):
+        executor.forward()
+        executor.outputs[0].wait_to_read()
+    assert len(calls) == 5
+    assert "step by step: user_forward runs on the host" in executor.explain()
+
+
+def test_what_the_host_decides_runs_step_by_step(gpus, monkeypatch, graphs):
+    def run():
+        count, total = mx.sym.var("count"), mx.sym.var("total")
+        _, states = mx.sym.contrib.while_loop(
+            lambda count, total: count < 4, lambda count, total: ([total], [count + 1, total * 2]), [count, total], max_iterations=6
+        )
+        executor = ((states[1] + 1) * states[0]).tanh().simple_bind(gpus[0], count=(1,), total=(1,))
+        found = []
+        for k in range(STEPS):
+            executor.forward(count=nd.array([k % 4], ctx=gpus[0]), total=nd.array([0.01], ctx=gpus[0]))
+            found.append(executor.outputs[0].copy())
+        assert "step by step: while_loop runs on the host" in executor.explain()
+        return found
+
+    same(run, monkeypatch, graphs, 0)
+
+
+def test_a_capture_that_fails_is_left_and_not_tried_again(gpus, monkeypatch, graphs):
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    want, tried = net(data).asnumpy(), []
+
+    def fails(inner):
+        tried.append(inner)
+        raise ValueError("no products today")
+
+    real = capture._captured
+
+    def captured(stream, run, given):
+        return real(stream, lambda arrays: (run(arrays), fails(stream)), given)
+
+    monkeypatch.setattr(capture, "_captured", captured)
+    for _ in range(6):
+        np.testing.assert_array_equal(net(data).asnumpy(), want)
+    assert len(tried) == 1
+    assert not tried[0].cuda.is_capturing()
+    assert reports(lambda: net(data).wait_to_read()) == ["step by step: ValueError: no products today"]
+    assert (graphs.counts.refused, graphs.counts.launched) == (1, 0)
+    monkeypatch.undo()
+    trained(gpus[0], perceptron(gpus[0]))  # others are captured
+    assert graphs.counts.launched > 3
+
+
+@simulated
+def test_what_cuda_forbids_in_a_capture_is_told(gpus, monkeypatch, backend, graphs):
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    want = net(data).asnumpy()
+    real = capture._captured
+
+    def captured(stream, run, given):
+        return real(stream, lambda arrays: (run(arrays), stream.cuda.synchronize()), given)
+
+    monkeypatch.setattr(capture, "_captured", captured)
+    for _ in range(6):
+        np.testing.assert_array_equal(net(data).asnumpy(), want)
+    (told,) = reports(lambda: net(data).wait_to_read())
+    assert "cudaErrorStreamCaptureUnsupported" in told
+
+
+def test_it_can_be_switched_off(gpus, monkeypatch, graphs):
+    monkeypatch.setattr(SETTINGS, "cuda_graphs", False)
+    trained(gpus[0], perceptron(gpus[0]))
+    assert graphs.counts.captured == 0
+
+
+def test_arrays_that_never_come_to_rest_are_copied(gpus, monkeypatch, graphs):
+    """After a few captures all arrays count as moving, and no more are made."""
+
+    def each(k, net, trainer, loss, losses):
+        net[k % 2].weight.set_data(net[k % 2].weight.data(gpus[0]) * 1.5)
+        losses.append(net[0].weight.data(gpus[0]))
+
+    same(lambda: trained(gpus[0], perceptron(gpus[0]), each=each), monkeypatch, graphs, 1)
+    assert graphs.counts.captured <= 2 * capture.MOST_CHANGES
+
+
+# threads and devices
+
+
+@pytest.mark.usefixtures("schedule")
+def test_two_threads(gpus, monkeypatch, graphs):
+    """Both run one program, each on arrays of its own."""
+
+    def run():
+        net, found = perceptron(gpus[0]), [None, None]
+
+        def work(number):
+            inputs = [nd.array(drawn(7, 20, seed=10 * number + k), ctx=gpus[0]) for k in range(STEPS)]
+            found[number] = [net(x).asnumpy() for x in inputs]
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        return [*found[0], *found[1]]
+
+    same(run, monkeypatch, graphs)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_two_devices(gpus, monkeypatch, graphs):
+    """Data-parallel training: each device has a graph of its own, and gradients are copied between them at each step."""
+
+    def run():
+        net = perceptron(gpus)
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+        data = nd.array(drawn(8, 20))
+        for _ in range(STEPS):
+            with autograd.record():
+                losses = [(net(part) ** 2).sum() for part in gluon.utils.split_and_load(data, gpus)]
+            for loss in losses:
+                loss.backward()
+            trainer.step(8)
+        return [p.data(ctx) for ctx in gpus for p in net.collect_params().values()]
+
+    same(run, monkeypatch, graphs)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_what_a_graph_writes_over_was_copied_before(gpus, monkeypatch, graphs):
+    """A result that goes back into the input's memory, which another device copies meanwhile."""
+
+    def run():
+        x, state, copies, others = nd.array(drawn(8, 8), ctx=gpus[0]), nd.zeros((8, 8), ctx=gpus[0]), [], []
+        for _ in range(STEPS):
+            others.append(nd.dot(nd.dot(nd.dot(x, x).tanh(), x).tanh(), state))
+            state = state * 0.5 + 1
+            copies.append(state.copyto(gpus[1]))
+        return others[::-1] + copies  # read first, the last of these has all be computed while copies wait
+
+    same(run, monkeypatch, graphs)
+
+
+@simulated
+@pytest.mark.parametrize("status", [700, 719])
+def test_a_failure_of_the_device_is_told(gpus, graphs, status):
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    for _ in range(5):
+        net(data).wait_to_read()
+    assert graphs.counts.launched
+    out = net(data)
+    SIMULATION.fail(status)
+    try:
+        with pytest.raises(DeviceError, match="start the process anew"):
+            out.wait_to_read()
+    finally:
+        SIMULATION.fail(0)
+        with suppress(DeviceError):
+            nd.waitall()  # what has failed is told once more
+
+
+# random programs
+
+
+def gathered(seeds, ctx):
+    """Have the texts of programs compiled together, which takes a fraction of the time."""
+    with SIMULATION.gathering():
+        for seed in seeds:
+            for record in (False, True):
+                for _ in range(3):
+                    with suppress(Exception):  # what they read is nonsense
+                        random_programs.run(seed, record, ctx, wanders=False)
+    drop_generation()
+
+
+@simulated
+@pytest.mark.parametrize("part", [0, *[pytest.param(part, marks=pytest.mark.slow) for part in range(1, 8)]])
+def test_random_programs_give_the_same_bits(gpus, monkeypatch, graphs, part):
+    monkeypatch.setattr(SETTINGS, "defer_elements", 8)
+    seeds = range(part, 64, 8)
+    gathered(seeds, gpus[0])
+    for seed in seeds:
+        for record in (False, True):
+            SIMULATION.schedule("random", seed)
+            with monkeypatch.context() as patch:
+                patch.setattr(SETTINGS, "cuda_graphs", False)
+                want = random_programs.run(seed, record, gpus[0], wanders=False)
+            for again in range(5):
+                got = random_programs.run(seed, record, gpus[0], wanders=False)
+                for g, w in zip(got, want, strict=True):
+                    np.testing.assert_array_equal(g, w, err_msg=f"seed {seed}, record {record}, run {again}")
+    SIMULATION.schedule("late")
+    assert graphs.counts.launched > len(seeds)
