@@ -34,6 +34,7 @@ def test_a_spread_of_texts_compiles(backend):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_text_compiles(backend, architecture):
     for source in texts(backend, SAMPLES):

@@ -4,7 +4,7 @@ They wait for the program's end. There a kernel takes all that is computed of on
 ``()``) that it needs, which each kernel computes for itself. Kernels are alike if they differ only in their arrays and sizes.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .ir import Node, is_const, post_order, topological
@@ -45,8 +45,9 @@ def ends_of(outputs: Sequence[Node], big: int) -> Ends:
     """What may wait for the end of a program, if at least two kernels there are alike."""
     order = [n for n in topological(outputs) if n.sig is not None and not is_const(n)]
     readers = _readers(order)
-    last = _read_by_none_but_each_other(order, readers, max(big, 1))
-    numbers = {n for n in last if n.shape == () and n not in set(outputs)}
+    wanted = set(outputs)
+    last = _read_by_none_but_each_other(order, readers, lambda n: n.size >= max(big, 1) or (n.shape == () and n not in wanted))
+    numbers = {n for n in last if n.shape == () and n not in wanted}
     members = _members([n for n in order if n in last and n not in numbers], numbers)
     kept = _grouped(members, outputs, readers)
     return Ends(kept, frozenset(numbers) & {n for group in kept for member in group for n in member.nodes})
@@ -61,11 +62,13 @@ def _readers(order: Iterable[Node]) -> dict[Node, list[Node]]:
     return found
 
 
-def _read_by_none_but_each_other(order: Sequence[Node], readers: dict[Node, list[Node]], big: int) -> set[Node]:
+def _read_by_none_but_each_other(
+    order: Sequence[Node], readers: dict[Node, list[Node]], is_large_enough: Callable[[Node], bool]
+) -> set[Node]:
     """Element-wise nodes whose readers are such nodes too."""
     found: set[Node] = set()
     for n in reversed(order):
-        is_meant = n.sig is not None and n.sig.op.elementwise and (n.shape == () or n.size >= big)
+        is_meant = n.sig is not None and n.sig.op.elementwise and is_large_enough(n)
         if is_meant and all(r in found for r in readers.get(n, ())):
             found.add(n)
     return found
