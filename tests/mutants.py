@@ -1,4 +1,4 @@
-"""The mutation gate: each rule of ownership and order is taken out of a copy of the tree, once, and some test of the core must fail.
+"""The mutation gate: each rule of ownership and order is taken out of a copy of the tree, once, and some test must fail.
 
 ``python -m tests.mutants [--quick] [--jobs N] [words of names …]``. A rule that can be taken out unnoticed lacks a directed test.
 Rules that only save time or memory are here where a test counts them; the others are not rules of ownership.
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 COPIED = (
     *("src", "backends", "pyproject.toml"),
     *(
+        "tests/backend",
         "tests/core",
         "tests/scheduler",
         "tests/conftest.py",
@@ -48,13 +50,13 @@ class Copy:
             else:
                 shutil.copy(source, target)
 
-    def test(self, quick: bool) -> tuple[int, str]:
-        """(exit status of the tests, the first that failed); a run that hangs has failed."""
+    def test(self, quick: bool, tests: Iterable[str]) -> tuple[int, str]:
+        """(exit status of some tests, the first that failed); a run that hangs has failed."""
         options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "--timeout=60", *(["-m", "not fuzz"] if quick else [])]
         environment = os.environ | {"FUZZ_CASES": "25", "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, "tests/core", "tests/scheduler"],
+                [sys.executable, "-m", "pytest", *options, *tests],
                 cwd=self.folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -70,7 +72,7 @@ class Copy:
             return -1, f"{mutant.file} holds the text {text.count(mutant.text)} times: bring the table up to date"
         path.write_text(text.replace(mutant.text, mutant.replacement), encoding="utf-8")
         try:
-            return self.test(quick)
+            return self.test(quick, mutant.tests)
         finally:
             path.write_text(text, encoding="utf-8")
 
@@ -88,6 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("words", nargs="*", help="take only mutants whose names hold all of these")
     options = parser.parse_args(arguments)
     chosen = [m for m in MUTANTS if all(w in m.name for w in options.words)]
+    every = sorted({path for m in chosen for path in m.tests})
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies: SimpleQueue[Copy] = SimpleQueue()
         for k in range(options.jobs):
@@ -96,7 +99,7 @@ def main(arguments: list[str] | None = None) -> int:
         def run(mutant: Mutant | None) -> tuple[int, str]:
             copy = copies.get()
             try:
-                return copy.test(options.quick) if mutant is None else copy.test_without(mutant, options.quick)
+                return copy.test(options.quick, every) if mutant is None else copy.test_without(mutant, options.quick)
             finally:
                 copies.put(copy)
 

@@ -45,7 +45,6 @@ class CupyBackend(Backend):
     plain = None
     row_reductions = True
     few_kernels = True
-    fuses_from = 1  # a launch costs as much as thousands of elements
     keeps_scratch = False  # a graph must have its own
     out_of_memory = (MemoryError, cupy_memory.OutOfMemoryError)
 
@@ -190,6 +189,10 @@ class CupyBackend(Backend):
         kernel = elementwise(one_step(op, tuple(params.items()), types, output))
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         return Call(f"run({operands}, {{out}})", {"run": kernel}, into=True)
+
+    def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
+        """1: a launch costs as much as thousands of elements."""
+        return 1
 
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """One kernel; of rows too long for a block of threads one primitive after another, which adds up in the same order."""

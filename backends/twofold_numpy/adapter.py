@@ -130,6 +130,14 @@ class NumpyBackend(Backend):
         """The fastest form that NumPy has of a primitive."""
         return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)
 
+    def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
+        """1 for what becomes machine code, which costs less than one ufunc."""
+        if not (SETTINGS.jit and is_installed()):
+            return None
+        from .jit.primitives import has_rule
+
+        return 1 if has_rule(op, (*operands, dtype)) else None
+
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """A kernel that becomes machine code at its second use where llvmlite is installed, else one over cache-sized blocks."""
         if not (SETTINGS.jit and is_installed()):

@@ -28,6 +28,8 @@ REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
 #: Dtypes and shapes of a kernel's scratch; each thread keeps that of so many kernels, if it is of at most so many bytes.
 Scratch = tuple[tuple[str, tuple[int, ...]], ...]
 REMEMBERED, KEPT = 16, 4 << 20
+#: Elements up to which a kernel is computed at once, without being cut into blocks, in scratch that it keeps.
+SMALL = 4096
 #: Functions that NumPy computes four times as slowly of an array and a number as of two arrays.
 FILLED = frozenset({"maximum", "minimum"})
 _local = threading.local()
@@ -42,7 +44,7 @@ class _Printer:
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
-        self.space, self.shapes = _collapsed(program)
+        self.space, self.shapes = collapsed(program)
         self.row = 1
         for n in self.space[1:]:
             self.row *= n
@@ -58,8 +60,26 @@ class _Printer:
         self.env[full] = value
         return full
 
+    @property
+    def is_small(self) -> bool:
+        """Whether the whole space is computed at once."""
+        return self.space[0] * self.row <= min(SMALL, BLOCK)
+
     def source(self) -> str:
         self._steps()
+        return self._whole() if self.is_small else self._in_blocks()
+
+    def _whole(self) -> str:
+        """``kernel(inputs…, outputs…)`` over arrays as they are."""
+        operands = [f"i{k}" for k in range(len(self.program.inputs))] + [f"o{k}" for k in range(len(self.program.outputs))]
+        lines = [f"def kernel({', '.join(operands)}):"]
+        if self.scratch:
+            names = "".join(f"t{k}, " for k in range(len(self.scratch)))
+            lines += [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}= S"]
+        lines += [f" {line}" for line in [*self.fills, *self.body]]
+        return "\n".join([*lines, *([" pool.append(S)"] if self.scratch else []), ""])
+
+    def _in_blocks(self) -> str:
         inputs = [f"I{k}" for k in range(len(self.program.inputs))]
         outputs = [f"O{k}" for k in range(len(self.program.outputs))]
         lines = [f"def kernel({', '.join(inputs + outputs)}, lo, hi, S):"]
@@ -131,8 +151,14 @@ class _Printer:
         """Scratch full of one number, filled at the kernel's begin."""
         name = f"t{len(self.scratch)}"
         self.scratch.append(dtype)
-        self.fills.append(f"{name}[...] = {self.bind('c', np.array(ref.value, NUMPY[dtype])) if ref.kind == 'const' else f'I{ref.value}'}")
+        self.fills.append(
+            f"{name}[...] = {self.bind('c', np.array(ref.value, NUMPY[dtype])) if ref.kind == 'const' else self._whole_input(ref.value)}"
+        )
         return name
+
+    def _whole_input(self, k: int) -> str:
+        """The name of an input before it is cut into blocks."""
+        return f"{'i' if self.is_small else 'I'}{k}"
 
     def _call(self, step: KernelStep, args: list[str], out: str) -> str:
         if step.op in REDUCED:
@@ -156,6 +182,8 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
     env = printer.env
     exec(printer.source(), env)
     kernel, space = env.pop("kernel"), printer.space
+    if printer.is_small:
+        return _at_once(kernel, printer)
     row = (*space[:-1], 1)
     shapes = [*printer.shapes, *[row if program.steps[k].row else space for k in program.outputs]]
     step, rows, small = printer.step, space[0], program.nanoseconds(SIMPLE, OTHER) < THREADED
@@ -176,6 +204,15 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
     return run
 
 
+def _at_once(kernel: Callable[..., None], printer: _Printer) -> Callable[..., None]:
+    """The kernel of a small space, with scratch of the program's shape that calls take turns with."""
+    shape = printer.program.shape
+    row = (*shape[:-1], 1)
+    kinds = [(NUMPY[kind], row if k in printer.row_scratch else shape) for k, kind in enumerate(printer.scratch)]
+    printer.env |= {"pool": [], "fresh": lambda: [np.empty(own, kind) for kind, own in kinds]}
+    return kernel
+
+
 def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: Scratch) -> None:
     """Run a part with scratch that it checks out: a signal handler may run another kernel in the middle of this one.
 
@@ -190,7 +227,7 @@ def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int
             waiting.popitem(last=False)
 
 
-def _collapsed(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+def collapsed(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """The space and the inputs' shapes with as few axes as possible; an axis that is reduced stays by itself."""
     shapes = [i.shape for i in program.inputs]
     if not program.has_rows:

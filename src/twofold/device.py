@@ -69,6 +69,10 @@ class Device:
         """Whether the device's memory is the host's."""
         return self.device_type != "gpu"
 
+    def shares_memory_with(self, other: "Device") -> bool:
+        """Whether arrays of another device can be read here as they are: it is this one, or both are the host's memory."""
+        return self is other or (self.device_type != "gpu" and other.device_type != "gpu")
+
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 

@@ -104,6 +104,19 @@ def log_erfc(x: mp.mpf) -> mp.mpf:
     return mp.log(mp.erfc(x))
 
 
+def sin_rest(z: mp.mpf) -> mp.mpf:
+    """What follows r in sin(r), over r³, in z = r²."""
+    r = mp.sqrt(away_from_zero(z))
+    return (mp.sin(r) - r) / r**3
+
+
+def cos_rest(z: mp.mpf) -> mp.mpf:
+    """What follows 1 - r² / 2 in cos(r), over r⁴, in z = r²."""
+    r = mp.sqrt(away_from_zero(z))
+    return (mp.cos(r) - 1 + r**2 / 2) / r**4
+
+
+QUARTER_PI_SQUARED = (mp.pi / 4 * mp.mpf("1.0001")) ** 2
 HALF_LOG_2 = mp.log(2) / 2 * mp.mpf("1.0001")
 ROOTS = mp.sqrt(2) / 2 - 1, mp.sqrt(2) - 1
 TARGETS = {
@@ -148,6 +161,20 @@ TARGETS = {
         lambda x: mp.erfc(x) / mp.erf(x),
         (mp.mpf(1), mp.mpf(6)),
         {"double": 18},
+    ),
+    "SIN": Target(
+        "(sin(r) - r) / r³ in r² for |r| ≤ π / 4",
+        sin_rest,
+        lambda z: away_from_zero(z) ** mp.mpf(1.5) / mp.sin(mp.sqrt(away_from_zero(z))),
+        (mp.mpf(0), QUARTER_PI_SQUARED),
+        {"float": 2, "double": 5},
+    ),
+    "COS": Target(
+        "(cos(r) - 1 + r² / 2) / r⁴ in r² for |r| ≤ π / 4",
+        cos_rest,
+        lambda z: away_from_zero(z) ** 2 / mp.cos(mp.sqrt(away_from_zero(z))),
+        (mp.mpf(0), QUARTER_PI_SQUARED),
+        {"float": 2, "double": 5},
     ),
 }
 

@@ -14,84 +14,25 @@ import pytest
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.config import SETTINGS
 from twofold.dtype import NAME_OF, NUMPY
+from twofold.graph.build import G
+from twofold.graph.ir import leaf
 from twofold.op.registry import primitives
+from twofold.program.compile import Program
 from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
 from twofold_numpy.blocked import compile_kernel
 from twofold_numpy.jit import cache, compiled
 from twofold_numpy.jit.compiler import compiler
-from twofold_numpy.jit.installed import is_installed
 from twofold_numpy.jit.kernel import Machine, kernel_text, structure_of
 
-from tests.conftest import absent
+from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits
 
-if not is_installed():
-    absent("no llvmlite: install twofold[jit]")
-if compiler() is None:
-    absent("kernels cannot be compiled for this machine")
+__all__ = ["fresh"]
 
 #: Units in the last place that a compiled function may be wrong by.
 ULPS = 2.0
-FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "erf")
-FLOATS = ("float32", "float64")
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 1e-310, -5e-324, 1e-40, 1e30, -1e300, 88.7, 709.7)
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch, tmp_path):
-    """Kernels are on, nothing is known of any structure, the files are this test's own, and counts begin at 0."""
-    monkeypatch.setattr(SETTINGS, "jit", True)
-    monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
-    monkeypatch.setattr(compiled, "_known", type(compiled._known)())
-    for name in ("compiled", "loaded", "refused"):
-        monkeypatch.setattr(compiled.Stats, name, 0)
-
-
-class EagerBackend(NumpyBackend):
-    """Compiles at the first use."""
-
-    def compile(self, program):
-        compiled._remembered(repr(structure_of(program)[0])).uses += 1
-        return compiled.jit_kernel(program)
-
-
-def machine_code(program):
-    """The compiled kernel of a program that must be supported."""
-    kernel = EagerBackend().compile(program)
-
-    def run(*arrays):
-        with np.errstate(all="ignore"):
-            kernel(*arrays)
-        assert compiled.Stats.refused == 0, program
-        return arrays[len(program.inputs) :]
-
-    return run
-
-
-def outputs_of(program):
-    """Memory of a program's outputs, with content that no result has."""
-    return [np.full(program.shape, 77).astype(NUMPY[program.steps[s].dtype]) for s in program.outputs]
-
-
-def one(op, *dtypes, size=7, dtype=None, **params):
-    """A program of one primitive on inputs of these dtypes."""
-    types = tuple(ArrayType((size,), d) for d in dtypes)
-    refs = [Ref("in", k) for k in range(len(dtypes))]
-    return RowProgram(op, (size,), types, (step(op, *refs, dtype=dtype or dtypes[0], operand_dtype=dtypes[0], **params),), (0,))
-
-
-def chain(shape=(7,), op="exp"):
-    """A short program: ``op(x * 2 + y)``."""
-    steps = (step("multiply", Ref("in", 0), Ref("const", 2)), step("add", Ref("step", 0), Ref("in", 1)), step(op, Ref("step", 1)))
-    return RowProgram("chain", shape, (ArrayType(shape, "float32"),) * 2, steps, (2,))
-
-
-def same_bits(got, want):
-    """Whether arrays are equal, signs of zeros included; NaNs are one."""
-    if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=got.dtype.kind == "f"):
-        return False
-    return got.dtype.kind != "f" or np.array_equal(np.signbit(got)[got == 0], np.signbit(want)[got == 0])
+FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "erf", "sin", "cos")
 
 
 # accuracy
@@ -104,6 +45,8 @@ def samples(op, dtype):
     bits = generator.integers(0, 2 ** (8 * kind.itemsize), 700, np.uint64).astype(f"u{kind.itemsize}").view(kind)
     end = 105 if dtype == "float32" else 750
     parts = [generator.normal(0, 3, 1500), generator.uniform(-1, 2, 1500), generator.uniform(-end, end, 500), np.linspace(0.4, 1.1, 500)]
+    if op in ("sin", "cos"):  # near their zeros
+        parts.append(np.concatenate([generator.integers(1, 20_000, 1500), generator.integers(1, 600_000, 500)]) * (math.pi / 2))
     x = np.concatenate([bits, *[p.astype(kind) for p in parts], np.array(SPECIAL).astype(kind)])
     x = x[np.isfinite(x)]
     return x[x > 0] if op == "log" else x[x > -1] if op == "log1p" else x
@@ -156,12 +99,14 @@ def test_functions_of_float32_are_right_all_over_the_format(op):
         ("log", [math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0], [math.inf, math.nan, -math.inf, -math.inf, 0.0, math.nan]),
         ("log1p", [math.inf, -math.inf, 0.0, -0.0, -1.0, -2.0], [math.inf, math.nan, 0.0, -0.0, -math.inf, math.nan]),
         ("tanh", [math.inf, -math.inf, 0.0, -0.0, 50.0, -50.0], [1.0, -1.0, 0.0, -0.0, 1.0, -1.0]),
+        ("sin", [math.inf, 0.0, -0.0, 2.0**-149], [math.nan, 0.0, -0.0, 2.0**-149]),
+        ("cos", [math.inf, 0.0, -0.0, 1e-30], [math.nan, 1.0, 1.0, 1.0]),
         ("erf", [math.inf, -math.inf, 0.0, -0.0, 50.0, -50.0], [1.0, -1.0, 0.0, -0.0, 1.0, -1.0]),
     ],
 )
 def test_functions_at_their_edges(op, given, want, dtype):
     x = np.array([*given, math.nan], dtype)
-    (got,) = machine_code(one(op, dtype))(x, np.empty_like(x))
+    (got,) = machine_code(one(op, dtype, size=x.size))(x, np.empty_like(x))
     assert same_bits(got, np.array([*want, math.nan], dtype)), got
 
 
@@ -269,6 +214,20 @@ def test_powers_by_a_constant(exponent, dtype):
     np.testing.assert_allclose(got, by_default(program, [x])[0], 2 * np.finfo(dtype).eps)
 
 
+def test_any_power_of_float32():
+    generator = np.random.default_rng(0)
+    special = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, math.inf, -math.inf, math.nan, 2.0**24, 1e-40]
+    pairs = np.array([(a, b) for a in special for b in special], np.float32)
+    x = np.concatenate([pairs[:, 0], np.exp(generator.uniform(-20, 20, 5000)).astype(np.float32), -np.arange(100, dtype=np.float32)])
+    y = np.concatenate([pairs[:, 1], generator.uniform(-4, 4, 5000).astype(np.float32), np.arange(100, dtype=np.float32) % 7 - 3])
+    (got,) = machine_code(one("power", "float32", "float32", size=x.size))(x, y, np.empty_like(x))
+    with np.errstate(all="ignore"):
+        want = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(got, want, 1.2e-7, 1e-45)
+    zero = got == 0
+    assert np.array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
+
+
 def test_floats_become_integers_by_truncation():
     for target in ("int8", "uint8", "int16", "int32", "uint32", "int64"):
         x = np.array([1.9, 0.5, 100.7, 3.0, 7.99, 0.0, 12.3], "float32")
@@ -283,7 +242,7 @@ def test_floats_become_integers_by_truncation():
         one("exp", "float16"),
         one("exp", "bfloat16"),
         one("astype", "float32", dtype="uint64"),
-        one("power", "float32", "float32"),
+        one("power", "float64", "float64"),
         one("floor_divide", "int32", "int32"),
         one("remainder", "float64", "float64"),
     ],
@@ -354,11 +313,38 @@ def test_strided_constant_and_read_only_inputs_are_taken():
     assert same_bits(got, -(base.T * 2 + fixed))
 
 
+def test_strided_inputs_are_computed_by_machine_code_too(monkeypatch):
+    x = np.arange(80, dtype=np.float32).reshape(8, 10).T
+    kernel, out = machine_code(chain((10, 8), "negative")), np.empty((10, 8), np.float32)
+    monkeypatch.setattr(compiled, "compile_kernel", None)
+    kernel(x, x, out)
+    assert same_bits(out, -(x * 2 + x))
+
+
+def test_halves_refuse_together(monkeypatch):
+    monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+    x, y = np.arange(400, dtype=np.float32).reshape(20, 20).T, np.ones((20, 20), np.float32)
+    add = step("add", Ref("in", 0), Ref("in", 1))
+    program = RowProgram("add", (20, 20), (ArrayType((20, 20), "float32"),) * 2, (add,), (0,), ((0, 1),))
+    machine_code(program)(x, y, y)
+    assert same_bits(y, x + 1)
+
+
+@pytest.mark.parametrize("number", [np.float32(3), np.float32(3).reshape(1).view(np.recarray), 3.0])
+def test_what_is_no_array_or_of_a_subclass_is_taken_as_one(number):
+    types = ArrayType((9,), "float32"), ArrayType((), "float32")
+    program = RowProgram("add", (9,), types, (step("add", Ref("in", 0), Ref("in", 1)),), (0,))
+    x = np.arange(9, dtype=np.float32)
+    (got,) = machine_code(program)(x, number, np.empty_like(x))
+    assert same_bits(got, x + 3)
+
+
 def test_an_array_of_another_size_is_refused_as_by_the_default_kernel():
     kernel = machine_code(chain((8,)))
     small, large = np.ones(4, np.float32), np.ones(8, np.float32)
     for arrays in ((small, large, large), (large, large, small)):
-        with pytest.raises(ValueError, match="reshape"):
+        with pytest.raises(ValueError, match="broadcast"):
             kernel(*arrays)
 
 
@@ -411,6 +397,27 @@ def test_a_structure_is_compiled_at_its_second_use_whatever_its_sizes():
     second(y, y, np.empty_like(y))
     first(x, x, np.empty_like(x))
     assert compiled.Stats.compiled == 1
+
+
+def test_small_work_is_compiled_at_a_later_use(monkeypatch):
+    monkeypatch.setattr(compiled, "WORTH", 10_000)
+    x, y = np.ones(7, np.float32), np.ones(100_000, np.float32)
+    small, large = NumpyBackend().compile(chain((7,))), NumpyBackend().compile(chain((100_000,)))
+    for _ in range(compiled.LATE - 1):
+        small(x, x, np.empty_like(x))
+        assert compiled.Stats.compiled == 0
+    large(y, y, np.empty_like(y))
+    assert compiled.Stats.compiled == 1
+
+
+def test_programs_of_any_size_are_fused_where_kernels_are_compiled(monkeypatch):
+    def kernels():
+        x, y = (leaf(k, (3, 4), "float32") for k in range(2))
+        return len(Program([G.tanh(x + y)], [x, y], NumpyBackend()).kernels)
+
+    assert kernels() == 1
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    assert kernels() == 0
 
 
 def test_structures_that_differ_in_a_constants_sign_or_type_are_not_one():
@@ -467,18 +474,6 @@ def test_a_text_that_llvm_does_not_take_leaves_the_default_kernel(monkeypatch):
         kernel(x, x, out)
     assert compiled.Stats.refused == 1
     assert same_bits(out, by_default(chain(), [x, x])[0])
-
-
-def test_reductions_over_rows_stay_with_the_default_kernel():
-    total = step("sum", Ref("in", 0), axis=-1, keepdims=True)._replace(row=True)
-    steps = (total, step("divide", Ref("in", 0), Ref("step", 0)))
-    program = RowProgram("sum_divide", (5, 8), (ArrayType((5, 8), "float32"),), steps, (1,))
-    x, out = np.arange(1, 41, dtype=np.float32).reshape(5, 8), np.empty((5, 8), np.float32)
-    kernel = NumpyBackend().compile(program)
-    for _ in range(3):
-        kernel(x, out)
-    assert compiled.Stats.refused == 1
-    np.testing.assert_allclose(out, x / x.sum(1, keepdims=True), 1e-6)
 
 
 def test_the_loop_is_vector_code():

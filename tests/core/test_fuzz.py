@@ -105,16 +105,21 @@ def test_several_devices_give_the_same_results(monkeypatch, record_property, sch
 def test_machine_code_is_within_its_tolerance(monkeypatch, tmp_path):
     if not is_installed():
         absent("no llvmlite: install twofold[jit]")
+    from twofold_numpy.jit import compiled
+
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
+    monkeypatch.setattr(compiled, "WORTH", 0)  # small kernels, too, at their second use
     for seed in range(0, CASES, 50):
         in_mode(monkeypatch, engine="naive")
         naive = run(seed, True)
         monkeypatch.setattr(SETTINGS, "jit", True)
-        in_mode(monkeypatch, defer=8)
-        for _ in range(2):
-            for got, want in zip(run(seed, True), naive, strict=True):
-                np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"seed {seed}")
+        for defer in (8, HUGE):
+            in_mode(monkeypatch, defer=defer)
+            for _ in range(3):
+                for got, want in zip(run(seed, True), naive, strict=True):
+                    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"seed {seed}, from {defer}")
         monkeypatch.setattr(SETTINGS, "jit", False)
+    assert compiled.Stats.compiled + compiled.Stats.loaded > 0
 
 
 @pytest.mark.fuzz

@@ -1,18 +1,22 @@
-"""LLVM: from a kernel's text to object code for this machine, and from object code to a function that ctypes calls."""
+"""LLVM: from a kernel's text to object code for this machine, and from object code to machine code in memory."""
 
 import ctypes
 import hashlib
 import itertools
-from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .callables import CONTENT
 from .kernel import FIELDS, Machine
 
-#: How a kernel is called: bounds, then arrays; the interpreter is free meanwhile.
-Function = Callable[..., int]
+
+class Code(NamedTuple):
+    """Machine code in memory: where it begins, and what keeps it there."""
+
+    address: int
+    library: Any
 
 
 @cache
@@ -46,7 +50,7 @@ class Compiler:
         features = llvm.get_host_cpu_features()
         self._llvm = llvm
         self.triple = llvm.get_default_triple()
-        self.machine = Machine(_vector_bits(self.triple, features), object.__basicsize__)
+        self.machine = Machine(_vector_bits(self.triple, features))
         _check_fields(self.machine.head)
         cpu, flat = llvm.get_host_cpu_name(), features.flatten()
         self._target = llvm.Target.from_triple(self.triple).create_target_machine(cpu=cpu, features=flat, opt=3, jit=True)
@@ -74,14 +78,12 @@ class Compiler:
         module.verify()
         return module
 
-    def function(self, code: bytes, arity: int) -> Function:
-        """The kernel in object code as a function of bounds and so many arrays; it keeps the code loaded."""
+    def loaded(self, code: bytes) -> Code:
+        """The kernel in object code, ready to run."""
         name = f"kernel{next(self._numbers)}"
         library = self._llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
         loaded = library.link(self._linker, name)
-        function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.py_object] * arity)(loaded["kernel"])
-        function.loaded = loaded  # type: ignore[attr-defined]
-        return function
+        return Code(loaded["kernel"], loaded)
 
 
 def _vector_bits(triple: str, features: Any) -> int:
@@ -103,6 +105,11 @@ def _check_fields(head: int) -> None:
     if data != array.ctypes.data or nd != array.ndim:
         raise RuntimeError("array objects are not laid out as NumPy's C interface says")
     dimensions = ctypes.c_void_p.from_address(at + FIELDS["dimensions"]).value
+    if ctypes.c_void_p.from_address(at - 8).value != id(np.ndarray):
+        raise RuntimeError("objects do not begin as this interpreter's C interface says")
     sizes = tuple((ctypes.c_ssize_t * nd).from_address(dimensions or 0))
+    data = bytes(range(1, 9))
+    if ctypes.string_at(id(data) + CONTENT, 8) != data:
+        raise RuntimeError("bytes do not lie as this interpreter's C interface says")
     if sizes != array.shape or ctypes.c_int.from_address(at + FIELDS["flags"]).value != array.flags.num:
         raise RuntimeError("array objects are not laid out as NumPy's C interface says")

@@ -10,7 +10,7 @@ import struct
 from typing import NamedTuple
 
 from .ir import Value, fma, polynomial
-from .tables import ERF, EXP, LOG, LOG_ERFC_DOUBLE, LOG_ERFC_FLOAT, LOG_RATIO
+from .tables import COS, ERF, EXP, LOG, LOG_ERFC_DOUBLE, LOG_ERFC_FLOAT, LOG_RATIO, SIN
 
 
 class Format(NamedTuple):
@@ -30,6 +30,10 @@ class Format(NamedTuple):
         Where exp is neither 0 nor infinite, and a little beyond.
     tanh_end, erf_end
         Beyond these tanh and erf are 1.
+    half_pi
+        π / 2 as a sum of three numbers.
+    turn_end
+        Up to here sin and cos are reduced by `half_pi`; beyond they are the C library's.
     """
 
     mantissa: int
@@ -39,6 +43,8 @@ class Format(NamedTuple):
     exp_range: tuple[float, float]
     tanh_end: float
     erf_end: float
+    half_pi: tuple[float, float, float]
+    turn_end: float
 
     @property
     def shifter(self) -> float:
@@ -47,10 +53,30 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "float": Format(23, 127, (0.693145751953125, 1.4286068203094173e-06), 2.0**-126, (-104.0, 89.0), 10.0, 4.0),
-    "double": Format(52, 1023, (0.6931471805598903, 5.497923018708371e-14), 2.0**-1022, (-746.0, 710.0), 20.0, 6.0),
+    "float": Format(
+        mantissa=23,
+        bias=127,
+        log_2=(0.693145751953125, 1.4286068203094173e-06),
+        smallest=2.0**-126,
+        exp_range=(-104.0, 89.0),
+        tanh_end=10.0,
+        erf_end=4.0,
+        half_pi=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
+        turn_end=32768.0,
+    ),
+    "double": Format(
+        mantissa=52,
+        bias=1023,
+        log_2=(0.6931471805598903, 5.497923018708371e-14),
+        smallest=2.0**-1022,
+        exp_range=(-746.0, 710.0),
+        tanh_end=20.0,
+        erf_end=6.0,
+        half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+        turn_end=1048576.0,
+    ),
 }
-LOG2_E = 1.4426950408889634
+LOG2_E, TWO_OVER_PI = 1.4426950408889634, 0.6366197723675814
 
 
 def _exact(value: float, kind: str) -> float:
@@ -184,3 +210,79 @@ def erf(x: Value) -> Value:
     k, r = _reduced(polynomial(tail, size))
     far = 0.0 - _expm1_of_reduced(k, r)
     return x.code.call("copysign", size.compare("olt", 1.0).choose(near, far), x)
+
+
+def sin(x: Value) -> Value:
+    """Sine: that of what is left of x after multiples of π / 2, or its cosine; the tiniest as they are."""
+    return x.code.call("fabs", x).compare("olt", 2.0 ** -FORMATS[x.kind].mantissa).choose(x, _turned(x, "sin", 0))
+
+
+def cos(x: Value) -> Value:
+    """Cosine: the sine a quarter of a turn on."""
+    return _turned(x, "cos", 1)
+
+
+def _turned(x: Value, name: str, quarters: int) -> Value:
+    """Sine of x and so many quarters of a turn: x - k π / 2 is exact in its first term, since k is small."""
+    f = FORMATS[x.kind]
+    shifted = fma(x, _exact(TWO_OVER_PI, x.kind), f.shifter)
+    k, r = shifted - f.shifter, x
+    for part in f.half_pi:
+        r = fma(k, -part, r)
+    turn = shifted.bits() + quarters
+    z = r * r
+    half = z * 0.5
+    whole = 1.0 - half
+    sine = fma(r * z, polynomial(SIN[x.kind], z), r)
+    cosine = whole + fma(z * z, polynomial(COS[x.kind], z), (1.0 - whole) - half)
+    size = (turn & 1).compare("ne", 0).choose(cosine, sine)
+    near = (turn & 2).compare("ne", 0).choose(-size, size)
+    return _beyond(x, near, name, f.turn_end)
+
+
+def _beyond(x: Value, near: Value, name: str, end: float) -> Value:
+    """``near``, but the C library's function of elements whose size is not below an end."""
+    code, kind, lanes = x.code, x.kind, x.code.lanes
+    library, size = name + ("f" if kind == "float" else ""), x.code.call("fabs", x)
+    code.declarations[f"declare {kind} @{library}({kind})"] = None
+    code.declarations[_LANE_BY_LANE.format(name=name, library=library, kind=kind, lanes=lanes, vector=x.type)] = None
+    far = size.compare("uge", end)
+    return code.emit(f"call {x.type} @{name}.beyond.{kind}({x.typed}, {near.typed}, {far.typed})", kind)
+
+
+_LANE_BY_LANE = """define internal {vector} @{name}.beyond.{kind}({vector} %x, {vector} %near, <{lanes} x i1> %far) noinline #0 {{
+entry:
+  %bits = bitcast <{lanes} x i1> %far to i{lanes}
+  %none = icmp eq i{lanes} %bits, 0
+  br i1 %none, label %done, label %lanes
+lanes:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %next ]
+  %now = phi {vector} [ %near, %entry ], [ %new, %next ]
+  %is.far = extractelement <{lanes} x i1> %far, i64 %k
+  br i1 %is.far, label %call, label %next
+call:
+  %element = extractelement {vector} %x, i64 %k
+  %result = call {kind} @{library}({kind} %element)
+  %changed = insertelement {vector} %now, {kind} %result, i64 %k
+  br label %next
+next:
+  %new = phi {vector} [ %now, %lanes ], [ %changed, %call ]
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, {lanes}
+  br i1 %more, label %lanes, label %done
+done:
+  %all = phi {vector} [ %near, %entry ], [ %new, %next ]
+  ret {vector} %all
+}}"""
+
+
+def power(x: Value, y: Value) -> Value:
+    """General power of float32 by float64: exp(y log|x|), with the sign of x for odd y; the special cases are C's."""
+    size, exponent = x.code.call("fabs", x), y.convert("fpext", "double")
+    product = exponent * log(size.convert("fpext", "double"))
+    result = size.compare("oeq", 1.0).choose(x.like(1.0), exp(product).convert("fptrunc", "float"))
+    is_whole, half = x.code.call("floor", y).compare("oeq", y), y * 0.5
+    is_odd = is_whole & x.code.call("floor", half).compare("une", half)
+    result = is_odd.choose(x.code.call("copysign", result, x), result)
+    has_none = x.compare("olt", 0.0) & size.compare("olt", math.inf) & (is_whole ^ True)
+    return y.compare("oeq", 0.0).choose(x.like(1.0), has_none.choose(x.like(math.nan), result))

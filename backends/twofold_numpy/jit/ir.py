@@ -17,10 +17,12 @@ class Code:
     ----------
     lanes
         Elements of every vector.
+    prefix
+        Begins the names of its values.
     """
 
-    def __init__(self, lanes: int) -> None:
-        self.lanes = lanes
+    def __init__(self, lanes: int, prefix: str = "%v") -> None:
+        self.lanes, self.prefix = lanes, prefix
         self.lines: list[str] = []
         self.declarations: dict[str, None] = {}
 
@@ -30,7 +32,7 @@ class Code:
 
     def emit(self, text: str, kind: str) -> "Value":
         """The result of an instruction."""
-        name = f"%v{len(self.lines)}"
+        name = f"{self.prefix}{len(self.lines)}"
         self.lines.append(f"{name} = {text}")
         return Value(self, name, kind)
 

@@ -1,7 +1,7 @@
 """The primitives of row programs as vector expressions with the meaning of NumPy's ufuncs."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,11 @@ KINDS = {
     "float64": "double",
     **{f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+
+
+#: Primitives that are printed for all of these, and reductions over the last axis, which `reductions` prints.
+ANY_DTYPE = frozenset({"astype", "stop_gradient", "where"})
+REDUCTIONS = frozenset({"sum", "max", "min"})
 
 
 class Unsupported(Exception):
@@ -64,12 +69,20 @@ def step_value(code: Code, step: KernelStep, operands: list[Typed]) -> Typed:
     return _cast(Typed(rule(*[_cast(o, d).value for o, d in zip(operands, wanted, strict=True)]), result), step.dtype)
 
 
+def has_rule(op: str, dtypes: Sequence[str]) -> bool:
+    """Whether there is an expression for a primitive of operands and a result of these dtypes; of a power, for some exponents."""
+    if any(d not in KINDS for d in dtypes):
+        return False
+    return op in ANY_DTYPE or op in REDUCTIONS or (op, _family(dtypes[0])) in _RULES or (op == "power" and dtypes[0].startswith("float"))
+
+
 def _power(step: KernelStep) -> Rule | None:
-    """A power with one of a few constant exponents, of floats."""
+    """A power of floats with one of a few constant exponents, and any of float32."""
     exponent = step.args[1]
-    if exponent.kind != "const" or not step.dtype.startswith("float"):
+    if not step.dtype.startswith("float"):
         return None
-    return _POWERS.get(float(exponent.value))
+    own = _POWERS.get(float(exponent.value)) if exponent.kind == "const" else None
+    return own or (functions.power if step.dtype == "float32" else None)
 
 
 def _loop(step: KernelStep, dtypes: list[str]) -> list[str]:
@@ -125,12 +138,13 @@ def _resized(value: Value, kind: str, is_signed: bool) -> Value:
 # rules: primitive and family of operands to an expression
 
 
-def _maximum(a: Value, b: Value) -> Value:
+def maximum(a: Value, b: Value) -> Value:
     """The larger, the second if equal; NaN if either is."""
     return a.compare("uno", a).choose(a, a.compare("ogt", b).choose(a, b))
 
 
-def _minimum(a: Value, b: Value) -> Value:
+def minimum(a: Value, b: Value) -> Value:
+    """The smaller, the second if equal; NaN if either is."""
     return a.compare("uno", a).choose(a, a.compare("olt", b).choose(a, b))
 
 
@@ -187,9 +201,9 @@ _BITWISE: dict[str, Rule] = {
 _FLOAT: dict[str, Rule] = {
     **_NUMBER,
     "divide": lambda a, b: a / b,
-    "maximum": _maximum,
-    "minimum": _minimum,
-    "clip": lambda x, low, high: _minimum(_maximum(x, low), high),
+    "maximum": maximum,
+    "minimum": minimum,
+    "clip": lambda x, low, high: minimum(maximum(x, low), high),
     "absolute": _size,
     "sign": _sign,
     "copysign": _call("copysign"),
@@ -207,6 +221,8 @@ _FLOAT: dict[str, Rule] = {
     "log1p": functions.log1p,
     "tanh": functions.tanh,
     "erf": functions.erf,
+    "sin": functions.sin,
+    "cos": functions.cos,
     **{
         name: _compare(condition)
         for name, condition in (

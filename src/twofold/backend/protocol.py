@@ -77,9 +77,6 @@ class Backend(ABC):
     #: Whether a program may keep small memory from run to run, where there is one device.
     keeps_scratch = True
 
-    #: Elements from which element-wise steps of a program become one kernel; the setting ``defer_elements`` if None.
-    fuses_from: int | None = None
-
     # arrays
 
     @abstractmethod
@@ -173,6 +170,13 @@ class Backend(ABC):
         run = getattr(self.xp, op)
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])
         return Call(f"run({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
+
+    def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
+        """Elements from which a step of a primitive, of operands and a result of these dtypes, may be part of a kernel.
+
+        None means: those of the setting ``defer_elements``.
+        """
+        return None
 
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """A kernel: called with the inputs and then the outputs' memory; by default one primitive after another."""

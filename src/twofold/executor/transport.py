@@ -20,8 +20,7 @@ ADD = OPS["add"].sig()
 
 def content_on(cell: Cell, device: Device) -> Any:
     """A cell's content, copied if its memory is another device's."""
-    here = device_of(cell._v)
-    return cell._v if here is device or (here.is_host and device.is_host) else on_device(cell, device)
+    return cell._v if device_of(cell._v).shares_memory_with(device) else on_device(cell, device)
 
 
 def arrays_on(cells: Iterable[Cell], device: Device) -> list[Any]:
@@ -43,8 +42,7 @@ def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
     found = []
     for cell in cells:
         v = steady(cell._capture())
-        here = v.device is device or (v.device.is_host and device.is_host)
-        found.append(v if here else on_device(wrap(Cell, v), device))
+        found.append(v if v.device.shares_memory_with(device) else on_device(wrap(Cell, v), device))
     return found
 
 
@@ -55,7 +53,7 @@ def put(cell: Cell, new: Any, device: Device) -> None:
         return
     here = device_of(new)
     if here is not device:
-        new = named(new, device) if here.is_host and device.is_host else on_device(wrap(Cell, new), device)
+        new = named(new, device) if here.shares_memory_with(device) else on_device(wrap(Cell, new), device)
     cell._rebind(new)
 
 

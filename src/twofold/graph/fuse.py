@@ -1,6 +1,6 @@
 """Groups of element-wise nodes that run as one kernel over one iteration space, and the order of all steps."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from .epilogues import endings
@@ -9,6 +9,8 @@ from .together import Ends, Member, ends_of
 
 #: Primitives that may be in a kernel as reductions over the last axis.
 ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
+#: Elements from which a node may be part of a kernel: for all nodes, or for each.
+Big = int | Callable[[Node], int]
 
 
 class Step(NamedTuple):
@@ -53,8 +55,8 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
 class _Group:
     """The kernel that is being gathered: nodes over one space, and reductions over its last axis with what is computed of them."""
 
-    def __init__(self, big: int, rows: bool, few: bool) -> None:
-        self.big, self.rows, self.few = max(big, 1), rows, few
+    def __init__(self, big: Big, rows: bool, few: bool) -> None:
+        self.big, self.rows, self.few = big, rows, few
         self.nodes: list[Node] = []
         #: What is known when the kernel has run: its nodes, and views of them that wait until then.
         self.members: set[Node] = set()
@@ -66,8 +68,11 @@ class _Group:
         """The iteration space of a kernel that the node may begin; None if it may not."""
         assert n.sig is not None
         if n.sig.op.elementwise:
-            return n.shape if n.size >= self.big else None
-        return n.inputs[0].shape if self.rows and is_row_reduction(n) and n.inputs[0].size >= self.big else None  # type: ignore[union-attr]
+            return n.shape if self._is_big(n, n.size) else None
+        return n.inputs[0].shape if self.rows and is_row_reduction(n) and self._is_big(n, n.inputs[0].size) else None  # type: ignore[union-attr]
+
+    def _is_big(self, n: Node, size: int) -> bool:
+        return size >= max(1, self.big if isinstance(self.big, int) else self.big(n))
 
     def takes(self, n: Node) -> bool:
         """Whether the node belongs to the open kernel."""
@@ -114,7 +119,7 @@ def is_row_reduction(n: Node) -> bool:
     return x is not None and not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
 
 
-def steps_of(outputs: Sequence[Node], big: int, rows: bool = False, few: bool = False) -> list[Step]:
+def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, few: bool = False) -> list[Step]:
     """The primitives below outputs in an order of execution; runs of element-wise nodes of at least ``big`` elements are grouped.
 
     A node joins the open group if it has its shape. Others that read nothing of the open group may run before it; one that
@@ -123,7 +128,7 @@ def steps_of(outputs: Sequence[Node], big: int, rows: bool = False, few: bool = 
     """
     steps: list[Step] = []
     group = _Group(big, rows, few)
-    ends = ends_of(outputs, big) if few else Ends([], frozenset())
+    ends = ends_of(outputs, lambda n: group.space_of(n) is not None) if few else Ends([], frozenset())
     later = ends.nodes
     for n in _in_order(outputs):
         if n.sig is None or is_const(n) or n in later:

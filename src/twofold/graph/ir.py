@@ -13,6 +13,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..dtype import ITEMSIZE
@@ -162,25 +163,35 @@ def is_const(node: Node | None, number: float | None = None) -> bool:
     return node.sig is not None and node.sig.op.name == "full" and (number is None or node.sig.params["value"] == number)
 
 
-def topological(outputs: Iterable[Node], until: "frozenset[Node] | set[Node] | dict[Node, Any]" = frozenset()) -> list[Node]:
+def topological(outputs: Iterable[Node], until: Iterable[Node] = ()) -> list[Node]:
     """The nodes below outputs, inputs before users, each once. Nodes in ``until`` are not entered."""
-    return post_order(outputs, lambda n: [i for i in n.inputs if i is not None], until)
+    return post_order(outputs, _INPUTS, until)
 
 
-def post_order(roots: Iterable[AnyNode], inputs_of: Callable[[AnyNode], Sequence[AnyNode]], until: Iterable[AnyNode] = ()) -> list[AnyNode]:
-    """The nodes of any graph below roots, inputs before users, each once; iterative and linear."""
+def post_order(
+    roots: Iterable[AnyNode], inputs_of: Callable[[AnyNode], Sequence[AnyNode | None]], until: Iterable[AnyNode] = ()
+) -> list[AnyNode]:
+    """The nodes of any graph below roots, inputs before users, each once; iterative and linear.
+
+    An input may be None. On the stack a node before None is done: all below it have been met.
+    """
     order: list[AnyNode] = []
     seen = set(until)
-    stack = [(r, False) for r in reversed(list(roots))]
+    stack: list[Any] = [*roots][::-1]
     while stack:
-        node, done = stack.pop()
-        if done:
-            order.append(node)
+        node = stack.pop()
+        if node is None:
+            order.append(stack.pop())
         elif node not in seen:
             seen.add(node)
-            stack.append((node, True))
-            stack.extend((i, False) for i in reversed(inputs_of(node)) if i not in seen)
+            stack += (node, None)
+            for i in inputs_of(node)[::-1]:
+                if i is not None and i not in seen:
+                    stack.append(i)
     return order
+
+
+_INPUTS = attrgetter("inputs")
 
 
 def leaves_of(outputs: Iterable[Node]) -> list[Node]:

@@ -41,12 +41,12 @@ class Ends(NamedTuple):
         return {n for group in self.groups for member in group for n in member.nodes}
 
 
-def ends_of(outputs: Sequence[Node], big: int) -> Ends:
-    """What may wait for the end of a program, if at least two kernels there are alike."""
+def ends_of(outputs: Sequence[Node], is_large: Callable[[Node], bool]) -> Ends:
+    """What may wait for the end of a program, if at least two kernels there are alike; kernels are made of large nodes."""
     order = [n for n in topological(outputs) if n.sig is not None and not is_const(n)]
     readers = _readers(order)
     wanted = set(outputs)
-    last = _read_by_none_but_each_other(order, readers, lambda n: n.size >= max(big, 1) or (n.shape == () and n not in wanted))
+    last = _read_by_none_but_each_other(order, readers, lambda n: is_large(n) or (n.shape == () and n not in wanted))
     numbers = {n for n in last if n.shape == () and n not in wanted}
     members = _members([n for n in order if n in last and n not in numbers], numbers)
     kept = _grouped(members, outputs, readers)

@@ -208,7 +208,7 @@ OPERANDS = (int, float, Handle)
 
 def _common(op: Op, a: Device, b: Device) -> Device:
     """The device of operands on two: the first, if both are the host's memory."""
-    if a.is_host and b.is_host:
+    if a.shares_memory_with(b):
         return a
     raise DeviceError(f"{op.title}: operands are on different devices", f"{a} and {b}", "copy one with as_in_context")
 

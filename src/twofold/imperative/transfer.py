@@ -27,7 +27,7 @@ def on_device(cell: Cell, device: Device) -> Any:
     """The content of a copy of an array on a device, recorded if the array is."""
     v = cell._v
     source = device_of(v)
-    if source is device or (source.is_host and device.is_host):
+    if source.shares_memory_with(device):
         return named(invoke(OPS["contiguous"].sig(), (cell,))[0], device)
     copied = _copied(v, source, device)
     tape = tls.tape

@@ -140,7 +140,7 @@ class KVStore(KVStoreBase):
 
     @staticmethod
     def _is_near(x: NDArray, device: Device) -> bool:
-        return x.context is device or (x.context.is_host and device.is_host)
+        return x.context.shares_memory_with(device)
 
     def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
         """Copy what is stored into arrays.

@@ -46,7 +46,7 @@ def _value(value: Any, x: Any) -> Any:
         If it is nothing of the kind.
     """
     if isinstance(value, Array):
-        if value.context is not x.context and not (value.context.is_host and x.context.is_host):
+        if not value.context.shares_memory_with(x.context):
             value = wrap(type(value)._root or type(value), on_device(value, x.context))
         return value if value._dtype == x._dtype else value.astype(x._dtype)  # type: ignore[attr-defined]
     if isinstance(value, np.generic):

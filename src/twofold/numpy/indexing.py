@@ -53,7 +53,7 @@ def _value(value: Any, x: ndarray) -> Any:
     """A value to be written as something that fits: a number, or an array in the array's dtype on its device."""
     if isinstance(value, Array):
         value = asarray(value)
-        if value.context is not x.context and not (value.context.is_host and x.context.is_host):
+        if not value.context.shares_memory_with(x.context):
             value = wrap(ndarray, on_device(value, x.context))
         return value if value._dtype == x._dtype else value.astype(x._dtype)
     if isinstance(value, (bool, int, float)) and x._dtype not in INTEGERS:

@@ -60,7 +60,7 @@ class Adam(Optimizer):
         items = list(each(index, weight, grad, state))
         for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
             operands = [(w, g, *means) for _, w, g, means in group]
-            self._apply(operands, [self._scalars(*self._begin(i)) for i, _, _, _ in group])
+            self._apply(operands, [self._scalars(*found) for found in self._begin_all([i for i, _, _, _ in group])])
 
     def _scalars(self, lr: float, wd: float, t: int) -> tuple[float, ...]:
         rate = lr * sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)

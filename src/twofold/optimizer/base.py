@@ -239,11 +239,12 @@ class Optimizer:
 
     def _get_lr(self, index: Any) -> float:
         """Learning rate of a weight."""
-        return self._multiplied(self.learning_rate, index, "lr_mult")
+        return self._get_lrs([index])[0]
 
     def _get_lrs(self, indices: list[Any]) -> list[float]:
         """Learning rates of weights."""
-        return [self._get_lr(index) for index in indices]
+        rate = self.learning_rate
+        return [self._multiplied(rate, index, "lr_mult") for index in indices]
 
     def _get_wd(self, index: Any) -> float:
         """Weight decay of a weight."""
@@ -281,6 +282,11 @@ class Optimizer:
         """Count an update of a weight; its learning rate, weight decay and number of updates so far."""
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
+
+    def _begin_all(self, indices: list[Any]) -> list[tuple[float, float, int]]:
+        """As `_begin`, for each of several weights."""
+        self._update_count(indices)
+        return list(zip(self._get_lrs(indices), self._get_wds(indices), map(self._index_update_count.__getitem__, indices), strict=True))
 
     def _scaling(self) -> dict[str, Any]:
         """The parameters of update operators that are the same for all weights."""

@@ -61,7 +61,7 @@ class SGD(WithMaster):
 
     def _apply(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update each of a list of weights by one program; all of them have a momentum or none has."""
-        rates = [(float(lr), float(wd)) for lr, wd, _ in map(self._begin, index)]
+        rates = [(float(lr), float(wd)) for lr, wd, _ in self._begin_all(index)]
         scale = float(self.rescale_grad)
         params: dict[str, Any] = {"lazy_update": self.lazy_update}
         if self.clip_gradient:

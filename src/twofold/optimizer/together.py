@@ -5,8 +5,8 @@ from functools import cache
 from typing import Any
 
 from ..graph.build import run_rule
-from ..imperative.cell import PLAIN, Value
-from ..imperative.invoke import device_of, invoke
+from ..imperative.cell import Value
+from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
 from ..ndarray.array import NDArray
 from ..ndarray.namespace import delivered
@@ -60,9 +60,8 @@ def update_together(name: str, operands: Sequence[Sequence[NDArray]], scalars: S
 def _replace(op: Op, weight: NDArray, new: Any) -> None:
     """Put a result where a weight is: what `delivered` does, in short where nobody else sees the weight's memory."""
     v = weight._v
-    old = v.data if v.__class__ is Value else v
     alone = weight.__class__ is NDArray and (v.__class__ is not Value or not v.pinned)
-    if alone and new.__class__ is PLAIN and new.dtype is old.dtype and new.shape == old.shape:
+    if alone and type_of(new) == type_of(v) and device_of(new) is device_of(v):
         weight._rebind(new)
     else:
         delivered(op, [new], weight)

@@ -110,7 +110,8 @@ class Program:
             self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
-        steps = steps_of(unique, _fused_from(backend) if big is None else big, backend.row_reductions, backend.few_kernels)
+        least = partial(_fused_from, backend) if big is None else big
+        steps = steps_of(unique, least, backend.row_reductions, backend.few_kernels)
         self.steps = with_epilogues(steps, unique, backend.epilogues if SETTINGS.epilogues else ())
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
@@ -176,8 +177,12 @@ def _told(step: Step) -> str:
     return f"{len(step.members)} at once: {text}" if step.members else text
 
 
-def _fused_from(backend: Backend) -> int:
-    return SETTINGS.defer_elements if backend.fuses_from is None else backend.fuses_from
+def _fused_from(backend: Backend, n: Node) -> int:
+    """Elements from which a node may be part of a kernel."""
+    assert n.sig is not None
+    own = operand_dtype(n)
+    least = backend.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.inputs if i is not None], n.dtype)
+    return SETTINGS.defer_elements if least is None else least
 
 
 def operand_type(node: Node) -> OperandType:

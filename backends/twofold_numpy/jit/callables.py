@@ -1,0 +1,56 @@
+"""Machine code as functions of Python: the interpreter jumps to it with the arguments as they lie, which costs as much as any builtin.
+
+A function's ``self`` is a bytes object, the numbers that the code reads: those of `head`, then those of the kernel.
+"""
+
+import ctypes
+import itertools
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+#: The calling convention: ``PyObject *f(self, PyObject **arguments, Py_ssize_t count)``.
+METH_FASTCALL = 0x80
+#: Numbers before a kernel's own: the addresses of None, of the class of arrays and of what is called with arrays that are refused,
+#: and whether other threads may run meanwhile.
+HEAD = 4
+#: Bytes before the content of a bytes object.
+CONTENT = bytes.__basicsize__ - 1
+
+_make = ctypes.pythonapi.PyCFunction_NewEx
+_make.restype, _make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+_numbers = itertools.count()
+
+
+class _Definition(ctypes.Structure):
+    """CPython's ``PyMethodDef``."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+
+
+class _Kept:
+    """What a function needs as long as it lives; it stands where other builtins have their module."""
+
+    def __init__(self, *objects: Any) -> None:
+        self.objects = objects
+
+
+def function_of(address: int, library: Any, numbers: Iterable[int], refused: Callable[..., Any], releases: bool) -> Callable[..., Any]:
+    """A function of arrays.
+
+    Parameters
+    ----------
+    address, library
+        Of the code, and what keeps it loaded.
+    numbers
+        What the kernel reads.
+    refused
+        Called with the arrays, and its result returned, if they are not what the kernel takes; nothing is written before.
+    releases
+        Whether other threads of Python may run while it computes.
+    """
+    definition = _Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
+    flat = [id(None), id(np.ndarray), id(refused), int(releases), *numbers]
+    return _make(ctypes.addressof(definition), struct.pack(f"{len(flat)}q", *flat), _Kept(definition, library, refused))

@@ -1,0 +1,239 @@
+"""One pass over a row as LLVM's text: a loop over its vectors, inside a loop over leaves where something is summed."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from twofold.backend.kernel import KernelStep, Ref
+from twofold.dtype import NUMPY
+
+from .ir import Code, Value
+from .primitives import KINDS, Typed, Unsupported, step_value
+from .reductions import LETTERS, Extreme, Reduction, Sum
+
+if TYPE_CHECKING:
+    from .kernel import Printer
+    from .passes import Pass
+
+#: Types in memory where they are others: bools take a byte.
+STORED = {"i1": "i8"}
+SIZES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
+
+
+class PassText:
+    """Prints one pass, ``p{number}``: plain loads and stores of whole vectors, masked ones of what is left, around the same steps.
+
+    Places in memory are named by where their row begins: ``%a0.row`` of an array, ``%k0.row`` of a step that is kept for a later pass.
+
+    Parameters
+    ----------
+    printer
+        The kernel's.
+    number
+        Which of its passes.
+    """
+
+    def __init__(self, printer: "Printer", number: int) -> None:
+        self.printer, self.name = printer, f"p{number}"
+        self.own: Pass = printer.passes[number]
+        self.steps = printer.structure.steps
+        self.code = Code(printer.lanes, f"%p{number}.v")
+        self.loads = {**{Ref("in", k): f"a{k}" for k in self.own.inputs}, **{Ref("step", t): f"k{t}" for t in self.own.kept}}
+        outputs = {f"a{k}": t for k, t in printer.outputs.items() if t in self.own.steps}
+        self.stores = outputs | {f"k{t}": t for t in printer.kept if t in self.own.steps}
+        self.reductions = {t: self._reduction(t) for t in self.own.reductions}
+        self.has_leaves = any(isinstance(r, Sum) for r in self.reductions.values())
+        self.values: dict[Ref, Typed] = {}
+
+    def emit(self, *lines: str) -> None:
+        """Append lines to the kernel's."""
+        self.printer.emit(*lines)
+
+    def print(self, before: str) -> str:
+        """Print the pass, entered from a block; the block in which it ends."""
+        for reduction in self.reductions.values():
+            self.printer.memory += reduction.memory()
+            self.emit(*reduction.begin())
+        if self.has_leaves:
+            self._open_leaf(before)
+        first = f"{self.name}.leaf" if self.has_leaves else before
+        self._vectors(first)
+        for reduction in self.reductions.values():
+            self.emit(*reduction.leaf())
+        if self.has_leaves:
+            self._close_leaf()
+        self._ends()
+        return f"{self.name}.end" if self.has_leaves else f"{self.name}.read"
+
+    def _reduction(self, t: int) -> Reduction:
+        step = self.steps[t]
+        kind = KINDS.get(step.dtype, "")
+        if kind not in LETTERS or step.operand_dtype != step.dtype:
+            raise Unsupported(f"{step.op} of rows of {step.operand_dtype}")
+        name = f"%{self.name}.r{t}"
+        return Sum(self.code, name, kind) if step.op == "sum" else Extreme(self.code, name, kind, step.op)
+
+    # loops
+
+    def _open_leaf(self, before: str) -> None:
+        n = self.name
+        self.emit(
+            f"br label %{n}.leaf",
+            f"{n}.leaf:",
+            f"%{n}.leaf.at = phi ptr [ %leaves, %{before} ], [ %{n}.leaf.next, %{n}.read ]",
+            f"%{n}.begin = phi i64 [ 0, %{before} ], [ %{n}.stop, %{n}.read ]",
+            f"%{n}.depth = phi i64 [ 0, %{before} ], [ %{n}.depth.next, %{n}.read ]",
+            f"%{n}.stop = load i64, ptr %{n}.leaf.at",
+            f"%{n}.merges.at = getelementptr i64, ptr %{n}.leaf.at, i64 1",
+            f"%{n}.merges = load i64, ptr %{n}.merges.at",
+            f"%{n}.length = sub i64 %{n}.stop, %{n}.begin",
+        )
+
+    def _close_leaf(self) -> None:
+        n = self.name
+        self.emit(
+            f"%{n}.leaf.next = getelementptr i64, ptr %{n}.leaf.at, i64 2",
+            f"%{n}.depth.less = sub i64 %{n}.depth, %{n}.merges",
+            f"%{n}.depth.next = add i64 %{n}.depth.less, 1",
+            f"%{n}.again = icmp slt i64 %{n}.stop, %size{self.printer.last}",
+            f"br i1 %{n}.again, label %{n}.leaf, label %{n}.end",
+            f"{n}.end:",
+        )
+
+    def _vectors(self, before: str) -> None:
+        """The loop over vectors; it ends in the block ``p.read``."""
+        n, last, lanes = self.name, self.printer.last, self.code.lanes
+        begin, stop = (f"%{n}.begin", f"%{n}.stop") if self.has_leaves else (f"%begin{last}", f"%end{last}")
+        carried = [
+            f"{r.name}.now = phi {r.type} [ {r.neutral()}, %{before} ], "
+            f"[ {r.name}.plain, %{n}.plain.out ], [ {r.name}.masked, %{n}.masked.out ]"
+            for r in self.reductions.values()
+        ]
+        self.emit(
+            f"br label %{n}.vectors",
+            f"{n}.vectors:",
+            f"%{n}.i = phi i64 [ {begin}, %{before} ], [ %{n}.i.next, %{n}.plain.out ], [ %{n}.i.next, %{n}.masked.out ]",
+            *carried,
+            f"%{n}.i.next = add i64 %{n}.i, {lanes}",
+            f"%{n}.left = sub i64 {stop}, %{n}.i",
+            f"%{n}.some = icmp sgt i64 %{n}.left, 0",
+            f"%{n}.whole = icmp sge i64 %{n}.left, {lanes}",
+            f"br i1 %{n}.some, label %{n}.vector, label %{n}.read",
+            f"{n}.vector:",
+            *[self._address(place) for place in dict.fromkeys([*self.loads.values(), *self.stores])],
+            f"br i1 %{n}.whole, label %{n}.plain.in, label %{n}.masked.in",
+        )
+        self._body()
+        self.emit(f"{n}.read:")
+
+    def _address(self, place: str) -> str:
+        return f"%{self.name}.{place}.at = getelementptr {self.printer.stored[place]}, ptr %{place}.row, i64 %{self.name}.i"
+
+    # what happens to a vector
+
+    def _body(self) -> None:
+        """Loads, steps, reductions, stores: all loads come first, since an output may be an input's memory."""
+        n, code = self.name, self.code
+        for way in ("plain", "masked"):
+            self.emit(f"{n}.{way}.in:")
+            if way == "masked":
+                self._mask(f"%{n}.mask.in", f"%{n}.left")
+            self.emit(*[self._load(place, way) for place in self.loads.values()], f"br label %{n}.steps")
+        self.emit(f"{n}.steps:")
+        for ref, place in self.loads.items():
+            kind = self.printer.stored[place]
+            ways = ", ".join(f"[ %{n}.{place}.{way}, %{n}.{way}.in ]" for way in ("plain", "masked"))
+            self.emit(f"%{n}.{place}.now = phi {code.type_of(kind)} {ways}")
+            self.values[ref] = self.printer.as_computed(Value(code, f"%{n}.{place}.now", kind), ref)
+        for t in self.own.steps:
+            self.values[Ref("step", t)] = step_value(code, self.steps[t], self._operands(self.steps[t], code))
+        summands = {t: self._operands(self.steps[t], code)[0].value.name for t in self.reductions}
+        results = {place: self._as_stored(self.values[Ref("step", t)].value) for place, t in self.stores.items()}
+        self.emit(*code.lines, f"br i1 %{n}.whole, label %{n}.plain.out, label %{n}.masked.out")
+        self.printer.declarations |= code.declarations
+        self._out(summands, results)
+
+    def _out(self, summands: dict[int, str], results: dict[str, Value]) -> None:
+        """What is done with a vector's results."""
+        n = self.name
+        for way in ("plain", "masked"):
+            self.emit(f"{n}.{way}.out:")
+            if way == "masked":
+                self._mask(f"%{n}.mask.out", f"%{n}.left")
+                if self.has_leaves:
+                    self.emit(f"%{n}.left.groups = and i64 %{n}.left, -8")
+                    self._mask(f"%{n}.mask.out.groups", f"%{n}.left.groups")
+            for t, reduction in self.reductions.items():
+                self.emit(*(reduction.plain(summands[t]) if way == "plain" else reduction.masked(summands[t], f"%{n}.mask.out")))
+            self.emit(*[self._store(place, value, way) for place, value in results.items()], f"br label %{n}.vectors")
+
+    def _operands(self, step: KernelStep, code: Code) -> list[Typed]:
+        return [_constant(code, r.value, step.operand_dtype) if r.kind == "const" else self._value(r, code) for r in step.args]
+
+    def _value(self, ref: Ref, code: Code) -> Typed:
+        """An operand: of this pass, or of the row."""
+        found = self.values.get(ref) or self.printer.of_row[ref]
+        return Typed(Value(code, found.value.name, found.value.kind), found.dtype)
+
+    def _as_stored(self, value: Value) -> Value:
+        return value.convert("zext", "i8") if value.kind == "i1" else value
+
+    def _mask(self, name: str, left: str) -> None:
+        """The lanes that have an element left."""
+        lanes = self.code.lanes
+        numbers = ", ".join(f"i64 {k}" for k in range(lanes))
+        self.emit(
+            f"{name}.first = insertelement <{lanes} x i64> poison, i64 {left}, i64 0",
+            f"{name}.all = shufflevector <{lanes} x i64> {name}.first, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
+            f"{name} = icmp slt <{lanes} x i64> <{numbers}>, {name}.all",
+        )
+
+    def _load(self, place: str, way: str) -> str:
+        kind, at = self.printer.stored[place], f"%{self.name}.{place}"
+        kept, size, lanes = self.code.type_of(kind), SIZES[kind], self.code.type_of("i1")
+        if way == "plain":
+            return f"{at}.plain = load {kept}, ptr {at}.at, align {size}"
+        name = f"@llvm.masked.load.{_overload(self.code, kind)}.p0"
+        self.code.declarations[f"declare {kept} {name}(ptr, i32 immarg, {lanes}, {kept})"] = None
+        return f"{at}.masked = call {kept} {name}(ptr {at}.at, i32 {size}, {lanes} %{self.name}.mask.in, {kept} zeroinitializer)"
+
+    def _store(self, place: str, value: Value, way: str) -> str:
+        kind, at = self.printer.stored[place], f"%{self.name}.{place}.at"
+        size, lanes = SIZES[kind], self.code.type_of("i1")
+        if way == "plain":
+            return f"store {value.typed}, ptr {at}, align {size}"
+        name = f"@llvm.masked.store.{_overload(self.code, kind)}.p0"
+        self.printer.declarations[f"declare void {name}({value.type}, ptr, i32 immarg, {lanes})"] = None
+        return f"call void {name}({value.typed}, ptr {at}, i32 {size}, {lanes} %{self.name}.mask.out)"
+
+    # what follows of the whole row
+
+    def _ends(self) -> None:
+        """Results of reductions, the steps of one element a row, and outputs of one element a row."""
+        of_row = self.printer.of_row
+        code = Code(self.code.lanes, f"%{self.name}.e")
+        for t, reduction in self.reductions.items():
+            self.emit(*reduction.result())
+            of_row[Ref("step", t)] = Typed(Value(code, reduction.name, reduction.kind), self.steps[t].dtype)
+        for t in self.own.ends:
+            of_row[Ref("step", t)] = step_value(code, self.steps[t], self._operands(self.steps[t], code))
+        for k, t in self.printer.outputs.items():
+            if t in (*self.own.ends, *self.own.reductions):
+                found = of_row[Ref("step", t)].value
+                value = self._as_stored(Value(code, found.name, found.kind))
+                one = code.emit(f"extractelement {value.typed}, i64 0", value.kind)
+                code.lines.append(f"store {value.kind} {one.name}, ptr %a{k}.row, align {SIZES[value.kind]}")
+        self.emit(*code.lines)
+        self.printer.declarations |= code.declarations
+
+
+def _overload(code: Code, kind: str) -> str:
+    """A vector type in an intrinsic's name."""
+    return f"v{code.lanes}" + LETTERS.get(kind, kind)
+
+
+def _constant(code: Code, value: float | int | bool, dtype: str) -> Typed:
+    """A constant of a program, rounded to its dtype."""
+    if dtype not in KINDS:
+        raise Unsupported(f"a constant of {dtype}")
+    return Typed(code.constant(np.asarray(value).astype(NUMPY[dtype]).item(), KINDS[dtype]), dtype)

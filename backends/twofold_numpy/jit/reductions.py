@@ -1,0 +1,251 @@
+"""Reductions over a row as LLVM's text: sums by the tree of NumPy's ``add.reduce``, with its bits, and the largest or smallest element.
+
+NumPy halves a row until a part, here called a leaf, has at most 128 elements, and adds up a leaf in eight columns. How a length is
+halved is a table that the host makes, `leaves`, so that one text serves every length.
+"""
+
+import math
+from abc import ABC, abstractmethod
+
+from .ir import Code, Value
+from .primitives import maximum, minimum
+
+#: Elements of a leaf, at most, and its columns.
+LEAF, COLUMNS = 128, 8
+#: Sums that wait for their other half; enough for rows of 2 ** 30 elements.
+DEPTH = 32
+LETTERS = {"float": "f32", "double": "f64"}
+
+
+def leaves(length: int) -> list[tuple[int, int]]:
+    """Where each leaf of a row ends, and how many sums that wait are added to its sum."""
+    if length <= LEAF:
+        return [(length, 0)]
+    half = length // 2
+    half -= half % COLUMNS
+    first, second = leaves(half), [(end + half, merges) for end, merges in leaves(length - half)]
+    end, merges = second[-1]
+    return [*first, *second[:-1], (end, merges + 1)]
+
+
+class Reduction(ABC):
+    """One reduction in a pass: a vector that each vector of the row is added to, from the begin of a leaf to its end.
+
+    Parameters
+    ----------
+    code
+        Of the pass, for the type of its vectors.
+    name
+        Begins every name of it.
+    kind
+        The type of an element.
+    """
+
+    def __init__(self, code: Code, name: str, kind: str) -> None:
+        self.code, self.name, self.kind = code, name, kind
+
+    @property
+    def whole(self) -> str:
+        """The type of a vector of the row."""
+        return self.code.type_of(self.kind)
+
+    @property
+    def type(self) -> str:
+        """The type of what is carried along."""
+        return self.whole
+
+    @abstractmethod
+    def memory(self) -> list[str]:
+        """What it needs of the stack."""
+
+    @abstractmethod
+    def neutral(self) -> str:
+        """What is carried at a leaf's begin."""
+
+    def begin(self) -> list[str]:
+        """What happens before a row."""
+        return []
+
+    @abstractmethod
+    def plain(self, value: str) -> list[str]:
+        """Take a whole vector: ``{name}.plain`` is carried on."""
+
+    @abstractmethod
+    def masked(self, value: str, mask: str) -> list[str]:
+        """Take the lanes of a mask of the leaf's last vector: ``{name}.masked`` is carried on."""
+
+    @abstractmethod
+    def leaf(self) -> list[str]:
+        """What happens at a leaf's end."""
+
+    @abstractmethod
+    def result(self) -> list[str]:
+        """The row's result in every lane of ``{name}``."""
+
+
+class Extreme(Reduction):
+    """The largest or smallest element; NaN if there is one."""
+
+    def __init__(self, code: Code, name: str, kind: str, op: str) -> None:
+        super().__init__(code, name, kind)
+        self.rule = {"max": maximum, "min": minimum}[op]
+        self.least = -math.inf if op == "max" else math.inf
+
+    def memory(self) -> list[str]:
+        """One vector: what the leaves before gave."""
+        return [f"{self.name}.memory = alloca {self.whole}"]
+
+    def neutral(self) -> str:
+        """The least (or largest) number."""
+        return self.code.constant(self.least, self.kind).name
+
+    def begin(self) -> list[str]:
+        """No leaf so far."""
+        return [f"store {self.whole} {self.neutral()}, ptr {self.name}.memory"]
+
+    def plain(self, value: str) -> list[str]:
+        """The larger of each lane."""
+        return self._larger(f"{self.name}.now", value, "plain")
+
+    def masked(self, value: str, mask: str) -> list[str]:
+        """The larger of each lane that has an element."""
+        chosen = f"{self.name}.some = select {self.code.type_of('i1')} {mask}, {self.whole} {value}, {self.whole} {self.neutral()}"
+        return [chosen, *self._larger(f"{self.name}.now", f"{self.name}.some", "masked")]
+
+    def leaf(self) -> list[str]:
+        """The larger of this leaf and those before."""
+        loaded = f"{self.name}.before = load {self.whole}, ptr {self.name}.memory"
+        stored = f"store {self.whole} {self.name}.all, ptr {self.name}.memory"
+        return [loaded, *self._larger(f"{self.name}.before", f"{self.name}.now", "all"), stored]
+
+    def result(self) -> list[str]:
+        """Each lane takes that of its neighbours at 1, 2, 4 … lanes, until it has seen all."""
+        lanes, last = self.code.lanes, f"{self.name}.0"
+        lines = [f"{last} = load {self.whole}, ptr {self.name}.memory"]
+        distance = 1
+        while distance < lanes:
+            numbers = ", ".join(f"i32 {k ^ distance}" for k in range(lanes))
+            other, suffix = f"{self.name}.from{distance}", "" if 2 * distance == lanes else f"{2 * distance}"
+            lines.append(f"{other} = shufflevector {self.whole} {last}, {self.whole} poison, <{lanes} x i32> <{numbers}>")
+            lines += self._larger(last, other, suffix)
+            last = f"{self.name}.{suffix}"
+            distance *= 2
+        return lines
+
+    def _larger(self, a: str, b: str, suffix: str) -> list[str]:
+        """The larger (or smaller) of two vectors as ``{name}.{suffix}``, or ``{name}``."""
+        code = Code(self.code.lanes, f"{self.name}.{suffix}.v")
+        result = self.rule(Value(code, a, self.kind), Value(code, b, self.kind))
+        last = code.lines[-1]
+        return [*code.lines[:-1], last.replace(result.name, f"{self.name}.{suffix}" if suffix else self.name, 1)]
+
+
+class Sum(Reduction):
+    """The sum by NumPy's tree."""
+
+    @property
+    def type(self) -> str:
+        """Eight columns."""
+        return f"<{COLUMNS} x {self.kind}>"
+
+    def memory(self) -> list[str]:
+        """A leaf's last vector, and the sums that wait."""
+        return [f"{self.name}.last = alloca {self.whole}", f"{self.name}.waiting = alloca [{DEPTH} x {self.kind}]"]
+
+    def neutral(self) -> str:
+        """Minus 0, to which anything may be added."""
+        return self.code.constant(-0.0, self.kind).name
+
+    def plain(self, value: str) -> list[str]:
+        """Add the groups of eight."""
+        return self._added(value, "plain")
+
+    def masked(self, value: str, mask: str) -> list[str]:
+        """The whole groups of eight; what is left over is added when the leaf is, one by one."""
+        kept = f"store {self.whole} {value}, ptr {self.name}.last"
+        chosen = f"{self.name}.some = select {self.code.type_of('i1')} {mask}.groups, {self.whole} {value}, {self.whole} {self.neutral()}"
+        return [kept, chosen, *self._added(f"{self.name}.some", "masked")]
+
+    def leaf(self) -> list[str]:
+        """Add the leaf's sum to those that wait for it."""
+        pass_name = self.name.rpartition(".")[0]
+        arguments = f"{self.type} {self.name}.now, ptr {self.name}.last, i64 {pass_name}.length, ptr {self.name}.waiting"
+        return [f"call void @add_leaf.{self.kind}({arguments}, i64 {pass_name}.depth, i64 {pass_name}.merges)"]
+
+    def result(self) -> list[str]:
+        """The one sum that is left."""
+        lanes = self.code.lanes
+        return [
+            f"{self.name}.tree = load {self.kind}, ptr {self.name}.waiting",
+            f"{self.name}.total = fadd {self.kind} {self.name}.tree, 0.0",  # NumPy begins with 0
+            f"{self.name}.first = insertelement {self.whole} poison, {self.kind} {self.name}.total, i64 0",
+            f"{self.name} = shufflevector {self.whole} {self.name}.first, {self.whole} poison, <{lanes} x i32> zeroinitializer",
+        ]
+
+    def _added(self, value: str, way: str) -> list[str]:
+        """The groups of eight of a vector, one after another."""
+        lines, last, groups = [], f"{self.name}.now", self.code.lanes // COLUMNS
+        for k in range(groups):
+            numbers = ", ".join(f"i32 {COLUMNS * k + lane}" for lane in range(COLUMNS))
+            part, new = f"{self.name}.{way}.part{k}", f"{self.name}.{way}" + ("" if k == groups - 1 else f".{k}")
+            lines.append(f"{part} = shufflevector {self.whole} {value}, {self.whole} poison, <{COLUMNS} x i32> <{numbers}>")
+            lines.append(f"{new} = fadd {self.type} {last}, {part}")
+            last = new
+        return lines
+
+
+def add_leaf(kind: str, lanes: int) -> str:
+    """``add_leaf.{kind}(columns, last, length, waiting, depth, merges)``: a leaf's sum, added to those that wait for it.
+
+    ``last`` holds the leaf's last vector if it is not a whole one, ``depth`` says how many sums wait.
+    """
+    size = {"float": 4, "double": 8}[kind]
+    vector = f"<{COLUMNS} x {kind}>"
+
+    def exchanged(name: str, distance: int) -> str:
+        numbers = ", ".join(f"i32 {lane ^ distance}" for lane in range(COLUMNS))
+        return f"shufflevector {vector} {name}, {vector} poison, <{COLUMNS} x i32> <{numbers}>"
+
+    return f"""define internal void @add_leaf.{kind}({vector} %columns, ptr %last, i64 %length, ptr %waiting, i64 %depth, i64 %merges) #0 {{
+entry:
+  %from1 = {exchanged("%columns", 1)}
+  %pairs = fadd {vector} %columns, %from1
+  %from2 = {exchanged("%pairs", 2)}
+  %fours = fadd {vector} %pairs, %from2
+  %from4 = {exchanged("%fours", 4)}
+  %eights = fadd {vector} %fours, %from4
+  %groups = extractelement {vector} %eights, i64 0
+  %vectors = and i64 %length, {-lanes}
+  %begin.all = and i64 %length, {-COLUMNS}
+  %begin = sub i64 %begin.all, %vectors
+  %end = sub i64 %length, %vectors
+  br label %rest
+rest:
+  %k = phi i64 [ %begin, %entry ], [ %k.next, %one ]
+  %sum = phi {kind} [ %groups, %entry ], [ %sum.next, %one ]
+  %more = icmp slt i64 %k, %end
+  br i1 %more, label %one, label %merge
+one:
+  %at = getelementptr {kind}, ptr %last, i64 %k
+  %element = load {kind}, ptr %at, align {size}
+  %sum.next = fadd {kind} %sum, %element
+  %k.next = add i64 %k, 1
+  br label %rest
+merge:
+  %left = phi i64 [ %merges, %rest ], [ %left.next, %half ]
+  %top = phi i64 [ %depth, %rest ], [ %below, %half ]
+  %total = phi {kind} [ %sum, %rest ], [ %both, %half ]
+  %some = icmp sgt i64 %left, 0
+  br i1 %some, label %half, label %done
+half:
+  %left.next = sub i64 %left, 1
+  %below = sub i64 %top, 1
+  %other.at = getelementptr {kind}, ptr %waiting, i64 %below
+  %other = load {kind}, ptr %other.at, align {size}
+  %both = fadd {kind} %other, %total
+  br label %merge
+done:
+  %place = getelementptr {kind}, ptr %waiting, i64 %top
+  store {kind} %total, ptr %place, align {size}
+  ret void
+}}"""

@@ -1,0 +1,83 @@
+"""What the tests of compiled kernels share: a backend that compiles at once, and a comparison of bits."""
+
+import math
+
+import numpy as np
+import pytest
+
+from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.config import SETTINGS
+from twofold.dtype import NUMPY
+from twofold.testing.backend_conformance import step
+from twofold_numpy import NumpyBackend
+from twofold_numpy.jit import compiled
+from twofold_numpy.jit.compiler import compiler
+from twofold_numpy.jit.installed import is_installed
+from twofold_numpy.jit.kernel import structure_of
+
+from tests.conftest import absent
+
+if not is_installed():
+    absent("no llvmlite: install twofold[jit]")
+if compiler() is None:
+    absent("kernels cannot be compiled for this machine")
+
+FLOATS = ("float32", "float64")
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 1e-310, -5e-324, 1e-40, 1e30, -1e300, 88.7, 709.7)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch, tmp_path):
+    """Kernels are on, small ones too at the second use, nothing is known of any structure, files are this test's own, counts are 0."""
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    monkeypatch.setattr(compiled, "WORTH", 0)
+    monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
+    monkeypatch.setattr(compiled, "_known", type(compiled._known)())
+    for name in ("compiled", "loaded", "refused"):
+        monkeypatch.setattr(compiled.Stats, name, 0)
+
+
+class EagerBackend(NumpyBackend):
+    """Compiles at the first use."""
+
+    def compile(self, program):
+        compiled._remembered(repr(structure_of(program)[0])).uses += 1
+        return compiled.jit_kernel(program)
+
+
+def machine_code(program):
+    """The compiled kernel of a program that must be supported."""
+    kernel = EagerBackend().compile(program)
+
+    def run(*arrays):
+        with np.errstate(all="ignore"):
+            kernel(*arrays)
+        assert compiled.Stats.refused == 0, program
+        return arrays[len(program.inputs) :]
+
+    return run
+
+
+def outputs_of(program):
+    """Memory of a program's outputs, with content that no result has."""
+    return [np.full(program.shape, 77).astype(NUMPY[program.steps[s].dtype]) for s in program.outputs]
+
+
+def one(op, *dtypes, size=7, dtype=None, **params):
+    """A program of one primitive on inputs of these dtypes."""
+    types = tuple(ArrayType((size,), d) for d in dtypes)
+    refs = [Ref("in", k) for k in range(len(dtypes))]
+    return RowProgram(op, (size,), types, (step(op, *refs, dtype=dtype or dtypes[0], operand_dtype=dtypes[0], **params),), (0,))
+
+
+def chain(shape=(7,), op="exp"):
+    """A short program: ``op(x * 2 + y)``."""
+    steps = (step("multiply", Ref("in", 0), Ref("const", 2)), step("add", Ref("step", 0), Ref("in", 1)), step(op, Ref("step", 1)))
+    return RowProgram("chain", shape, (ArrayType(shape, "float32"),) * 2, steps, (2,))
+
+
+def same_bits(got, want):
+    """Whether arrays are equal, signs of zeros included; NaNs are one."""
+    if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=got.dtype.kind == "f"):
+        return False
+    return got.dtype.kind != "f" or np.array_equal(np.signbit(got)[got == 0], np.signbit(want)[got == 0])
