@@ -21,6 +21,7 @@ import numpy as np
 
 import twofold as mx
 from twofold import autograd, gluon, nd
+from twofold.config import SETTINGS
 
 Work = Callable[[], Any]
 OWN = "twofold"
@@ -78,7 +79,7 @@ def items(size: int, batch: int, *, smoke: bool = False) -> Iterator[Item]:
     if not smoke:  # simulated GPUs have no cuBLAS for CuPy
         products["cupy"] = lambda: plain @ plain
     yield Item("matmul", 0, products)
-    yield Item("LeNet step", 0, {OWN: lenet_step(batch)})
+    yield Item("LeNet step", 0, {OWN: lenet_step(batch), "step by step": without_graphs(lenet_step(batch))})
 
 
 def _peers(name: str, formula: Callable[..., Any], host: np.ndarray, torch: Any, jax: Any) -> dict[str, Work]:
@@ -114,6 +115,19 @@ def lenet_step(batch: int) -> Work:
         loss.wait_to_read()
 
     return step
+
+
+def without_graphs(work: Work) -> Work:
+    """The same work with its programs issued step by step."""
+
+    def run() -> None:
+        SETTINGS.cuda_graphs = False
+        try:
+            work()
+        finally:
+            SETTINGS.cuda_graphs = True
+
+    return run
 
 
 def seconds(ways: dict[str, Work], rounds: int, calls: int) -> dict[str, float]:

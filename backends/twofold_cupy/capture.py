@@ -35,10 +35,10 @@ RUNS = 2
 #: How often one program may be captured for inputs that lie in one way, and after how many changes all of its arrays count as moving;
 #: counted anew after a graph that was launched so often that it was worth it.
 MOST_CAPTURES, MOST_CHANGES, WORTH = 8, 3, 64
-#: Ways in which the inputs of a program may lie that are told apart.
+#: Ways in which the inputs of a program may lie on a device that are told apart.
 MOST_LAYOUTS = 4
-#: Graphs of an adapter; those used last are kept.
-MOST_GRAPHS = 64
+#: Graphs of a device, and the part of its memory that several may have; those used last are kept.
+MOST_GRAPHS, SHARE = 64, 0.5
 OUT_OF_MEMORY = 2
 
 Run = Callable[[Sequence[Any]], list[Any]]
@@ -52,7 +52,7 @@ class Counts:
     captured, launched, dropped
         Graphs made, launched, and given up for others or for their memory.
     refused
-        Programs that were to be captured and run step by step for good.
+        Programs of enough steps, or ways in which their inputs lie, that run step by step for good.
     """
 
     captured = launched = dropped = refused = 0
@@ -85,13 +85,14 @@ class Graphs:
                 yield stream
 
     def add(self, graph: "Captured") -> None:
-        """Keep a new graph, instead of the one used longest ago if there are too many."""
+        """Keep a new graph, instead of those used longest ago if they are too many or too much. Its device is current."""
         with self._lock:
             self.counts.captured += 1
             self._live.add(graph)
-            others = [g for g in self._live if g is not graph]
-        if len(others) >= MOST_GRAPHS:
-            self._drop([min(others, key=lambda g: g.used)])
+            others = sorted([g for g in self._live if g is not graph and g.device == graph.device], key=lambda g: g.used)
+        bound = SHARE * runtime.memGetInfo()[1]
+        while others and (len(others) >= MOST_GRAPHS or self.nbytes(graph.device) > bound):
+            self._drop([others.pop(0)])
 
     def drop(self) -> None:
         """Give up all graphs: programs that run again are captured again."""
@@ -100,18 +101,20 @@ class Graphs:
         self._drop(live)
 
     def _drop(self, graphs: Sequence["Captured"]) -> None:
+        with self._lock:
+            self._live.difference_update(graphs)
+            self.counts.dropped += len(graphs)
         for graph in graphs:
-            self._live.discard(graph)
-            self.counts.dropped += 1
             graph.leave()
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of device memory that graphs have for themselves."""
-        return sum(g.pool.total_bytes() for g in list(self._live))
+    def nbytes(self, device: int) -> int:
+        """Bytes of a device's memory that graphs have for themselves."""
+        with self._lock:
+            return sum(g.pool.total_bytes() for g in self._live if g.device == device)
 
     def __len__(self) -> int:
-        return len(self._live)
+        with self._lock:
+            return len(self._live)
 
 
 class GraphReplay:
@@ -130,6 +133,7 @@ class GraphReplay:
     def __init__(self, graphs: Graphs, run: Run, traits: ProgramTraits) -> None:
         self.graphs, self.run, self.traits = graphs, run, traits
         self._reason = f"{', '.join(traits.host)} runs on the host" if traits.host else ""
+        graphs.counts.refused += bool(self._reason)
         self._courses: dict[Any, Course] = {}
         self._lock = threading.RLock()
 
@@ -142,8 +146,9 @@ class GraphReplay:
         with self._lock:
             course = self._courses.get(key)
             if course is None:
-                if len(self._courses) >= MOST_LAYOUTS:
-                    del self._courses[next(iter(self._courses))]
+                others = [k for k in self._courses if k[0] == stream.device]
+                if len(others) >= MOST_LAYOUTS:
+                    del self._courses[others[0]]
                 course = self._courses[key] = Course(self, arrays, stream)
             return course.run(arrays)
 
@@ -220,12 +225,12 @@ class Course:
         try:
             graph = self._captured(arrays)
         except Exception as error:
-            self._refuse(f"{type(error).__name__}: {error}" if not isinstance(error, NotCapturable) else error.args[0])
+            self._refuse(f"{error}" if isinstance(error, NotCapturable) else f"{type(error).__name__}: {error}")
             return self.program(arrays)  # nothing has run yet
         return graph.launch(arrays)
 
     def _refuse(self, reason: str) -> None:
-        self._reason = reason.splitlines()[0]
+        self._reason, self.graph = reason.splitlines()[0], None
         self.graphs.counts.refused += 1
 
     def _differs(self, graph: "Captured", arrays: Sequence[Any]) -> bool:
@@ -315,7 +320,7 @@ class Captured:
     def __init__(self, course: Course, arrays: Sequence[Any]) -> None:
         self._course, self._graphs, self._memory = weakref.ref(course), course.graphs, course.graphs.memory
         self._stream, self._numbers, self._steps = course.stream, course.numbers, course.traits.steps
-        self.pool = cupy.cuda.MemoryPool(self._allocate)
+        self.pool, self.device = cupy.cuda.MemoryPool(self._allocate), course.stream.device
         self.used, self.launches = next(self._graphs.time), 0
         given = list(arrays) if self._numbers is None else self._numbers.replaced(arrays)
         with self._graphs.capturing(self._stream.device) as inner:

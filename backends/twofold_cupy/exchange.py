@@ -27,7 +27,7 @@ class Static:
             raise NotCapturable("an input that moves is a small part of large memory")
         self._low, self._size = low, high - low
         whole = cupy.ndarray((self._size,), np.uint8)
-        self.array = cupy.ndarray(like.shape, like.dtype, whole.data - low, like.strides)
+        self.array = cupy.ndarray(like.shape, like.dtype, whole.data + -low, like.strides)
 
     def copy_of(self, array: cupy.ndarray) -> Copy:
         """The copy that brings an input here."""

@@ -40,12 +40,22 @@ def test_the_graphs_used_last_are_kept(gpus, monkeypatch, graphs):
         run(count)
         assert len(graphs) <= 3
     assert graphs.counts.dropped == 3
-    before, held = graphs.counts.captured, graphs.nbytes
+    before, held = graphs.counts.captured, graphs.nbytes(0)
     run(7)
     assert graphs.counts.captured == before, "the last one is there"
     run(2)
     assert graphs.counts.captured == before + 1, "the first one is made again"
     assert held > 0
+
+
+def test_graphs_have_no_more_memory_than_their_share(gpus, monkeypatch, graphs):
+    net = perceptron(gpus[0])
+    for share, kept in ((0.5, 4), (0.0, 1)):
+        monkeypatch.setattr(capture, "SHARE", share)
+        for count in range(2, 6):
+            for k in range(4):
+                net(nd.array(drawn(count + 10 * kept, 20, seed=k), ctx=gpus[0])).wait_to_read()
+        assert len(graphs) == kept
 
 
 def test_a_programs_graphs_end_with_it(gpus, graphs):
@@ -62,7 +72,7 @@ def test_graphs_give_their_memory_to_who_needs_it(gpus, backend, graphs):
     for _ in range(5):
         y = ((x.sum() + x).sum() * x).tanh() + 1 / x.max()
         y.wait_to_read()
-    assert graphs.nbytes > 4_000_000
+    assert graphs.nbytes(0) > 4_000_000
     free, _ = backend.memory_info(GPU)
     del y
     big = backend.empty((free + 2_000_000,), "uint8")
@@ -107,7 +117,7 @@ def test_a_graph_keeps_its_blocks_where_memory_is_found_elsewhere(gpus, backend,
             del unused
         np.testing.assert_array_equal(backend.to_host(backend.quietly(replay, [x])[0]), want)
     assert (graphs.counts.launched, graphs.counts.refused) == (3, 0)
-    assert graphs.nbytes >= 7_000_000, "the first block was given up"
+    assert graphs.nbytes(0) >= 7_000_000, "the first block was given up"
     assert ballast.size
 
 
@@ -151,7 +161,7 @@ def test_code_of_the_user_runs_each_time(gpus, graphs):
     for _ in range(5):
         executor.forward()
         executor.outputs[0].wait_to_read()
-    assert len(calls) == 5
+    assert (len(calls), graphs.counts.refused) == (5, 1)
     assert "step by step: user_forward runs on the host" in executor.explain()
 
 

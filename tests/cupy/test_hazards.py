@@ -211,17 +211,24 @@ def turned(backend, wrap):
     return [backend.to_host(program(x.T if k % 2 else x)) for k in range(2 * RUNS)]
 
 
+def turned_elsewhere(backend, wrap):
+    program, inputs = chained(backend, wrap), [small(backend, k) for k in range(2 * RUNS)]
+    return [backend.to_host(program(x[::-1] if k % 2 else x.T)) for k, x in enumerate(inputs)]
+
+
 def two(backend, wrap):
-    """A result of one program is kept while another one runs."""
-    first, second, x = chained(backend, wrap), chained(backend, wrap, 0), small(backend, 0)
+    """Results of some programs are kept while another one runs."""
+    first, x, kept = chained(backend, wrap, 4), small(backend, 0), []
     for _ in range(4):
         first(x)
-    for _ in range(4):
-        second(x, 3.0)
-    kept = second(x, 4.0)
+    for length in range(4):
+        other = chained(backend, wrap, length)
+        for _ in range(4):
+            other(x, 3.0)
+        kept.append(other(x, 4.0))
     for k in range(3):
         first(x, 5.0 + k)
-    return [backend.to_host(kept)]
+    return [backend.to_host(r) for r in kept]
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -248,7 +255,19 @@ def test_threads_take_turns_with_a_graph(backend, monkeypatch, locked):
     assert np.array_equal(backend.to_host(first), want[1]) == locked
 
 
-SCENES = (moved_later, moved_always, kept_later, kept_always, kept_longer_than_the_graph, written_over, given_back, turned, two)
+SCENES = (
+    moved_later,
+    moved_always,
+    kept_later,
+    kept_always,
+    kept_longer_than_the_graph,
+    written_over,
+    given_back,
+    turned,
+    turned_elsewhere,
+    two,
+)
+ONE_FOR_ALL = cupy.cuda.MemoryPool()
 RULES = {
     "inputs that moved": (capture.Captured, "moved", lambda self, arrays: []),
     "results in use": (capture.Captured, "in_use", lambda self: []),
@@ -259,7 +278,7 @@ RULES = {
     "results that are given back": (capture, "_run", lambda program, carried, given: program(given)),
     "a loan's memory": (exchange.Loan, "__init__", lambda self, array: None),
     "strides": (capture, "_lies", lambda a: "alike"),
-    "memory of its own": (cupy.cuda, "MemoryPool", lambda allocate: cupy.get_default_memory_pool()),
+    "memory of its own": (cupy.cuda, "MemoryPool", lambda allocate: ONE_FOR_ALL),
 }
 
 
