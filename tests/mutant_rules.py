@@ -405,6 +405,14 @@ MUTANTS = (
         "if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:",
         "if fit is not None:",
     ),
+    Mutant(
+        "what several kernels at once read is written by none",
+        PLAN,
+        "                    self.viewed.add(i)\n",
+        "                    pass\n",
+    ),
+    Mutant("a product writes over none of its operands", PLAN, "        if step.epilogue:", "        if False:"),
+    Mutant("no kernel writes over what another at once reads", PLAN, " and n in self.reader.get(d, (n,)))", ")"),
     Mutant("outputs live to the end", PLAN, "        for o in self.outputs:\n            self.last[self.owner(o)] = len(self.steps)\n", ""),
     Mutant(
         "a view is recorded as its root is when the scope has ended",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -13,8 +13,10 @@ from twofold.device import Device
 from twofold.dtype import NUMPY
 from twofold.errors import DeviceError, MXNetError
 
-from . import failures
+from . import cublaslt, failures
 from .capture import LEAST, GraphReplay, Graphs
+from .checks import Checks
+from .endings import with_ending
 from .kernels import elementwise
 from .library import memory as cupy_memory
 from .library import runtime
@@ -25,6 +27,7 @@ from .operands import constant, dtype_of, is_constant
 from .reductions import PART
 from .rows import row_kernel
 from .streams import Mark, Stream, Streams, entered
+from .together import together
 from .transfers import Transfers
 
 
@@ -41,6 +44,7 @@ class CupyBackend(Backend):
     kind = "gpu"
     plain = None
     row_reductions = True
+    few_kernels = True
     keeps_scratch = False  # a graph must have its own
     out_of_memory = (MemoryError, cupy_memory.OutOfMemoryError)
 
@@ -51,7 +55,10 @@ class CupyBackend(Backend):
             raise failures.unavailable(error) from error
         self.streams = Streams()
         self.memory = Memory(self.streams)
-        self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), {"memory": self.memory, "streams": self.streams})()
+        self.checks = Checks(self.memory)
+        self.epilogues = frozenset(cublaslt.EPILOGUES if cublaslt.library() is not None else ())
+        held = {"memory": self.memory, "streams": self.streams, "checks": self.checks}
+        self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), held)()
         self._transfers = Transfers(self._xp)
         self.graphs = Graphs(self.memory)
 
@@ -86,18 +93,20 @@ class CupyBackend(Backend):
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call with the device of the arguments' arrays and a stream of it current; there are no floating-point warnings."""
-        inner = entered()
-        if inner is None:
-            return self._on(device_among(args), function, *args)
-        return self._mapped(function, *args)
+        checks, before = self.checks, self.checks.count
+        found = self._mapped(function, *args) if entered() is not None else self._on(device_among(args), function, *args)
+        return self._mapped(checks.follow, before, args, found) if checks.concerned or checks.count != before else found
 
     def _on(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function whose work is a device's."""
-        if device >= self._devices:
-            raise DeviceError(f"gpu({device}): no such device", f"{self._devices} of that kind", "see mx.context.num_gpus()")
-        stream = self._mapped(self.streams.current, device)
+        stream = self._mapped(self.streams.current, self._known(device))
         with stream:
             return self._mapped(function, *args)
+
+    def _known(self, device: int) -> int:
+        if device >= self._devices:
+            raise DeviceError(f"gpu({device}): no such device", f"{self._devices} of that kind", "see mx.context.num_gpus()")
+        return device
 
     def _mapped(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function whose device is current; what it raises is mapped."""
@@ -124,10 +133,18 @@ class CupyBackend(Backend):
         return self._on(device.device_id, self._transfers.from_host, array, device.device_id)
 
     def to_host(self, array: Any) -> np.ndarray:
-        """A NumPy array in pinned memory, when the current stream has come so far; the source of a constant."""
+        """A NumPy array in pinned memory, when the current stream has come so far; the source of a constant.
+
+        Raises
+        ------
+        IndexingError
+            If the array was computed of an index that is on no axis.
+        """
         if is_constant(array):
             return array
-        return self._on(array.device.id, self._transfers.to_host, array)
+        found = self._on(array.device.id, self._transfers.to_host, array)
+        self._mapped(self.checks.raise_for, array)
+        return found
 
     def copy(self, array: Any, device: Device) -> cupy.ndarray:
         """A new array; between devices by the target's stream, which waits for the source's compute stream."""
@@ -149,6 +166,19 @@ class CupyBackend(Backend):
         """A constant of a shape."""
         return constant(value, shape, dtype)
 
+    def for_each_device(self, make: Callable[[], cupy.ndarray]) -> Callable[[], cupy.ndarray]:
+        """Made when a device first needs it."""
+        made: dict[int, cupy.ndarray] = {}
+
+        def array() -> cupy.ndarray:
+            device = runtime.getDevice()
+            found = made.get(device)
+            if found is None:
+                found = made[device] = make()
+            return found
+
+        return array
+
     # programs
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
@@ -169,6 +199,14 @@ class CupyBackend(Backend):
         if not program.has_rows:
             return elementwise(program)
         return row_kernel(program) if program.shape[-1] <= PART else super().compile(program)
+
+    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
+        """One launch for as many as its arguments have room for."""
+        return together(programs)
+
+    def product(self, epilogue: str) -> Callable[..., None]:
+        """By cuBLASLt, where it has such a product."""
+        return with_ending(self._xp, epilogue)
 
     def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> GraphReplay | None:
         """As a CUDA graph."""
@@ -193,10 +231,16 @@ class CupyBackend(Backend):
         self.memory.hold(array, mark)
 
     def synchronize(self, device: Device) -> None:
-        """Wait for all queues of a device."""
+        """Wait for all queues of a device, and raise what was found wrong there meanwhile."""
         for stream in self.streams.on(device.device_id):
             self._mapped(stream.synchronize)
         self._mapped(self.memory.collect)
+        self._mapped(self.checks.raise_earliest)
+
+    def settle(self, device: Device) -> None:
+        """Wait for the whole device, then as `synchronize`."""
+        self._on(device.device_id, runtime.deviceSynchronize)
+        self.synchronize(device)
 
     # exchange
 
@@ -206,11 +250,26 @@ class CupyBackend(Backend):
         if kind in (_DLPACK_CPU, _DLPACK_PINNED):
             inner = entered()
             return self.from_host(np.from_dlpack(source), Device(self.kind, runtime.getDevice() if inner is None else inner.device))
-        return self._on(device, cupy.from_dlpack, source)
+        with cupy.cuda.Device(self._known(device)):  # outside of our stream: a producer that uses CuPy, too, asks which stream is current
+            capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device(self.kind, device)).cuda.ptr))
+        return self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
 
     def to_dlpack(self, array: Any, **options: Any) -> Any:
         """A capsule, whose consumer's stream waits for the current one."""
         return self._on(array.device.id, partial(array.__dlpack__, **options))
+
+
+class _Given(NamedTuple):
+    """A capsule that its producer has given, with where its memory is."""
+
+    capsule: Any
+    device: tuple[int, int]
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
 
 
 _DLPACK_CPU, _DLPACK_PINNED = 1, 3

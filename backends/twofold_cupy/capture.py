@@ -17,7 +17,9 @@ import cupy
 import numpy as np
 
 from twofold.backend.kernel import ProgramTraits
+from twofold.config import SETTINGS
 
+from . import cudnn
 from .exchange import Copied, Donated, Lent, NotCapturable, Result, Static, alike
 from .handover import Copy, hand_over
 from .library import memory as cupy_memory
@@ -326,6 +328,8 @@ class Captured:
         with self._graphs.capturing(self._stream.device) as inner:
             if course.traits.primitives & PRODUCTS:
                 prepare(inner)
+            if course.traits.primitives & CONVOLUTIONS and SETTINGS.cudnn and cudnn.library() is not None:
+                cudnn.prepare(inner)
             with cupy.cuda.using_allocator(self.pool.malloc):
                 self._inputs = {k: Static(arrays[k]) for k in sorted(course.moving)}
                 for k, static in self._inputs.items():
@@ -406,8 +410,9 @@ class Captured:
 
 
 NOTHING = np.zeros(0, np.uint64)
-#: Primitives that may call cuBLAS.
-PRODUCTS = frozenset({"matmul", "einsum", "convolve", "convolve_data", "convolve_weight"})
+#: Primitives that may call cuDNN, and those that may call cuBLAS.
+CONVOLUTIONS = frozenset({"convolve", "convolve_data", "convolve_weight"})
+PRODUCTS = frozenset({"matmul", "einsum"}) | CONVOLUTIONS
 
 
 def _allocated(size: int) -> Any:

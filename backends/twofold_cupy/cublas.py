@@ -13,6 +13,7 @@ import numpy as np
 
 from twofold.errors import DeviceError, MissingDependency
 
+from . import cublaslt
 from .layout import Sizes, merged
 from .operands import dtype_of
 from .streams import Stream
@@ -66,6 +67,14 @@ class Handle:
         newer = int(cupy.cuda.Device(stream.device).compute_capability) >= 90
         self._workspace = cupy.ndarray((WORKSPACE[newer],), np.uint8)
         _check(_library().cublasSetWorkspace_v2(self._handle, self._workspace.data.ptr, self._workspace.nbytes))
+        self._endings = cublaslt.Products(stream.cuda, self._workspace, KIND, COMPUTE) if cublaslt.library() is not None else None
+
+    def product(self, epilogue: str, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any) -> bool:
+        """A product of two matrices with an epilogue, in one step; whether cuBLASLt has it. See `cublaslt.Products.product`."""
+        if self._endings is None:
+            return False
+        a, b = (x if _leading(x) else copy(x) for x in (a, b))
+        return self._endings.product(epilogue, a, b, vector, out, _leading)
 
     def matmul(self, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Any) -> None:
         """``out = a @ b``: matrices in the last two axes, (…, m, k) and (…, k, n) to (…, m, n) in row-major order; others broadcast.

@@ -13,6 +13,7 @@ import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import RowProgram
+from twofold.errors import DTypeError
 
 from .launch import THREADS, Kernel, blocks_for, function
 from .layout import Sizes, Space, merged, spread
@@ -40,7 +41,14 @@ class Plan(NamedTuple):
 
 
 def elementwise(program: RowProgram) -> Callable[..., None]:
-    """A program without rows as a function of its inputs' arrays and its outputs' memory."""
+    """A program without rows as a function of its inputs' arrays and its outputs' memory.
+
+    Raises
+    ------
+    DTypeError
+        If there is a dtype that kernels do not compute with.
+    """
+    check_dtypes(program)
     plans: dict[tuple[Any, ...], Plan] = {}
 
     def kernel(*arrays: Any) -> None:
@@ -55,6 +63,14 @@ def elementwise(program: RowProgram) -> Callable[..., None]:
     return kernel
 
 
+def check_dtypes(program: RowProgram) -> None:
+    """Refuse complex numbers."""
+    unknown = {t.dtype for t in program.inputs} | {step.dtype for step in program.steps}
+    if not unknown <= C_TYPES.keys():
+        given = ", ".join(sorted(unknown - C_TYPES.keys()))
+        raise DTypeError(f"{program.name}: not computed on GPUs for these dtypes", given, "cast the operands, or use mx.cpu()")
+
+
 def plan_of(program: RowProgram, arrays: Sequence[Any]) -> Plan:
     """How a program runs on arrays that lie as these do."""
     strides = [_strides(a, program.shape) for a in arrays]
@@ -66,11 +82,16 @@ def plan_of(program: RowProgram, arrays: Sequence[Any]) -> Plan:
     if count == 0:
         return Plan(None, (0,), ())
     index = "long long" if space.is_long else "int"
-    name = "tf_" + re.sub(r"\W", "_", program.name) + "_each"
+    name = f"{name_of(program)}_each"
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     kernel = function(text(bare, name, len(space.sizes), layouts, index, constants_of(program)), name)
     integer = np.int64 if space.is_long else np.int32
     return Plan(kernel, blocks_for(count), tuple(map(integer, [count, *space.sizes[1:], *_listed_strides(space, layouts)])))
+
+
+def name_of(program: RowProgram) -> str:
+    """The beginning of a kernel's name: what it does."""
+    return "tf_" + re.sub(r"\W", "_", program.name)
 
 
 def _strides(a: Any, shape: Sizes) -> Sizes:

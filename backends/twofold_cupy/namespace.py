@@ -17,6 +17,7 @@ from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
 from twofold.errors import DTypeError
 
 from . import convolution, products, views
+from .checks import Checks
 from .draws import random_bits
 from .folds import fold
 from .gathers import Selection, as_places, gather, scatter, selection
@@ -36,6 +37,7 @@ class CupyNamespace(PortableNamespace):
     #: What the adapter's subclass holds.
     memory: ClassVar[Memory]
     streams: ClassVar[Streams]
+    checks: ClassVar[Checks]
 
     def __getattr__(self, name: str) -> Any:
         """The element-wise primitives."""
@@ -270,16 +272,17 @@ class CupyNamespace(PortableNamespace):
         return places, tuple(None if k is None else next(numbers) for k in key)
 
     def checked_index(self, index, *, size, negative):
-        index = self.on_device(index)
-        low = constant(-size if negative else 0, (), dtype_of(index))
-        wrong = self.logical_or(self.less(index, low), self.greater_equal(index, constant(size, (), "int64")))
-        look = partial(_looked_at, self.reduction(wrong, name="any"), index, size, negative)
+        index = self.packed(index)
+        if size == 0:  # there is no place that could be taken instead
+            return self.on_host(lambda places: checked_places(places, size, negative), index)
+        out = self.empty(index.shape, dtype_of(index))
+        note = self.checks.noted(index, out, size, negative)
         stream = entered()
         if stream is None or stream.checks is None:
-            look()
-        else:
-            stream.checks.append(look)
-        return self.where(self.less(index, constant(0, (), dtype_of(index))), self.add(index, constant(size, (), dtype_of(index))), index)
+            self.checks.watch(note, self.streams.current(runtime.getDevice()), out)
+        else:  # it is captured: watched after each launch
+            stream.checks.append(partial(self.checks.watch, note, self.streams.of(stream.device)))
+        return out
 
     def random_bits(self, key, *, shape):
         out = self.empty(shape, "uint64")
@@ -289,12 +292,6 @@ class CupyNamespace(PortableNamespace):
 
 #: Members that only others call, inside a stream.
 _INNER = ("empty", "on_device", "packed")
-
-
-def _looked_at(wrong: cupy.ndarray, index: cupy.ndarray, size: int, negative: bool) -> None:
-    """Wait, and raise if an index is not on its axis."""
-    if bool(wrong.get()):
-        checked_places(index.get(), size, negative)
 
 
 def _in_stream(member: Any, streams: Streams) -> Any:

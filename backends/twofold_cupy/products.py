@@ -46,6 +46,18 @@ def _spread(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:
     return cupy.broadcast_to(x, (*out.shape[:-2], *x.shape[-2:]))
 
 
+def matmul_and(epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any) -> bool:
+    """A product with an epilogue in one step, of arrays of one dtype; whether there is such a step, for `b` and `out` as they are.
+
+    Axes of `a` before the last one are taken together.
+    """
+    if out.size == 0 or a.shape[-1] == 0 or dtype_of(out) not in KIND:
+        return False
+    if a.ndim > 2:
+        a = (a if a._c_contiguous else copy(a)).reshape(-1, a.shape[-1])
+    return prepare(stream).product(epilogue, a, b, vector, out.reshape(-1, out.shape[-1]), copy)
+
+
 def _multiply(a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray) -> None:
     (m, n), k = out.shape[-2:], a.shape[-1]
     numbers = [np.int64(v) for v in (out.size, m, n, k)]

@@ -4,7 +4,6 @@ Between two reductions each thread goes over its elements of the row. What is co
 in a later one stays in registers where rows are short; else it is computed again.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from twofold.backend.c_text import C_TYPES, STORED, literal, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import KernelStep, RowProgram
 
-from .kernels import NUMBER, constants_of, coordinates, number_argument
+from .kernels import NUMBER, check_dtypes, constants_of, coordinates, name_of, number_argument
 from .launch import THREADS, Kernel, function
 from .layout import Sizes, merged, spread
 from .operands import is_constant
@@ -26,7 +25,8 @@ KEPT = 8
 
 
 def row_kernel(program: RowProgram) -> Callable[..., None]:
-    """A program with rows as a function of its inputs' arrays and its outputs' memory."""
+    """A program with rows as a function of its inputs' arrays and its outputs' memory; raises as `elementwise` does."""
+    check_dtypes(program)
     plans: dict[tuple[Any, ...], tuple[Kernel, tuple[int], tuple[int, int], tuple[Any, ...]]] = {}
     rows = int(np.prod(program.shape[:-1], dtype=np.int64))
 
@@ -50,7 +50,7 @@ def _plan(program: RowProgram, rows: int, arrays: Sequence[Any]) -> tuple[Kernel
     axes = tuple(tuple(axis for axis, s in enumerate(own) if s) for own in space.strides)
     is_long = space.is_long or rows * program.shape[-1] >= 2**31 - 2**16
     index = "long long" if is_long else "int"
-    name = "tf_" + re.sub(r"\W", "_", program.name) + "_by_rows"
+    name = f"{name_of(program)}_by_rows"
     n = program.shape[-1]
     bare = program._replace(name="", shape=(n,), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     kernel = function(text(bare, name, len(space.sizes), axes, columns, index, constants_of(program)), name)

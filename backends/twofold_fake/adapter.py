@@ -37,6 +37,8 @@ class FakeBackend(NumpyBackend):
     name = "fake"
     kind = "gpu"
     plain = None
+    few_kernels = True
+    epilogues = frozenset({"bias", "relu", "sums"})
 
     def __init__(self, schedule: Schedule | None = None, devices: int | None = None, poison: bool = False) -> None:
         super().__init__()
@@ -183,6 +185,17 @@ class FakeBackend(NumpyBackend):
         """NumPy's kernel, issued to the queue that is current when it is called."""
         kernel = super().compile(program)
         return lambda *arrays: self.issue(lambda: kernel(*arrays))
+
+    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
+        """The kernels, the last one first: nothing may depend on which that is."""
+        kernels = [self.compile(program) for program in programs]
+        width = len(programs[0].inputs) + len(programs[0].outputs)
+
+        def kernel(*arrays: Any) -> None:
+            for k, own in reversed(list(enumerate(kernels))):
+                own(*arrays[k * width : (k + 1) * width])
+
+        return kernel
 
 
 def function_of(call: Call, count: int) -> Callable[..., Any]:

@@ -46,6 +46,13 @@ TABLE = (
     Setting(
         "winograd", True, _switch, "compute 3x3 convolutions in float32 by Winograd's algorithm where that is faster, which rounds more"
     ),
+    Setting(
+        "epilogues",
+        True,
+        _switch,
+        "on GPUs, add a bias, apply relu and sum a bias' gradient inside of matrix products, by cuBLASLt, which rounds otherwise",
+    ),
+    Setting("cudnn", True, _switch, "compute convolutions on GPUs by cuDNN, where nvidia-cudnn-frontend is installed"),
     Setting("cuda_graphs", True, _switch, "issue a program that a GPU runs again and again as one CUDA graph"),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
@@ -69,6 +76,8 @@ class Settings:
     jit: bool
     jit_eager: bool
     winograd: bool
+    epilogues: bool
+    cudnn: bool
     cuda_graphs: bool
     verify: bool
 

@@ -43,7 +43,9 @@ def same(run, monkeypatch, graphs, least=STEPS - 4):
 def perceptron(ctx, *layers, units=(20, 12, 5)):
     mx.random.seed(3)
     net = gluon.nn.HybridSequential()
-    net.add(gluon.nn.Dense(units[1], activation="relu", in_units=units[0]), *layers, gluon.nn.Dense(units[2], in_units=units[1]))
+    hidden = gluon.nn.Dense(units[1], activation="tanh", in_units=units[1])  # an activation that is no part of the product
+    first, last = gluon.nn.Dense(units[1], activation="relu", in_units=units[0]), gluon.nn.Dense(units[2], in_units=units[1])
+    net.add(first, hidden, *layers, last)
     net.initialize(mx.init.Xavier(), ctx=ctx)
     net.hybridize()
     return net

@@ -1,10 +1,13 @@
 """User code runs unchanged on CuPy: NDArray, autograd, Symbol, Gluon, convolution, KVStore and copies give what they give on the CPU."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
 import twofold as mx
 from twofold import autograd, gluon, nd
+from twofold.errors import DeviceError, DTypeError
 
 from tests.cupy.conftest import SIMULATION
 
@@ -116,6 +119,47 @@ def test_dlpack_shares_memory(gpus):
     shared = nd.from_dlpack(x)
     shared[:] = 5
     assert (x.asnumpy() == 5).all()
+
+
+def test_a_bare_capsule_of_a_gpus_memory_is_shared(gpus):
+    x = nd.array(drawn(3, 4), ctx=gpus[-1]) * 2
+    shared = nd.from_dlpack(x.to_dlpack_for_write())
+    assert shared.context == gpus[-1]
+    shared[1] = 5
+    np.testing.assert_array_equal(x.asnumpy()[1], np.full(4, 5, np.float32))
+    np.testing.assert_array_equal((shared * 2).asnumpy(), x.asnumpy() * 2)
+
+
+def test_a_capsule_of_strided_memory_is_copied(gpus):
+    cupy = pytest.importorskip("cupy")
+    own = cupy.arange(12, dtype=np.float32).reshape(3, 4).T
+    seen = nd.from_dlpack(own.__dlpack__())
+    np.testing.assert_array_equal(seen.asnumpy(), np.arange(12, dtype=np.float32).reshape(3, 4).T)
+    seen[:] = 0
+    assert float(own.sum()) == 66
+
+
+def test_a_capsule_is_taken_once(gpus):
+    capsule = nd.ones((2,), ctx=gpus[0]).to_dlpack_for_read()
+    nd.from_dlpack(capsule)
+    with pytest.raises(DTypeError, match="it was taken before"):
+        nd.from_dlpack(capsule)
+
+
+def capsule_on(kind, number):
+    """A capsule that says so of its device."""
+    capsule = np.ones(2, np.float32).__dlpack__()
+    api = ctypes.pythonapi
+    api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    (ctypes.c_int32 * 2).from_address(api.PyCapsule_GetPointer(capsule, b"dltensor") + 8)[:] = kind, number
+    return capsule
+
+
+def test_a_capsule_of_another_device_is_refused(gpus):
+    with pytest.raises(DTypeError, match="DLPack's kind 10"):
+        nd.from_dlpack(capsule_on(10, 0))
+    with pytest.raises(DeviceError, match=r"gpu\(99\): no such device"):
+        nd.from_dlpack(capsule_on(2, 99))
 
 
 def test_a_chain_is_one_kernel(gpus):

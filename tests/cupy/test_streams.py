@@ -9,7 +9,7 @@ import pytest
 import twofold as mx
 from twofold import nd
 from twofold.device import Device
-from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory
+from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory, DTypeError
 
 from tests.cupy.conftest import DEVICES, SIMULATION
 
@@ -199,6 +199,25 @@ def test_arrays_of_other_libraries_are_shared(backend):
     assert shared.data.ptr == own.data.ptr
     copied = backend.from_dlpack(np.arange(6.0).reshape(2, 3))
     np.testing.assert_array_equal(backend.to_host(copied), np.arange(6.0).reshape(2, 3))
+
+
+@simulated
+def test_what_another_library_computes_is_waited_for(backend):
+    theirs = cupy.cuda.Stream(non_blocking=True)
+    with theirs:
+        own = cupy.arange(6, dtype=np.float32).reshape(2, 3)
+        own += 1
+        shared = backend.from_dlpack(own)
+    np.testing.assert_array_equal(backend.to_host(backend.xp.add(shared, shared)), np.arange(1, 7).reshape(2, 3) * 2)
+
+
+def test_complex_numbers_are_refused(gpus):
+    with pytest.raises(DTypeError, match=r"not computed on GPUs.*complex64"):
+        mx.np.ones((2,), dtype="complex64", ctx=gpus[0]).asnumpy()
+    with pytest.raises(DTypeError, match=r"not computed on GPUs.*complex64"):
+        (mx.np.ones((2,), ctx=gpus[0]).astype("complex64") * 2).asnumpy()
+    with pytest.raises(DTypeError):
+        nd.waitall()
 
 
 @pytest.mark.needs_device

@@ -91,7 +91,8 @@ class Simulation:
         self._library.set_locate.argtypes = [ctypes.py_object]
         self._library.set_locate.restype = None
         self._gathering = False
-        #: Texts that are not compiled yet, and where those are that are, by key.
+        #: All texts, those that are not compiled yet, and where those are that are, by key.
+        self._texts: dict[str, KernelText] = {}
         self._waiting: dict[str, KernelText] = {}
         self._places: dict[str, tuple[str, str]] = {}
         self._library.set_schedule.argtypes = [ctypes.c_int, ctypes.c_ulonglong]
@@ -182,13 +183,14 @@ class Simulation:
         includes = tuple(o for o in options if (o.startswith(("-I", "-D")) and "_cccl" not in o) or o.endswith("libcudacxx"))
         text = KernelText(source, tuple(names), includes if "#include" in source.replace(_prelude(), "") else ())
         key = _hash(source, *text.options, _precompiled().name)
-        self._waiting[key] = text
+        self._waiting[key] = self._texts[key] = text
         try:
             if not self._gathering:
                 self._locate(key)
         except subprocess.CalledProcessError as error:
             from cupy.cuda import compiler
 
+            del self.sources[source]
             raise compiler.CompileException(error.stderr, source, filename, options, "g++") from None
         return f"HOST:{key}".encode() + b"\0", instances
 
@@ -205,14 +207,15 @@ class Simulation:
 
     def _locate(self, key: str) -> tuple[str, str]:
         """The library that has a text's kernels, and what stands before their names there; all texts that wait are compiled now."""
-        while key not in self._places:
-            found = {k: place for k in self._waiting if (place := _known(k)) is not None}
-            self._places |= found
-            waiting = {k: t for k, t in self._waiting.items() if k not in found}
+        if key not in self._places:
+            self._places |= {k: place for k in self._waiting if (place := _known(k)) is not None}
+            waiting = {k: t for k, t in self._waiting.items() if k not in self._places}
             self._waiting.clear()
             alone = {k: t for k, t in waiting.items() if t.options}
             for group in [{k: t} for k, t in alone.items()] + [{k: t for k, t in waiting.items() if k not in alone}]:
-                self._places |= _compiled_together(group) if group else {}
+                self._places |= _compiled_if_right(group) if group else {}
+            if key not in self._places:
+                self._places |= _compiled_together({key: self._texts[key]})  # fails, and says why
         return self._places[key]
 
 
@@ -231,6 +234,16 @@ def _known(key: str) -> tuple[str, str] | None:
     library, prefix = note.read_text(encoding="utf-8").split()
     path = cache_folder() / library
     return (str(path), prefix) if path.exists() else None
+
+
+def _compiled_if_right(texts: dict[str, KernelText]) -> dict[str, tuple[str, str]]:
+    """Texts as one library; if one of them is refused, each that is not as a library of its own."""
+    try:
+        return _compiled_together(texts)
+    except subprocess.CalledProcessError:
+        if len(texts) == 1:
+            return {}
+    return {k: place for key, text in texts.items() for k, place in _compiled_if_right({key: text}).items()}
 
 
 def _compiled_together(texts: dict[str, KernelText]) -> dict[str, tuple[str, str]]:

@@ -70,6 +70,10 @@ class Backend(ABC):
     #: Whether `compile` takes row programs with reductions over the last axis.
     row_reductions = False
 
+    #: Whether programs are arranged for few kernels: those at the end that differ in their arrays alone are handed to
+    #: `compile_together`, and kernels over rows find places in them by comparing.
+    few_kernels = False
+
     #: Whether a program may keep small memory from run to run, where there is one device.
     keeps_scratch = True
 
@@ -134,7 +138,32 @@ class Backend(ABC):
         """An array of one value that is never written: it may have stride 0."""
         return self.xp.full(shape=shape, value=value, dtype=dtype)
 
+    def for_each_device(self, make: Callable[[], Any]) -> Callable[[], Any]:
+        """A function that gives the current device's own copy of an array which is never written; it may be made at every call."""
+        return make
+
     # programs
+
+    #: Which of the epilogues of `graph.epilogues` programs hand to `product`.
+    epilogues: frozenset[str] = frozenset()
+
+    def product(self, epilogue: str) -> Callable[..., None]:
+        """A matrix product with an epilogue, called with the operands and then the results' memory.
+
+        ``bias`` and ``relu``: (lhs, rhs, bias, result). ``sums``: (lhs, rhs, result, the sums of lhs over its last axis).
+        """
+        xp = self.xp
+
+        def run(lhs: Any, rhs: Any, *others: Any) -> None:
+            product = xp.matmul(lhs, rhs)
+            if epilogue == "sums":
+                self.write(others[0], ..., product)
+                self.write(others[1], ..., xp.sum(xp.permute_dims(lhs, axes=(1, 0)), axis=0))
+                return
+            total = xp.add(product, others[0])
+            self.write(others[1], ..., xp.maximum(total, self.scalar(0, xp.dtype_of(total))) if epilogue == "relu" else total)
+
+        return run
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """How a program runs one primitive; by default the namespace's function."""
@@ -163,6 +192,22 @@ class Backend(ABC):
 
         return kernel
 
+    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
+        """Kernels that differ in shapes alone as one: called with what each takes, one after another.
+
+        None reads what another writes; which runs first does not matter.
+        """
+        kernels = [self.compile(program) for program in programs]
+        counts = [len(program.inputs) + len(program.outputs) for program in programs]
+
+        def kernel(*arrays: Any) -> None:
+            begin = 0
+            for own, count in zip(kernels, counts, strict=True):
+                own(*arrays[begin : begin + count])
+                begin += count
+
+        return kernel
+
     def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> Replay | None:
         """A program's function in a form that notes what it issues and issues it at once from then on; None where nothing is gained."""
         return None
@@ -171,6 +216,10 @@ class Backend(ABC):
 
     def synchronize(self, device: Device) -> None:
         """Wait until everything issued on a device is done."""
+
+    def settle(self, device: Device) -> None:
+        """Wait until everything issued on a device is done, by other libraries too."""
+        self.synchronize(device)
 
     def stream(self, device: Device, purpose: str = "compute") -> Any:
         """A queue of the device: ``"compute"``, ``"h2d"`` (copies into it) or ``"d2h"``; None where everything runs at once.

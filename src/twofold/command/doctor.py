@@ -42,6 +42,7 @@ OPTIONAL = {
     ("graphviz", "graphviz"): "drawings of networks by mx.viz.plot_network; else Mermaid text",
     ("llvmlite", "llvmlite"): "fused kernels on the CPU as machine code",
     ("matplotlib", "matplotlib"): "the figures of the demo's report",
+    ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs by cuDNN",
     ("rich", "rich"): "progress bars of the demo",
     ("scikit-learn", "sklearn"): "the demo's digits where MNIST's files are not",
     ("threadpoolctl", "threadpoolctl"): "this page's line about the BLAS kernel in use",

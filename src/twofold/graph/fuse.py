@@ -1,9 +1,11 @@
 """Groups of element-wise nodes that run as one kernel over one iteration space, and the order of all steps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from .epilogues import endings
 from .ir import Node, is_const, post_order, topological
+from .together import Ends, Member, ends_of
 
 #: Primitives that may be in a kernel as reductions over the last axis.
 ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
@@ -14,13 +16,28 @@ Big = int | Callable[[Node], int]
 
 
 class Step(NamedTuple):
-    """One step of a program: a single node, or several element-wise nodes of one shape that become one kernel."""
+    """One step of a program: a single node, or several element-wise nodes of one shape that become one kernel.
+
+    Attributes
+    ----------
+    nodes
+        What it computes.
+    members
+        The nodes of each of several kernels that run at once; none else. They read nothing of one another.
+    numbers
+        Nodes that each member which needs them computes for itself.
+    epilogue
+        Of a matrix product (the first node) with what follows from it: see `graph.epilogues`.
+    """
 
     nodes: tuple[Node, ...]
+    members: tuple[tuple[Node, ...], ...] = ()
+    numbers: frozenset[Node] = frozenset()
+    epilogue: str = ""
 
     @property
     def is_kernel(self) -> bool:
-        """Whether the step is a fused kernel."""
+        """Whether the step is a fused kernel, or another call for several nodes."""
         return len(self.nodes) > 1
 
 
@@ -40,10 +57,13 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
 class _Group:
     """The kernel that is being gathered: nodes over one space, and reductions over its last axis with what is computed of them."""
 
-    def __init__(self, big: Big, rows: bool) -> None:
-        self.big, self.rows = big, rows
+    def __init__(self, big: Big, rows: bool, few: bool) -> None:
+        self.big, self.rows, self.few = big, rows, few
         self.nodes: list[Node] = []
+        #: What is known when the kernel has run: its nodes, and views of them that wait until then.
         self.members: set[Node] = set()
+        self.views: dict[Node, None] = {}
+        self.reduces = False
         self.space: tuple[int, ...] = ()
 
     def space_of(self, n: Node) -> tuple[int, ...] | None:
@@ -58,11 +78,13 @@ class _Group:
 
     def takes(self, n: Node) -> bool:
         """Whether the node belongs to the open kernel."""
-        if not self.nodes or len(self.nodes) >= MOST_NODES:
+        if not self.nodes or len(self.nodes) >= MOST_NODES or any(i in self.views for i in n.inputs):
             return False
         if self.space_of(n) == self.space:
             return True
         row = (*self.space[:-1], 1)
+        if self.few and n.shape == row and n.sig is not None and n.sig.op.elementwise and self.reduces:
+            return True
         below = any(i in self.members and i.shape == row for i in n.inputs if i is not None)
         return self.rows and below and n.shape == row and n.sig is not None and n.sig.op.elementwise
 
@@ -71,11 +93,21 @@ class _Group:
         self.nodes.append(n)
         self.members.add(n)
         self.space = space
+        self.reduces = self.reduces or is_row_reduction(n)
+
+    def delays(self, n: Node) -> bool:
+        """Whether the node is a view of what the open kernel makes, and waits until it has run."""
+        if not self.few or n.sig is None or not n.sig.op.view or self.members.isdisjoint(n.inputs):
+            return False
+        self.views[n] = None
+        self.members.add(n)
+        return True
 
     def closed(self) -> list[Step]:
-        """The step of what was gathered, if there is anything; then nothing is."""
+        """The steps of what was gathered, if there is anything; then nothing is."""
         steps = [Step(tuple(self.nodes))] if self.nodes else []
-        self.nodes, self.members = [], set()
+        steps += [Step((n,)) for n in self.views]
+        self.nodes, self.members, self.views, self.reduces = [], set(), {}, False
         return steps
 
 
@@ -89,19 +121,24 @@ def is_row_reduction(n: Node) -> bool:
     return x is not None and not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
 
 
-def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False) -> list[Step]:
+def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, few: bool = False) -> list[Step]:
     """The primitives below outputs in an order of execution; runs of element-wise nodes of at least ``big`` elements are grouped.
 
     A node joins the open group if it has its shape. Others that read nothing of the open group may run before it; one that
-    does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results.
+    does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results. With
+    ``few`` rows' kernels take in all that is computed for rows, and kernels at the end that are alike become one step.
     """
     steps: list[Step] = []
-    group = _Group(big, rows)
+    group = _Group(big, rows, few)
+    ends = ends_of(outputs, lambda n: group.space_of(n) is not None) if few else Ends([], frozenset())
+    later = ends.nodes
     for n in _in_order(outputs):
-        if n.sig is None or is_const(n):
+        if n.sig is None or is_const(n) or n in later:
             continue
         if group.takes(n):
             group.add(n, group.space)
+            continue
+        if group.delays(n):
             continue
         space = group.space_of(n)
         if space is not None:
@@ -111,4 +148,18 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False) -> list[Step
         if any(i in group.members for i in n.inputs):
             steps += group.closed()
         steps.append(Step((n,)))
-    return steps + group.closed()
+    return [*steps, *group.closed(), *[_at_once(g, ends.numbers) for g in ends.groups]]
+
+
+def with_epilogues(steps: Sequence[Step], outputs: Sequence[Node], known: Collection[str]) -> list[Step]:
+    """The steps with matrix products that have one of the known epilogues as one step each."""
+    found = endings([s.nodes for s in steps], outputs, known) if known else []
+    gone = {t for ending in found for t in ending.steps}
+    new = {max(ending.steps): Step(ending.nodes, epilogue=ending.name) for ending in found}
+    return [new.get(t, step) for t, step in enumerate(steps) if t in new or t not in gone]
+
+
+def _at_once(group: Sequence[Member], numbers: frozenset[Node]) -> Step:
+    nodes = tuple(dict.fromkeys(n for member in group for n in member.nodes))
+    members = tuple(member.nodes for member in group) if len(group) > 1 else ()
+    return Step(nodes, members, numbers.intersection(nodes))

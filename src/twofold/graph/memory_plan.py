@@ -75,6 +75,8 @@ class _Planner:
         self.free: dict[tuple[int, str], deque[int]] = {}
         self.writable: set[int] = set()
         self.viewed: set[Node] = set()
+        #: For values that one of several kernels that run at once reads alone: the nodes of that kernel.
+        self.reader: dict[Node, Collection[Node]] = {}
 
     def owner(self, node: Node) -> Node:
         return self.root.get(node, node)
@@ -107,6 +109,7 @@ class _Planner:
         read = {self.owner(i): k for k, n in enumerate(step.nodes) for i in n.inputs if i is not None}
         self.viewed = {self.owner(i) for n in step.nodes for i in n.inputs if i is not None and self.owner(i) is not i}
         dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
+        self._set_readers(step)
         for k, n in enumerate(step.nodes):
             if _is_view(n):
                 self.plan.place[n] = self.plan.place.get(self.root[n], Place("constant"))
@@ -114,13 +117,24 @@ class _Planner:
                 self.plan.place[n] = Place("fresh")
                 if n in self.outputs:
                     self.plan.outputs.append(n.nbytes)
-            elif step.is_kernel and self.last.get(n, -1) <= t:
+            elif step.is_kernel and (self.last.get(n, -1) <= t or n in step.numbers):
                 self.plan.place[n] = Place("kernel")
             else:
                 self._place(n, k, dying, read)
         for place in [self.plan.place[d] for d in dying]:
             if place.kind == "buffer":
                 self.free.setdefault(self.plan.buffers[place.number], deque()).append(place.number)
+
+    def _set_readers(self, step: Step) -> None:
+        """What several of the kernels that run at once read, or a product, is as if it were viewed: none may write over it."""
+        self.reader = {}
+        if step.epilogue:  # a product reads its operands while results are written
+            self.viewed.update(self.owner(i) for i in step.nodes[0].inputs if i is not None)
+        for member in step.members:
+            for i in {self.owner(i) for n in member for i in n.inputs if i is not None}:
+                if i in self.reader:
+                    self.viewed.add(i)
+                self.reader[i] = member
 
     def _reusable(self, node: Node) -> bool:
         place = self.plan.place.get(node)
@@ -133,7 +147,7 @@ class _Planner:
         """
         fit = None
         if self.in_place and n.sig is not None and n.sig.op.elementwise and n.sig.op.name != "where":
-            free = (d for d in dying if read[d] <= k and d not in self.viewed)
+            free = (d for d in dying if read[d] <= k and d not in self.viewed and n in self.reader.get(d, (n,)))
             fit = next((d for d in free if d.shape == n.shape and d.dtype == n.dtype), None)
         if fit is not None and self.plan.place[fit].kind == "leaf":
             dying.remove(fit)

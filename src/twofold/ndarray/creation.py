@@ -1,7 +1,7 @@
 """Functions of ``mx.nd`` that make arrays: from values, from other libraries' arrays, filled, and ranges."""
 
 import warnings
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..imperative.array import Array, adopted, from_host
 from ..imperative.cell import HOST, PINNED, Value, wrap
 from ..imperative.invoke import content, host_of
 from .array import NDArray
+from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
 
 
 def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> NDArray:
@@ -89,28 +90,6 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type = ND
     return _pinned(array_cls, _seen(shared), CPU)
 
 
-@runtime_checkable
-class Exporter(Protocol):
-    """What hands out DLPack capsules."""
-
-    def __dlpack__(self, **options: Any) -> Any: ...
-
-    def __dlpack_device__(self) -> tuple[int, int]: ...
-
-
-class Capsule:
-    """A bare DLPack capsule of CPU memory, as an exporter."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-
 class Memory:
     """An array's memory as writable, whatever the array says: a bare capsule has no way to say so."""
 
@@ -125,20 +104,23 @@ def from_dlpack(dlpack: Any) -> NDArray:
     Parameters
     ----------
     dlpack
-        An array with ``__dlpack__``, or a capsule of CPU memory that was not used yet. What is not C-contiguous, and an array that
-        says that it is read-only, is copied.
+        An array with ``__dlpack__``, or a capsule that was not used yet. What is not C-contiguous, and an array that says that it is
+        read-only, is copied. A capsule of a GPU's memory has the host wait for all that is being done there: it cannot say what
+        it waits for.
 
     Raises
     ------
     DTypeError
-        If it is neither.
+        If it is neither, or its memory is of a device that is neither a CPU nor an NVIDIA GPU.
     """
     source = dlpack if isinstance(dlpack, Exporter) else Capsule(dlpack)
     kind, number = source.__dlpack_device__()
-    device = Device("gpu", number) if kind == 2 else CPU
+    if kind not in HOST_KINDS + GPU_KINDS:
+        raise DTypeError("from_dlpack: memory of a device that is not served", f"DLPack's kind {kind}", "copy it to the CPU first")
+    device = Device("gpu", number) if kind in GPU_KINDS else CPU
     try:
-        data = np.from_dlpack(source) if device.is_host else backend_for(device).from_dlpack(source)  # type: ignore[arg-type]
-    except (TypeError, ValueError, AttributeError) as error:
+        data = np.from_dlpack(source) if device.is_host else _on_gpu(source, device, source is not dlpack)  # type: ignore[arg-type]
+    except (TypeError, ValueError, AttributeError, BufferError) as error:
         raise DTypeError(
             "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "give an array or a capsule that was not used yet"
         ) from None
@@ -147,6 +129,14 @@ def from_dlpack(dlpack: Any) -> NDArray:
             return from_host(NDArray, data, device)
         data = _seen(data if data.flags.writeable else np.asarray(Memory(data)))
     return _pinned(NDArray, data, device)
+
+
+def _on_gpu(source: Exporter, device: Device, is_bare: bool) -> Any:
+    """A producer's memory, in row-major order."""
+    backend = backend_for(device)
+    if is_bare:
+        backend.settle(device)
+    return backend.as_array(backend.from_dlpack(source))
 
 
 def _seen(array: np.ndarray) -> Any:

@@ -18,10 +18,11 @@ from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..dtype import WEAK, promote
 from ..errors import KernelCompileError, MXNetError
-from ..graph.fuse import Step, steps_of
+from ..graph.fuse import Step, steps_of, with_epilogues
 from ..graph.ir import Node, is_const, is_leaf
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
+from ..graph.rows import compared
 from ..graph.verify import verify
 from ..scheduler.observers import LISTENERS, report
 from . import declared  # noqa: F401  (tells adapters of the element-wise primitives)
@@ -101,13 +102,17 @@ class Program:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
         self.outputs = simplify(lower(list(outputs), boundaries))
+        if backend.few_kernels and backend.row_reductions:
+            self.outputs = compared(self.outputs)
         verify(self.outputs, self.leaves)
         self.constants: dict[Node, Any] = {}
         if fold and backend.plain is not None:  # elsewhere each device would need its own
             self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
-        self.steps = steps_of(unique, partial(_fused_from, backend) if big is None else big, backend.row_reductions)
+        least = partial(_fused_from, backend) if big is None else big
+        steps = steps_of(unique, least, backend.row_reductions, backend.few_kernels)
+        self.steps = with_epilogues(steps, unique, backend.epilogues if SETTINGS.epilogues else ())
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
         own = {n for n in singles if n not in calls or not calls[n].into}
@@ -162,8 +167,14 @@ class Program:
         return ()
 
     def explain(self) -> str:
-        """The steps in order, kernels with what they fuse."""
-        return "\n".join(" + ".join(n.sig.op.name for n in s.nodes if n.sig is not None) for s in self.steps)
+        """The steps in order, kernels with what they fuse, and how many of a kind run at once."""
+        return "\n".join(map(_told, self.steps))
+
+
+def _told(step: Step) -> str:
+    nodes = step.members[0] if step.members else step.nodes
+    text = " + ".join(n.sig.op.name for n in nodes if n.sig is not None)
+    return f"{len(step.members)} at once: {text}" if step.members else text
 
 
 def _fused_from(backend: Backend, n: Node) -> int:
@@ -242,7 +253,7 @@ class Printer:
         releases = self._releases()
         for t, step in enumerate(program.steps):
             begin = len(self.lines)
-            self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
+            self._product(step) if step.epilogue else self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
             self.lines_of.append((begin, len(self.lines)))
             self._mark(begin, step)
             self.lines += [f"del {self.name[n]}" for n in releases.get(t, ()) if self.name.get(n, "").startswith("v")]
@@ -338,7 +349,8 @@ class Printer:
         assert n.sig is not None
         if n.sig.op.name == "iota":
             if self.backend.device_count() > 1:
-                self._define(n, f"{self.bind(partial(self.backend.xp.iota, **n.sig.params), 'iota')}()")
+                made = self.backend.for_each_device(partial(self.backend.xp.iota, **n.sig.params))
+                self._define(n, f"{self.bind(made, 'iota')}()")
                 return
             # a constant of the program
             self.name[n] = self.bind(self.backend.quietly(partial(self.backend.xp.iota, **n.sig.params)))
@@ -412,21 +424,33 @@ class Printer:
     # kernels
 
     def _kernel(self, step: Step) -> None:
-        program, inputs, outputs = row_program(step, self.plan)
-        self.kernels.append(program)
-        kernel = self.bind(_compiled(self.backend, program), "kernel")
-        operands = [self._operand(i, dtype) for i, dtype in inputs]
-        targets = []
-        for n in outputs:
-            target = self._target(n) or self._fresh(n)
-            self.name[n] = target
-            targets.append(target)
-        self.lines.append(f"{kernel}({', '.join(operands + targets)})")
+        programs, operands = [], []
+        for nodes in step.members or (step.nodes,):
+            program, inputs, outputs = row_program(nodes, self.plan)
+            programs.append(program)
+            operands += [self._operand(i, dtype) for i, dtype in inputs]
+            for n in outputs:
+                self.name[n] = self._target(n) or self._fresh(n)
+            operands += [self.name[n] for n in outputs]
+        self.kernels.append(programs[0])
+        kernel = self.bind(_compiled(self.backend, programs), "kernel")
+        self.lines.append(f"{kernel}({', '.join(operands)})")
+
+    def _product(self, step: Step) -> None:
+        product, added = step.nodes[:2]
+        bias = [i for i in added.inputs if i is not product] if step.epilogue != "sums" else []
+        operands = [self._operand(i, i.dtype) for i in (*product.inputs, *bias) if i is not None]
+        results = step.nodes if step.epilogue == "sums" else step.nodes[-1:]
+        for n in results:
+            self.name[n] = self._target(n) or self._fresh(n)
+        run = self.bind(self.backend.product(step.epilogue), "product")
+        self.lines.append(f"{run}({', '.join([*operands, *[self.name[n] for n in results]])})")
 
 
-def _compiled(backend: Backend, program: RowProgram) -> Callable[..., None]:
+def _compiled(backend: Backend, programs: Sequence[RowProgram]) -> Callable[..., None]:
+    program = programs[0]
     try:
-        return backend.compile(program)
+        return backend.compile(program) if len(programs) == 1 else backend.compile_together(programs)
     except backend.out_of_memory as error:
         raise backend.failure(error) from error  # type: ignore[arg-type]
     except MXNetError:
@@ -485,13 +509,14 @@ def _rename(text: str, key: str, full: str) -> str:
     return re.sub(rf"(?<![\w.{{]){re.escape(key)}(?![\w}}])", full, text)
 
 
-def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[tuple[Node, str]], list[Node]]:
+def row_program(nodes: Sequence[Node], plan: MemoryPlan) -> tuple[RowProgram, list[tuple[Node, str]], list[Node]]:
     """A group as plain data, with its inputs (a Python scalar once for each dtype that it is read in) and outputs in order."""
-    number: dict[Node, int] = {n: k for k, n in enumerate(step.nodes)}
+    number: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
     inputs: dict[tuple[Node, str], int] = {}
     steps = []
-    space = max((n.shape if n.sig.op.elementwise else n.inputs[0].shape for n in step.nodes), key=prod)  # type: ignore[union-attr]
-    for n in step.nodes:
+    space = max((n.shape if n.sig.op.elementwise else n.inputs[0].shape for n in nodes), key=lambda s: (prod(s), len(s)))  # type: ignore[union-attr]
+    has_rows = not all(n.sig.op.elementwise for n in nodes)  # type: ignore[union-attr]
+    for n in nodes:
         assert n.sig is not None
         dtype = operand_dtype(n)
         args = []
@@ -506,8 +531,10 @@ def row_program(step: Step, plan: MemoryPlan) -> tuple[RowProgram, list[tuple[No
                 given = i, dtype if i.dtype in WEAK else i.dtype
                 args.append(Ref("in", inputs.setdefault(given, len(inputs))))
         op = n.sig.op
-        steps.append(KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), n.shape != space))
-    outputs = [n for n in step.nodes if plan.place[n].kind != "kernel"]
-    name = "_".join(dict.fromkeys(n.sig.op.name for n in step.nodes if n.sig is not None))[:60]
+        steps.append(
+            KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), has_rows and n.shape != space)
+        )
+    outputs = [n for n in nodes if plan.place[n].kind != "kernel"]
+    name = "_".join(dict.fromkeys(n.sig.op.name for n in nodes if n.sig is not None))[:60]
     types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
     return RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs)), list(inputs), outputs

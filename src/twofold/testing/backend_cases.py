@@ -188,7 +188,7 @@ def _where() -> Iterator[Sample]:
 
 
 def _clip() -> Iterator[Sample]:
-    for dtype in REAL[1:]:
+    for dtype in [d for d in REAL[1:] if d != "bfloat16"]:  # of which NumPy's function makes float32
         low, high = np.array(1).astype(NUMPY[dtype]), np.array(2).astype(NUMPY[dtype])
         yield (numbers((2, 4), dtype), low, high), {}, np.clip
     yield (np.array([math.nan, 3, -3], np.float32), np.array([-1, -2, -4], np.float32), np.array(2, np.float32)), {}, np.clip

@@ -89,3 +89,94 @@ API int cublasGemmStridedBatchedEx(
     }));
     return 0;
 }
+
+// ---------------------------------------------------------------------------------------------------------- cuBLASLt
+
+enum Epilogue { BIAS = 4, RELU_BIAS = 6, BGRADB = 512 };
+enum Attribute { TRANSA = 3, TRANSB = 4, EPILOGUE = 7, BIAS_POINTER = 8 };
+struct Description {
+    int compute, transa = 0, transb = 0, epilogue = 1;
+    void *bias = nullptr;
+};
+struct Layout {
+    int kind;
+    uint64_t rows, columns;
+    int64_t distance;
+};
+struct Heuristic {
+    uint64_t algorithm[8];
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+};
+
+API int cublasLtCreate(void **handle) {
+    *handle = new int(0);
+    return 0;
+}
+API int cublasLtMatmulDescCreate(Description **made, int compute, int) {
+    *made = new Description{compute};
+    return 0;
+}
+API int cublasLtMatmulDescSetAttribute(Description *at, int attribute, const void *value, size_t size) {
+    if (size != (attribute == BIAS_POINTER ? 8 : 4)) return 7;
+    switch (attribute) {
+        case TRANSA: at->transa = *(const int *)value; return 0;
+        case TRANSB: at->transb = *(const int *)value; return 0;
+        case EPILOGUE: at->epilogue = *(const int *)value; return 0;
+        case BIAS_POINTER: at->bias = *(void *const *)value; return 0;
+    }
+    return 7;
+}
+API int cublasLtMatrixLayoutCreate(Layout **made, int kind, uint64_t rows, uint64_t columns, int64_t distance) {
+    if (distance < int64_t(rows)) return 7;
+    *made = new Layout{kind, rows, columns, distance};
+    return 0;
+}
+API int cublasLtMatmulPreferenceCreate(void **made) {
+    *made = new int(0);
+    return 0;
+}
+API int cublasLtMatmulPreferenceDestroy(void *made) {
+    delete (int *)made;
+    return 0;
+}
+API int cublasLtMatmulPreferenceSetAttribute(void *, int, const void *, size_t) { return 0; }
+
+// Nothing is proposed for float64, as a library may do.
+API int cublasLtMatmulAlgoGetHeuristic(
+    void *, const Description *how, const Layout *a, const Layout *b, const Layout *, const Layout *d, void *, int, Heuristic *found, int *count) {
+    const uint64_t m = how->transa ? a->columns : a->rows, k = how->transa ? a->rows : a->columns, n = how->transb ? b->rows : b->columns;
+    if (m != d->rows || n != d->columns || k != (how->transb ? b->columns : b->rows)) return 7;
+    *found = {};
+    *count = d->kind != R_64F;
+    return *count ? 0 : 15;
+}
+
+API int cublasLtMatmul(
+    void *, const Description *given, const float *alpha, const void *a, const Layout *al, const void *b, const Layout *bl, const float *beta, const void *,
+    const Layout *, void *d, const Layout *dl, const void *algorithm, void *workspace, size_t, Address stream) {
+    if (!algorithm || !workspace || !given->bias || *alpha != 1 || *beta != 0) return 7;
+    const Description how = *given;
+    const Layout left = *al, right = *bl, out = *dl;
+    issue_work(stream, new std::function<void()>([=] {
+        const long m = out.rows, n = out.columns, k = how.transa ? left.rows : left.columns;
+        for (long j = 0; j < n; ++j) {
+            for (long i = 0; i < m; ++i) {
+                double sum = 0;
+                for (long l = 0; l < k; ++l)
+                    sum += read(a, left.kind, how.transa ? l + i * left.distance : i + l * left.distance) *
+                           read(b, right.kind, how.transb ? j + l * right.distance : l + j * right.distance);
+                float value = (float)sum;
+                if (how.epilogue == BIAS || how.epilogue == RELU_BIAS) value += (float)read(how.bias, out.kind, i);
+                if (how.epilogue == RELU_BIAS) value = value > 0 ? value : 0;
+                write(d, out.kind, i + j * out.distance, value);
+            }
+            double total = 0;
+            for (long l = 0; how.epilogue == BGRADB && l < k; ++l) total += read(b, right.kind, how.transb ? j + l * right.distance : l + j * right.distance);
+            if (how.epilogue == BGRADB) write(how.bias, out.kind, j, total);
+        }
+    }));
+    return 0;
+}

@@ -1,0 +1,139 @@
+"""Element-wise kernels that nothing else of a program reads, such as the updates of all weights: those that are alike run at once.
+
+They wait for the program's end. There a kernel takes all that is computed of one another in one shape, with the numbers (of shape
+``()``) that it needs, which each kernel computes for itself. Kernels are alike if they differ only in their arrays and sizes.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .ir import Node, is_const, post_order, topological
+
+#: What a node computes of what: its operator, dtype, operands (numbers of nodes of the kernel, of its inputs, or constants) and
+#: whether others read it.
+Signature = tuple[Any, ...]
+
+
+class Member(NamedTuple):
+    """One kernel: nodes in order, numbers first, and how many kernels have to run before it."""
+
+    nodes: tuple[Node, ...]
+    level: int
+
+
+class Ends(NamedTuple):
+    """What runs at a program's end.
+
+    Attributes
+    ----------
+    groups
+        Kernels that may run at once, group by group in order.
+    numbers
+        Nodes of shape ``()`` that each kernel which needs them computes.
+    """
+
+    groups: list[tuple[Member, ...]]
+    numbers: frozenset[Node]
+
+    @property
+    def nodes(self) -> set[Node]:
+        """All nodes that are computed there."""
+        return {n for group in self.groups for member in group for n in member.nodes}
+
+
+def ends_of(outputs: Sequence[Node], is_large: Callable[[Node], bool]) -> Ends:
+    """What may wait for the end of a program, if at least two kernels there are alike; kernels are made of large nodes."""
+    order = [n for n in topological(outputs) if n.sig is not None and not is_const(n)]
+    readers = _readers(order)
+    wanted = set(outputs)
+    last = _read_by_none_but_each_other(order, readers, lambda n: is_large(n) or (n.shape == () and n not in wanted))
+    numbers = {n for n in last if n.shape == () and n not in wanted}
+    members = _members([n for n in order if n in last and n not in numbers], numbers)
+    kept = _grouped(members, outputs, readers)
+    return Ends(kept, frozenset(numbers) & {n for group in kept for member in group for n in member.nodes})
+
+
+def _readers(order: Iterable[Node]) -> dict[Node, list[Node]]:
+    found: dict[Node, list[Node]] = {}
+    for n in order:
+        for i in n.inputs:
+            if i is not None:
+                found.setdefault(i, []).append(n)
+    return found
+
+
+def _read_by_none_but_each_other(
+    order: Sequence[Node], readers: dict[Node, list[Node]], is_large_enough: Callable[[Node], bool]
+) -> set[Node]:
+    """Element-wise nodes whose readers are such nodes too."""
+    found: set[Node] = set()
+    for n in reversed(order):
+        is_meant = n.sig is not None and n.sig.op.elementwise and is_large_enough(n)
+        if is_meant and all(r in found for r in readers.get(n, ())):
+            found.add(n)
+    return found
+
+
+def _members(nodes: Sequence[Node], numbers: Collection[Node]) -> list[Member]:
+    """Nodes of one shape that are computed of one another are one kernel."""
+    inside, owner = set(nodes), {n: n for n in nodes}
+
+    def root(n: Node) -> Node:
+        while owner[n] is not n:
+            owner[n] = owner[owner[n]]
+            n = owner[n]
+        return n
+
+    for n in nodes:
+        for i in n.inputs:
+            if i in inside and i.shape == n.shape:  # type: ignore[union-attr]
+                owner[root(i)] = root(n)  # type: ignore[arg-type]
+    parts: dict[Node, list[Node]] = {}
+    for n in nodes:
+        parts.setdefault(root(n), []).append(n)
+    members, level = [], dict.fromkeys(parts, 0)
+    for top, own in sorted(parts.items(), key=lambda part: (part[0].size, len(part[0].shape))):  # broadcasting only makes larger
+        below = {root(i) for n in own for i in n.inputs if i in inside} - {top}  # type: ignore[arg-type]
+        level[top] = max([level[b] + 1 for b in below], default=0)
+        needed = post_order(own, lambda n: [i for i in n.inputs if i in numbers])  # type: ignore[misc]
+        members.append(Member((*[n for n in needed if n in numbers], *own), level[top]))
+    return members
+
+
+def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[Node, list[Node]]) -> list[tuple[Member, ...]]:
+    """Members that are alike together; one that is alone stays if it needs another that waits, or shares numbers with it."""
+    groups: dict[tuple[int, Signature], list[Member]] = {}
+    for member in members:
+        groups.setdefault((member.level, _signature(member.nodes, outputs, readers)), []).append(member)
+    if all(len(group) == 1 for group in groups.values()):
+        return []
+    kept: list[tuple[Member, ...]] = []
+    waiting: set[Node] = set()
+    for _, group in sorted(groups.items(), key=lambda pair: pair[0][0]):
+        needs = any(i in waiting for m in group for n in m.nodes for i in n.inputs)
+        if len(group) > 1 or needs or any(n.shape == () for n in group[0].nodes):
+            kept.append(tuple(group))
+            waiting.update(n for m in group for n in m.nodes)
+    return kept
+
+
+def _signature(nodes: Sequence[Node], outputs: Sequence[Node], readers: dict[Node, list[Node]]) -> Signature:
+    place = {n: k for k, n in enumerate(nodes)}
+    inputs: dict[Node, int] = {}
+    wanted, shape = set(outputs), nodes[-1].shape
+    rows = []
+    for n in nodes:
+        operands = []
+        for i in n.inputs:
+            if i in place:
+                operands.append(("step", place[i]))
+            elif i is not None and i.value is not None and i.value[0] == "const":
+                operands.append(("const", i))
+            elif i is not None and is_const(i):
+                operands.append(("full", repr(i.sig.params["value"]), i.dtype))  # type: ignore[union-attr]
+            elif i is not None:
+                apart = None if i.shape == shape or i.size == 1 else n  # broadcast along some axes: like no other
+                operands.append(("in", inputs.setdefault(i, len(inputs)), i.dtype, i.shape == shape, apart))
+        leaves = n in wanted or any(r not in place for r in readers.get(n, ()))
+        rows.append((n.sig, n.dtype, n.shape == shape, leaves, *operands))
+    return tuple(rows)

@@ -1,0 +1,152 @@
+"""Kernels at a program's end that are alike run as one step, in any order among themselves, to the same bits."""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from twofold.backend.kernel import RowProgram
+from twofold.graph.build import G
+from twofold.graph.ir import leaf
+from twofold.program.compile import Program
+from twofold_numpy.adapter import NumpyBackend
+
+
+class Together(NumpyBackend):
+    """NumPy that is handed kernels which are alike together, and runs the last one first."""
+
+    few_kernels = True
+    epilogues = frozenset({"bias", "relu", "sums"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
+        self.sizes.append(len(programs))
+        kernels = [self.compile(p) for p in programs]
+        width = len(programs[0].inputs) + len(programs[0].outputs)
+
+        def kernel(*arrays: Any) -> None:
+            for k in reversed(range(len(kernels))):
+                kernels[k](*arrays[k * width : (k + 1) * width])
+
+        return kernel
+
+
+APART = NumpyBackend()
+
+
+def leaves_of(*shapes):
+    return [leaf(f"l{k}", s, "float32") for k, s in enumerate(shapes)]
+
+
+def data_of(leaves, seed=0):
+    draw = np.random.default_rng(seed)
+    return [draw.normal(size=n.shape).astype(np.float32) if n.dtype == "float32" else float(draw.normal()) for n in leaves]
+
+
+def run_both(outputs, leaves, **options):
+    """The program's results together and apart, and how many kernels ran at once in each group."""
+    together = Together()
+    programs = [Program(outputs, leaves, backend, big=1, **options) for backend in (together, APART)]
+    found = [[np.array(a) for a in program.run(data_of(leaves))] for program in programs * 2]
+    for other in found[1:]:
+        for got, want in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(got, want)
+    return together.sizes
+
+
+def momentum(weight, gradient, state, rate):
+    new = state * 0.9 - gradient * rate
+    return [weight + new, new]
+
+
+@pytest.mark.parametrize("is_donated", [False, True])
+def test_the_updates_of_all_weights_are_one_step(is_donated):
+    shapes = [(3, 4), (5,), (2, 2), (5,)]
+    weights, gradients, states = (leaves_of(*shapes)[:0] for _ in range(3))
+    for k, shape in enumerate(shapes):
+        for kind, nodes in (("w", weights), ("g", gradients), ("s", states)):
+            nodes.append(leaf(f"{kind}{k}", shape, "float32"))
+    rate = leaf("rate", (), "weakf")
+    outputs = [r for own in zip(weights, gradients, states, strict=True) for r in momentum(*own, rate)]
+    leaves = [*weights, *gradients, *states, rate]
+    donated = weights + states if is_donated else ()
+    assert run_both(outputs, leaves, donated=donated) == [4]
+    program = Program(outputs, leaves, Together(), big=1, donated=donated)
+    assert program.explain().split("\n") == ["4 at once: multiply + multiply + subtract + add"]
+    assert len(program.plan.donated) == 8 * is_donated
+    assert len(program.kernels) == 1
+
+
+def test_what_two_of_them_read_is_written_by_none():
+    a, b, c, shared = leaves_of((4,), (4,), (4,), (4,))
+    outputs = [G.tanh(a) - shared, G.tanh(b) - shared, G.tanh(c) - shared]
+    assert run_both(outputs, [a, b, c, shared], donated=[shared]) == [3]
+    assert run_both(outputs, [a, b, c, shared], donated=[a, shared]) == [3]
+
+
+def test_none_writes_over_what_another_reads():
+    a, b, x, y = leaves_of((4,), (4,), (4,), (4,))
+    assert run_both([G.tanh(a) - x, G.tanh(b) - y], [a, b, x, y], donated=[a, x]) == [2]
+
+
+def test_numbers_are_computed_by_each_kernel_that_needs_them():
+    a, b = leaves_of((4,), (2, 3))
+    rate = leaf("rate", (), "weakf")
+    factor = G.exp(G.astype(rate, dtype="float32")) + 1.0
+    outputs = [a * factor, b * factor]
+    assert run_both(outputs, [a, b, rate]) == [2]
+    program = Program(outputs, [a, b, rate], Together(), big=1)
+    assert program.explain() == "2 at once: astype + exp + add + multiply"
+    assert run_both([*outputs, factor], [a, b, rate]) == [2], "a number that is a result is computed once, before"
+
+
+def test_what_reads_another_comes_after_it():
+    a, b = leaves_of((1, 4), (4,))
+    small = [a * 2.0, b * 2.0]
+    outputs = [*small, G.exp(small[0] + leaf("m", (3, 4), "float32")), G.exp(small[1] + leaf("n", (5, 4), "float32"))]
+    leaves = [a, b, leaf("m", (3, 4), "float32"), leaf("n", (5, 4), "float32")]
+    assert run_both(outputs, leaves) == [2], "an operand that is broadcast along an axis keeps a kernel apart"
+
+
+def test_different_kernels_stay_apart():
+    a, b = leaves_of((4,), (5,))
+    for outputs in ([a + 1.0, b + 2.0], [a + 1.0, b - 1.0], [G.exp(a), G.sum(G.exp(b), axis=None)]):
+        assert run_both(outputs, [a, b]) == []
+
+
+def drawn_graph(draw: random.Random):
+    """Outputs and leaves of a random graph: element-wise operations, sums, products and views over a few shapes."""
+    shapes = [(4,), (3, 4), (1, 4), ()]
+    leaves = [leaf(f"d{k}", draw.choice(shapes), "float32") for k in range(6)]
+    nodes, squares = list(leaves), []
+    for _ in range(draw.randrange(6, 25)):
+        kind = draw.random()
+        x, y = draw.choice(nodes), draw.choice(nodes)
+        if kind < 0.55:
+            nodes.append(draw.choice([G.add, G.multiply, G.subtract, G.maximum])(x, y))
+        elif kind < 0.8:
+            nodes.append(draw.choice([G.tanh, G.negative])(x) * 0.5)
+        elif kind < 0.9 and x.shape:
+            nodes.append(G.sum(x, axis=-1, keepdims=True))
+        elif x.shape == (3, 4) and kind < 0.95:
+            nodes.append(G.permute_dims(G.reshape(x, shape=(4, 3)), axes=(1, 0)))
+        elif x.shape == (3, 4):
+            squares.append(G.matmul(G.permute_dims(x, axes=(1, 0)), x))
+            nodes.append(G.sum(x, axis=0))
+            nodes.append(G.maximum(G.add(G.matmul(x, squares[-1]), draw.choice([n for n in nodes if n.shape == (4,)])), 0))
+    nodes = [n for n in nodes + squares if n.sig is not None]
+    outputs = draw.sample(nodes, min(len(nodes), draw.randrange(2, 9)))
+    return outputs, leaves, leaves
+
+
+def test_random_programs_give_the_same_bits():
+    at_once = 0
+    for seed in range(300):
+        outputs, leaves, donated = drawn_graph(random.Random(seed))
+        at_once += len(run_both(outputs, leaves, donated=donated))
+    assert at_once > 20

@@ -1,0 +1,111 @@
+"""Matrix products with what follows from them, by cuBLASLt and where it has none."""
+
+import numpy as np
+import pytest
+
+from twofold import nd
+from twofold.device import Device
+from twofold.dtype import NUMPY
+
+from tests.cupy.conftest import SIMULATION
+
+pytest.importorskip("cupy")
+cublaslt = pytest.importorskip("twofold_cupy.cublaslt")
+GPU = Device("gpu", 0)
+TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-6, "float64": 1e-13}
+
+
+def drawn(*shape, dtype="float32", seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(NUMPY[dtype])
+
+
+def wide(*arrays):
+    return [a.astype(np.float64) for a in arrays]
+
+
+def launches():
+    return SIMULATION.counts().launches if SIMULATION else 0
+
+
+def run(backend, epilogue, operands, *shapes):
+    """Results and the number of launches."""
+    there = [backend.from_host(np.ascontiguousarray(a), GPU) if isinstance(a, np.ndarray) else a for a in operands]
+    outs = [backend.empty(shape, backend.type_of(there[0]).dtype) for shape in shapes]
+    before = launches()
+    backend.quietly(backend.product(epilogue), *there, *outs)
+    count = launches() - before
+    return [backend.to_host(o).astype(np.float64) for o in outs], count
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("epilogue", ["bias", "relu"])
+@pytest.mark.parametrize("lead", [(6,), (2, 3)])
+def test_biases_and_relu(backend, dtype, epilogue, lead):
+    x, w, b = drawn(*lead, 5, dtype=dtype), drawn(5, 7, dtype=dtype, seed=1), drawn(7, dtype=dtype, seed=2)
+    (got,), count = run(backend, epilogue, (x, w, b), (*lead, 7))
+    xw, ww, bw = wide(x, w, b)
+    want = xw @ ww + bw
+    np.testing.assert_allclose(got, np.maximum(want, 0) if epilogue == "relu" else want, TOLERANCE[dtype], TOLERANCE[dtype] * 4)
+    if SIMULATION is not None:
+        assert count == (2 if dtype == "float64" else 1), "the simulated library proposes nothing for float64"
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_sums(backend, dtype):
+    d, x = drawn(40, 6, dtype=dtype), drawn(40, 5, dtype=dtype, seed=1)
+    turned = backend.xp.permute_dims(backend.from_host(d, GPU), axes=(1, 0))
+    (weight, bias), count = run(backend, "sums", (turned, x), (6, 5), (6,))
+    dw, xw = wide(d, x)
+    tolerance = TOLERANCE[dtype] * 10
+    np.testing.assert_allclose(weight, dw.T @ xw, tolerance, tolerance)
+    np.testing.assert_allclose(bias, dw.sum(0), tolerance, tolerance)
+    if SIMULATION is not None:
+        assert count == (2 if dtype == "float64" else 1)
+
+
+def test_operands_lie_as_they_like(backend):
+    x, w, b = drawn(5, 6), drawn(7, 5, seed=1), drawn(14, seed=2)
+    there = [backend.from_host(a, GPU) for a in (x, w, b)]
+    views = [backend.xp.permute_dims(a, axes=(1, 0)) for a in there[:2]]
+    (got,), _ = run(backend, "bias", (*views, there[2][::2]), (6, 7))
+    np.testing.assert_allclose(got, x.T @ w.T + b[::2], 2e-6, 2e-6)
+    cut = backend.from_host(drawn(9, 8), GPU)[1:4, 2:7]
+    (got,), _ = run(backend, "relu", (cut, views[1], there[2][:7]), (3, 7))
+    np.testing.assert_allclose(got, np.maximum(drawn(9, 8)[1:4, 2:7] @ w.T + b[:7], 0), 2e-6, 2e-6)
+
+
+def test_empty_products(backend):
+    (got,), _ = run(backend, "bias", (np.zeros((3, 0), np.float32), np.zeros((0, 2), np.float32), np.ones(2, np.float32)), (3, 2))
+    assert (got == 1).all()
+    (got,), _ = run(backend, "relu", (np.zeros((0, 4), np.float32), np.zeros((4, 2), np.float32), np.ones(2, np.float32)), (0, 2))
+    assert got.shape == (0, 2)
+
+
+def test_without_the_library_nothing_is_asked_of_it(gpus, monkeypatch):
+    import twofold_cupy
+
+    monkeypatch.setattr(cublaslt, "library", lambda: None)
+    assert not twofold_cupy.Backend().epilogues
+
+
+def test_a_layer_is_one_launch(gpus):
+    x, w, b = (nd.array(a, ctx=gpus[0]) for a in (drawn(6, 5), drawn(7, 5, seed=1), drawn(7, seed=2)))
+    nd.waitall()
+    before = launches()
+    out = nd.relu(nd.FullyConnected(x, w, b, num_hidden=7))
+    out.wait_to_read()
+    if SIMULATION is not None:
+        assert launches() - before == 1
+    np.testing.assert_allclose(out.asnumpy(), np.maximum(drawn(6, 5) @ drawn(7, 5, seed=1).T + drawn(7, seed=2), 0), 2e-6, 2e-6)
+
+
+@pytest.mark.skipif(SIMULATION is None, reason="counts the simulation's allocations")
+def test_a_product_met_before_waits_for_nothing_and_takes_no_memory(backend):
+    operands = [backend.from_host(a, GPU) for a in (drawn(6, 5), drawn(5, 7), drawn(7))]
+    out, product = backend.empty((6, 7), "float32"), backend.product("relu")
+    backend.quietly(product, *operands, out)
+    before = SIMULATION.counts()
+    backend.quietly(product, *operands, out)
+    after = SIMULATION.counts()
+    assert (after.synchronisations, after.allocations) == (before.synchronisations, before.allocations)
+    assert after.launches == before.launches + 1

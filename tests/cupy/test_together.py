@@ -1,0 +1,150 @@
+"""Kernels that are alike as one launch: the bits of separate ones, however the operands lie and however many there are."""
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, gluon, nd
+from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.device import Device
+from twofold.testing.backend_conformance import step
+
+from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
+from tests.cupy.conftest import SIMULATION
+
+pytest.importorskip("cupy")
+together = pytest.importorskip("twofold_cupy.together")
+kernels = pytest.importorskip("twofold_cupy.kernels")
+GPU = Device("gpu", 0)
+counted = pytest.mark.skipif(SIMULATION is None, reason="counts launches of the simulation")
+
+
+def momentum_program(shape, dtype="float32"):
+    """``(weight, gradient, state, rate) -> (weight, state)``."""
+    kind = {"dtype": dtype, "operand_dtype": dtype}
+    steps = (
+        step("multiply", Ref("in", 2), Ref("const", 0.9), **kind),
+        step("multiply", Ref("in", 1), Ref("in", 3), **kind),
+        step("subtract", Ref("step", 0), Ref("step", 1), **kind),
+        step("add", Ref("in", 0), Ref("step", 2), **kind),
+    )
+    return RowProgram("momentum", shape, (*[ArrayType(shape, dtype)] * 3, ArrayType((), dtype)), steps, (3, 2))
+
+
+def operands(backend, shapes, dtype="float32"):
+    """For each shape weight, gradient, state, the rate, and memory for results."""
+    draw = np.random.default_rng(0)
+    rate = backend.scalar(0.1, dtype)
+    found = []
+    for shape in shapes:
+        arrays = [backend.xp.astype(backend.from_host(draw.normal(size=shape).astype(np.float32), GPU), dtype=dtype) for _ in range(3)]
+        found.append([*arrays, rate, backend.empty(shape, dtype), backend.empty(shape, dtype)])
+    return found
+
+
+def launches(run):
+    before = SIMULATION.counts().launches if SIMULATION else 0
+    run()
+    return SIMULATION.counts().launches - before if SIMULATION else 0
+
+
+def check(backend, shapes, given, dtype="float32"):
+    """What programs give at once is what each gives; returns the number of launches."""
+    programs = [momentum_program(shape, dtype) for shape in shapes]
+    kernel = backend.compile_together(programs)
+    count = launches(lambda: backend.quietly(kernel, *[a for own in given for a in own]))
+    for program, own in zip(programs, given, strict=True):
+        outs = [backend.empty(program.shape, dtype) for _ in range(2)]
+        backend.quietly(backend.compile(program), *own[:4], *outs)
+        for got, want in zip(own[4:], outs, strict=True):
+            np.testing.assert_array_equal(backend.to_host(got).view(np.uint8), backend.to_host(want).view(np.uint8))
+    return count
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_they_have_the_bits_of_separate_launches(backend, dtype):
+    shapes = [(3, 4), (1,), (300,), (2, 130)]
+    count = check(backend, shapes, operands(backend, shapes, dtype), dtype)
+    assert count == (SIMULATION is not None)
+
+
+@counted
+def test_what_the_arguments_have_no_room_for_goes_by_further_launches(backend):
+    shapes = [(k % 5 + 1,) for k in range(150)]
+    assert check(backend, shapes, operands(backend, shapes)) == 3
+    assert together._struct((None,) * 6, "int", 64).itemsize <= together.ARGUMENTS < together._struct((None,) * 6, "int", 128).itemsize
+
+
+@counted
+def test_an_operand_that_lies_otherwise_is_computed_apart(backend):
+    shapes = [(3, 4), (4, 3), (5,)]
+    given = operands(backend, shapes)
+    given[1][1] = backend.xp.permute_dims(given[0][1], axes=(1, 0))
+    assert check(backend, shapes, given) == 2
+
+
+@counted
+def test_a_number_may_be_in_memory(backend):
+    shapes = [(3, 4), (5,), (6,)]
+    given = operands(backend, shapes)
+    for own in given[:2]:
+        own[3] = backend.from_host(np.array(0.25, np.float32), GPU)
+    assert check(backend, shapes, given) == 2, "one launch for numbers in memory, one for those by value"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_texts_compile_for_gpus(dtype, architecture):
+    program = momentum_program((), dtype)
+    for last in (kernels.NUMBER, kernels.ONE):
+        layouts = (kernels.PACKED, kernels.PACKED, kernels.PACKED, last, kernels.PACKED, kernels.PACKED)
+        for index in ("int", "long long"):
+            compile_for_gpu(together.text(program, "tf_momentum_at_once", layouts, index, 64), architecture)
+
+
+@counted
+def test_empty_arrays_are_left_out(backend):
+    shapes = [(0, 4), (5,)]
+    assert check(backend, shapes, operands(backend, shapes)) == 1
+    assert check(backend, shapes[:1], operands(backend, shapes[:1])) == 0
+
+
+def perceptron(ctx, optimizer, settings):
+    net = gluon.nn.Sequential()
+    net.add(
+        gluon.nn.Dense(128, activation="relu", in_units=784),
+        gluon.nn.Dense(64, activation="relu", in_units=128),
+        gluon.nn.Dense(10, in_units=64),
+    )
+    net.initialize(mx.init.Constant(0.02), ctx=ctx)
+    trainer = gluon.Trainer(net.collect_params(), optimizer, settings)
+    loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+    draw = np.random.default_rng(0)
+    data, label = nd.array(draw.random((16, 784)), ctx=ctx), nd.array(draw.integers(0, 10, 16), ctx=ctx)
+
+    def train():
+        with autograd.record():
+            loss = loss_of(net(data), label)
+        loss.backward()
+        trainer.step(16)
+        loss.wait_to_read()
+        return loss
+
+    return train
+
+
+OPTIMIZERS = [("sgd", {"learning_rate": 0.05, "momentum": 0.9}), ("adam", {"learning_rate": 0.01})]
+
+
+@pytest.mark.parametrize(("optimizer", "settings"), OPTIMIZERS, ids=["sgd", "adam"])
+def test_a_step_of_the_perceptron_takes_few_launches(gpus, optimizer, settings):
+    train = perceptron(gpus[0], optimizer, settings)
+    for _ in range(2):
+        train()
+    with mx.explain() as report:
+        train()
+    (flush,) = report.flushes
+    assert flush.steps[-1].startswith("6 at once: ")
+    assert flush.kernels == 4, "the gradient of relu twice, the loss with its gradient, and the update"
+    if SIMULATION is not None:
+        assert launches(train) <= 12
