@@ -208,9 +208,10 @@ class CupyBackend(Backend):
         """By cuBLASLt, where it has such a product."""
         return with_ending(self._xp, epilogue)
 
-    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> GraphReplay | None:
+    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> GraphReplay | None:
         """As a CUDA graph."""
-        return GraphReplay(self.graphs, run, traits) if traits.steps >= LEAST else None
+        found = traits()
+        return GraphReplay(self.graphs, run, found) if found.steps >= LEAST else None
 
     # order of execution
 

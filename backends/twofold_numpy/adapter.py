@@ -130,6 +130,11 @@ class NumpyBackend(Backend):
         """The fastest form that NumPy has of a primitive."""
         return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)
 
+    @property
+    def whole_rows(self) -> bool:
+        """True with machine code, which compares while it reads a row anyway."""
+        return self.few_kernels or (SETTINGS.jit and is_installed())
+
     def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
         """1 for what becomes machine code, which costs less than one ufunc."""
         if not (SETTINGS.jit and is_installed()):

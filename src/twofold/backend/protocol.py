@@ -71,7 +71,7 @@ class Backend(ABC):
     row_reductions = False
 
     #: Whether programs are arranged for few kernels: those at the end that differ in their arrays alone are handed to
-    #: `compile_together`, and kernels over rows find places in them by comparing.
+    #: `compile_together`.
     few_kernels = False
 
     #: Whether a program may keep small memory from run to run, where there is one device.
@@ -171,6 +171,14 @@ class Backend(ABC):
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])
         return Call(f"run({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
 
+    @property
+    def whole_rows(self) -> bool:
+        """Whether kernels over rows take in all that is computed for rows, and find places in them by comparing.
+
+        A loss and its gradient are then one kernel.
+        """
+        return self.few_kernels
+
     def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
         """Elements from which a step of a primitive, of operands and a result of these dtypes, may be part of a kernel.
 
@@ -208,8 +216,11 @@ class Backend(ABC):
 
         return kernel
 
-    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> Replay | None:
-        """A program's function in a form that notes what it issues and issues it at once from then on; None where nothing is gained."""
+    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:
+        """A program's function in a form that notes what it issues and issues it at once from then on; None where nothing is gained.
+
+        ``traits`` says what it does.
+        """
         return None
 
     # order of execution

@@ -57,8 +57,8 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
 class _Group:
     """The kernel that is being gathered: nodes over one space, and reductions over its last axis with what is computed of them."""
 
-    def __init__(self, big: Big, rows: bool, few: bool) -> None:
-        self.big, self.rows, self.few = big, rows, few
+    def __init__(self, big: Big, rows: bool, whole: bool) -> None:
+        self.big, self.rows, self.whole = big, rows, whole
         self.nodes: list[Node] = []
         #: What is known when the kernel has run: its nodes, and views of them that wait until then.
         self.members: set[Node] = set()
@@ -83,7 +83,7 @@ class _Group:
         if self.space_of(n) == self.space:
             return True
         row = (*self.space[:-1], 1)
-        if self.few and n.shape == row and n.sig is not None and n.sig.op.elementwise and self.reduces:
+        if self.whole and n.shape == row and n.sig is not None and n.sig.op.elementwise and self.reduces:
             return True
         below = any(i in self.members and i.shape == row for i in n.inputs if i is not None)
         return self.rows and below and n.shape == row and n.sig is not None and n.sig.op.elementwise
@@ -97,7 +97,7 @@ class _Group:
 
     def delays(self, n: Node) -> bool:
         """Whether the node is a view of what the open kernel makes, and waits until it has run."""
-        if not self.few or n.sig is None or not n.sig.op.view or self.members.isdisjoint(n.inputs):
+        if not self.whole or n.sig is None or not n.sig.op.view or self.members.isdisjoint(n.inputs):
             return False
         self.views[n] = None
         self.members.add(n)
@@ -121,16 +121,16 @@ def is_row_reduction(n: Node) -> bool:
     return x is not None and not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
 
 
-def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, few: bool = False) -> list[Step]:
+def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole: bool = False, together: bool = False) -> list[Step]:
     """The primitives below outputs in an order of execution; runs of element-wise nodes of at least ``big`` elements are grouped.
 
     A node joins the open group if it has its shape. Others that read nothing of the open group may run before it; one that
     does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results. With
-    ``few`` rows' kernels take in all that is computed for rows, and kernels at the end that are alike become one step.
+    ``whole`` rows' kernels take in all that is computed for rows, with ``together`` kernels at the end that are alike become one step.
     """
     steps: list[Step] = []
-    group = _Group(big, rows, few)
-    ends = ends_of(outputs, lambda n: group.space_of(n) is not None) if few else Ends([], frozenset())
+    group = _Group(big, rows, whole)
+    ends = ends_of(outputs, lambda n: group.space_of(n) is not None) if together else Ends([], frozenset())
     later = ends.nodes
     for n in _in_order(outputs):
         if n.sig is None or is_const(n) or n in later:

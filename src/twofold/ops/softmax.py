@@ -151,8 +151,8 @@ def _(draw):
 
 def picked(xp, data, label):
     """One value of each row of (n, k), at the label; labels outside are clipped to the nearest. Shape (n, 1)."""
-    place = xp.clip(xp.cast(label, "int64"), 0, data.shape[1] - 1)
-    return xp.take_along_axis(data, xp.reshape(place, shape=(-1, 1)), axis=1)
+    place = xp.clip(xp.cast(xp.reshape(label, shape=(-1, 1)), "int64"), 0, data.shape[1] - 1)
+    return xp.take_along_axis(data, place, axis=1)
 
 
 @op("softmax_cross_entropy", alike=True, real=True)

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 from traceback import walk_tb
 from typing import Any
 
-from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowProgram
+from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, ProgramTraits, Ref, RowProgram
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..dtype import WEAK, promote
@@ -102,7 +102,7 @@ class Program:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
         self.outputs = simplify(lower(list(outputs), boundaries))
-        if backend.few_kernels and backend.row_reductions:
+        if backend.whole_rows and backend.row_reductions:
             self.outputs = compared(self.outputs)
         verify(self.outputs, self.leaves)
         self.constants: dict[Node, Any] = {}
@@ -111,7 +111,7 @@ class Program:
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
         least = partial(_fused_from, backend) if big is None else big
-        steps = steps_of(unique, least, backend.row_reductions, backend.few_kernels)
+        steps = steps_of(unique, least, backend.row_reductions, backend.whole_rows, backend.few_kernels)
         self.steps = with_epilogues(steps, unique, backend.epilogues if SETTINGS.epilogues else ())
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
         calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
@@ -133,14 +133,18 @@ class Program:
         exec(compile(with_entry(self.source), FILE, "exec"), printer.env)
         self._scratch: list[Any] = printer.env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = printer.env["program"]
-        donated_at, dead = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, set(donated)))
-        self.replay = backend.replay(run, traits_of(self.outputs, self.steps, donated_at, dead, {*USER_CODE, *DECIDED}))
-        self.overwrites = bool(self.plan.donated) or (self.replay is not None and bool(dead))
+        self.replay = backend.replay(run, partial(self._traits, set(donated)))
+        self.overwrites = bool(self.plan.donated) or (self.replay is not None and not set(donated).isdisjoint(self.leaves))
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(
             backend.quietly, run if self.replay is None else partial(replayed, self.replay, run)
         )
         if LISTENERS:
             report(title.name, "compile", start)
+
+    def _traits(self, dead: set[Node]) -> ProgramTraits:
+        """What it does, given the leaves that nobody looks at when it has run."""
+        taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
+        return traits_of(self.outputs, self.steps, taken, left, {*USER_CODE, *DECIDED})
 
     def _computed(self, nodes: list[Node]) -> list[Any]:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
