@@ -29,6 +29,7 @@ def test_a_child_computes_whatever_other_threads_were_doing(monkeypatch):
             child = os.fork()
             if not child:
                 signal.alarm(5)
+                nd.waitall()
                 os._exit(int((nd.ones(100) * 3).asnumpy().sum() != 300))
             failed += os.waitpid(child, 0)[1] != 0
     finally:

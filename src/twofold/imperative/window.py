@@ -72,6 +72,7 @@ def _in_child() -> None:
             )
             w.forget()
             w.done.release()
+            _open.discard(w)  # who reads it learns that; nobody else is to
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)
