@@ -253,7 +253,8 @@ class CupyBackend(Backend):
             return self.from_host(np.from_dlpack(source), Device(self.kind, runtime.getDevice() if inner is None else inner.device))
         with cupy.cuda.Device(self._known(device)):  # outside of our stream: a producer that uses CuPy, too, asks which stream is current
             capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device(self.kind, device)).cuda.ptr))
-        return self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
+        given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
+        return self.memory.lent(given, self.streams.of(device))
 
     def to_dlpack(self, array: Any, **options: Any) -> Any:
         """A capsule, whose consumer's stream waits for the current one."""

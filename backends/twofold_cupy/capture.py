@@ -20,6 +20,7 @@ from twofold.backend.kernel import ProgramTraits
 from twofold.config import SETTINGS
 
 from . import cudnn
+from .checks import Recurring
 from .exchange import Copied, Donated, Lent, NotCapturable, Result, Static, alike
 from .handover import Copy, hand_over
 from .library import memory as cupy_memory
@@ -372,6 +373,8 @@ class Captured:
 
     def launch(self, arrays: Sequence[Any]) -> list[Any]:
         """Issue the program: what has to be copied, the graph, and what has to be copied out."""
+        for check in self._checks:
+            check.before()
         out: list[Copy] = []
         results = [r.given(arrays, out) for r in self.results]
         words = NOTHING if self._numbers is None else self._numbers.changed(arrays)
@@ -384,7 +387,7 @@ class Captured:
         if out:
             hand_over(NOTHING, 0, out)
         for check in self._checks:
-            check()
+            check.after()
         self.used = next(self._graphs.time)
         self.launches += 1
         self._graphs.counts.launched += 1
@@ -432,7 +435,7 @@ def _run(program: Run, carried: dict[int, int], given: Sequence[Any]) -> list[An
     return results
 
 
-def _captured(stream: Stream, run: Run, given: Sequence[Any]) -> tuple[Any, list[Any], list[Callable[[], None]]]:
+def _captured(stream: Stream, run: Run, given: Sequence[Any]) -> tuple[Any, list[Any], list[Recurring]]:
     """What a program issues as a graph, its results' memory, and what the host is to look at after each launch."""
     checks = stream.checks = []
     stream.cuda.begin_capture()

@@ -44,6 +44,22 @@ class Check:
         self.found: np.ndarray | None = None
 
 
+class Recurring(NamedTuple):
+    """A note that kernels write each time a graph is launched."""
+
+    checks: "Checks"
+    note: Note
+    stream: Stream
+
+    def before(self) -> None:
+        """Wait until what the last launch wrote was read: launches share the note."""
+        self.checks.finish(self.note)
+
+    def after(self) -> None:
+        """Look at what this launch writes."""
+        self.checks.watch(self.note, self.stream)
+
+
 class Checks:
     """The open checks of an adapter, and which arrays were computed of what they look at.
 
@@ -81,6 +97,15 @@ class Checks:
             self._open.append(check)
         for array in arrays:
             self._concern(array, (check,))
+
+    def finish(self, note: Note) -> None:
+        """Wait for the open looks at a note."""
+        with self._lock:
+            waiting = [c for c in self._open if c.note is note and c.found is None]
+        for check in waiting:
+            check.mark.event.synchronize()
+        with self._lock:
+            self._settle()
 
     def follow(self, before: int, given: Sequence[Any], results: Any) -> Any:
         """Have arrays that a call returned remember the checks that it issued, and those of the arrays that it was given.

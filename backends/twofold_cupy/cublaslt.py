@@ -5,7 +5,6 @@ so that a call launches one kernel and may be captured. Where the library propos
 """
 
 import ctypes
-import threading
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -67,15 +66,16 @@ class Matrix(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A product as the library wants it described."""
+    """A product as the library wants it described; descriptions that no call uses right now."""
 
-    description: ctypes.c_void_p
+    descriptions: list[ctypes.c_void_p]
     layouts: tuple[ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     proposed: _Heuristic
     one: Any
     zero: Any
 
 
+MISSING: Any = object()
 Key = tuple[str, str, Matrix, Matrix, tuple[int, ...]]
 
 
@@ -96,7 +96,6 @@ class Products:
         self._stream, self._workspace, self._kind, self._compute = stream, workspace, kind, compute
         self._handle = ctypes.c_void_p()
         self._plans: dict[Key, Plan | None] = {}
-        self._lock = threading.Lock()
         _check(library().cublasLtCreate(ctypes.byref(self._handle)))
 
     def product(self, epilogue: str, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, lies: Any) -> bool:
@@ -116,20 +115,24 @@ class Products:
         left, right = (Matrix(*x.shape, *lies(x)) for x in (a, b))
         alignments = tuple(_alignment(x) for x in (b, a, out, vector))
         key = epilogue, dtype_of(out), left, right, alignments
-        if key not in self._plans:
+        plan = self._plans.get(key, MISSING)
+        if plan is MISSING:
             if len(self._plans) >= KEPT:
                 self._plans.clear()
-            self._plans[key] = self._plan(*key)
-        plan = self._plans[key]
+            plan = self._plans[key] = self._plan(*key)
         if plan is None:
             return False
         (x, y, d), result = plan.layouts, out.data.ptr
-        with self._lock:  # the vector is part of the description, which threads share
-            _set(plan.description, BIAS_POINTER, ctypes.c_void_p(vector.data.ptr))
-            status = library().cublasLtMatmul(
-                *(self._handle, plan.description, ctypes.byref(plan.one), b.data.ptr, x, a.data.ptr, y, ctypes.byref(plan.zero)),
-                *(result, d, result, d, plan.proposed.algorithm, self._workspace.data.ptr, self._workspace.nbytes, self._stream.ptr),
-            )
+        try:  # the vector is part of the description: calls that overlap, as of a signal handler, have one each
+            description = plan.descriptions.pop()
+        except IndexError:
+            description = self._description(epilogue, dtype_of(out), left, right)
+        _set(description, BIAS_POINTER, ctypes.c_void_p(vector.data.ptr))
+        status = library().cublasLtMatmul(
+            *(self._handle, description, ctypes.byref(plan.one), b.data.ptr, x, a.data.ptr, y, ctypes.byref(plan.zero)),
+            *(result, d, result, d, plan.proposed.algorithm, self._workspace.data.ptr, self._workspace.nbytes, self._stream.ptr),
+        )
+        plan.descriptions.append(description)
         if status in REFUSED:  # proposed, and not run all the same: nothing was launched
             self._plans[key] = None
             return False
@@ -138,17 +141,20 @@ class Products:
 
     def _plan(self, epilogue: str, dtype: str, left: Matrix, right: Matrix, alignments: tuple[int, ...]) -> Plan | None:
         """The library counts columns first: there the product's transpose is the right matrix times the left one."""
-        compute, kind = self._compute[dtype], self._kind[dtype]
-        wide = dtype == "float64"
-        description = ctypes.c_void_p()
+        kind = self._kind[dtype]
+        description = self._description(epilogue, dtype, left, right)
+        layouts = (_layout(kind, right), _layout(kind, left), _layout(kind, Matrix(left.rows, right.columns, 0, right.columns)))
+        proposed = self._proposed(description, layouts, alignments)
+        number = ctypes.c_double if dtype == "float64" else ctypes.c_float
+        return None if proposed is None else Plan([description], layouts, proposed, number(1), number(0))
+
+    def _description(self, epilogue: str, dtype: str, left: Matrix, right: Matrix) -> ctypes.c_void_p:
+        compute, wide, description = self._compute[dtype], dtype == "float64", ctypes.c_void_p()
         _check(library().cublasLtMatmulDescCreate(ctypes.byref(description), compute, self._kind["float64" if wide else "float32"]))
         for attribute, value in ((TRANSPOSE_A, right.turned), (TRANSPOSE_B, left.turned), (EPILOGUE, EPILOGUES[epilogue])):
             _set(description, attribute, ctypes.c_int32(value))
         _set(description, BIAS_POINTER, ctypes.c_void_p(ALIGNED))  # that there is one counts for the choice
-        layouts = (_layout(kind, right), _layout(kind, left), _layout(kind, Matrix(left.rows, right.columns, 0, right.columns)))
-        proposed = self._proposed(description, layouts, alignments)
-        number = ctypes.c_double if wide else ctypes.c_float
-        return None if proposed is None else Plan(description, layouts, proposed, number(1), number(0))
+        return description
 
     def _proposed(self, description: Any, layouts: tuple[Any, Any, Any], alignments: tuple[int, ...]) -> _Heuristic | None:
         preference = ctypes.c_void_p()

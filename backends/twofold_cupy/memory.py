@@ -8,6 +8,7 @@ import gc
 import math
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import cupy
@@ -78,6 +79,12 @@ class Memory:
         owned = cupy_memory.UnownedMemory(block.data.ptr, max(nbytes, 1), loan, stream.device)
         return cupy.ndarray(shape, dtype, cupy_memory.MemoryPointer(owned, 0))
 
+    def lent(self, array: cupy.ndarray, stream: Stream) -> cupy.ndarray:
+        """An array over another library's memory, which gets it back when a stream has passed the point where this one died."""
+        low, high = cupy.byte_bounds(array) if array.size else (array.data.ptr, array.data.ptr)
+        owned = cupy_memory.UnownedMemory(low, max(high - low, 1), _Loan(array, self, stream), stream.device)
+        return cupy.ndarray(array.shape, array.dtype, cupy_memory.MemoryPointer(owned, array.data.ptr - low), array.strides)
+
     def staging(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """A NumPy array in pinned memory, from and to which copies are asynchronous."""
         nbytes = math.prod(shape) * dtype.itemsize
@@ -98,18 +105,18 @@ class Memory:
         while self._returned:
             stream, block = self._returned.popleft()
             self._held.append((stream.record(), block))
-        waiting = [pair for pair in _drained(self._held) if not pair[0].event.done]
-        self._held.extend(waiting)
+        for _ in range(len(self._held)):
+            with suppress(IndexError):  # another thread was quicker
+                mark, block = self._held.popleft()
+                self._held.extend([] if mark.event.done else [(mark, block)])
 
     def release(self) -> None:
         """Wait for what is kept, let it go, and give the pools' unused memory back."""
-        self.collect()
-        for mark, _ in _drained(self._held):
-            mark.event.synchronize()
-        gc.collect()
-        self.collect()
-        for mark, _ in _drained(self._held):
-            mark.event.synchronize()
+        for look in (gc.collect, self.collect):
+            self.collect()
+            for mark, _ in list(self._held):
+                mark.event.synchronize()
+            look()
         cupy.get_default_memory_pool().free_all_blocks()
         cupy.get_default_pinned_memory_pool().free_all_blocks()
 
@@ -117,13 +124,6 @@ class Memory:
     def held(self) -> int:
         """How many arrays are kept."""
         return len(self._held) + len(self._returned)
-
-
-def _drained(queue: deque[Any]) -> list[Any]:
-    out = []
-    while queue:
-        out.append(queue.popleft())
-    return out
 
 
 class _Loan:
@@ -141,9 +141,10 @@ class _Loan:
 def does_not_fit(error: BaseException) -> DeviceOutOfMemory:
     """Full memory as an error that lists the largest arrays that are alive."""
     free, total = memory_info()
-    arrays = sorted((a for a in gc.get_objects() if isinstance(a, cupy.ndarray) and a.base is None), key=lambda a: -a.nbytes)
-    listed = ", ".join(f"{NAME_OF.get(a.dtype, a.dtype)}{list(a.shape)} {a.nbytes / MIB:.1f} MiB" for a in arrays[:LISTED]) or "none"
     device = runtime.getDevice()
+    own = (a for a in gc.get_objects() if isinstance(a, cupy.ndarray) and a.base is None and a.device.id == device)
+    arrays = sorted(own, key=lambda a: -a.nbytes)
+    listed = ", ".join(f"{NAME_OF.get(a.dtype, a.dtype)}{list(a.shape)} {a.nbytes / MIB:.1f} MiB" for a in arrays[:LISTED]) or "none"
     given = f"{error}; {free / MIB:.0f} of {total / MIB:.0f} MiB are free; the largest arrays: {listed}"
     return DeviceOutOfMemory(f"gpu({device}): an array does not fit into memory", given, "use smaller batches, or free unused arrays")
 

@@ -17,7 +17,7 @@ from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
 from twofold.errors import DTypeError
 
 from . import convolution, products, views
-from .checks import Checks
+from .checks import Checks, Recurring
 from .draws import random_bits
 from .folds import fold
 from .gathers import Selection, as_places, gather, scatter, selection
@@ -281,7 +281,7 @@ class CupyNamespace(PortableNamespace):
         if stream is None or stream.checks is None:
             self.checks.watch(note, self.streams.current(runtime.getDevice()), out)
         else:  # it is captured: watched after each launch
-            stream.checks.append(partial(self.checks.watch, note, self.streams.of(stream.device)))
+            stream.checks.append(Recurring(self.checks, note, self.streams.of(stream.device)))
         return out
 
     def random_bits(self, key, *, shape):

@@ -48,7 +48,7 @@ def _plan(program: RowProgram, rows: int, arrays: Sequence[Any]) -> tuple[Kernel
     space = merged(program.shape[:-1], [s[:-1] for s in whole])
     columns = tuple(NUMBER if is_constant(a) else s[-1] for a, s in zip(arrays, whole, strict=False))
     axes = tuple(tuple(axis for axis, s in enumerate(own) if s) for own in space.strides)
-    is_long = space.is_long or rows * program.shape[-1] >= 2**31 - 2**16
+    is_long = merged(program.shape, whole).is_long or rows * program.shape[-1] >= 2**31 - 2**16
     index = "long long" if is_long else "int"
     name = f"{name_of(program)}_by_rows"
     n = program.shape[-1]

@@ -5,7 +5,6 @@ context manager that makes its device and itself current in this thread, which C
 """
 
 import threading
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cupy
@@ -48,7 +47,7 @@ class Stream:
             self.cuda = cupy.cuda.Stream(non_blocking=True)
         self._marks = self.waits = self.elided = 0
         self._waited: dict[Stream, int] = {}
-        self.checks: list[Callable[[], None]] | None = None
+        self.checks: list[Any] | None = None
         self._before = _Before()
 
     def __enter__(self) -> "Stream":

@@ -280,3 +280,29 @@ def test_indices_are_checked_at_each_launch(gpus, monkeypatch, graphs):
         return found
 
     same(run, monkeypatch, graphs, 4)
+
+
+class Picking(gluon.HybridBlock):
+    """Steps around indices that are checked."""
+
+    def hybrid_forward(self, F, weight, index):
+        return F.softmax(F.dot(F.tanh(F.take(weight, index, mode="raise")), F.transpose(weight)))
+
+
+def test_a_wrong_index_is_told_though_later_launches_are_under_way(gpus, schedule):
+    weight, net = nd.array(drawn(6, 3), ctx=gpus[0]), Picking()
+    weight.attach_grad()
+    net.hybridize()
+
+    def train():
+        for k in range(24):
+            index = nd.array([6 if k == 15 else k % 6, 2], ctx=gpus[0])
+            with autograd.record():
+                loss = net(weight, index).sum(axis=0)[0]
+            loss.backward()
+            weight[:] = weight - 0.1 * weight.grad
+            if k % 5 == 4:
+                loss.asnumpy()
+
+    with pytest.raises(IndexingError, match=r"index 6(\.0)? for size 6"):
+        train()

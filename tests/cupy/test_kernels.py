@@ -224,3 +224,13 @@ def test_a_batch_that_needs_more_workspace_is_cut(backend, monkeypatch, name):
     monkeypatch.setattr(convolution, "WORKSPACE", 2 * 2 * 9 * 16 * 4)  # two items
     assert list(convolution.parts(5, 2, (3, 3), (4, 4), "float32")) == [(0, 2), (2, 4), (4, 5)]
     np.testing.assert_allclose(backend.to_host(getattr(backend.xp, name)(*there, **params)), whole, 1e-5, 1e-5)
+
+
+def test_rows_whose_columns_lie_far_apart_have_long_places(backend, monkeypatch):
+    memory, texts = backend.empty((16,), "float32"), {}
+    far = cupy.ndarray((2, 4096), np.float32, memory.data, (4, 4 << 20))
+    others = [backend.empty(shape, "float32") for shape in ((4096,), (2, 1), (2, 4096), (2, 1))]
+    monkeypatch.setattr(rows, "function", lambda text, name: texts.setdefault(name, text))
+    rows._plan(softmax_program((2, 4096)), 2, (far, *others))
+    (text,) = texts.values()
+    assert "j * (long long)1048576" in text

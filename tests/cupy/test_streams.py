@@ -14,6 +14,7 @@ from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory, D
 from tests.cupy.conftest import DEVICES, SIMULATION
 
 cupy = pytest.importorskip("cupy")
+memory = pytest.importorskip("twofold_cupy.memory")
 simulated = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules and counts")
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
 ONES = np.ones(100_000, np.float32)
@@ -251,3 +252,29 @@ def test_a_copy_and_a_computation_overlap(backend, streams):
     both = timed(lambda: (computed(), copied()))
     gc.collect()
     assert both < alone
+
+
+def test_an_imported_array_is_its_producers_again_when_our_stream_has_passed(gpus):
+    theirs = cupy.cuda.Stream(non_blocking=True)
+    with theirs:
+        given = cupy.full((1000,), 1, dtype=np.float32)
+    theirs.synchronize()
+    executor = mx.sym.relu(mx.sym.var("a") * 2).bind(gpus[0], {"a": nd.from_dlpack(given)}, grad_req="null")
+    out = executor.forward()[0]
+    del executor
+    with theirs:
+        del given
+        gc.collect()
+        cupy.empty((1000,), dtype=np.float32).fill(7)
+    theirs.synchronize()
+    np.testing.assert_array_equal(out.asnumpy(), 2)
+
+
+def test_full_memory_lists_the_arrays_of_its_device(gpus, backend):
+    other = nd.ones((1234, 3), ctx=gpus[1])
+    nd.waitall()
+    with cupy.cuda.Device(0):
+        assert "1234" not in str(memory.does_not_fit(MemoryError("full")))
+    with cupy.cuda.Device(1):
+        assert "1234" in str(memory.does_not_fit(MemoryError("full")))
+    del other
