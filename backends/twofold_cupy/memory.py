@@ -107,14 +107,14 @@ class Memory:
             self._held.append((stream.record(), block))
         for _ in range(len(self._held)):
             with suppress(IndexError):  # another thread was quicker
-                mark, block = self._held.popleft()
-                self._held.extend([] if mark.event.done else [(mark, block)])
+                pair = self._held.popleft()
+                self._held.extend([] if pair[0].event.done else [pair])
 
     def release(self) -> None:
         """Wait for what is kept, let it go, and give the pools' unused memory back."""
         for look in (gc.collect, self.collect):
             self.collect()
-            for mark, _ in list(self._held):
+            for mark in [pair[0] for pair in list(self._held)]:  # no variable that keeps a block
                 mark.event.synchronize()
             look()
         cupy.get_default_memory_pool().free_all_blocks()
@@ -142,7 +142,8 @@ def does_not_fit(error: BaseException) -> DeviceOutOfMemory:
     """Full memory as an error that lists the largest arrays that are alive."""
     free, total = memory_info()
     device = runtime.getDevice()
-    own = (a for a in gc.get_objects() if isinstance(a, cupy.ndarray) and a.base is None and a.device.id == device)
+    known = (a for a in gc.get_objects() if isinstance(a, cupy.ndarray) and a.base is None and a.data is not None)
+    own = (a for a in known if a.data.device_id == device)
     arrays = sorted(own, key=lambda a: -a.nbytes)
     listed = ", ".join(f"{NAME_OF.get(a.dtype, a.dtype)}{list(a.shape)} {a.nbytes / MIB:.1f} MiB" for a in arrays[:LISTED]) or "none"
     given = f"{error}; {free / MIB:.0f} of {total / MIB:.0f} MiB are free; the largest arrays: {listed}"
