@@ -12,6 +12,7 @@ from twofold.errors import MXNetError
 
 from .handover import Copy
 from .memory import Memory
+from .views import span
 
 
 class NotCapturable(MXNetError):
@@ -22,7 +23,7 @@ class Static:
     """Memory of a graph in place of an input that moves: as many bytes, lying in the same way."""
 
     def __init__(self, like: cupy.ndarray) -> None:
-        low, high = _span(like)
+        low, high = span(like)
         if high - low > 2 * like.nbytes:
             raise NotCapturable("an input that moves is a small part of large memory")
         self._low, self._size = low, high - low
@@ -41,12 +42,6 @@ class Static:
 def alike(a: cupy.ndarray, b: cupy.ndarray) -> bool:
     """Whether arrays are of one type and lie in the same way."""
     return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
-
-
-def _span(a: cupy.ndarray) -> tuple[int, int]:
-    """Where an array's bytes begin and end, from its first element on."""
-    steps = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)] if a.size else []
-    return sum(s for s in steps if s < 0), sum(s for s in steps if s > 0) + (a.itemsize if a.size else 0)
 
 
 class Result(ABC):

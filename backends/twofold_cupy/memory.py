@@ -21,6 +21,7 @@ from twofold.errors import DeviceOutOfMemory
 from .library import memory as cupy_memory
 from .library import runtime
 from .streams import Mark, Stream, Streams
+from .views import span
 
 #: How many arrays an error of full memory lists.
 LISTED = 8
@@ -81,9 +82,9 @@ class Memory:
 
     def lent(self, array: cupy.ndarray, stream: Stream) -> cupy.ndarray:
         """An array over another library's memory, which gets it back when a stream has passed the point where this one died."""
-        low, high = cupy.byte_bounds(array) if array.size else (array.data.ptr, array.data.ptr)
-        owned = cupy_memory.UnownedMemory(low, max(high - low, 1), _Loan(array, self, stream), stream.device)
-        return cupy.ndarray(array.shape, array.dtype, cupy_memory.MemoryPointer(owned, array.data.ptr - low), array.strides)
+        low, high = span(array)
+        owned = cupy_memory.UnownedMemory(array.data.ptr + low, max(high - low, 1), _Loan(array, self, stream), stream.device)
+        return cupy.ndarray(array.shape, array.dtype, cupy_memory.MemoryPointer(owned, -low), array.strides)
 
     def staging(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """A NumPy array in pinned memory, from and to which copies are asynchronous."""

@@ -16,6 +16,12 @@ def strides_of(x: cupy.ndarray) -> Sizes:
     return tuple(s // size for s in x.strides)
 
 
+def span(a: cupy.ndarray) -> tuple[int, int]:
+    """Where an array's bytes begin and end, from its first element on."""
+    steps = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)] if a.size else []
+    return sum(s for s in steps if s < 0), sum(s for s in steps if s > 0) + (a.itemsize if a.size else 0)
+
+
 def strided(x: cupy.ndarray, shape: Sizes, strides: Sizes, offset: int = 0) -> cupy.ndarray:
     """The memory of an array with other strides, from an element on; both in elements."""
     size = x.dtype.itemsize

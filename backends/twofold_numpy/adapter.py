@@ -24,6 +24,11 @@ from .namespace import NumpyNamespace
 from .workers import forget
 
 
+def _compiles() -> bool:
+    """Whether kernels become machine code."""
+    return SETTINGS.jit and is_installed()
+
+
 class NumpyBackend(Backend):
     """Arrays of NumPy on the CPU; any number of CPU devices, all the same memory."""
 
@@ -133,19 +138,19 @@ class NumpyBackend(Backend):
     @property
     def whole_rows(self) -> bool:
         """True with machine code, which compares while it reads a row anyway."""
-        return self.few_kernels or (SETTINGS.jit and is_installed())
+        return self.few_kernels or _compiles()
 
     def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
         """1 for what becomes machine code, which costs less than one ufunc."""
-        if not (SETTINGS.jit and is_installed()):
+        if not _compiles():
             return None
         from .jit.primitives import has_rule
 
         return 1 if has_rule(op, (*operands, dtype)) else None
 
     def compile(self, program: RowProgram) -> Callable[..., None]:
-        """A kernel that becomes machine code at its second use where llvmlite is installed, else one over cache-sized blocks."""
-        if not (SETTINGS.jit and is_installed()):
+        """A kernel that becomes machine code when it is used again where llvmlite is installed, else one over cache-sized blocks."""
+        if not _compiles():
             return compile_kernel(program)
         from .jit.compiled import jit_kernel  # with what it imports, for those who have llvmlite
 
