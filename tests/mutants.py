@@ -1,12 +1,14 @@
 """The mutation gate: each rule of ownership and order is taken out of a copy of the tree, once, and some test must fail.
 
 ``python -m tests.mutants [--quick] [--jobs N] [words of names …]``. A rule that can be taken out unnoticed lacks a directed test.
-Rules that only save time or memory are here where a test counts them; the others are not rules of ownership.
+Rules that only save time or memory are here where a test counts them; the others are not rules of ownership. The test that noticed is
+kept in ``mutant_killers.json`` and runs first the next time: a rule whose test still notices takes seconds, another the whole suite.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -34,6 +36,7 @@ COPIED = (
     ),
 )
 SECONDS = 300  # a mutant that hangs is caught
+KILLERS = Path(__file__).with_name("mutant_killers.json")
 FAILED = 1  # pytest's exit status where tests ran and some failed
 
 
@@ -64,17 +67,33 @@ class Copy:
         said = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "+++"))]
         return done.returncode, said[0] if said else done.stdout.strip()[-300:] or done.stderr.strip()[-300:]
 
-    def test_without(self, mutant: Mutant, quick: bool) -> tuple[int, str]:
-        """As `test`, with one rule taken out."""
+    def test_without(self, mutant: Mutant, quick: bool, killer: str | None) -> tuple[int, str]:
+        """As `test`, with one rule taken out; the test that noticed the last time goes first."""
         path = self.folder / mutant.file
         text = path.read_text(encoding="utf-8")
         if text.count(mutant.text) != 1:
             return -1, f"{mutant.file} holds the text {text.count(mutant.text)} times: bring the table up to date"
         path.write_text(text.replace(mutant.text, mutant.replacement), encoding="utf-8")
         try:
+            if killer is not None and (found := self.test(False, [killer]))[0] == FAILED:
+                return found
             return self.test(quick, mutant.tests)
         finally:
             path.write_text(text, encoding="utf-8")
+
+
+def killer_of(said: str) -> str | None:
+    """The test that pytest's summary line says has failed; None if it is none of one test."""
+    kind, _, rest = said.partition(" ")
+    name = rest.partition(" - ")[0]
+    return name if kind in {"FAILED", "ERROR"} and "::" in name else None
+
+
+def keep(killers: dict[str, str]) -> None:
+    """Write which test noticed each rule's absence."""
+    names = {m.name for m in MUTANTS}
+    kept = {name: killer for name, killer in sorted(killers.items()) if name in names}
+    KILLERS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def verdict(status: int) -> str:
@@ -91,6 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     chosen = [m for m in MUTANTS if all(w in m.name for w in options.words)]
     every = sorted({path for m in chosen for path in m.tests})
+    killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8")) if KILLERS.exists() else {}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies: SimpleQueue[Copy] = SimpleQueue()
         for k in range(options.jobs):
@@ -99,7 +119,9 @@ def main(arguments: list[str] | None = None) -> int:
         def run(mutant: Mutant | None) -> tuple[int, str]:
             copy = copies.get()
             try:
-                return copy.test(options.quick, every) if mutant is None else copy.test_without(mutant, options.quick)
+                if mutant is None:
+                    return copy.test(options.quick, every)
+                return copy.test_without(mutant, options.quick, killers.get(mutant.name))
             finally:
                 copies.put(copy)
 
@@ -111,6 +133,9 @@ def main(arguments: list[str] | None = None) -> int:
         for mutant, (status, said) in zip(chosen, pool.map(run, chosen), strict=True):
             print(f"{verdict(status):8}  {mutant.name}\n          {said}", flush=True)
             left += [mutant.name] * (status != FAILED)
+            if (killer := killer_of(said)) and killers.get(mutant.name) != killer:
+                keep(killers | {mutant.name: killer})
+                killers[mutant.name] = killer
     print(f"{len(chosen) - len(left)} of {len(chosen)} caught" + "".join(f"\n  not: {name}" for name in left))
     return 1 if left else 0
 

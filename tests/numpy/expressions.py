@@ -58,11 +58,11 @@ _BINARY = (
     "remainder subtract true_divide"
 )
 UFUNCS = [
-    *[f"np.{name}({x})" for name in _UNARY.split() for x in ("f / 5", "d + 1", "f0", "i + 1", "e")],
+    *[f"np.{name}({x})" for name in _UNARY.split() for x in ("f / 5", "d + 1", "f0", "i + 1", "e", "b", "u")],
     *[
         f"np.{name}({a}, {b})"
         for name in _BINARY.split()
-        for a, b in (("f", "d1"), ("f", 2), ("3.0", "f"), ("i + 1", "i1 + 1"), ("h", 2), ("2", "3"))
+        for a, b in (("f", "d1"), ("f", 2), ("3.0", "f"), ("i + 1", "i1 + 1"), ("h", 2), ("2", "3"), ("b", "mask"), ("u + 1", "u1 + 1"))
     ],
     *[f"np.{name}(gaps)" for name in ("isnan", "isfinite", "isinf", "sign", "abs", "floor", "exp", "maximum.reduce", "nansum")],
     *listed("""
@@ -80,6 +80,11 @@ REDUCTIONS = [
     *[f"np.{name}({x})" for name in _REDUCTIONS for x in ("f", "d", "i", "h", "u", "b * 1", "e", "cube", "f0", "f.T", "cube[:, ::-1]")],
     *[f"np.{name}(cube, axis={axis})" for name in _REDUCTIONS for axis in (0, -1, (0, 2), (-1, 0), None, (), (1,))],
     *[f"np.{name}(cube, axis=1, keepdims=True)" for name in _REDUCTIONS],
+    *[
+        f"np.{name}(d0{rest})"
+        for name in (*_REDUCTIONS, "argmax", "argmin")
+        for rest in (", axis=0", ", axis=-1", ", -1, keepdims=True", ", axis=1")
+    ],
     *[
         f"cube.{name}(1)"
         for name in ("sum", "prod", "max", "min", "mean", "std", "var", "any", "all", "argmax", "argmin", "cumsum", "cumprod")
@@ -139,7 +144,8 @@ SELECTION = [
         np.take(f, [5, -9], mode='wrap'); np.take(f, [5, -9], mode='clip'); f.take([0, 1], 1)
         np.take_along_axis(f, np.argsort(f, 1), 1); np.take_along_axis(f, np.argmax(f, 0)[None], 0); np.take_along_axis(f, places, -1)
         np.compress([True, False, True], f, 1); f.compress([False, True], axis=0); np.extract(mask, f); np.clip(f, 1, 2)
-        np.clip(i, 1.5, 3); np.clip(f, None, 2); f.clip(1); np.clip(f, min=1.0); f.clip(max=2); np.clip(f, d1, 3); np.round(f, 1)
+        np.clip(i, 1.5, 3); np.clip(u, -1, 3)
+        np.clip(u, 2, 300); np.clip(i, 2, 10**30); np.clip(f, None, 2); f.clip(1); np.clip(f, min=1.0); f.clip(max=2); np.clip(f, d1, 3); np.round(f, 1)
         np.around(d); np.round(i, -1); f.round(2); np.round(d, -1); np.nan_to_num(gaps)
         np.nan_to_num(gaps, nan=1.0, posinf=5.0, neginf=-5.0); np.sort(-f); np.sort(-cube, 0); np.sort(cube, None); np.argsort(-cube)
         np.argsort(-cube, axis=0); np.argsort(f, None); f.argsort(1); np.sort(gaps); np.isclose(f, f + 1e-9); np.isclose(gaps, gaps)

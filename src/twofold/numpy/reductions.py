@@ -43,6 +43,12 @@ def _axis(axis: Any) -> Axis:
     return tuple(axis) if isinstance(axis, list) else axis.__index__()
 
 
+def _axis_of(x: ndarray, axis: Any) -> Axis:
+    """The axes of a reduction that lets a single number have one: all but means, as in NumPy."""
+    axis = _axis(axis)
+    return None if axis in (0, -1) and x.ndim == 0 else axis
+
+
 def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
     def total(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
@@ -50,7 +56,7 @@ def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
         x = _ready(a, dtype)
         if where is not True:
             x = chosen(where, x, neutral)
-        result = run(primitive, x, axis=_axis(axis), keepdims=bool(keepdims))
+        result = run(primitive, x, axis=_axis_of(x, axis), keepdims=bool(keepdims))
         if dtype is not None:
             result = result.astype(dtype, copy=False)
         return _given(result if initial is None else function_of(combine)(result, initial), out)
@@ -66,7 +72,8 @@ prod.__doc__ = "Product of elements along axes (all if ``axis`` is None); small 
 
 def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
     def extremum(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
-        x, axis = _ready(a), _axis(axis)
+        x = _ready(a)
+        axis = _axis_of(x, axis)
         if where is not True:
             if initial is None:
                 what = f"reduction operation '{combine}' does not have an identity, so to use a where mask one has to specify 'initial'"
@@ -100,7 +107,7 @@ def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., Any]:
         x = _ready(a)
         if where is not True:
             x = chosen(where, x.astype("bool", copy=False), neutral)
-        return _given(run(primitive, x, axis=_axis(axis), keepdims=bool(keepdims)), out, "unsafe")
+        return _given(run(primitive, x, axis=_axis_of(x, axis), keepdims=bool(keepdims)), out, "unsafe")
 
     test.__name__ = test.__qualname__ = primitive
     test.__doc__ = doc
@@ -116,6 +123,7 @@ def _place(primitive: str, doc: str) -> Callable[..., Any]:
         x = _ready(a)
         if x.size == 0:
             raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
+        axis = _axis_of(x, axis)
         return _given(run(primitive, x, axis=None if axis is None else normalized_axis(axis, x.ndim), keepdims=keepdims), out)
 
     place.__name__ = place.__qualname__ = primitive

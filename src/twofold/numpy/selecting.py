@@ -131,6 +131,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
     """Elements limited to [a_min, a_max]; None is no limit. ``min`` and ``max`` are other names; options as of a ufunc."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     result = operand(a)
+    if low.__class__ is int or high.__class__ is int:
+        low, high = _inside(low, high, result)
     if low.__class__ in (int, float) and high.__class__ in (int, float) and is_float(result._dtype) and not options:
         result = wrap(ndarray, invoke(_CLIP, (result, low, high))[0])  # in one go
         return result if out is None else delivered(result, out)
@@ -141,6 +143,18 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
     if high is not None:
         result = function_of("minimum")(result, high, **options)
     return result if out is None else delivered(result, out)
+
+
+def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
+    """Limits without those whole numbers that no element of an integer array can pass."""
+    kind = np.dtype(x.dtype)
+    if kind.kind not in "iu":
+        return low, high
+    limits = np.iinfo(kind)
+    return (
+        None if low.__class__ is int and low < limits.min else low,
+        None if high.__class__ is int and high > limits.max else high,
+    )
 
 
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:

@@ -126,6 +126,7 @@ class ufunc:  # NumPy's name
         if dtype is None and not op.primitive:  # what a number's dtype is must not depend on how the definition combines it
             dtype = promote(*[v._dtype if isinstance(v, ndarray) else "weakf" if isinstance(v, float) else "weaki" for v in values])
             values = operands(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[dtype]) for v in values])
+            values = [v.astype(_loop_dtype(self._numpys, dtype), copy=False) for v in values]
         elif dtype is not None:
             values = [v.astype(dtype_name(dtype), copy=False) for v in operands(*values)]
         return [wrap(ndarray, c) for c in invoke(op.sig(), values)]
@@ -176,6 +177,14 @@ class ufunc:  # NumPy's name
 
     def __repr__(self) -> str:
         return f"<ufunc {self.__name__!r}>"
+
+
+@cache
+def _loop_dtype(numpys: np.ufunc, dtype: str) -> str:
+    """The dtype in which NumPy computes a function of operands of one dtype."""
+    if dtype == "bfloat16":  # not NumPy's own
+        return dtype
+    return dtype_name(numpys.resolve_dtypes((np.dtype(dtype),) * numpys.nin + (None,) * numpys.nout)[0])
 
 
 def _delivered(result: ndarray, out: Any, where: Any, casting: Any) -> Any:
