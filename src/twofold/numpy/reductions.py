@@ -45,8 +45,8 @@ def _axis(axis: Any) -> Axis:
 
 def _axis_of(x: ndarray, axis: Any) -> Axis:
     """The axes of a reduction that lets a single number have one: all but means, as in NumPy."""
-    axis = _axis(axis)
-    return None if axis in (0, -1) and x.ndim == 0 else axis
+    given = _axis(axis)
+    return None if given in (0, -1) and x.ndim == 0 else given
 
 
 def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
@@ -123,8 +123,9 @@ def _place(primitive: str, doc: str) -> Callable[..., Any]:
         x = _ready(a)
         if x.size == 0:
             raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
-        axis = _axis_of(x, axis)
-        return _given(run(primitive, x, axis=None if axis is None else normalized_axis(axis, x.ndim), keepdims=keepdims), out)
+        if axis is not None:
+            axis = None if _axis_of(x, axis) is None else normalized_axis(axis, x.ndim)
+        return _given(run(primitive, x, axis=axis, keepdims=keepdims), out)
 
     place.__name__ = place.__qualname__ = primitive
     place.__doc__ = doc
