@@ -53,12 +53,13 @@ class Calls:
 
     def _run(self, sig: Sig, operands: tuple[Any, ...]) -> Any:
         """The visible results of an operator whose parameters are known."""
+        cls = self.cls
         for a in operands:
-            if a is not None and not isinstance(a, self.cls):
+            if a.__class__ is not cls and a is not None and not isinstance(a, cls):
                 raise self._no_array(sig.op, a)
         contents = invoke(sig, operands)
         if sig.visible == 1:
-            result = new(self.cls)
+            result = new(cls)
             result._v = contents[0]
             return result
         return [wrap(self.cls, c) for c in contents[: sig.visible]]

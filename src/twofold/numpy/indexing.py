@@ -75,14 +75,16 @@ def get(x: ndarray, index: Any) -> Any:
             kind = index.__class__
             if (kind is int and v.ndim == 1) or (kind is tuple and len(index) == v.ndim and all(map(_is_integer, index))):
                 return wrap(ndarray, HOST.as_array(v[index]))
-            if INDEXER.basic(v.shape, index) is None:
+            basic = INDEXER.basic(v.shape, index)
+            if basic is None:
                 COUNTERS.inline += 1
                 return wrap(ndarray, content(HOST.as_array(v[hosts(index)]), CPU))
-    if INDEXER.basic(x.shape, index) is None:
-        single = _without_arrays(index)
-        if single is not None:
-            return get(x, single).copy()
-    return INDEXER.get(x, index)
+            return INDEXER.taken(x, basic)
+    basic = INDEXER.basic(x.shape, index)
+    if basic is not None:
+        return INDEXER.taken(x, basic)
+    single = _without_arrays(index)
+    return INDEXER.get(x, index) if single is None else get(x, single).copy()
 
 
 def put(x: ndarray, index: Any, value: Any) -> None:

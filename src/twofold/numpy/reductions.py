@@ -12,6 +12,8 @@ import numpy as np
 from ..dtype import dtype_name, is_float
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import apply_op
+from ..imperative.cell import new
+from ..imperative.invoke import invoke
 from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axes, normalized_axis
 from .array import ndarray
@@ -27,9 +29,25 @@ def run(name: str, *arrays: Any, **params: Any) -> ndarray:
     return apply_op(name if name in OPS else NAMES[name].name, *arrays, cls=ndarray, **params)
 
 
+def _reducer(name: str) -> Callable[[ndarray, Any, bool], ndarray]:
+    """An operator that combines along axes, by either name: ``(array, axis, keepdims) -> array``."""
+    sigs: dict[Any, Any] = {}
+
+    def reduced(x: ndarray, axis: Any, keepdims: bool) -> ndarray:
+        sig = sigs.get((axis, keepdims))
+        if sig is None:
+            op = OPS[name] if name in OPS else NAMES[name]
+            sig = sigs[axis, keepdims] = op.sig(axis=axis, keepdims=keepdims)
+        result = new(ndarray)
+        result._v = invoke(sig, (x,))[0]
+        return result
+
+    return reduced
+
+
 def _ready(a: Any, dtype: Any = None) -> ndarray:
     """The operand of a reduction: an array, in the dtype that it is computed in."""
-    x = operand(a)
+    x = a if a.__class__ is ndarray else operand(a)
     return x if dtype is None else x.astype(dtype_name(dtype), copy=False)
 
 
@@ -45,18 +63,22 @@ def _axis(axis: Any) -> Axis:
 
 def _axis_of(x: ndarray, axis: Any) -> Axis:
     """The axes of a reduction that lets a single number have one: all but means, as in NumPy."""
+    if axis is None:
+        return None
     given = _axis(axis)
     return None if given in (0, -1) and x.ndim == 0 else given
 
 
 def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
+    reduced = _reducer(primitive)
+
     def total(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:
         x = _ready(a, dtype)
         if where is not True:
             x = chosen(where, x, neutral)
-        result = run(primitive, x, axis=_axis_of(x, axis), keepdims=bool(keepdims))
+        result = reduced(x, _axis_of(x, axis), bool(keepdims))
         if dtype is not None:
             result = result.astype(dtype, copy=False)
         return _given(result if initial is None else function_of(combine)(result, initial), out)
@@ -71,6 +93,8 @@ prod.__doc__ = "Product of elements along axes (all if ``axis`` is None); small 
 
 
 def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
+    reduced = _reducer(primitive)
+
     def extremum(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
         x = _ready(a)
         axis = _axis_of(x, axis)
@@ -79,13 +103,13 @@ def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
                 what = f"reduction operation '{combine}' does not have an identity, so to use a where mask one has to specify 'initial'"
                 raise ParameterError(what, None, "give initial")
             x = chosen(where, x, initial)
-        if 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)] and x.size == 0:
+        if x.size == 0 and 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)]:
             if initial is None:
                 raise ParameterError(
                     f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "give initial"
                 )
             return by_numpy(getattr(np, primitive), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
-        result = run(primitive, x, axis=axis, keepdims=bool(keepdims))
+        result = reduced(x, axis, bool(keepdims))
         return _given(result if initial is None else function_of(combine)(result, initial), out)
 
     extremum.__name__ = extremum.__qualname__ = primitive
@@ -103,11 +127,13 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> An
 
 
 def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., Any]:
+    reduced = _reducer(primitive)
+
     def test(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
         x = _ready(a)
         if where is not True:
             x = chosen(where, x.astype("bool", copy=False), neutral)
-        return _given(run(primitive, x, axis=_axis_of(x, axis), keepdims=bool(keepdims)), out, "unsafe")
+        return _given(reduced(x, _axis_of(x, axis), bool(keepdims)), out, "unsafe")
 
     test.__name__ = test.__qualname__ = primitive
     test.__doc__ = doc
@@ -119,13 +145,15 @@ all = _test("all", True, "Whether every element along axes is not 0.")
 
 
 def _place(primitive: str, doc: str) -> Callable[..., Any]:
+    reduced = _reducer(primitive)
+
     def place(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
         x = _ready(a)
         if x.size == 0:
             raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
         if axis is not None:
             axis = None if _axis_of(x, axis) is None else normalized_axis(axis, x.ndim)
-        return _given(run(primitive, x, axis=axis, keepdims=keepdims), out)
+        return _given(reduced(x, axis, bool(keepdims)), out)
 
     place.__name__ = place.__qualname__ = primitive
     place.__doc__ = doc
@@ -138,6 +166,8 @@ argmin = _place("argmin", "Index of the first smallest element along an axis, in
 
 # means
 
+_mean = _reducer("_npi_mean")
+
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
@@ -148,7 +178,9 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         return _given(function_of("divide")(total, counted).astype(total.dtype, copy=False), out)
     if not _is_real(x, dtype):
         return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
-    return _given(run("_npi_mean", x, axis=_axis(axis), keepdims=bool(keepdims), **_typed(dtype)), out)
+    if dtype is None:
+        return _given(_mean(x, _axis(axis), bool(keepdims)), out)
+    return _given(run("_npi_mean", x, axis=_axis(axis), keepdims=bool(keepdims), dtype=dtype_name(dtype)), out)
 
 
 def _typed(dtype: Any) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Program:
     constants
         Leaves for what was computed once, with the arrays.
     run
-        ``run(arrays) -> list of arrays``.
+        ``run(arrays) -> list of arrays``; a partial of the backend's ``quietly``, whose argument is the program itself.
     replay
         How the backend runs it at once; None if it does not.
     overwrites
