@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import twofold as mx
+from twofold.config import SETTINGS
 from twofold.graph.build import G, apply
 from twofold.graph.fuse import steps_of
 from twofold.graph.gradient import gradient, ones_head
 from twofold.graph.ir import Node, leaf
 from twofold.graph.rewrite import lower, simplify
+from twofold.graph.row_results import kept
 from twofold.graph.stabilise import stabilise
 from twofold.imperative.cell import HOST
 from twofold.op.registry import NAMES
@@ -54,6 +56,12 @@ def normalised() -> Node:
     """``exp(x · 2 + 1)`` over its sum."""
     raised = G.exp(x_of(512, 512) * 2.0 + 1.0)
     return raised / G.sum(raised, axis=None)
+
+
+def centred() -> list[Node]:
+    """``x - x.mean(1)[:, None]``, simplified."""
+    x = x_of(512, 512)
+    return _simplified(x - G.reshape(G.sum(x, axis=1) / 512.0, shape=(512, 1)))
 
 
 def chain(mirror: bool = False) -> mx.sym.Symbol:
@@ -103,13 +111,16 @@ PICTURES: dict[str, Callable[[], str]] = {
     "place-after": lambda: plot_graph(placed()),
     "fuse-before": lambda: plot_graph(_simplified(normalised())),
     "fuse-after": lambda: plot_graph(_simplified(normalised()), steps_of(_simplified(normalised()), 1 << 16, True)),
+    "rows-before": lambda: plot_graph(centred(), steps_of(centred(), 1 << 16, True)),
+    "rows-after": lambda: plot_graph(kept(centred()), steps_of(kept(centred()), 1 << 16, True)),
     "plan-after": lambda: plot_memory(chain().simple_bind(mx.cpu(), x=(1000,), grad_req="null")),
     "window-after": lambda: plot_graph(window().outputs, window().steps),
 }
 
 
 def main() -> None:
-    """Write every picture."""
+    """Write every picture; machine code takes more into a kernel than the pages speak of."""
+    SETTINGS.jit = False
     FOLDER.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
         (FOLDER / f"{name}.svg").write_text(draw(), encoding="utf-8")

@@ -126,6 +126,7 @@ MUTANTS = (
         "",
     ),
     Mutant("closed is not done", WINDOW, "return not self.done.locked()", "return self.closed"),
+    Mutant("a window is closed by one call", WINDOW, "if not w.taken.acquire(blocking=False):", "if False:"),
     Mutant("only dead leaves are donated", WINDOW, "if r is not None and r() is None])", "if r is not None])"),
     Mutant(
         "a program that donates is for those dead leaves",

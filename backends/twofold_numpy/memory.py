@@ -18,6 +18,8 @@ KEPT = 1 << 30
 ALIGNED = 64
 #: Sizes of blocks between one power of two and the next: arrays of like size share blocks, at most an eighth of which is not used.
 SIZES = 8
+#: Seconds for which another thread may keep the pool's lock; it needs a few microseconds.
+LONGEST = 1.0
 
 
 class Pool:
@@ -40,15 +42,18 @@ class Pool:
         return np.asarray(loan).view(dtype).reshape(shape)
 
     def _block(self, size: int) -> np.ndarray:
-        with self._lock:
-            self._collect()
-            found = self._blocks.pop(size, None)
-            if found:
-                self._waiting -= size
-                block = found.pop()
+        if self._lock.acquire(blocking=False):  # a signal handler must not wait for the thread that it interrupted: it takes new memory
+            try:
+                self._collect()
+                found = self._blocks.pop(size, None)
                 if found:
-                    self._blocks[size] = found
-                return block
+                    self._waiting -= size
+                    block = found.pop()
+                    if found:
+                        self._blocks[size] = found
+                    return block
+            finally:
+                self._lock.release()
         try:
             return np.empty(size + ALIGNED, np.uint8)
         except MemoryError:
@@ -71,11 +76,14 @@ class Pool:
                 del self._blocks[size]
 
     def trim(self) -> None:
-        """Give what waits back to the system."""
-        with self._lock:
-            self._returned.clear()
-            self._blocks.clear()
-            self._waiting = 0
+        """Give what waits back to the system; nothing if this thread was interrupted while it took a block."""
+        if self._lock.acquire(timeout=LONGEST):
+            try:
+                self._returned.clear()
+                self._blocks.clear()
+                self._waiting = 0
+            finally:
+                self._lock.release()
 
     def after_fork(self) -> None:
         """In a child: another thread of the parent may have held the lock."""

@@ -13,7 +13,7 @@ THREADS = min(2, os.cpu_count() or 1)
 
 Task = Callable[[], None]
 _tasks: list["SimpleQueue[Task]"] = []
-_starting = threading.Lock()
+_starting = threading.RLock()  # a signal handler of the thread that starts the other may come here
 
 
 def both(here: Task, there: Task) -> None:
@@ -53,8 +53,9 @@ def _queue() -> "SimpleQueue[Task]":
     """What the other thread takes its work from; the thread is started at its first use."""
     with _starting:
         if not _tasks:
-            _tasks.append(SimpleQueue())
-            threading.Thread(target=_serve, args=(_tasks[0],), name="twofold-kernel", daemon=True).start()
+            tasks: SimpleQueue[Task] = SimpleQueue()
+            threading.Thread(target=_serve, args=(tasks,), name="twofold-kernel", daemon=True).start()
+            _tasks.append(tasks)
         return _tasks[0]
 
 
@@ -68,4 +69,4 @@ def forget() -> None:
     """After a fork the child has no other thread: a new one is started when needed."""
     global _starting
     _tasks.clear()
-    _starting = threading.Lock()  # another thread of the parent may have held it
+    _starting = threading.RLock()  # another thread of the parent may have held it

@@ -85,6 +85,22 @@ def test_garbage_collected_while_the_pool_is_busy_does_not_block_it(pool):
     assert pool.empty(SHAPE, KIND).shape == SHAPE
 
 
+def test_an_interrupted_thread_takes_new_memory(pool, monkeypatch):
+    inner, collect = [], Pool._collect
+
+    def interrupted(self):  # as by a signal handler, in the midst of taking a block
+        monkeypatch.setattr(Pool, "_collect", collect)
+        inner.append(self.empty(SHAPE, KIND))
+        monkeypatch.setattr(memory, "LONGEST", 0.01)
+        self.trim()
+        return collect(self)
+
+    monkeypatch.setattr(Pool, "_collect", interrupted)
+    outer = pool.empty(SHAPE, KIND)
+    outer[...], inner[0][...] = 1, 2
+    assert (outer == 1).all()
+
+
 def test_threads_never_share_a_block(pool):
     wrong = []
 

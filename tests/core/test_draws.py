@@ -5,7 +5,7 @@ import pytest
 
 from twofold import autograd, nd
 from twofold.device import CPU
-from twofold.imperative.generator import STREAMS
+from twofold.imperative.generator import STREAMS, Generator
 
 from .conftest import set_mode
 from .operators import SIZE, between, in_thread, noisy, ramp
@@ -96,3 +96,19 @@ def test_the_state_of_a_stream_can_be_restored(mode):
 def test_a_key_is_used_once_whatever_threads_draw():
     found = [t.result() for t in [in_thread(lambda: [between(shape=(2,)).asnumpy()[0] for _ in range(50)]) for _ in range(3)]]
     assert len({v for values in found for v in values}) == 150
+
+
+def test_a_signal_handler_that_draws_in_the_midst_of_a_draw_gets_a_key_of_its_own():
+    stream = Generator(3)
+    inner, numbers = [], stream._numbers
+
+    class Interrupted:
+        def __next__(self):
+            number = next(numbers)
+            stream._numbers = numbers
+            inner.append(stream.next_key()[1])
+            return number
+
+    stream._numbers = Interrupted()
+    assert [stream.next_key()[1], *inner, stream.next_key()[1]] == [0, 1, 2]
+    assert stream.state == (3, 3, 0)

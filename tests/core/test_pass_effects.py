@@ -9,6 +9,7 @@ from twofold.graph.gradient import gradient, ones_head
 from twofold.graph.ir import applications, leaf
 from twofold.graph.memory_plan import plan_memory
 from twofold.graph.rewrite import lower, simplify
+from twofold.graph.row_results import kept
 from twofold.graph.stabilise import stabilise, stabilised
 from twofold.imperative.counters import COUNTERS
 from twofold.op.registry import NAMES
@@ -59,6 +60,11 @@ def test_lowering_leaves_primitives_only():
         (lambda x: G.reshape(G.reshape(x, shape=(2, 2)), shape=(4,)), 0),
         (lambda x: G.permute_dims(G.permute_dims(G.reshape(x, shape=(2, 2)), axes=(1, 0)), axes=(1, 0)), 1),
         (lambda x: G.sum(G.reshape(x, shape=(4, 1)), axis=1), 0),
+        (lambda x: G.slice(x, key=((0, 4, None),)), 0),
+        (lambda x: G.slice(x, key=((None, None, -1),)), 1),
+        (lambda x: G.contiguous(G.reshape(G.exp(x), shape=(2, 2))), 2),
+        (lambda x: G.contiguous(G.reshape(x, shape=(2, 2))), 2),  # else a result would be the operand's memory
+        (lambda x: G.contiguous(G.reshape(G.slice(x, key=((0, 4, 2),)), shape=(2, 1))), 3),
         (lambda x: x + 0.0, 1),  # of -0.0 the sum is 0.0
     ],
 )
@@ -84,6 +90,21 @@ def test_reductions_over_rows_join_a_kernel():
     y = raised / G.sum(raised, axis=-1, keepdims=True)
     assert len(steps_of([y], 1)) == 4
     assert len(steps_of([y], 1, rows=True)) == 1
+
+
+def test_results_of_rows_that_are_read_as_columns_keep_their_axis():
+    x = x_of(256, 256)
+    raised = G.exp(x - G.reshape(G.max(x, axis=1), shape=(256, 1)))
+    y = raised / G.reshape(G.sum(raised, axis=-1), shape=(256, 1))
+    assert len(steps_of([y], 1, rows=True)) == 6
+    assert len(steps_of(kept([y]), 1, rows=True)) == 1
+    mean, square = G.sum(x, axis=1) / 256.0, G.sum(x * x, axis=1) / 256.0
+    spread = G.sqrt(square - mean * mean)
+    outputs = kept([(x - G.reshape(mean, shape=(256, 1))) / G.reshape(spread, shape=(256, 1)), mean])
+    assert [s.is_kernel for s in steps_of(outputs, 1, rows=True)] == [True, False]
+    assert outputs[1].shape == (256,)
+    for other in (x - G.reshape(G.sum(x, axis=0), shape=(256, 1)), G.sum(x, axis=1), x + G.reshape(G.sum(x, axis=1), shape=(1, 256))):
+        assert kept([other]) == [other]
 
 
 def test_a_plan_writes_over_what_is_read_for_the_last_time():

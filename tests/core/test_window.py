@@ -495,6 +495,23 @@ def test_reading_within_the_run_of_a_window_by_its_own_thread_is_an_error(monkey
     assert len(raised) == 1
 
 
+@pytest.mark.usefixtures("deferred")
+def test_a_window_that_a_signal_handler_closes_while_it_is_being_closed_runs_once(monkeypatch):
+    y = nd.array(ramp()) * 2.5
+    w, ident, runs = y._v.at[0], window.get_ident, []
+    monkeypatch.setattr(window, "_run", lambda *args, run=window._run: (runs.append(1), run(*args)))
+
+    def interrupted():
+        monkeypatch.setattr(window, "get_ident", ident)
+        window.flush(w)  # as by a signal handler
+        return ident()
+
+    monkeypatch.setattr(window, "get_ident", interrupted)
+    np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2.5))
+    assert w.is_done
+    assert runs == [1]
+
+
 class ComputesWhenItDies:
     """An object, in a cycle, whose finalizer computes: the collector calls it in the midst of anything."""
 

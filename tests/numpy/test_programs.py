@@ -5,6 +5,7 @@ import os
 import numpy
 import pytest
 
+import twofold as mx
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
@@ -84,3 +85,37 @@ def test_gradients_are_those_of_finite_differences(monkeypatch, defer):
         assert have == pytest.approx((ahead - behind) / (2 * step), rel=1e-4, abs=1e-4), f"seed {seed}"
         checked += 1
     assert checked > CASES // 5
+
+
+def _standardized(np, x):
+    mean = x.mean(1)
+    return (x - mean[:, None]) / np.sqrt(((x - mean[:, None]) ** 2).mean(axis=1) + 1e-5).reshape(-1, 1), mean
+
+
+ROWS = {
+    "softmax": lambda np, x: (lambda e: e / e.sum(1)[:, None])(np.exp(x - x.max(axis=1)[:, None])),
+    "standardized": lambda np, x: _standardized(np, x)[0],
+    "its mean, too": _standardized,
+    "norms": lambda np, x: x / np.expand_dims(np.sqrt((x * x).sum(-1)), -1),
+    "range": lambda np, x: (x - x.min(-1)[..., None]) / (x.max(-1) - x.min(-1))[..., None],
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_whose_results_lose_their_axis_are_one_kernel(monkeypatch, name):
+    x = numpy.random.default_rng(3).normal(size=(257, 31)).astype("float32")
+
+    def got():
+        found = ROWS[name](mx.np, mx.np.array(x))
+        return [a.asnumpy() for a in (found if isinstance(found, tuple) else (found,))]
+
+    in_mode(monkeypatch, engine="naive")
+    naive = got()
+    in_mode(monkeypatch, defer=8)
+    got()
+    COUNTERS.reset()
+    assert_same(naive, got(), name)
+    assert (COUNTERS.windows, COUNTERS.kernels) == (1, 1)
+    want = ROWS[name](numpy, x)
+    for a, b in zip(naive, want if isinstance(want, tuple) else (want,), strict=True):
+        numpy.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)

@@ -97,7 +97,7 @@ class _Group:
 
     def delays(self, n: Node) -> bool:
         """Whether the node is a view of what the open kernel makes, and waits until it has run."""
-        if not self.whole or n.sig is None or not n.sig.op.view or self.members.isdisjoint(n.inputs):
+        if not self.rows or n.sig is None or not n.sig.op.view or self.members.isdisjoint(n.inputs):
             return False
         self.views[n] = None
         self.members.add(n)

@@ -155,8 +155,16 @@ def _power(n: Node) -> Node | None:
 
 
 def _contiguous(n: Node) -> Node | None:
-    a = n.inputs[0]
-    return None if a is not None and a.sig is not None and a.sig.op.name in STRIDED | {"reshape"} else a
+    a = source = n.inputs[0]
+    while source is not None and source.sig is not None and source.sig.op.name == "reshape":
+        source = source.inputs[0]
+    may_be_strided = source is not None and (source is not a if source.sig is None else source.sig.op.name in STRIDED)
+    return None if may_be_strided else a
+
+
+def _slice(n: Node) -> Node | None:
+    """All of the operand, if the key takes that, in its order."""
+    return n.inputs[0] if _same(n.inputs[0], n) and all(step in (None, 1) for _, _, step in n.sig.params["key"]) else None  # type: ignore[union-attr]
 
 
 def _sum(n: Node) -> Node | None:
@@ -172,6 +180,7 @@ _RULES: dict[str, Callable[[Node], Node | None]] = {
     "reshape": _reshape,
     "broadcast_to": _no_change,
     "permute_dims": _permute,
+    "slice": _slice,
     "contiguous": _contiguous,
     "sum": _sum,
     "max": lambda n: _sum(n),

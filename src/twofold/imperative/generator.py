@@ -4,6 +4,7 @@ One stream serves all CPU devices and each GPU has its own, so that two GPUs do 
 (seed, draws so far, lane); all of them together are saved and restored for an exact resume.
 """
 
+import itertools
 import os
 import threading
 from typing import Any
@@ -28,14 +29,15 @@ class Generator:
     """
 
     def __init__(self, seed: int = 0, lane: int = 0) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler of the thread that draws may draw too
         self._seed, self._draws, self._lane = seed % (1 << 128), 0, lane
+        self._numbers = itertools.count()
 
     def next_key(self) -> np.ndarray:
         """The key of the next draw: uint64, shape (6,). A draw may use 2**64 counters of four 64-bit words."""
         with self._lock:
-            at = self._draws
-            self._draws += 1
+            at = next(self._numbers)
+            self._draws = max(self._draws, at + 1)
         return np.array([0, at & MASK, at >> 64, self._lane, self._seed & MASK, self._seed >> 64], np.uint64)
 
     @property
@@ -47,20 +49,21 @@ class Generator:
     def state(self, value: tuple[int, int, int]) -> None:
         with self._lock:
             self._seed, self._draws, self._lane = value
+            self._numbers = itertools.count(self._draws)
 
 
 class Streams:
     """The streams of all devices, made when first asked for."""
 
     def __init__(self, seed: int) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.seed(seed)
 
     def renew_locks(self) -> None:
         """In a forked child, where another thread's lock would stay locked for good."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         for stream in self._of.values():
-            stream._lock = threading.Lock()
+            stream._lock = threading.RLock()
 
     def seed(self, seed: int, device: Device | None = None) -> None:
         """Start anew: all streams, those of GPUs other than 0 in lanes of their own; or one device's, with exactly that seed."""

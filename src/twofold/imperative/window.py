@@ -87,7 +87,7 @@ class Window:
 
     __slots__ = (
         "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "issued", "leaf_nodes", "leaf_refs",
-        "nbytes", "outs", "runner", "serial", "task",
+        "nbytes", "outs", "runner", "serial", "taken", "task",
     )  # fmt: skip
 
     def __init__(self, device: Device) -> None:
@@ -103,7 +103,7 @@ class Window:
         self.nbytes = 0
         self.issued: list[tuple[Node, Any, int]] = []
         self.error: BaseException | None = None
-        self.done = threading.Lock()
+        self.taken, self.done = threading.Lock(), threading.Lock()  # taken: by the one call that closes it
         self.done.acquire()
 
     @property
@@ -374,6 +374,8 @@ def _close(w: Window, launch: bool = False) -> Callable[[], None] | None:
             return None
         if not launch:
             w.runner = get_ident()  # first: what comes in between must not wait for this
+        if not w.taken.acquire(blocking=False):  # a signal handler or finalizer that came in between has closed it
+            return None
         w.closed = True
         if tls.windows.get(w.device) is w:
             tls.windows.pop(w.device, None)

@@ -22,6 +22,7 @@ from ..graph.fuse import Step, steps_of, with_epilogues
 from ..graph.ir import Node, is_const, is_leaf
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
+from ..graph.row_results import kept
 from ..graph.rows import compared
 from ..graph.verify import verify
 from ..scheduler.observers import LISTENERS, report
@@ -102,8 +103,10 @@ class Program:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
         self.outputs = simplify(lower(list(outputs), boundaries))
-        if backend.whole_rows and backend.row_reductions:
-            self.outputs = compared(self.outputs)
+        if backend.row_reductions:
+            self.outputs = kept(self.outputs)
+            if backend.whole_rows:
+                self.outputs = compared(self.outputs)
         verify(self.outputs, self.leaves)
         self.constants: dict[Node, Any] = {}
         if fold and backend.plain is not None:  # elsewhere each device would need its own

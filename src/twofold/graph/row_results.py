@@ -1,0 +1,50 @@
+"""Results of rows that keep their axis, where they are read as columns: ``x - x.mean(1)[:, None]`` is one kernel, as with ``keepdims``.
+
+A kernel over rows holds a reduction's result as one element for each row. One that is taken without the last axis and reshaped to have it
+again, as NumPy scripts do, is the same numbers in other shapes: here the axis is kept, and what is computed of it in between is
+computed of the column.
+"""
+
+from collections.abc import Sequence
+
+from ..op.shapes import normalized_axes
+from .build import G, apply
+from .ir import Node, is_const, topological
+from .rewrite import rebuild, simplify
+
+REDUCTIONS = frozenset({"sum", "max", "min"})
+
+
+def kept(outputs: Sequence[Node]) -> list[Node]:
+    """A lowered and simplified graph with the last axis of such reductions kept; the same bits."""
+    if not any(_is_column_of_rows(n) for n in topological(outputs)):
+        return list(outputs)
+    return simplify(rebuild(outputs, lambda n, inputs: _rewritten(apply(n.sig, inputs))))  # type: ignore[arg-type]
+
+
+def _is_column_of_rows(n: Node) -> bool:
+    """Whether a node gives something its last axis back that may have been reduced."""
+    if n.sig is None or n.sig.op.name != "reshape":
+        return False
+    a = n.inputs[0]
+    return a is not None and a.sig is not None and a.shape != () and n.shape == (*a.shape, 1)
+
+
+def _rewritten(n: Node) -> Node:
+    assert n.sig is not None
+    if n.sig.op.name in REDUCTIONS:
+        (x,) = n.inputs
+        assert x is not None
+        if n.shape and n.shape == x.shape[:-1] and normalized_axes(n.sig.params["axis"], len(x.shape)) == (len(x.shape) - 1,):
+            return G.reshape(apply(n.sig.op.sig(axis=-1, keepdims=True), (x,)), shape=n.shape)
+    elif n.sig.op.elementwise and n.shape and not is_const(n):
+        columns = [i if i is None or i.shape == () else _column(i, n) for i in n.inputs]
+        if all(c is not None for c, i in zip(columns, n.inputs, strict=True) if i is not None):
+            return G.reshape(apply(n.sig, tuple(columns)), shape=n.shape)
+    return n
+
+
+def _column(i: Node, like: Node) -> Node | None:
+    """The column that an operand of a node's shape is, without its last axis; None if it is none."""
+    source = i.inputs[0] if i.sig is not None and i.sig.op.name == "reshape" else None
+    return source if source is not None and i.shape == like.shape and source.shape == (*like.shape, 1) else None
