@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 #: Which tests must notice.
 CORE = ("tests/core", "tests/scheduler")
-MACHINE_CODE = ("tests/backend/test_jit.py", "tests/backend/test_jit_rows.py")
 
 
 class Mutant(NamedTuple):
@@ -20,15 +19,12 @@ class Mutant(NamedTuple):
     tests: tuple[str, ...] = CORE
 
 
-def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
-    return Mutant(f"machine code: {name}", f"backends/twofold_numpy/jit/{file}.py", text, replacement, MACHINE_CODE)
-
-
 IMPERATIVE = "src/twofold/imperative/"
 CELL, WINDOW, WRITE = IMPERATIVE + "cell.py", IMPERATIVE + "window.py", IMPERATIVE + "write.py"
 INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPERATIVE + "scope.py"
 BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
 PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
+SLICES = "src/twofold/graph/slices.py"
 COMPILE, CONVENTIONS = "src/twofold/program/compile.py", "src/twofold/op/conventions.py"
 PENDING, TRANSFER, ARRIVAL = IMPERATIVE + "pending.py", IMPERATIVE + "transfer.py", "src/twofold/scheduler/streams.py"
 VARIABLE, QUEUE = "src/twofold/scheduler/variable.py", "src/twofold/scheduler/queue.py"
@@ -566,32 +562,13 @@ MUTANTS = (
     Mutant("a window asks before it writes over memory", WINDOW, "            before_overwriting(w.device)\n", "            pass\n"),
     Mutant("a copy to the host waits for what is computed", TRANSFER, "            backend.wait(queue, mark)\n", ""),
     Mutant("a copy has a queue of its own", TRANSFER, "        with queue:\n", "        if True:\n"),
-    # kernels as machine code
-    _machine_code("no pass comes before that of an earlier step", "passes", "own = now = max(now, own)", "now = max(now, own)"),
-    _machine_code("what a reduction gives is there for the next pass", "passes", "+ (steps[r.value].row and not is_end(step))", ""),
-    _machine_code("rows stay whole", "compiled", "_axis_to_cut(space[:-1] if structure.has_rows else space)", "_axis_to_cut(space)"),
-    _machine_code("long rows stay with the default kernel", "compiled", "not 0 < space[-1] <= BLOCK", "space[-1] <= 0"),
-    _machine_code(
-        "both halves refuse",
-        "compiled",
-        "(*end, space[axis]), *whole[axis + 1 :]], _refuse)",
-        "(*end, space[axis]), *whole[axis + 1 :]], refused)",
+    # slices before kernels
+    Mutant(
+        "what is wanted whole is not computed in parts",
+        SLICES,
+        "not n.sig.op.elementwise or None in parts or",
+        "not n.sig.op.elementwise or",
     ),
-    _machine_code("strided arrays are copied", "compiled", "if any(a is not b for a, b in zip(packed, arrays, strict=True)):", "if False:"),
-    _machine_code(
-        "arrays of another size are refused", "kernel", "  %result = or i1 %strided, %differs\n", "  %result = or i1 %strided, false\n"
-    ),
-    _machine_code("strided arrays are refused", "kernel", "  %result = or i1 %strided, %differs\n", "  %result = or i1 false, %differs\n"),
-    _machine_code("what is left of eight columns is added last", "pass_text", "= and i64 %{n}.left, -8", "= and i64 %{n}.left, -1"),
-    _machine_code(
-        "sums that wait are added", "reductions", "[*first, *second[:-1], (end, merges + 1)]", "[*first, *second[:-1], (end, merges)]"
-    ),
-    _machine_code("a sum begins with 0", "reductions", "{self.name}.tree, 0.0", "{self.name}.tree, -0.0"),
-    _machine_code(
-        "NaN is the largest and the smallest",
-        "primitives",
-        'return a.compare("uno", a).choose(a, a.compare("ogt", b).choose(a, b))',
-        'return a.compare("ogt", b).choose(a, b)',
-    ),
-    _machine_code("large arguments go to the C library", "functions", 'size.compare("uge", end)', 'size.compare("uge", math.inf)'),
+    Mutant("a copy that others read is made", SLICES, "return n not in self.outputs and is_read", "return n not in self.outputs"),
+    Mutant("a view that leaves a program is copied", SLICES, "return n not in self.outputs and is_read", "return is_read"),
 )

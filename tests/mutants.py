@@ -20,6 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from tests.mutant_rules import MUTANTS, Mutant
+from tests.mutant_rules_jit import MACHINE_CODE_MUTANTS
 
 ROOT = Path(__file__).parents[1]
 COPIED = (
@@ -108,7 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="copies that are tested at a time")
     parser.add_argument("words", nargs="*", help="take only mutants whose names hold all of these")
     options = parser.parse_args(arguments)
-    chosen = [m for m in MUTANTS if all(w in m.name for w in options.words)]
+    chosen = [m for m in (*MUTANTS, *MACHINE_CODE_MUTANTS) if all(w in m.name for w in options.words)]
     every = sorted({path for m in chosen for path in m.tests})
     killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8")) if KILLERS.exists() else {}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:

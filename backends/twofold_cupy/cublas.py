@@ -11,10 +11,10 @@ from typing import Any
 import cupy
 import numpy as np
 
+from twofold.backend.strides import Sizes, merged
 from twofold.errors import DeviceError, MissingDependency
 
 from . import cublaslt
-from .layout import Sizes, merged
 from .operands import dtype_of
 from .streams import Stream
 from .views import strides_of

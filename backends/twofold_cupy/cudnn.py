@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import cupy
 
+from twofold.backend.strides import Sizes, row_major
 from twofold.config import SETTINGS
 
-from .layout import Sizes, row_major
 from .library import runtime
 from .operands import dtype_of
 from .streams import Stream

@@ -6,9 +6,9 @@ import cupy
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, ENCODED, STORED
+from twofold.backend.strides import Sizes
 
 from .launch import each, function, run
-from .layout import Sizes
 from .operands import dtype_of
 
 

@@ -13,11 +13,11 @@ import cupy
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, ENCODED, STORED
+from twofold.backend.strides import Sizes, row_major, spread
 from twofold.dtype import NUMPY
 
 from .kernels import coordinates
 from .launch import each, function, run
-from .layout import Sizes, row_major, spread
 from .memory import Memory
 from .operands import dtype_of
 from .sorting import sorted_places

@@ -13,10 +13,10 @@ import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import RowProgram
+from twofold.backend.strides import Sizes, Space, merged, spread
 from twofold.errors import DTypeError
 
 from .launch import THREADS, Kernel, blocks_for, function
-from .layout import Sizes, Space, merged, spread
 from .operands import is_constant, number_of
 
 #: Layouts of an operand in a text: a number, one element, in row-major order; else the axes along which it has more than one element.

@@ -12,10 +12,10 @@ import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, literal, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import KernelStep, RowProgram
+from twofold.backend.strides import Sizes, merged, spread
 
 from .kernels import NUMBER, check_dtypes, constants_of, coordinates, name_of, number_argument
 from .launch import THREADS, Kernel, function
-from .layout import Sizes, merged, spread
 from .operands import is_constant
 from .reductions import TREE, reduction, threads_of_row
 

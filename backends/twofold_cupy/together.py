@@ -12,10 +12,10 @@ import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import RowProgram
+from twofold.backend.strides import LONG
 
 from .kernels import NUMBER, ONE, PACKED, Layout, constants_of, elementwise, name_of, number_argument, place
 from .launch import THREADS, Kernel, function
-from .layout import LONG
 
 #: Bytes of arguments that every device takes.
 ARGUMENTS = 4096

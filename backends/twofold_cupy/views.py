@@ -6,7 +6,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from .layout import Sizes
+from twofold.backend.strides import Sizes
+
 from .operands import Array, is_constant, number_of, reshaped_constant
 
 

@@ -140,6 +140,11 @@ class NumpyBackend(Backend):
         """True with machine code, which compares while it reads a row anyway."""
         return self.few_kernels or _compiles()
 
+    @property
+    def strided_kernels(self) -> bool:
+        """True with machine code; blocked ufuncs copy strided inputs."""
+        return _compiles()
+
     def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
         """1 for what becomes machine code, which costs less than one ufunc."""
         if not _compiles():

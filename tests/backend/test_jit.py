@@ -24,7 +24,8 @@ from twofold_numpy import NumpyBackend
 from twofold_numpy.blocked import compile_kernel
 from twofold_numpy.jit import cache, compiled
 from twofold_numpy.jit.compiler import compiler
-from twofold_numpy.jit.kernel import Machine, kernel_text, structure_of
+from twofold_numpy.jit.kernel import Machine, kernel_text
+from twofold_numpy.jit.structure import structure_of
 
 from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits
 

@@ -12,7 +12,8 @@ from twofold.testing.backend_conformance import step
 from twofold_numpy.blocked import compile_kernel
 from twofold_numpy.jit import compiled
 from twofold_numpy.jit.compiler import compiler
-from twofold_numpy.jit.kernel import Machine, structure_of
+from twofold_numpy.jit.kernel import Machine
+from twofold_numpy.jit.structure import structure_of
 
 from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, fresh, machine_code, same_bits
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from twofold.backend import strides as places
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.device import Device
 from twofold.dtype import NUMPY
@@ -15,7 +16,6 @@ from twofold.testing.backend_samples import numbers
 GPU = Device("gpu", 0)
 cupy = pytest.importorskip("cupy")
 kernels = pytest.importorskip("twofold_cupy.kernels")
-layout = pytest.importorskip("twofold_cupy.layout")
 rows = pytest.importorskip("twofold_cupy.rows")
 
 
@@ -149,9 +149,9 @@ def test_constants_keep_their_sign(backend):
 
 def test_places_beyond_32_bits_are_64_bit_numbers():
     big, small = 2**20, 2**10
-    assert layout.merged((big, big), [(0, 1), (big, 1)]).is_long
-    assert layout.merged((small, small), [(2**25, 1), (small, 1)]).is_long, "few elements far apart"
-    assert not layout.merged((small, small), [(0, 1), (small, 1)]).is_long
+    assert places.merged((big, big), [(0, 1), (big, 1)]).is_long
+    assert places.merged((small, small), [(2**25, 1), (small, 1)]).is_long, "few elements far apart"
+    assert not places.merged((small, small), [(0, 1), (small, 1)]).is_long
     one = RowProgram("negative", (), (ArrayType((), "float32"),), (step("negative", Ref("in", 0)),), (0,))
     text = kernels.text(one, "tf_negative", 2, ((0,), kernels.PACKED), "long long")
     assert "TF_EACH(long long, i, count)" in text
@@ -169,7 +169,7 @@ def test_places_beyond_32_bits_are_64_bit_numbers():
     ],
 )
 def test_axes_merge_where_no_operand_needs_them_apart(shape, strides, sizes):
-    assert layout.merged(shape, strides).sizes == sizes
+    assert places.merged(shape, strides).sizes == sizes
 
 
 def test_rows_get_threads_by_their_length_alone():

@@ -3,11 +3,12 @@
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
+from twofold.backend.kernel import SIMPLE as SIMPLE_STEPS
 from twofold.backend.kernel import RowProgram
 from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
@@ -18,12 +19,18 @@ from ..namespace import BLOCK
 from . import cache
 from .callables import function_of
 from .compiler import Code, Compiler, compiler
-from .kernel import Structure, kernel_text, structure_of
+from .kernel import kernel_text
 from .primitives import Unsupported
 from .reductions import leaves
+from .strided import in_order, numbers_of
+from .structure import Layout, Structure, element_strides, structure_of
 
 #: Structures that are remembered.
 REMEMBERED = 1024
+#: Ways in which arrays lie that a kernel keeps machine code for.
+FORMS = 16
+#: Elements of a row from which whole vectors of other than simple steps cost less than a copy of strided inputs.
+SHORT = 8
 #: Which use of a structure compiles it, if one use takes at least so many nanoseconds, and if it takes less.
 WORTH, SOON, LATE = 10_000, 2, 1000
 #: Elements of an inner axis at which halves meet: a multiple of what lies in a cache line.
@@ -34,6 +41,8 @@ SIMPLE, OTHER, THREADED = 0.05, 0.2, 100_000
 RELEASED = 5_000
 
 Kernel = Callable[..., None]
+#: Strides of the arrays that a kernel is called with.
+Key = tuple[tuple[int, ...], ...]
 #: Begin, end and size of an axis.
 Extent = tuple[int, int, int]
 
@@ -120,22 +129,77 @@ class _Default:
         self._kernel(*arrays)
 
 
-class _JitKernel:
-    """Chooses between the two forms at each call until machine code is there, or known to be impossible."""
+class _Form:
+    """A kernel for arrays that lie in one way.
 
-    __slots__ = ("_default", "_of", "_run", "program")
+    Attributes
+    ----------
+    key
+        The arrays' strides.
+    structure, layout
+        What decides its text, and the sizes that the text leaves open.
+    known
+        What is known of the structure.
+    run
+        What is called, when that is decided.
+    """
+
+    __slots__ = ("key", "known", "layout", "run", "structure")
+
+    def __init__(self, key: Key, structure: Structure, layout: Layout) -> None:
+        self.key, self.structure, self.layout = key, structure, layout
+        self.run: Kernel | None = None
+        with _lock:
+            self.known = _remembered(repr(structure))
+
+
+class _JitKernel:
+    """Chooses between the two forms at each call until machine code is there, or known to be impossible.
+
+    From then on calls go to the machine code for arrays that lie as the first ones did; it looks at those it is given, and hands
+    others to `_other`.
+    """
+
+    __slots__ = ("_default", "_first", "_forms", "program")
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
         self._default = _Default(program)
-        self._run: Kernel | None = None
-        self._of: tuple[Structure, tuple[int, ...], _Known] | None = None
+        self._first: Kernel | None = None
+        self._forms: dict[Key, _Form] = {}
 
     def __call__(self, *arrays: np.ndarray) -> None:
-        (self._run or self._choose())(*arrays)
+        (self._first or self._other)(*arrays)
 
-    def _choose(self) -> Kernel:
-        structure, space, known = self._of or self._met()
+    def _other(self, *arrays: np.ndarray) -> None:
+        """Run the form for these arrays, or the default kernel."""
+        key = _key(arrays)
+        form = self._forms.get(key) or self._formed(key, arrays)
+        if form is None:
+            self._copied(*arrays)
+        else:
+            (form.run or self._choose(form, arrays))(*arrays)
+
+    def _formed(self, key: Key, arrays: Sequence[np.ndarray]) -> _Form | None:
+        """A form for arrays; None if there is none for them as they are."""
+        types, steps = self.program.inputs, self.program.steps
+        dtypes, count = [*[t.dtype for t in types], *[steps[k].dtype for k in self.program.outputs]], len(types)
+        if len(key) != len(dtypes) or not all(a.flags.aligned and a.dtype == NUMPY[d] for a, d in zip(arrays, dtypes, strict=True)):
+            return None
+        inputs, packed = arrays[:count], [a.flags.c_contiguous for a in arrays]
+        strides = [] if all(packed) else [element_strides(a) for a in inputs]
+        if strides and not (all(packed[count:]) and all(a.shape == t.shape for a, t in zip(inputs, types, strict=True))):
+            return None
+        form = _Form(key, *structure_of(self.program, strides))
+        if strides and form.layout.space[-1] < SHORT and not all(step.op in SIMPLE_STEPS for step in self.program.steps):
+            form.run = self._copied
+        if len(self._forms) >= FORMS:
+            self._forms.clear()
+        self._forms[key] = form
+        return form
+
+    def _choose(self, form: _Form, arrays: Sequence[np.ndarray]) -> Kernel:
+        structure, known = form.structure, form.known
         with _lock:
             known.uses += 1
             if not known.is_compiled and known.compiler is None:
@@ -148,12 +212,33 @@ class _JitKernel:
                 is_mine = False
         if not known.is_compiled and not _compile(known, structure, is_mine):
             return self._default
-        if known.code is None or (structure.has_rows and not 0 < space[-1] <= BLOCK):
+        if structure.has_rows and not 0 < form.layout.space[-1] <= BLOCK:
             run: Kernel = self._default
+        elif known.code is None:
+            run = self._copied if structure.columns else self._default
         else:
-            run = _runner(known.code, self.program, structure, space, self._default)
-        self._run, self._of = run, None
+            run = _runner(known.code, self.program, form, arrays, partial(self._refused, form.key))
+        form.run = run
+        if run != self._copied:
+            self._first = self._first or run
         return run
+
+    def _refused(self, key: Key, *arrays: np.ndarray) -> None:
+        """Run arrays that a form's machine code does not take: they lie otherwise, or over one another, or are wrong."""
+        if _key(arrays) == key:
+            self._copied(*arrays)
+        else:
+            self._other(*arrays)
+
+    def _copied(self, *arrays: np.ndarray) -> None:
+        """Run copies of inputs that cannot be read where they lie; what is wrong otherwise the default kernel will say."""
+        count = len(self.program.inputs)
+        outputs = arrays[count:]
+        packed = [*[in_order(a, outputs) for a in arrays[:count]], *outputs]
+        if any(a is not b for a, b in zip(packed, arrays, strict=True)):
+            self._other(*packed)
+        else:
+            self._default(*arrays)
 
     def _first_use(self) -> int:
         """Which use of the structure compiles it."""
@@ -161,12 +246,9 @@ class _JitKernel:
             return 1
         return SOON if self.program.nanoseconds(SIMPLE, OTHER) >= WORTH else LATE
 
-    def _met(self) -> tuple[Structure, tuple[int, ...], _Known]:
-        """The structure, the sizes of its axes, and what is known of it."""
-        structure, space = structure_of(self.program)
-        with _lock:
-            self._of = structure, space, _remembered(repr(structure))
-        return self._of
+
+def _key(arrays: Sequence[np.ndarray]) -> Key:
+    return tuple([a.strides for a in arrays if type(a) is np.ndarray])
 
 
 def _compile(known: _Known, structure: Structure, is_mine: bool) -> bool:
@@ -220,25 +302,19 @@ def _loaded(llvm: Compiler, text: str) -> Code:
     return llvm.loaded(code)
 
 
-def _runner(code: Code, program: RowProgram, structure: Structure, space: tuple[int, ...], default: Kernel) -> Kernel:
-    """A function of arrays around machine code; large spaces are cut in two. Arrays that are strided are copied first."""
-    dtypes, work = [NUMPY[t.dtype] for t in program.inputs], program.nanoseconds(SIMPLE, OTHER)
+def _runner(code: Code, program: RowProgram, form: _Form, arrays: Sequence[np.ndarray], refused: Kernel) -> Kernel:
+    """A function of arrays that lie as these do, around machine code; large spaces are cut in two."""
+    structure, space = form.structure, form.layout.space
+    work = program.nanoseconds(SIMPLE, OTHER)
+    strides = numbers_of(structure, form.layout, arrays) if structure.columns else []
     table = [n for leaf in leaves(space[-1]) for n in leaf] if structure.has_rows else []
     cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= THREADED and workers.THREADS > 1 else None
 
-    def refused(*arrays: np.ndarray) -> None:
-        packed = [*map(np.ascontiguousarray, arrays, dtypes), *arrays[len(dtypes) :]]
-        if any(a is not b for a, b in zip(packed, arrays, strict=True)):
-            run(*packed)
-        else:  # what is wrong the default kernel will say
-            default(*arrays)
-
     def part(axes: list[Extent], when_refused: Kernel) -> Kernel:
-        numbers = [n for axis in axes for n in axis] + table
+        numbers = [*[n for axis in axes for n in axis], *strides, *table]
         return function_of(code.address, code.library, numbers, when_refused, work >= RELEASED)
 
-    run = part([(0, n, n) for n in space], refused) if cut is None else _on_two(part, space, cut, refused)
-    return run
+    return part([(0, n, n) for n in space], refused) if cut is None else _on_two(part, space, cut, refused)
 
 
 def _axis_to_cut(space: tuple[int, ...]) -> int | None:

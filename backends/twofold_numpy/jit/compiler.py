@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .callables import CONTENT
-from .kernel import FIELDS, Machine
+from .checks import FIELDS, word_of
+from .kernel import Machine
 
 
 class Code(NamedTuple):
@@ -107,9 +108,16 @@ def _check_fields(head: int) -> None:
     dimensions = ctypes.c_void_p.from_address(at + FIELDS["dimensions"]).value
     if ctypes.c_void_p.from_address(at - 8).value != id(np.ndarray):
         raise RuntimeError("objects do not begin as this interpreter's C interface says")
-    sizes = tuple((ctypes.c_ssize_t * nd).from_address(dimensions or 0))
+    strides = ctypes.c_void_p.from_address(at + FIELDS["strides"]).value
+    found = [tuple((ctypes.c_ssize_t * nd).from_address(where or 0)) for where in (dimensions, strides)]
     data = bytes(range(1, 9))
     if ctypes.string_at(id(data) + CONTENT, 8) != data:
         raise RuntimeError("bytes do not lie as this interpreter's C interface says")
-    if sizes != array.shape or ctypes.c_int.from_address(at + FIELDS["flags"]).value != array.flags.num:
+    if found != [array.shape, array.strides] or ctypes.c_int.from_address(at + FIELDS["flags"]).value != array.flags.num:
         raise RuntimeError("array objects are not laid out as NumPy's C interface says")
+    word = word_of("float32", head)
+    if ctypes.c_void_p.from_address(at + FIELDS["descr"]).value != id(array.dtype) or (word & 0xFF, word >> 32) != (
+        ord("f"),
+        array.dtype.num,
+    ):
+        raise RuntimeError("dtype objects are not laid out as NumPy's C interface says")

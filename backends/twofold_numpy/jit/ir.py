@@ -136,6 +136,14 @@ class Value:
         return self.convert("bitcast", {"float": "i32", "double": "i64", "i32": "float", "i64": "double"}[self.kind])
 
 
+def splat(name: str, number: str, kind: str, lanes: int) -> list[str]:
+    """Instructions that give a vector of one number by a name."""
+    return [
+        f"{name}.first = insertelement <{lanes} x {kind}> poison, {kind} {number}, i64 0",
+        f"{name} = shufflevector <{lanes} x {kind}> {name}.first, <{lanes} x {kind}> poison, <{lanes} x i32> zeroinitializer",
+    ]
+
+
 def fma(a: Value, b: Operand, c: Operand) -> Value:
     """``a * b + c``, rounded once."""
     return a.code.call("fma", a, a.like(b), a.like(c))

@@ -1,27 +1,27 @@
 """A row program as the text of an LLVM function over NumPy's arrays; sizes are numbers it reads, so one text serves all shapes.
 
 The function is a builtin of Python (`callables`) that takes the arrays, inputs then outputs, and finds their memory in the fields that
-NumPy's C interface promises. If an argument is not an array, or has not as many elements as it should, or is not C-contiguous, it
-writes nothing and calls what was given for that. Its numbers are begin, end and size of each axis of the collapsed space, of which it
-runs from begin to end, and, where rows are reduced, the table of `reductions.leaves` for a row, which is run whole.
+NumPy's C interface promises. If an argument is not an array of its dtype, or does not lie as it should, it writes nothing and calls what
+was given for that. Its numbers are begin, end and size of each axis of the collapsed space, of which it runs from begin to end; then,
+for inputs that are strided, see `strided.numbers_of`; and at last, where rows are reduced, which are run whole, the table of
+`reductions.leaves` for a row.
 """
 
 from typing import NamedTuple
 
-from twofold.backend.kernel import KernelStep, Ref, RowProgram
+from twofold.backend.kernel import Ref
 
-from ..blocked import collapsed
 from .callables import CONTENT, HEAD
-from .ir import BITS, Code, Value
+from .checks import FIELDS, is_packed, lies_as, word_of
+from .ir import BITS, Code, Value, splat
 from .pass_text import SIZES, STORED, PassText
-from .passes import Pass, kept_steps, passes_of
+from .passes import kept_steps
 from .primitives import KINDS, Typed, Unsupported
 from .reductions import COLUMNS, LETTERS, add_leaf
+from .structure import APART, PACKED, Structure
 
 #: Instructions of a kernel that is compiled, at most: the time grows faster than their number.
 LONGEST = 1500
-#: Bits of ``flags``: C-contiguous and aligned.
-WANTED_FLAGS = 0x101
 #: Functions of the interpreter.
 INTERPRETER = (
     "declare ptr @PyEval_SaveThread()",
@@ -31,46 +31,6 @@ INTERPRETER = (
     "declare void @Py_IncRef(ptr)",
     "declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)",
 )
-#: Fields of an array object behind its head: data, nd, dimensions, strides, base, descr, flags.
-FIELDS = {"data": 0, "nd": 8, "dimensions": 16, "flags": 48}
-
-
-class Structure(NamedTuple):
-    """All of a row program that decides its text.
-
-    Attributes
-    ----------
-    axes
-        For each input, which axes of the collapsed space it has.
-    rank
-        How many axes the space has.
-    dtypes
-        Of the inputs.
-    steps, outputs
-        The program's.
-    """
-
-    axes: tuple[tuple[bool, ...], ...]
-    rank: int
-    dtypes: tuple[str, ...]
-    steps: tuple[KernelStep, ...]
-    outputs: tuple[int, ...]
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether rows are reduced."""
-        return any(step.row for step in self.steps)
-
-    def passes(self) -> list[Pass]:
-        """The passes over each row; one where nothing is reduced."""
-        return passes_of(self.steps, [axes[-1] for axes in self.axes])
-
-
-def structure_of(program: RowProgram) -> tuple[Structure, tuple[int, ...]]:
-    """The structure and the sizes of its axes."""
-    space, shapes = collapsed(program)
-    axes = tuple(tuple(n == m for n, m in zip(shape, space, strict=True)) for shape in shapes)
-    return Structure(axes, len(space), tuple(t.dtype for t in program.inputs), program.steps, program.outputs), space
 
 
 class Machine(NamedTuple):
@@ -118,7 +78,7 @@ class Printer:
     def __init__(self, structure: Structure, machine: Machine) -> None:
         self.structure, self.machine = structure, machine
         steps = structure.steps
-        dtypes = [*structure.dtypes, *[steps[s].dtype for s in structure.outputs]]
+        self.dtypes = dtypes = [*structure.dtypes, *[steps[s].dtype for s in structure.outputs]]
         if not all(d in KINDS for d in dtypes):
             raise Unsupported(f"arrays of {', '.join(dtypes)}")
         self.last = structure.rank - 1
@@ -142,18 +102,22 @@ class Printer:
     def text(self) -> str:
         """The module."""
         self._entry()
+        if self.structure.has_blocks:
+            self._open_block()
         for axis in range(self.last):
             self._open(axis)
         self._row()
         for axis in reversed(range(self.last)):
             self._close(axis)
+        if self.structure.has_blocks:
+            self._close_block()
         self._exit()
         width = self.machine.vector_bits
         return "\n".join(
             [
                 *self.declarations,
                 *INTERPRETER,
-                _check(self.machine.head),
+                lies_as(self.machine.head) if self.structure.columns else is_packed(self.machine.head),
                 *([add_leaf(kind, self.lanes) for kind in LETTERS] if self.structure.has_rows else []),
                 "define ptr @kernel(ptr %self, ptr %arguments, i64 %count) #0 {",
                 "entry:",
@@ -186,8 +150,29 @@ class Printer:
         for axis in range(self.structure.rank):
             for k, name in enumerate(("begin", "end", "size")):
                 self._number(f"{name}{axis}", HEAD + 3 * axis + k)
-        self.emit(f"%leaves = getelementptr i64, ptr %numbers, i64 {HEAD + 3 * self.structure.rank}")
         self.emit(f"%counted = icmp eq i64 %count, {len(self.arrays)}", "br i1 %counted, label %look, label %refused", "look:")
+        for k in self.arrays:
+            self.emit(f"%object{k}.at = getelementptr ptr, ptr %arguments, i64 {k}", f"%object{k} = load ptr, ptr %object{k}.at")
+        if self.structure.columns:
+            self._look_at_strided(HEAD + 3 * self.structure.rank)
+        else:
+            self._look_at_packed(HEAD + 3 * self.structure.rank)
+        self._scratch()
+        entered = "room" if self.kept else "taken"
+        self.emit(
+            "%shared = icmp ne i64 %releases, 0",
+            "br i1 %shared, label %release, label %start",
+            "release:",
+            "%state = call ptr @PyEval_SaveThread()",
+            "br label %start",
+            "start:",
+            f"%released = phi ptr [ null, %{entered} ], [ %state, %release ]",
+            f"br label %{'blocks' if self.structure.has_blocks else 'axis0' if self.last else 'row'}",
+        )
+
+    def _look_at_packed(self, number: int) -> None:
+        """Check arrays that are all C-contiguous; what else the kernel reads begins at a number."""
+        self.emit(f"%leaves = getelementptr i64, ptr %numbers, i64 {number}")
         wrong = "false"
         for k in self.arrays:
             total = "1"
@@ -197,27 +182,63 @@ class Printer:
                     self.emit(f"%a{k}.total{axis} = mul i64 {total}, %size{axis}")
                     total = f"%a{k}.total{axis}"
             self.emit(
-                f"%object{k}.at = getelementptr ptr, ptr %arguments, i64 {k}",
-                f"%object{k} = load ptr, ptr %object{k}.at",
-                f"%a{k}.wrong = call i1 @refused(ptr %object{k}, i64 %class, i64 {total})",
+                f"%a{k}.wrong = call i1 @wrong(ptr %object{k}, i64 %class, i64 {self._word(k)}, i64 {total})",
                 f"%wrong{k} = or i1 {wrong}, %a{k}.wrong",
             )
             wrong = f"%wrong{k}"
         self.emit(f"br i1 {wrong}, label %refused, label %taken", "taken:")
+        self._first_places()
+
+    def _look_at_strided(self, number: int) -> None:
+        """Check arrays as their records say; an input that lies partly where an output does is refused."""
+        if self.structure.has_blocks:
+            self._number("block", number)
+            number += 1
+        for k in self.arrays:
+            for axis in range(self.structure.rank):
+                if self.axes[k][axis]:
+                    self.strides[k, axis] = f"%a{k}.stride{axis}"
+                    self._number(f"a{k}.stride{axis}", number)
+                    number += 1
+        self.emit(f"%record0 = getelementptr i64, ptr %numbers, i64 {number}")
+        for k in self.arrays:
+            self.emit(
+                f"%record{k + 1} = call ptr @after(ptr %object{k}, i64 %class, i64 {self._word(k)}, ptr %record{k})",
+                f"%a{k}.none = icmp eq ptr %record{k + 1}, null",
+                f"br i1 %a{k}.none, label %refused, label %a{k}.fits",
+                f"a{k}.fits:",
+            )
+        self._first_places()
+        for k in self.arrays:
+            self.emit(
+                f"%a{k}.low = load i64, ptr %record{k}",
+                f"%a{k}.high.at = getelementptr i64, ptr %record{k}, i64 1",
+                f"%a{k}.high = load i64, ptr %a{k}.high.at",
+                f"%a{k}.address = ptrtoint ptr %a{k}.{self._from(0)} to i64",
+                f"%a{k}.begin = add i64 %a{k}.address, %a{k}.low",
+                f"%a{k}.end = add i64 %a{k}.address, %a{k}.high",
+            )
+        shared = "false"
+        for k in self.inputs:
+            for o in self.outputs:
+                self.emit(
+                    f"%before{k}.{o} = icmp ult i64 %a{k}.begin, %a{o}.end",
+                    f"%behind{k}.{o} = icmp ult i64 %a{o}.begin, %a{k}.end",
+                    f"%both{k}.{o} = and i1 %before{k}.{o}, %behind{k}.{o}",
+                    f"%shared{k}.{o} = or i1 {shared}, %both{k}.{o}",
+                )
+                shared = f"%shared{k}.{o}"
+        self.emit(f"br i1 {shared}, label %refused, label %taken", "taken:")
+        self.emit(f"%leaves = getelementptr i64, ptr %record{len(self.arrays)}, i64 0")
+
+    def _word(self, k: int) -> int:
+        return word_of(self.dtypes[k], self.machine.head)
+
+    def _first_places(self) -> None:
+        """Where arrays' memory begins."""
         for k in self.arrays:
             self.emit(f"%a{k}.data = getelementptr i8, ptr %object{k}, i64 {self.machine.head + FIELDS['data']}")
             self.emit(f"%a{k}.{self._from(0)} = load ptr, ptr %a{k}.data")
-        self._scratch()
-        self.emit(
-            "%shared = icmp ne i64 %releases, 0",
-            "br i1 %shared, label %release, label %start",
-            "release:",
-            "%state = call ptr @PyEval_SaveThread()",
-            "br label %start",
-            "start:",
-            f"%released = phi ptr [ null, %{'room' if self.kept else 'taken'} ], [ %state, %release ]",
-            "br label %axis0" if self.last else "br label %row",
-        )
 
     def _scratch(self) -> None:
         """Memory for steps that are kept: each has room for its row in eights of bytes."""
@@ -257,9 +278,37 @@ class Printer:
         """Ends the name of where an array's part begins, inside the loops over the axes before."""
         return "row" if axis == self.last else f"from{axis}"
 
+    def _open_block(self) -> None:
+        """The beginning of the loop over blocks of the last axis."""
+        last = self.last
+        self.emit(
+            "blocks:",
+            f"%from = phi i64 [ %begin{last}, %start ], [ %to, %done0 ]",
+            f"%more.blocks = icmp slt i64 %from, %end{last}",
+            "br i1 %more.blocks, label %in.block, label %blocks.done",
+            "in.block:",
+            "%from.next = add i64 %from, %block",
+            f"%to = call i64 @llvm.smin.i64(i64 %from.next, i64 %end{last})",
+            "br label %axis0",
+        )
+        self.declarations["declare i64 @llvm.smin.i64(i64, i64)"] = None
+
+    def _close_block(self) -> None:
+        self.emit("br label %blocks", "blocks.done:")
+
+    @property
+    def part(self) -> tuple[str, str]:
+        """Begin and end of the part of a row that is run."""
+        return ("%from", "%to") if self.structure.has_blocks else (f"%begin{self.last}", f"%end{self.last}")
+
+    def column(self, place: str) -> int:
+        """How the elements of a row lie at a place in memory."""
+        k = int(place[1:])
+        return self.structure.columns[k] if self.structure.columns and place[0] == "a" and k in self.inputs else PACKED
+
     def _open(self, axis: int) -> None:
         """The beginning of the loop over an outer axis, with where each array's part begins."""
-        before = "start" if axis == 0 else f"inside{axis - 1}"
+        before = ("in.block" if self.structure.has_blocks else "start") if axis == 0 else f"inside{axis - 1}"
         self.emit(
             f"axis{axis}:",
             f"%x{axis} = phi i64 [ %begin{axis}, %{before} ], [ %next{axis}, %again{axis} ]",
@@ -286,6 +335,9 @@ class Printer:
         """What happens to a row: the inputs of which it has one element, then the passes."""
         self.emit("row:")
         code = Code(self.lanes, "%row.v")
+        for k, own in enumerate(self.structure.columns):
+            if own == APART:
+                self._offsets(k)
         for k in self.inputs:
             if not self.axes[k][self.last]:
                 ref = Ref("in", k)
@@ -295,14 +347,18 @@ class Printer:
         for number in range(len(self.passes)):
             before = PassText(self, number).print(before)
 
+    def _offsets(self, k: int) -> None:
+        """How many elements from the first lane's the other lanes' elements of an input lie."""
+        lanes = self.lanes
+        numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
+        self.emit(*splat(f"%a{k}.apart", self.strides[k, self.last], "i64", lanes))
+        self.emit(f"%a{k}.offsets = mul <{lanes} x i64> %a{k}.apart, <{numbers}>")
+
     def _spread(self, code: Code, k: int) -> Value:
         """The one element that an input has in this row, in every lane."""
-        kind, lanes = self.stored[f"a{k}"], self.lanes
-        self.emit(
-            f"%a{k}.one = load {kind}, ptr %a{k}.row, align {SIZES[kind]}",
-            f"%a{k}.first = insertelement <{lanes} x {kind}> poison, {kind} %a{k}.one, i64 0",
-            f"%a{k}.all = shufflevector <{lanes} x {kind}> %a{k}.first, <{lanes} x {kind}> poison, <{lanes} x i32> zeroinitializer",
-        )
+        kind = self.stored[f"a{k}"]
+        self.emit(f"%a{k}.one = load {kind}, ptr %a{k}.row, align {SIZES[kind]}")
+        self.emit(*splat(f"%a{k}.all", f"%a{k}.one", kind, self.lanes))
         return Value(code, f"%a{k}.all", kind)
 
 
@@ -312,42 +368,3 @@ def _stored(dtype: str) -> str:
     if kind is None:
         raise Unsupported(f"results of {dtype} that are kept")
     return STORED.get(kind, kind)
-
-
-def _check(head: int) -> str:
-    """``refused(array, class, count)``: whether an object is not an array that can be read as so many elements in a row."""
-    nd, dimensions, flags = (head + FIELDS[name] for name in ("nd", "dimensions", "flags"))
-    return f"""define internal i1 @refused(ptr %array, i64 %class, i64 %count) noinline nounwind {{
-entry:
-  %class.at = getelementptr i8, ptr %array, i64 {head - 8}
-  %own = load i64, ptr %class.at
-  %is.array = icmp eq i64 %own, %class
-  br i1 %is.array, label %look, label %other
-other:
-  ret i1 true
-look:
-  %nd.at = getelementptr i8, ptr %array, i64 {nd}
-  %nd = load i32, ptr %nd.at
-  %dimensions.at = getelementptr i8, ptr %array, i64 {dimensions}
-  %dimensions = load ptr, ptr %dimensions.at
-  %flags.at = getelementptr i8, ptr %array, i64 {flags}
-  %flags = load i32, ptr %flags.at
-  %have = and i32 %flags, {WANTED_FLAGS}
-  %strided = icmp ne i32 %have, {WANTED_FLAGS}
-  br label %axes
-axes:
-  %k = phi i32 [ 0, %look ], [ %k.next, %axis ]
-  %total = phi i64 [ 1, %look ], [ %product, %axis ]
-  %more = icmp slt i32 %k, %nd
-  br i1 %more, label %axis, label %done
-axis:
-  %n.at = getelementptr i64, ptr %dimensions, i32 %k
-  %n = load i64, ptr %n.at
-  %product = mul i64 %total, %n
-  %k.next = add i32 %k, 1
-  br label %axes
-done:
-  %differs = icmp ne i64 %total, %count
-  %result = or i1 %strided, %differs
-  ret i1 %result
-}}"""

@@ -7,9 +7,10 @@ import numpy as np
 from twofold.backend.kernel import KernelStep, Ref
 from twofold.dtype import NUMPY
 
-from .ir import Code, Value
+from .ir import Code, Value, splat
 from .primitives import KINDS, Typed, Unsupported, step_value
 from .reductions import LETTERS, Extreme, Reduction, Sum
+from .structure import PACKED, SECOND
 
 if TYPE_CHECKING:
     from .kernel import Printer
@@ -102,8 +103,8 @@ class PassText:
 
     def _vectors(self, before: str) -> None:
         """The loop over vectors; it ends in the block ``p.read``."""
-        n, last, lanes = self.name, self.printer.last, self.code.lanes
-        begin, stop = (f"%{n}.begin", f"%{n}.stop") if self.has_leaves else (f"%begin{last}", f"%end{last}")
+        n, lanes = self.name, self.code.lanes
+        begin, stop = (f"%{n}.begin", f"%{n}.stop") if self.has_leaves else self.printer.part
         carried = [
             f"{r.name}.now = phi {r.type} [ {r.neutral()}, %{before} ], "
             f"[ {r.name}.plain, %{n}.plain.out ], [ {r.name}.masked, %{n}.masked.out ]"
@@ -120,14 +121,24 @@ class PassText:
             f"%{n}.whole = icmp sge i64 %{n}.left, {lanes}",
             f"br i1 %{n}.some, label %{n}.vector, label %{n}.read",
             f"{n}.vector:",
-            *[self._address(place) for place in dict.fromkeys([*self.loads.values(), *self.stores])],
+            *[line for place in dict.fromkeys([*self.loads.values(), *self.stores]) for line in self._address(place)],
             f"br i1 %{n}.whole, label %{n}.plain.in, label %{n}.masked.in",
         )
         self._body()
         self.emit(f"{n}.read:")
 
-    def _address(self, place: str) -> str:
-        return f"%{self.name}.{place}.at = getelementptr {self.printer.stored[place]}, ptr %{place}.row, i64 %{self.name}.i"
+    def _address(self, place: str) -> list[str]:
+        """Where the first lane's element lies, and those of all lanes if they lie apart."""
+        n, kind, column = self.name, self.printer.stored[place], self.printer.column(place)
+        at = f"%{n}.{place}"
+        if column == PACKED:
+            return [f"{at}.at = getelementptr {kind}, ptr %{place}.row, i64 %{n}.i"]
+        stride = self.printer.strides[int(place[1:]), self.printer.last]
+        first = [f"{at}.i = mul i64 %{n}.i, {stride}", f"{at}.at = getelementptr {kind}, ptr %{place}.row, i64 {at}.i"]
+        if column == SECOND:
+            return [*first, f"{at}.rest.at = getelementptr {kind}, ptr {at}.at, i64 {self.code.lanes - 1}"]
+        lanes = self.code.lanes
+        return [*first, f"{at}.all = getelementptr {kind}, ptr {at}.at, <{lanes} x i64> %{place}.offsets"]
 
     # what happens to a vector
 
@@ -138,7 +149,9 @@ class PassText:
             self.emit(f"{n}.{way}.in:")
             if way == "masked":
                 self._mask(f"%{n}.mask.in", f"%{n}.left")
-            self.emit(*[self._load(place, way) for place in self.loads.values()], f"br label %{n}.steps")
+                if any(self.printer.column(place) == SECOND for place in self.loads.values()):
+                    self._masks_of_pairs()
+            self.emit(*[line for place in self.loads.values() for line in self._load(place, way)], f"br label %{n}.steps")
         self.emit(f"{n}.steps:")
         for ref, place in self.loads.items():
             kind = self.printer.stored[place]
@@ -182,20 +195,74 @@ class PassText:
         """The lanes that have an element left."""
         lanes = self.code.lanes
         numbers = ", ".join(f"i64 {k}" for k in range(lanes))
-        self.emit(
-            f"{name}.first = insertelement <{lanes} x i64> poison, i64 {left}, i64 0",
-            f"{name}.all = shufflevector <{lanes} x i64> {name}.first, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
-            f"{name} = icmp slt <{lanes} x i64> <{numbers}>, {name}.all",
-        )
+        self.emit(*splat(f"{name}.all", left, "i64", lanes), f"{name} = icmp slt <{lanes} x i64> <{numbers}>, {name}.all")
 
-    def _load(self, place: str, way: str) -> str:
-        kind, at = self.printer.stored[place], f"%{self.name}.{place}"
+    def _masks_of_pairs(self) -> None:
+        """What is left for the two loads of every second element, see `_load_pairs`."""
+        n = self.name
+        self.emit(
+            f"%{n}.left.twice = shl i64 %{n}.left, 1",
+            f"%{n}.left.pairs = sub i64 %{n}.left.twice, 1",
+            f"%{n}.left.rest = sub i64 %{n}.left.twice, {self.code.lanes}",
+        )
+        self._mask(f"%{n}.mask.pairs", f"%{n}.left.pairs")
+        self._mask(f"%{n}.mask.rest", f"%{n}.left.rest")
+
+    def _load(self, place: str, way: str) -> list[str]:
+        at, column = f"%{self.name}.{place}", self.printer.column(place)
+        if column == SECOND:
+            return self._load_pairs(place, way)
+        if column == PACKED:
+            return [self._loaded(place, way, f"{at}.{way}", f"{at}.at", f"%{self.name}.mask.in")]
+        return self._load_each(place) if way == "plain" else self._gather(place)
+
+    def _load_each(self, place: str) -> list[str]:
+        """Elements that lie apart, one by one: processors fetch ahead for such loads, but not for gathers, which take ten times as long."""
+        at, kind, lanes = f"%{self.name}.{place}", self.printer.stored[place], self.code.lanes
+        kept, stride, lines, vector, last = (
+            self.code.type_of(kind),
+            self.printer.strides[int(place[1:]), self.printer.last],
+            [],
+            "poison",
+            "",
+        )
+        for lane in range(lanes):
+            address = f"{at}.at{lane}" if lane else f"{at}.at"
+            lines += [f"{address} = getelementptr {kind}, ptr {last}, i64 {stride}"] if lane else []
+            lines.append(f"{at}.of{lane} = load {kind}, ptr {address}, align {SIZES[kind]}")
+            joined = f"{at}.plain" if lane == lanes - 1 else f"{at}.to{lane}"
+            lines.append(f"{joined} = insertelement {kept} {vector}, {kind} {at}.of{lane}, i64 {lane}")
+            vector, last = joined, address
+        return lines
+
+    def _gather(self, place: str) -> list[str]:
+        """Elements that lie apart, as many as there are."""
+        at, kind, lanes = f"%{self.name}.{place}", self.printer.stored[place], self.code.lanes
+        kept, masks = self.code.type_of(kind), self.code.type_of("i1")
+        name = f"@llvm.masked.gather.{_overload(self.code, kind)}.v{lanes}p0"
+        self.code.declarations[f"declare {kept} {name}(<{lanes} x ptr>, i32 immarg, {masks}, {kept})"] = None
+        operands = f"<{lanes} x ptr> {at}.all, i32 {SIZES[kind]}, {masks} %{self.name}.mask.in, {kept} zeroinitializer"
+        return [f"{at}.masked = call {kept} {name}({operands})"]
+
+    def _load_pairs(self, place: str, way: str) -> list[str]:
+        """Every second element: two vectors that overlap by one element, so that nothing behind the last one is read."""
+        at, lanes, kept = f"%{self.name}.{place}", self.code.lanes, self.code.type_of(self.printer.stored[place])
+        picked = ", ".join(f"i32 {2 * k if 2 * k < lanes else 2 * k + 1}" for k in range(lanes))
+        return [
+            self._loaded(place, way, f"{at}.{way}.pairs", f"{at}.at", f"%{self.name}.mask.pairs"),
+            self._loaded(place, way, f"{at}.{way}.rest", f"{at}.rest.at", f"%{self.name}.mask.rest"),
+            f"{at}.{way} = shufflevector {kept} {at}.{way}.pairs, {kept} {at}.{way}.rest, <{lanes} x i32> <{picked}>",
+        ]
+
+    def _loaded(self, place: str, way: str, name: str, at: str, mask: str) -> str:
+        """A load of neighbours."""
+        kind = self.printer.stored[place]
         kept, size, lanes = self.code.type_of(kind), SIZES[kind], self.code.type_of("i1")
         if way == "plain":
-            return f"{at}.plain = load {kept}, ptr {at}.at, align {size}"
-        name = f"@llvm.masked.load.{_overload(self.code, kind)}.p0"
-        self.code.declarations[f"declare {kept} {name}(ptr, i32 immarg, {lanes}, {kept})"] = None
-        return f"{at}.masked = call {kept} {name}(ptr {at}.at, i32 {size}, {lanes} %{self.name}.mask.in, {kept} zeroinitializer)"
+            return f"{name} = load {kept}, ptr {at}, align {size}"
+        load = f"@llvm.masked.load.{_overload(self.code, kind)}.p0"
+        self.code.declarations[f"declare {kept} {load}(ptr, i32 immarg, {lanes}, {kept})"] = None
+        return f"{name} = call {kept} {load}(ptr {at}, i32 {size}, {lanes} {mask}, {kept} zeroinitializer)"
 
     def _store(self, place: str, value: Value, way: str) -> str:
         kind, at = self.printer.stored[place], f"%{self.name}.{place}.at"

@@ -179,6 +179,11 @@ class Backend(ABC):
         """
         return self.few_kernels
 
+    @property
+    def strided_kernels(self) -> bool:
+        """Whether kernels read strided inputs where they lie, so that slices are taken before what kernels compute."""
+        return False
+
     def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
         """Elements from which a step of a primitive, of operands and a result of these dtypes, may be part of a kernel.
 

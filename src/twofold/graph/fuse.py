@@ -70,11 +70,8 @@ class _Group:
         """The iteration space of a kernel that the node may begin; None if it may not."""
         assert n.sig is not None
         if n.sig.op.elementwise:
-            return n.shape if self._is_big(n, n.size) else None
-        return n.inputs[0].shape if self.rows and is_row_reduction(n) and self._is_big(n, n.inputs[0].size) else None  # type: ignore[union-attr]
-
-    def _is_big(self, n: Node, size: int) -> bool:
-        return size >= max(1, self.big if isinstance(self.big, int) else self.big(n))
+            return n.shape if is_big(self.big, n) else None
+        return n.inputs[0].shape if self.rows and is_row_reduction(n) and is_big(self.big, n) else None  # type: ignore[union-attr]
 
     def takes(self, n: Node) -> bool:
         """Whether the node belongs to the open kernel."""
@@ -109,6 +106,12 @@ class _Group:
         steps += [Step((n,)) for n in self.views]
         self.nodes, self.members, self.views, self.reduces = [], set(), {}, False
         return steps
+
+
+def is_big(big: Big, n: Node) -> bool:
+    """Whether an element-wise node, or a reduction, has the elements from which it may be part of a kernel."""
+    size = n.size if n.sig is None or n.sig.op.elementwise else n.inputs[0].size  # type: ignore[union-attr]
+    return size >= max(1, big if isinstance(big, int) else big(n))
 
 
 def is_row_reduction(n: Node) -> bool:

@@ -13,17 +13,18 @@ from time import perf_counter_ns
 from traceback import walk_tb
 from typing import Any
 
-from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, ProgramTraits, Ref, RowProgram
+from ..backend.kernel import SIMPLE, ArrayType, Call, KernelStep, OperandType, ProgramTraits, Ref, RowProgram
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..dtype import WEAK, promote
 from ..errors import KernelCompileError, MXNetError
-from ..graph.fuse import Step, steps_of, with_epilogues
+from ..graph.fuse import Big, Step, is_big, steps_of, with_epilogues
 from ..graph.ir import Node, is_const, is_leaf
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.row_results import kept
 from ..graph.rows import compared
+from ..graph.slices import narrowed
 from ..graph.verify import verify
 from ..scheduler.observers import LISTENERS, report
 from . import declared  # noqa: F401  (tells adapters of the element-wise primitives)
@@ -102,18 +103,14 @@ class Program:
     ) -> None:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
-        self.outputs = simplify(lower(list(outputs), boundaries))
-        if backend.row_reductions:
-            self.outputs = kept(self.outputs)
-            if backend.whole_rows:
-                self.outputs = compared(self.outputs)
+        least = partial(_fused_from, backend) if big is None else big
+        self.outputs = _arranged(simplify(lower(list(outputs), boundaries)), backend, least)
         verify(self.outputs, self.leaves)
         self.constants: dict[Node, Any] = {}
         if fold and backend.plain is not None:  # elsewhere each device would need its own
             self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
-        least = partial(_fused_from, backend) if big is None else big
         steps = steps_of(unique, least, backend.row_reductions, backend.whole_rows, backend.few_kernels)
         self.steps = with_epilogues(steps, unique, backend.epilogues if SETTINGS.epilogues else ())
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
@@ -182,6 +179,15 @@ def _told(step: Step) -> str:
     nodes = step.members[0] if step.members else step.nodes
     text = " + ".join(n.sig.op.name for n in nodes if n.sig is not None)
     return f"{len(step.members)} at once: {text}" if step.members else text
+
+
+def _arranged(outputs: list[Node], backend: Backend, least: Big) -> list[Node]:
+    """The graph as a backend's kernels want it: the same bits."""
+    if backend.row_reductions:
+        outputs = kept(outputs)
+        if backend.whole_rows:
+            outputs = compared(outputs)
+    return narrowed(outputs, partial(is_big, least), SIMPLE) if backend.strided_kernels else outputs
 
 
 def _fused_from(backend: Backend, n: Node) -> int:

@@ -1,0 +1,55 @@
+"""Rules of kernels as machine code, each with how to take it out of the code: see `tests.mutant_rules`."""
+
+from tests.mutant_rules import Mutant
+
+#: Which tests must notice.
+MACHINE_CODE = ("tests/backend/test_jit.py", "tests/backend/test_jit_rows.py", "tests/backend/test_jit_strides.py")
+
+
+def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
+    return Mutant(f"machine code: {name}", f"backends/twofold_numpy/jit/{file}.py", text, replacement, MACHINE_CODE)
+
+
+MACHINE_CODE_MUTANTS = (
+    _machine_code("no pass comes before that of an earlier step", "passes", "own = now = max(now, own)", "now = max(now, own)"),
+    _machine_code("what a reduction gives is there for the next pass", "passes", "+ (steps[r.value].row and not is_end(step))", ""),
+    _machine_code("rows stay whole", "compiled", "_axis_to_cut(space[:-1] if structure.has_rows else space)", "_axis_to_cut(space)"),
+    _machine_code(
+        "long rows stay with the default kernel", "compiled", "not 0 < form.layout.space[-1] <= BLOCK", "form.layout.space[-1] <= 0"
+    ),
+    _machine_code(
+        "both halves refuse",
+        "compiled",
+        "(*end, space[axis]), *whole[axis + 1 :]], _refuse)",
+        "(*end, space[axis]), *whole[axis + 1 :]], refused)",
+    ),
+    _machine_code("refused arrays are copied", "compiled", "if any(a is not b for a, b in zip(packed, arrays, strict=True)):", "if False:"),
+    _machine_code("arrays of another size are refused", "checks", "  ret i1 %differs\n", "  ret i1 false\n"),
+    _machine_code("strided arrays are refused", "checks", "_begin(head, PACKED | ALIGNED)", "_begin(head, ALIGNED)"),
+    _machine_code("arrays of another dtype are refused", "checks", "%taken = and i1 %well, %same.type", "%taken = and i1 %well, true"),
+    _machine_code("arrays with other strides are refused", "checks", "%same = and i1 %same.n, %same.s", "%same = and i1 %same.n, true"),
+    _machine_code(
+        "strided arrays of another shape are refused", "checks", "%same = and i1 %same.n, %same.s", "%same = and i1 true, %same.s"
+    ),
+    _machine_code(
+        "inputs that lie where results do are refused", "kernel", 'f"br i1 {shared}, label %refused', 'f"br i1 false, label %refused'
+    ),
+    _machine_code(
+        "inputs that lie where results do are copied",
+        "strided",
+        "_address(array) == _address(o) or not np.may_share_memory(array, o)",
+        "True",
+    ),
+    _machine_code("what is left of eight columns is added last", "pass_text", "= and i64 %{n}.left, -8", "= and i64 %{n}.left, -1"),
+    _machine_code(
+        "sums that wait are added", "reductions", "[*first, *second[:-1], (end, merges + 1)]", "[*first, *second[:-1], (end, merges)]"
+    ),
+    _machine_code("a sum begins with 0", "reductions", "{self.name}.tree, 0.0", "{self.name}.tree, -0.0"),
+    _machine_code(
+        "NaN is the largest and the smallest",
+        "primitives",
+        'return a.compare("uno", a).choose(a, a.compare("ogt", b).choose(a, b))',
+        'return a.compare("ogt", b).choose(a, b)',
+    ),
+    _machine_code("large arguments go to the C library", "functions", 'size.compare("uge", end)', 'size.compare("uge", math.inf)'),
+)
