@@ -88,6 +88,8 @@ def test_transpositions_that_were_written_cancel():
     last = leaf("x", (2, 8, 8, 4), "float32")
     y = G.permute_dims(conv(G.permute_dims(last, axes=(0, 3, 1, 2)), "a"), axes=(0, 2, 3, 1))
     assert names(with_channels_last([y], lambda n: 1.0)) == ["convolve"]
+    half = [conv(G.permute_dims(last, axes=(0, 3, 1, 2)), "a")]
+    assert names(with_channels_last(half, lambda n: 1.1 * n.nbytes)) == ["convolve", "permute_dims", "contiguous"]
 
 
 def test_shapes_that_keep_images_and_channels_are_converted():

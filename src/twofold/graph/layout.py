@@ -7,6 +7,7 @@ border only. Where that costs more than the convolutions gain, the border is dra
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from ..op.registry import OPS
 from ..op.shapes import normalized_axes
 from .build import G, apply
 from .ir import Node, is_const, topological
@@ -23,6 +24,8 @@ MOVED = frozenset({"slice", "pad", "concat", "broadcast_to", "contiguous", "resh
 
 def with_channels_last(outputs: Sequence[Node], gain: Callable[[Node], Gain]) -> list[Node]:
     """The graph of primitives with images in the faster order; its inputs and outputs are as they were."""
+    if not any(OPS[name].sigs for name in IMAGES):
+        return list(outputs)  # this process has none
     order = [n for n in topological(outputs) if n.sig is not None]
     convolutions = [n for n in order if n.sig.op.name in IMAGES]  # type: ignore[union-attr]
     if not convolutions:
@@ -66,6 +69,8 @@ def _images_of(n: Node) -> list[Node]:
     assert n.sig is not None
     if n.sig.op.name in IMAGES:
         return [n.inputs[k] for k in IMAGES[n.sig.op.name]]  # type: ignore[misc]
+    if n.sig.op.name == "permute_dims" and _gives_image(n):
+        return []  # its operand is the image
     if n.sig.op.name in ("sum", "permute_dims", "reshape"):
         return [n.inputs[0]]  # type: ignore[list-item]
     return [i for i in n.inputs if i is not None and len(i.shape) == len(n.shape) and not _is_line(i) and not is_const(i)]
@@ -108,13 +113,15 @@ class _Choice:
 
     def __init__(self, order: Sequence[Node], outputs: Iterable[Node], gains: Mapping[Node, Gain]) -> None:
         self.gains = gains
-        self.seen_first = set(outputs)
-        self.readers: dict[Node, list[Node]] = {}
-        for n in order:
-            for i in dict.fromkeys(n.inputs):
-                if i is not None:
-                    self.readers.setdefault(i, []).append(n)
         moves = {n for n in order if _moves(n, gains)}
+        self.images = {n: list(dict.fromkeys(_images_of(n))) for n in moves}
+        self.readers: dict[Node, list[Node]] = {}
+        self.seen_first = set(outputs)
+        for n in order:
+            images = self.images.get(n, [])
+            for i in images:
+                self.readers.setdefault(i, []).append(n)
+            self.seen_first.update(i for i in n.inputs if i is not None and i not in images)
         self.last = {n for group in self._groups([n for n in order if gains.get(n)], moves) for n in group}
         self.order = [n for n in order if n in self.last]
 
@@ -126,7 +133,7 @@ class _Choice:
 
     def _around(self, n: Node) -> Iterator[Node]:
         """Values that an operation reads or makes as images."""
-        yield from _images_of(n)
+        yield from self.images[n]
         if _gives_image(n):
             yield n
 
@@ -141,8 +148,7 @@ class _Choice:
                 if n not in group:
                     group.add(n)
                     for value in self._around(n):
-                        users = [r for r in self.readers.get(value, ()) if value in _images_of(r)]
-                        waiting += [m for m in (value, *users) if m in allowed and m not in group]
+                        waiting += [m for m in (value, *self.readers.get(value, ())) if m in allowed and m not in group]
             met |= group
             yield group
 
@@ -157,7 +163,7 @@ class _Choice:
         before = sum(map(self._border, values))
         self.last.discard(n)
         dearer = sum(map(self._border, values)) + self._own(n) - before
-        if dearer < 0 or (dearer == 0 and not any(i in self.last for i in _images_of(n))):
+        if dearer < 0 or (dearer == 0 and self.last.isdisjoint(self.images[n])):
             return True
         self.last.add(n)
         return False
@@ -169,9 +175,8 @@ class _Choice:
             return 0  # its operand is the other order
         readers = self.readers.get(value, ())
         if made_last:
-            read_first = value in self.seen_first or any(r not in self.last or value not in _images_of(r) for r in readers)
-            return value.nbytes if read_first else 0
-        return value.nbytes if any(r in self.last and value in _images_of(r) for r in readers) else 0
+            return value.nbytes if value in self.seen_first or not self.last.issuperset(readers) else 0
+        return 0 if self.last.isdisjoint(readers) else value.nbytes
 
     def _own(self, n: Node) -> float:
         """What an operation gains by itself."""
