@@ -12,6 +12,7 @@ from twofold.graph.build import G, apply
 from twofold.graph.fuse import steps_of
 from twofold.graph.gradient import gradient, ones_head
 from twofold.graph.ir import Node, leaf
+from twofold.graph.layout import with_channels_last
 from twofold.graph.rewrite import lower, simplify
 from twofold.graph.row_results import kept
 from twofold.graph.stabilise import stabilise
@@ -50,6 +51,16 @@ def layer() -> Node:
     """A dense layer times one."""
     weight, bias = leaf("weight", (2, 3), "float32"), leaf("bias", (2,), "float32")
     return apply(NAMES["FullyConnected"].sig(True, num_hidden=2), (x_of(4, 3), weight, bias)) * 1.0
+
+
+def convolved() -> Node:
+    """Three convolutions with relu between them."""
+    y = leaf("x", (8, 64, 56, 56), "float32")
+    for k in range(3):
+        y = y if k == 0 else G.maximum(y, 0.0)
+        weight = leaf(f"w{k}", (64, 64, 3, 3), "float32")
+        y = G.convolve(y, weight, stride=(1, 1), dilate=(1, 1), pad=(1, 1), groups=1)
+    return y
 
 
 def normalised() -> Node:
@@ -106,6 +117,8 @@ PICTURES: dict[str, Callable[[], str]] = {
     "stabilise-after": lambda: plot_graph(stabilise([logarithm()])),
     "simplify-before": lambda: plot_graph([layer()]),
     "simplify-after": lambda: plot_graph(_simplified(layer())),
+    "layout-before": lambda: plot_graph([convolved()]),
+    "layout-after": lambda: plot_graph(with_channels_last([convolved()], lambda n: n.nbytes)),
     "recompute-before": lambda: plot_memory(bound(chain())),
     "recompute-after": lambda: plot_memory(bound(chain(mirror=True))),
     "place-after": lambda: plot_graph(placed()),

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import cupy
 import numpy as np
 
+from twofold.backend.convolution import in_either_order
 from twofold.backend.kernel import ELEMENTWISE, ArrayType, KernelStep, OperandType, Ref, RowProgram
 from twofold.backend.namespace import PortableNamespace, checked_places
 from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
@@ -216,12 +217,15 @@ class CupyNamespace(PortableNamespace):
 
     # convolution
 
+    @in_either_order
     def convolve(self, data, weight, *, stride, dilate, pad, groups):
         return convolution.convolve(self, data, weight, stride, dilate, pad, groups)
 
+    @in_either_order
     def convolve_data(self, result, weight, *, size, stride, dilate, pad, groups):
         return convolution.convolve_data(self, result, weight, size, stride, dilate, pad, groups)
 
+    @in_either_order
     def convolve_weight(self, data, result, *, kernel, stride, dilate, pad, groups):
         return convolution.convolve_weight(self, data, result, kernel, stride, dilate, pad, groups)
 

@@ -20,7 +20,7 @@ from .blocked import compile_kernel
 from .calls import call_for
 from .jit.installed import is_installed
 from .memory import POOL, POOLED
-from .namespace import NumpyNamespace
+from .namespace import BLOCK, NumpyNamespace
 from .workers import forget
 
 
@@ -152,6 +152,15 @@ class NumpyBackend(Backend):
         from .jit.primitives import has_rule
 
         return 1 if has_rule(op, (*operands, dtype)) else None
+
+    def gain_of_channels_last(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType]) -> float | None:
+        """What the table says of convolutions; large sums of channels begin with the images anyway."""
+        if op == "sum":
+            return 0.0 if math.prod(inputs[0].shape) > BLOCK and inputs[0].dtype in ("float32", "float64") else None
+        from .convolution import bytes_saved
+
+        (first, second), dtype = (i.shape for i in inputs), inputs[0].dtype
+        return bytes_saved(op, params, first, second, dtype) if inputs[1].dtype == dtype else None
 
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """A kernel that becomes machine code when it is used again where llvmlite is installed, else one over cache-sized blocks."""

@@ -31,7 +31,8 @@ def contiguous(a: Any) -> np.ndarray:
 def tree_sum(a: np.ndarray, axis: Any = None, keepdims: bool = False, out: np.ndarray | None = None) -> Any:
     """Sum over axes by a fixed tree: NumPy's pairwise sum inside blocks of `BLOCK` elements, block sums in order.
 
-    Blocks are cut along the reduced elements only where all reduced axes are trailing (the rows of a row program).
+    Blocks are cut along the reduced elements only where all reduced axes are trailing (the rows of a row program). A sum over the first
+    axis and places of each channel begins with the first axis: so it is the same whether the channels are before the places or after them.
     """
     a = contiguous(a)
     dtype = a.dtype
@@ -41,6 +42,8 @@ def tree_sum(a: np.ndarray, axis: Any = None, keepdims: bool = False, out: np.nd
     if a.size <= BLOCK:
         return _SUM(a, axis, None, out, keepdims)
     axes = _trailing(a, axis)
+    if axes is None and a.shape[0] > 1 and _of_channels(a, axis):
+        return tree_sum(_SUM(a, 0, None, None, True), axis, keepdims, out)
     if axes is None:
         return _SUM(a, axis, None, out, keepdims)
     lead, row = a.shape[: a.ndim - axes], math.prod(a.shape[a.ndim - axes :])
@@ -66,6 +69,11 @@ def _trailing(a: np.ndarray, axis: Any) -> int | None:
         return a.ndim
     axes = sorted(k % a.ndim for k in (axis if isinstance(axis, tuple) else (axis,)))
     return len(axes) if axes == list(range(a.ndim - len(axes), a.ndim)) else None
+
+
+def _of_channels(a: np.ndarray, axis: Any) -> bool:
+    """Whether all axes but the second one are reduced."""
+    return isinstance(axis, tuple) and a.ndim > 2 and sorted(k % a.ndim for k in axis) == [0, *range(2, a.ndim)]
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

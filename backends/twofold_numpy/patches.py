@@ -55,14 +55,18 @@ class Patches(Blocks):
         return patches
 
     def results(self, block: Block) -> np.ndarray:
-        """Memory for a block's results: (filters, windows)."""
+        """Memory for a block's results: (windows, filters)."""
         count = len(self.room(block))
-        return self.sums[: count * self.g.filters].reshape(self.g.filters, count)
+        return self.sums[: count * self.g.filters].reshape(count, self.g.filters)
+
+    def at_windows(self, results: np.ndarray, block: Block) -> np.ndarray:
+        """A block's results as they lie in arrays: (images, filters, …), a view."""
+        return np.moveaxis(results.reshape(block.images, block.rows, *self.g.out[1:], self.g.filters), -1, 1)
 
     def placed(self, result: np.ndarray, block: Block) -> np.ndarray:
-        """A block's part of results (n, filters, …): (filters, windows)."""
-        results, part = self.results(block), block.of(result)
-        results.reshape(self.g.filters, block.images, *part.shape[2:])[...] = part.swapaxes(0, 1)
+        """A block's part of results (n, filters, …): (windows, filters)."""
+        results = self.results(block)
+        self.at_windows(results, block)[...] = block.of(result)
         return results
 
     def fold(self, patches: np.ndarray, block: Block) -> None:
@@ -82,10 +86,8 @@ def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray,
     for first, count in work.images_of():
         work.hold(data[first : first + count])
         for block in work.blocks_of(first, count):
-            part, results = block.of(out), work.results(block)
-            results = results.reshape(results.shape[::-1])  # windows first
-            np.matmul(work.gathered(block), rhs, out=results)
-            part[...] = np.moveaxis(results.reshape(count, *part.shape[2:], g.filters), -1, 1)
+            results = np.matmul(work.gathered(block), rhs, out=work.results(block))
+            block.of(out)[...] = work.at_windows(results, block)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
@@ -95,7 +97,7 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
     for first, count in work.images_of():
         work.image.fill(0)
         for block in work.blocks_of(first, count):
-            work.fold(np.matmul(work.placed(result, block).T, rhs, out=work.room(block)), block)
+            work.fold(np.matmul(work.placed(result, block), rhs, out=work.room(block)), block)
         out[first : first + count] = work.inner(count)
 
 
@@ -107,7 +109,7 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
     for first, count in work.images_of():
         work.hold(data[first : first + count])
         for block in work.blocks_of(first, count):
-            total.add(work.placed(result, block), work.gathered(block))
+            total.add(work.placed(result, block).T, work.gathered(block))
     out[...] = np.moveaxis(sums.reshape(g.filters, *g.kernel, g.channels), -1, 1)
 
 

@@ -1,7 +1,8 @@
 """Convolution with 3x3 kernels by Winograd's minimal filtering F(4x4, 3x3): a quarter of the products, after three linear transforms.
 
 An image is cut into tiles of 6x6 places, two more than the 4x4 results that they give. Over the 36 numbers that stand for a tile,
-for a filter and for a tile of results, convolution is 36 matrix products over channels. The transforms are matrix products, too.
+for a filter and for a tile of results, convolution is 36 matrix products over channels. The transforms are matrix products, too. All of
+it has the channels last; arrays are (n, c, h, w), and in which order their memory is changes what is copied, but no result.
 
 Sources: Winograd, "Arithmetic complexity of computations", 1980; Lavin & Gray, "Fast algorithms for convolutional neural networks",
 2016. The polynomials are evaluated at 0, ±3/4, ±3/2 and infinity (after Barabasz et al., "Error analysis and improving the accuracy of
@@ -20,8 +21,6 @@ from .memory import POOL
 POINTS = (0.0, 0.75, -0.75, 1.5, -1.5)
 #: Results of a tile along one axis, those that a kernel reaches, and both: the tile's places.
 RESULTS, KERNEL, PLACES = 4, 3, 6
-#: Four results side by side, as one item of a copy.
-FOUR = np.dtype(np.complex128)
 
 
 def _transforms() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -76,8 +75,8 @@ class Tiles(Blocks):
         self.image.fill(0)
         most = self.images * self.band * self.across
         self.tiles, self.data = _empty(NUMBERS * most * before), _empty(NUMBERS * most * before)
-        self.sums = _empty(NUMBERS * after * most)
-        self.rows_of_tiles, self.places = _empty(RESULTS**2 * after * most), _empty(RESULTS**2 * after * most)
+        self.sums = _empty(NUMBERS * most * after)
+        self.cells, self.places = _empty(RESULTS**2 * most * after), _empty(RESULTS**2 * most * after)
 
     def number(self, block: Block) -> int:
         """Tiles of a block."""
@@ -101,50 +100,53 @@ class Tiles(Blocks):
         found = self.data[: tiles.size].reshape(NUMBERS, self.number(block) * self.before)
         return np.matmul(OF_DATA, tiles.reshape(found.shape), out=found).reshape(NUMBERS, self.number(block), self.before)
 
-    def multiplied(self, kernels: np.ndarray, data: np.ndarray, block: Block) -> np.ndarray:
-        """The numbers of tiles of results (36, channels after, tiles), for kernels (36, channels after, channels before)."""
-        return np.matmul(kernels, data.swapaxes(1, 2), out=self._sums(block))
+    def multiplied(self, data: np.ndarray, kernels: np.ndarray, block: Block) -> np.ndarray:
+        """The numbers of tiles of results (36, tiles, channels after), for kernels (36, channels before, channels after)."""
+        return np.matmul(data, kernels, out=self._sums(block))
 
     def put_together(self, sums: np.ndarray, block: Block, out: np.ndarray) -> None:
         """Write a block's part of results (n, channels, h, w), of the numbers of their tiles."""
-        rows, places = self._rows(block), self._places(block)
-        np.matmul(sums.reshape(NUMBERS, len(rows)).T, TO_RESULTS.T, out=rows)
-        _in_image(places)[...] = self._in_tiles(rows, block)
-        part = self.part(block, out)
-        part[...] = places[:, :, : part.shape[2], : part.shape[3]]
+        cells, places = self._cells(block), self._places(block)
+        np.matmul(TO_RESULTS, sums.reshape(NUMBERS, -1), out=cells)
+        part = self.part(block, out).transpose(0, 2, 3, 1)
+        whole = part.shape == places.shape and part.strides[3] == part.itemsize
+        _in_tiles(part if whole else places)[...] = self._as_tiles(cells, block)
+        if not whole:
+            part[...] = places[:, : part.shape[1], : part.shape[2]]
 
     def taken_apart(self, result: np.ndarray, block: Block) -> np.ndarray:
-        """The transpose of `put_together`: (36, channels, tiles)."""
-        rows, places, part = self._rows(block), self._places(block), self.part(block, result)
-        places.fill(0)
-        places[:, :, : part.shape[2], : part.shape[3]] = part
-        self._in_tiles(rows, block)[...] = _in_image(places)
+        """The transpose of `put_together`: (36, tiles, channels)."""
+        cells, places, part = self._cells(block), self._places(block), self.part(block, result).transpose(0, 2, 3, 1)
+        if part.shape != places.shape:
+            places.fill(0)
+        places[:, : part.shape[1], : part.shape[2]] = part
+        self._as_tiles(cells, block)[...] = _in_tiles(places)
         sums = self._sums(block)
-        np.matmul(TO_RESULTS.T, rows.T, out=sums.reshape(NUMBERS, len(rows)))
+        np.matmul(TO_RESULTS.T, cells, out=sums.reshape(NUMBERS, -1))
         return sums
 
     def _sums(self, block: Block) -> np.ndarray:
-        return self.sums[: NUMBERS * self.after * self.number(block)].reshape(NUMBERS, self.after, self.number(block))
+        return self.sums[: NUMBERS * self.number(block) * self.after].reshape(NUMBERS, self.number(block), self.after)
 
-    def _rows(self, block: Block) -> np.ndarray:
-        """Memory for the results of tiles, one tile in a row: (channels · tiles, 16)."""
-        return self.rows_of_tiles[: RESULTS**2 * self.after * self.number(block)].reshape(self.after * self.number(block), RESULTS**2)
+    def _cells(self, block: Block) -> np.ndarray:
+        """Memory for the results of tiles: (16, tiles · channels)."""
+        return self.cells[: RESULTS**2 * self.number(block) * self.after].reshape(RESULTS**2, -1)
 
     def _places(self, block: Block) -> np.ndarray:
-        """Memory for the same as they lie in images: (count, channels, h, w)."""
-        shape = (block.images, self.after, RESULTS * block.rows, RESULTS * self.across)
+        """Memory for the same as they lie in images: (count, h, w, channels)."""
+        shape = (block.images, RESULTS * block.rows, RESULTS * self.across, self.after)
         return self.places[: math.prod(shape)].reshape(shape)
 
-    def _in_tiles(self, rows: np.ndarray, block: Block) -> np.ndarray:
-        """Rows of four results as items: (channels, count, tiles down, tiles across, row of the tile)."""
-        return rows.view(FOUR).reshape(self.after, block.images, block.rows, self.across, RESULTS)
+    def _as_tiles(self, cells: np.ndarray, block: Block) -> np.ndarray:
+        """Results of tiles by their place: (count, tiles down, row of the tile, tiles across, column of the tile, channels)."""
+        shape = (RESULTS, RESULTS, block.images, block.rows, self.across, self.after)
+        return cells.reshape(shape).transpose(2, 3, 0, 4, 1, 5)
 
 
-def _in_image(places: np.ndarray) -> np.ndarray:
-    """The same of results as they lie in images."""
-    count, channels, height, width = places.shape
-    fours = places.view(FOUR).reshape(count, channels, height // RESULTS, RESULTS, width // RESULTS)
-    return fours.transpose(1, 0, 2, 4, 3)
+def _in_tiles(places: np.ndarray) -> np.ndarray:
+    """The same of results as they lie in images (count, h, w, channels)."""
+    count, height, width, channels = places.shape
+    return places.reshape(count, height // RESULTS, RESULTS, width // RESULTS, RESULTS, channels)
 
 
 def _empty(*shape: int) -> np.ndarray:
@@ -152,29 +154,28 @@ def _empty(*shape: int) -> np.ndarray:
 
 
 def _kernels(weight: np.ndarray, transform: np.ndarray) -> np.ndarray:
-    """The numbers that stand for each kernel of a weight (f, c, 3, 3): (36, f, c)."""
-    f, c = weight.shape[:2]
-    return np.matmul(transform, weight.reshape(f * c, KERNEL * KERNEL).T).reshape(NUMBERS, f, c)
+    """The numbers that stand for each kernel of a weight (a, b, 3, 3): (36, a, b)."""
+    a, b = weight.shape[:2]
+    return np.matmul(transform, weight.reshape(a * b, KERNEL * KERNEL).T).reshape(NUMBERS, a, b)
 
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
     work = Tiles(g.n, g.out, g.channels, g.filters, nbytes)
-    _correlate(work, data, _kernels(weight, OF_KERNEL), g.pad, out)
+    _correlate(work, data, _kernels(weight.swapaxes(0, 1), OF_KERNEL), g.pad, out)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``: convolution of the result with each kernel turned round."""
     work = Tiles(g.n, g.size, g.filters, g.channels, nbytes)
-    turned = _kernels(weight, OF_KERNEL[:, ::-1]).swapaxes(1, 2)
-    _correlate(work, result, turned, tuple(KERNEL - 1 - p for p in g.pad), out)
+    _correlate(work, result, _kernels(weight, OF_KERNEL[:, ::-1]), tuple(KERNEL - 1 - p for p in g.pad), out)
 
 
 def _correlate(work: Tiles, data: np.ndarray, kernels: np.ndarray, pad: Sizes, out: np.ndarray) -> None:
     for first, count in work.images_of():
         work.hold(data[first : first + count], pad)
         for block in work.blocks_of(first, count):
-            work.put_together(work.multiplied(kernels, work.transformed(block), block), block, out)
+            work.put_together(work.multiplied(work.transformed(block), kernels, block), block, out)
 
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
@@ -185,5 +186,5 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
     for first, count in work.images_of():
         work.hold(data[first : first + count], g.pad)
         for block in work.blocks_of(first, count):
-            total.add(work.taken_apart(result, block), work.transformed(block))
+            total.add(work.taken_apart(result, block).swapaxes(1, 2), work.transformed(block))
     np.matmul(sums.reshape(NUMBERS, -1).T, OF_KERNEL, out=out.reshape(-1, KERNEL * KERNEL))

@@ -46,6 +46,7 @@ TABLE = (
     Setting(
         "winograd", True, _switch, "compute 3x3 convolutions in float32 by Winograd's algorithm where that is faster, which rounds more"
     ),
+    Setting("channels_last", True, _switch, "keep images with their channels last inside of programs where convolutions gain by that"),
     Setting(
         "epilogues",
         True,
@@ -76,6 +77,7 @@ class Settings:
     jit: bool
     jit_eager: bool
     winograd: bool
+    channels_last: bool
     epilogues: bool
     cudnn: bool
     cuda_graphs: bool

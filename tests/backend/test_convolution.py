@@ -12,7 +12,7 @@ import twofold as mx
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold_numpy import convolution, tune, winograd
-from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of
+from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind
 from twofold_numpy.memory import POOL
@@ -143,6 +143,43 @@ def test_operands_may_be_strided():
     params = {"stride": g.stride, "dilate": g.dilate, "pad": g.pad, "groups": 1}
     apart = np.ascontiguousarray(x.transpose(2, 3, 0, 1)).transpose(2, 3, 0, 1)
     np.testing.assert_array_equal(convolution.convolve(apart, np.ascontiguousarray(w.T).T, **params), convolution.convolve(x, w, **params))
+
+
+@pytest.mark.parametrize("nbytes", [1, 4000, 1 << 22])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [name for name in GEOMETRIES if len(GEOMETRIES[name].size) > 1])
+def test_the_order_of_memory_changes_no_bit(name, kind, nbytes):
+    """What the layout pass stands on: of algorithms that take images with their channels last."""
+    g = GEOMETRIES[name]
+    draw = np.random.default_rng(2)
+    arrays = [draw.standard_normal(a.shape).astype(F32) for a in operands(kind, g)] + [np.empty(shape_of(kind, g), F32)]
+    others = [a if a.shape == shape_of("weight", g) else tune._last(a) for a in arrays]
+    taking = [c for c in applicable(g, F32) if takes_channels_last(algorithm(kind, Choice(c, nbytes)))]
+    assert taking == [c for c in applicable(g, F32) if c in ("patches", "winograd")]
+    for found in taking:
+        for first, second, out in (arrays, others):
+            algorithm(kind, Choice(found, nbytes))(g, first, second, out)
+        np.testing.assert_array_equal(arrays[2], others[2], err_msg=found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gain_is_of_algorithms_that_take_channels_last_only(kind):
+    op = {"forward": "convolve", "data": "convolve_data", "weight": "convolve_weight"}[kind]
+    g = tune.geometry(8, 64, 56, 64, 3, pad=1)
+    facts = {"stride": g.stride, "dilate": g.dilate, "pad": g.pad, "groups": 1, "size": g.size, "kernel": g.kernel}
+    first, second = (a.shape for a in operands(kind, g))
+    assert 0 < convolution.bytes_saved(op, facts, first, second, "float32") <= 8 * 64 * 56 * 56 * 4 * 2
+    for dtype in ("float16", "int32"):
+        assert convolution.bytes_saved(op, facts, first, second, dtype) is None
+    g = tune.geometry(8, 64, 56, 256, 1)
+    first, second = (a.shape for a in operands(kind, g))
+    assert convolution.bytes_saved(op, facts | {"pad": g.pad, "kernel": g.kernel}, first, second, "float32") is None
+
+
+def test_tuning_measures_what_channels_last_save():
+    g = tune.geometry(2, 8, 12, 8, 3, pad=1)
+    assert tune.saved("forward", g, Choice("gathered", 1 << 20)) == 0.0
+    assert 0.0 <= tune.saved("forward", g, Choice("winograd", 1 << 20)) <= 1.0
 
 
 def test_the_setting_chooses_the_exact_algorithm(monkeypatch):

@@ -5,10 +5,28 @@ neural networks for document processing", 2006. ``xp`` is an adapter's namespace
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 Sizes = Sequence[int]
+
+
+def in_either_order(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A primitive of convolution over images with their channels first, as one that takes ``channels_last``: it moves the axes."""
+    of_weight = method.__name__ == "convolve_weight"
+
+    @wraps(method)
+    def run(xp: Any, *operands: Any, channels_last: bool = False, **params: Any) -> Any:
+        if not channels_last:
+            return method(xp, *operands, **params)
+        last = len(operands[0].shape) - 1
+        first, back = (0, last, *range(1, last)), (0, *range(2, last + 1), 1)
+        moved = [xp.contiguous(xp.permute_dims(x, axes=first)) if k == 0 or of_weight else x for k, x in enumerate(operands)]
+        found = method(xp, *moved, **params)
+        return found if of_weight else xp.contiguous(xp.permute_dims(found, axes=back))
+
+    return run
 
 
 def convolve(xp: Any, data: Any, weight: Any, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import IndexingError
 from . import convolution
+from .convolution import in_either_order
 
 Key = tuple[tuple[int | None, int | None, int | None], ...]
 FULL = (None, None, None)
@@ -59,12 +60,15 @@ class PortableNamespace(ABC):
             out = self.slice_update(out, self.add(self.slice(out, key=key), self.reshape(part, shape=shape)), key=key)
         return out
 
+    @in_either_order
     def convolve(self, data, weight, *, stride, dilate, pad, groups):
         return convolution.convolve(self, data, weight, stride, dilate, pad, groups)
 
+    @in_either_order
     def convolve_data(self, result, weight, *, size, stride, dilate, pad, groups):
         return convolution.convolve_data(self, result, weight, size, stride, dilate, pad, groups)
 
+    @in_either_order
     def convolve_weight(self, data, result, *, kernel, stride, dilate, pad, groups):
         return convolution.convolve_weight(self, data, result, kernel, stride, dilate, pad, groups)
 

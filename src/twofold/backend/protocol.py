@@ -191,6 +191,14 @@ class Backend(ABC):
         """
         return None
 
+    def gain_of_channels_last(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType]) -> float | None:
+        """What a primitive on images (n, c, d…) gains by images (n, d…, c), as bytes of images that are transposed in that time.
+
+        Asked of convolutions, and of sums of each channel: over the images and their places. None where a convolution has the channels
+        first, or where a sum over the images, and of what that gives over the places, is another number.
+        """
+        return None
+
     def compile(self, program: RowProgram) -> Callable[..., None]:
         """A kernel: called with the inputs and then the outputs' memory; by default one primitive after another."""
         xp = self.xp

@@ -2,6 +2,8 @@
 
 Each is linear in both of its operands, and the gradients of each are the two others: so derivatives of any order are again these
 three, which a backend computes by whatever algorithm it likes.
+
+With ``channels_last`` data and results are (n, d…, c) and (n, o…, f); weights stay as they are.
 """
 
 from ..dtype import promote
@@ -12,35 +14,38 @@ from ..op.shapes import window_size
 
 
 @primitive()
-def convolve(xp, data, weight, *, stride: Shape, dilate: Shape, pad: Shape, groups: int):
+def convolve(xp, data, weight, *, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…): (n, f, o…); ``pad`` zeros on both sides."""
-    return xp.convolve(data, weight, stride=stride, dilate=dilate, pad=pad, groups=groups)
+    return xp.convolve(data, weight, stride=stride, dilate=dilate, pad=pad, groups=groups, channels_last=channels_last)
 
 
 @convolve.type
-def _(data, weight, *, stride, dilate, pad, groups):
-    _check_channels(data.shape[1], weight.shape, groups)
-    return (data.shape[0], weight.shape[0], *_windows(data.shape[2:], weight.shape[2:], stride, dilate, pad)), _common(data, weight)
+def _(data, weight, *, stride, dilate, pad, groups, channels_last):
+    n, c, size = _image(data.shape, channels_last)
+    _check_channels(c, weight.shape, groups)
+    out = _windows(size, weight.shape[2:], stride, dilate, pad)
+    return _shape(n, weight.shape[0], out, channels_last), _common(data, weight)
 
 
 @convolve.grad
 def _(xp, dout, data, weight, **params):
     return (
-        xp.convolve_data(dout, weight, size=data.shape[2:], **params),
+        xp.convolve_data(dout, weight, size=_image(data.shape, params["channels_last"])[2], **params),
         xp.convolve_weight(data, dout, kernel=weight.shape[2:], **params),
     )
 
 
 @primitive()
-def convolve_data(xp, result, weight, *, size: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int):
+def convolve_data(xp, result, weight, *, size: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` in the data: result (n, f, o…), weight (f, c / groups, kernel…), to (n, c, *size)."""
-    return xp.convolve_data(result, weight, size=size, stride=stride, dilate=dilate, pad=pad, groups=groups)
+    return xp.convolve_data(result, weight, size=size, stride=stride, dilate=dilate, pad=pad, groups=groups, channels_last=channels_last)
 
 
 @convolve_data.type
-def _(result, weight, *, size, stride, dilate, pad, groups):
-    _check_windows(result.shape, weight.shape[0], _windows(size, weight.shape[2:], stride, dilate, pad))
-    return (result.shape[0], weight.shape[1] * groups, *size), _common(result, weight)
+def _(result, weight, *, size, stride, dilate, pad, groups, channels_last):
+    n, f, given = _image(result.shape, channels_last)
+    _check_windows((f, given), weight.shape[0], _windows(size, weight.shape[2:], stride, dilate, pad))
+    return _shape(n, weight.shape[1] * groups, size, channels_last), _common(result, weight)
 
 
 @convolve_data.grad
@@ -49,20 +54,32 @@ def _(xp, dout, result, weight, *, size, **params):
 
 
 @primitive()
-def convolve_weight(xp, data, result, *, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int):
+def convolve_weight(xp, data, result, *, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` in the weight: data (n, c, d…), result (n, f, o…), to (f, c / groups, *kernel)."""
-    return xp.convolve_weight(data, result, kernel=kernel, stride=stride, dilate=dilate, pad=pad, groups=groups)
+    steps = {"stride": stride, "dilate": dilate, "pad": pad}
+    return xp.convolve_weight(data, result, kernel=kernel, groups=groups, channels_last=channels_last, **steps)
 
 
 @convolve_weight.type
-def _(data, result, *, kernel, stride, dilate, pad, groups):
-    _check_windows(result.shape, result.shape[1], _windows(data.shape[2:], kernel, stride, dilate, pad))
-    return (result.shape[1], data.shape[1] // groups, *kernel), _common(data, result)
+def _(data, result, *, kernel, stride, dilate, pad, groups, channels_last):
+    (_, c, size), (_, f, given) = _image(data.shape, channels_last), _image(result.shape, channels_last)
+    _check_windows((f, given), f, _windows(size, kernel, stride, dilate, pad))
+    return (f, c // groups, *kernel), _common(data, result)
 
 
 @convolve_weight.grad
 def _(xp, dout, data, result, *, kernel, **params):
-    return xp.convolve_data(result, dout, size=data.shape[2:], **params), xp.convolve(data, dout, **params)
+    return xp.convolve_data(result, dout, size=_image(data.shape, params["channels_last"])[2], **params), xp.convolve(data, dout, **params)
+
+
+def _image(shape, channels_last):
+    """(n, channels, sizes) of data or results."""
+    return (shape[0], shape[-1], shape[1:-1]) if channels_last else (shape[0], shape[1], shape[2:])
+
+
+def _shape(n, channels, sizes, channels_last):
+    """The inverse of `_image`."""
+    return (n, *sizes, channels) if channels_last else (n, channels, *sizes)
 
 
 def _common(a, b):
@@ -88,6 +105,6 @@ def _check_channels(channels, weight, groups):
 
 
 def _check_windows(result, filters, out):
-    if result[1:] != (filters, *out):
-        given = f"{result} for {filters} filters and windows {out}"
+    if result != (filters, out):
+        given = f"{result[0]} filters and sizes {result[1]} for {filters} filters and windows {out}"
         raise ShapeError("convolve: the result's shape does not fit its transpose's operands", given, "give (n, filters, windows…)")

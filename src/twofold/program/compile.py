@@ -1,4 +1,4 @@
-"""Compiles a graph for one backend: lower → simplify → fuse → plan → straight-line Python source over the backend's calls.
+"""Compiles a graph for one backend: lower → simplify → layout → fuse → plan → straight-line Python source over the backend's calls.
 
 The source of a program is one function of its leaves. Scratch memory is static: an instance of it is checked out for each run,
 so that threads never share one, and put back afterwards. Results are fresh arrays, unless a donated leaf takes them.
@@ -20,6 +20,7 @@ from ..dtype import WEAK, promote
 from ..errors import KernelCompileError, MXNetError
 from ..graph.fuse import Big, Step, is_big, steps_of, with_epilogues
 from ..graph.ir import Node, is_const, is_leaf
+from ..graph.layout import with_channels_last
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.row_results import kept
@@ -182,7 +183,9 @@ def _told(step: Step) -> str:
 
 
 def _arranged(outputs: list[Node], backend: Backend, least: Big) -> list[Node]:
-    """The graph as a backend's kernels want it: the same bits."""
+    """The graph as a backend's algorithms and kernels want it: the same bits."""
+    if SETTINGS.channels_last:
+        outputs = with_channels_last(outputs, partial(_gain_of_channels_last, backend))
     if backend.row_reductions:
         outputs = kept(outputs)
         if backend.whole_rows:
@@ -196,6 +199,12 @@ def _fused_from(backend: Backend, n: Node) -> int:
     own = operand_dtype(n)
     least = backend.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.inputs if i is not None], n.dtype)
     return SETTINGS.defer_elements if least is None else least
+
+
+def _gain_of_channels_last(backend: Backend, n: Node) -> float | None:
+    assert n.sig is not None
+    inputs = [ArrayType(i.shape, i.dtype) for i in n.inputs if i is not None]
+    return backend.gain_of_channels_last(n.sig.op.name, n.sig.params, inputs)
 
 
 def operand_type(node: Node) -> OperandType:

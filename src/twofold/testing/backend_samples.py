@@ -139,6 +139,23 @@ def _convolve_weight(x: np.ndarray, y: np.ndarray, kernel: Any, groups: int, **p
     return _transposed(lambda w: _convolve(x, w, groups=groups, **params), shape, y, np.result_type(x, y))
 
 
+def _last(x: np.ndarray) -> np.ndarray:
+    """A copy of (n, c, d…) as (n, d…, c)."""
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1))
+
+
+def _with_channels_last(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A reference of images (n, d…, c)."""
+
+    def run(first: np.ndarray, second: np.ndarray, channels_last: bool, **params: Any) -> np.ndarray:
+        first = np.moveaxis(first, -1, 1)
+        if reference is _convolve_weight:
+            return reference(first, np.moveaxis(second, -1, 1), **params)
+        return np.moveaxis(reference(first, second, **params), 1, -1)
+
+    return run
+
+
 def _convolutions() -> Iterator[tuple[str, Sample]]:
     line: dict[str, Any] = {"stride": (2,), "dilate": (2,), "pad": (1,), "groups": 1}
     plane: dict[str, Any] = {"stride": (1, 2), "dilate": (1, 1), "pad": (1, 0), "groups": 2}
@@ -153,9 +170,14 @@ def _convolutions() -> Iterator[tuple[str, Sample]]:
     for data, weight, params, dtype in cases:
         x, w = numbers(data, dtype), numbers(weight, dtype)
         y = _convolve(x, w, **params)
+        result = numbers(y.shape, dtype)
         yield "convolve", ((x, w), params, _convolve)
-        yield "convolve_data", ((numbers(y.shape, dtype), w), params | {"size": data[2:]}, _convolve_data)
-        yield "convolve_weight", ((x, numbers(y.shape, dtype)), params | {"kernel": weight[2:]}, _convolve_weight)
+        yield "convolve_data", ((result, w), params | {"size": data[2:]}, _convolve_data)
+        yield "convolve_weight", ((x, result), params | {"kernel": weight[2:]}, _convolve_weight)
+        moved = params | {"channels_last": True}
+        yield "convolve", ((_last(x), w), moved, _with_channels_last(_convolve))
+        yield "convolve_data", ((_last(result), w), moved | {"size": data[2:]}, _with_channels_last(_convolve_data))
+        yield "convolve_weight", ((_last(x), _last(result)), moved | {"kernel": weight[2:]}, _with_channels_last(_convolve_weight))
 
 
 # reductions

@@ -1,0 +1,271 @@
+"""Keeps images with their channels last, (n, d…, c), between the operations of a program, where its backend is faster so.
+
+Convolutions are declared over images (n, c, d…); an adapter's algorithm may want the channels last, and then transposes what it reads
+and writes. This pass takes such convolutions with all around them that gives the same bits in either order, and transposes at the
+border only. Where that costs more than the convolutions gain, the border is drawn in, or nothing is changed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from ..op.registry import OPS
+from ..op.shapes import normalized_axes
+from .build import G, apply
+from .ir import Node, is_const, topological
+from .rewrite import simplify
+
+#: What a convolution or a sum of channels gains by images with channels last, as bytes of images that are transposed in that time;
+#: None if it has them first.
+Gain = float | None
+#: Which operands of a convolution are images.
+IMAGES = {"convolve": (0,), "convolve_data": (0,), "convolve_weight": (0, 1)}
+#: Operations beside these and the element-wise ones that have a form with the channels last.
+MOVED = frozenset({"slice", "pad", "concat", "broadcast_to", "contiguous", "reshape", "permute_dims", "sum"})
+
+
+def with_channels_last(outputs: Sequence[Node], gain: Callable[[Node], Gain]) -> list[Node]:
+    """The graph of primitives with images in the faster order; its inputs and outputs are as they were."""
+    if not any(OPS[name].sigs for name in IMAGES):
+        return list(outputs)  # this process has none
+    order = [n for n in topological(outputs) if n.sig is not None]
+    convolutions = [n for n in order if n.sig.op.name in IMAGES]  # type: ignore[union-attr]
+    if not convolutions:
+        return list(outputs)
+    gains = {n: gain(n) for n in convolutions}
+    if not any(gains.values()):
+        return list(outputs)
+    gains |= {n: gain(n) if _sums_channels(n) else None for n in order if n.sig.op.name == "sum"}  # type: ignore[union-attr]
+    chosen = _Choice(order, outputs, gains).made()
+    return simplify(_Writer(chosen).written(order, outputs)) if chosen else list(outputs)
+
+
+def _last(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Axis 1 moved to the end, of a shape or of anything else that has one item for each axis."""
+    return (shape[0], *shape[2:], shape[1])
+
+
+def _to_last(ndim: int) -> tuple[int, ...]:
+    """The axes of that transposition."""
+    return _last(tuple(range(ndim)))
+
+
+def _to_first(ndim: int) -> tuple[int, ...]:
+    """Those of its inverse."""
+    return (0, ndim - 1, *range(1, ndim - 1))
+
+
+def _axes(n: Node) -> tuple[int, ...] | None:
+    """Those of a transposition."""
+    assert n.sig is not None
+    return tuple(a % len(n.shape) for a in n.sig.params["axes"]) if n.sig.op.name == "permute_dims" else None
+
+
+def _is_line(n: Node) -> bool:
+    """Whether at most one axis is longer than one, so that another order of axes is another shape of the same memory."""
+    return n.size == max(n.shape, default=1)
+
+
+def _images_of(n: Node) -> list[Node]:
+    """The operands that an operation with channels last reads so; per-channel numbers are not among them."""
+    assert n.sig is not None
+    if n.sig.op.name in IMAGES:
+        return [n.inputs[k] for k in IMAGES[n.sig.op.name]]  # type: ignore[misc]
+    if n.sig.op.name == "permute_dims" and _gives_image(n):
+        return []  # its operand is the image
+    if n.sig.op.name in ("sum", "permute_dims", "reshape"):
+        return [n.inputs[0]]  # type: ignore[list-item]
+    return [i for i in n.inputs if i is not None and len(i.shape) == len(n.shape) and not _is_line(i) and not is_const(i)]
+
+
+def _gives_image(n: Node) -> bool:
+    """Whether the result of an operation with channels last has them last, too."""
+    assert n.sig is not None
+    return n.sig.op.name not in ("convolve_weight", "sum") and not (len(n.shape) > 2 and _axes(n) == _to_last(len(n.shape)))
+
+
+def _sums_channels(n: Node) -> bool:
+    """Whether a sum is that of each channel over images and places."""
+    assert n.sig is not None
+    ndim = len(n.inputs[0].shape)  # type: ignore[union-attr]
+    return ndim > 2 and normalized_axes(n.sig.params["axis"], ndim) == (0, *range(2, ndim))
+
+
+def _moves(n: Node, gains: Mapping[Node, Gain]) -> bool:
+    """Whether an operation has a form with channels last that gives the same bits."""
+    assert n.sig is not None
+    name = n.sig.op.name
+    if n in gains:
+        return gains[n] is not None
+    if len(n.shape) < 3 or len(n.parts) > 1 or _is_line(n) or is_const(n):
+        return False
+    if name == "permute_dims":
+        return _axes(n) in (_to_last(len(n.shape)), _to_first(len(n.shape)))
+    if name == "reshape":
+        return n.inputs[0].shape[:2] == n.shape[:2] and len(n.inputs[0].shape) > 2  # type: ignore[union-attr]
+    return n.sig.op.elementwise or name in MOVED
+
+
+class _Choice:
+    """Which operations have their channels last.
+
+    All that are connected with convolutions which gain begin so; then those return, one by one, whose return makes the border
+    cheaper; at last the groups whose border is still dearer than what their convolutions gain.
+    """
+
+    def __init__(self, order: Sequence[Node], outputs: Iterable[Node], gains: Mapping[Node, Gain]) -> None:
+        self.gains = gains
+        moves = {n for n in order if _moves(n, gains)}
+        self.images = {n: list(dict.fromkeys(_images_of(n))) for n in moves}
+        self.readers: dict[Node, list[Node]] = {}
+        self.seen_first = set(outputs)
+        for n in order:
+            images = self.images.get(n, [])
+            for i in images:
+                self.readers.setdefault(i, []).append(n)
+            self.seen_first.update(i for i in n.inputs if i is not None and i not in images)
+        self.last = {n for group in self._groups([n for n in order if gains.get(n)], moves) for n in group}
+        self.order = [n for n in order if n in self.last]
+
+    def made(self) -> set[Node]:
+        """The choice."""
+        while sum(map(self._returns, (*self.order, *reversed(self.order)))):
+            pass
+        return {n for group in self._groups(self.order, self.last) if self._worth(group) > 0 for n in group}
+
+    def _around(self, n: Node) -> Iterator[Node]:
+        """Values that an operation reads or makes as images."""
+        yield from self.images[n]
+        if _gives_image(n):
+            yield n
+
+    def _groups(self, seeds: Iterable[Node], allowed: set[Node]) -> Iterator[set[Node]]:
+        """The allowed operations that are connected with seeds by images."""
+        met: set[Node] = set()
+        for seed in seeds:
+            group: set[Node] = set()
+            waiting = [seed] if seed in allowed and seed not in met else []
+            while waiting:
+                n = waiting.pop()
+                if n not in group:
+                    group.add(n)
+                    for value in self._around(n):
+                        waiting += [m for m in (value, *self.readers.get(value, ())) if m in allowed and m not in group]
+            met |= group
+            yield group
+
+    def _returns(self, n: Node) -> bool:
+        """Have an operation's channels first again if the border is cheaper then, or as cheap and nearer to the convolutions.
+
+        Behind them it stays: what follows from a convolution is one kernel with what is computed of it.
+        """
+        if n not in self.last:
+            return False
+        values = list(dict.fromkeys(self._around(n)))
+        before = sum(map(self._border, values))
+        self.last.discard(n)
+        dearer = sum(map(self._border, values)) + self._own(n) - before
+        if dearer < 0 or (dearer == 0 and self.last.isdisjoint(self.images[n])):
+            return True
+        self.last.add(n)
+        return False
+
+    def _border(self, value: Node) -> int:
+        """Bytes that are transposed of a value: made in one order, read in the other."""
+        made_last = value in self.last and _gives_image(value)
+        if made_last and _axes(value) is not None:
+            return 0  # its operand is the other order
+        readers = self.readers.get(value, ())
+        if made_last:
+            return value.nbytes if value in self.seen_first or not self.last.issuperset(readers) else 0
+        return 0 if self.last.isdisjoint(readers) else value.nbytes
+
+    def _own(self, n: Node) -> float:
+        """What an operation gains by itself."""
+        assert n.sig is not None
+        if n.sig.op.name == "sum":
+            return -n.inputs[0].nbytes / max(1, n.inputs[0].shape[0])  # type: ignore[union-attr]
+        if n.sig.op.name == "permute_dims":
+            return 0.0 if _gives_image(n) else n.nbytes
+        return self.gains.get(n) or 0.0
+
+    def _worth(self, group: set[Node]) -> float:
+        values = {value for n in group for value in self._around(n)}
+        return sum(map(self._own, group)) - sum(map(self._border, values))
+
+
+class _Writer:
+    """Writes the chosen operations with their channels last, and transpositions at the border."""
+
+    def __init__(self, chosen: set[Node]) -> None:
+        self.chosen = chosen
+        self.first: dict[Node, Node] = {}
+        self.last: dict[Node, Node] = {}
+
+    def written(self, order: Iterable[Node], outputs: Sequence[Node]) -> list[Node]:
+        """The new outputs."""
+        for n in order:
+            assert n.sig is not None
+            if n not in self.chosen:
+                inputs = tuple(None if i is None else self._in_first(i) for i in n.inputs)
+                self.first[n] = n if inputs == n.inputs else apply(n.sig, inputs)
+            elif _gives_image(n):
+                self.last[n] = self._moved(n)
+            else:
+                self.first[n] = self._left(n)
+        return [self._in_first(o) for o in outputs]
+
+    def _in_first(self, n: Node) -> Node:
+        if n in self.last and n not in self.first:
+            self.first[n] = _transposed(self.last[n], _to_first(len(n.shape)))
+        return self.first.get(n, n)
+
+    def _in_last(self, n: Node) -> Node:
+        if n not in self.last:
+            self.last[n] = self._spread(n, len(n.shape))
+        return self.last[n]
+
+    def _spread(self, n: Node, ndim: int) -> Node:
+        """A value with its channels last as it is broadcast to ``ndim`` axes."""
+        if n.shape == ():
+            return self._in_first(n)
+        x, shape = self._in_first(n), (1,) * (ndim - len(n.shape)) + n.shape
+        if is_const(x) and x.sig is not None:
+            return G.full(**(x.sig.params | {"shape": _last(shape)}))
+        return G.reshape(x, shape=_last(shape)) if _is_line(n) else _transposed(G.reshape(x, shape=shape), _to_last(ndim))
+
+    def _moved(self, n: Node) -> Node:
+        """An operation whose result is an image."""
+        assert n.sig is not None
+        name, params, ndim = n.sig.op.name, n.sig.params, len(n.shape)
+        if name == "permute_dims":
+            return self._in_first(n.inputs[0])  # type: ignore[arg-type]
+        if name in IMAGES:
+            image, weight = n.inputs
+            operands = self._in_last(image), self._in_first(weight)  # type: ignore[arg-type]
+            return apply(n.sig.op.sig(**(params | {"channels_last": True})), operands)
+        images = _images_of(n)
+        inputs = tuple(None if i is None else self._in_last(i) if i in images else self._spread(i, ndim) for i in n.inputs)
+        if n.sig.op.elementwise or name == "contiguous":
+            return apply(n.sig, inputs)
+        if name in ("slice", "pad"):
+            changed = {key: _last(params[key]) for key in ("key", "width") if key in params}
+        elif name == "concat":
+            changed = {"axis": _to_last(ndim).index(params["axis"] % ndim)}
+        else:
+            changed = {"shape": _last(n.shape)}
+        return apply(n.sig.op.sig(**(params | changed)), inputs)
+
+    def _left(self, n: Node) -> Node:
+        """An operation on images whose result is none."""
+        assert n.sig is not None
+        images = [self._in_last(i) for i in _images_of(n)]
+        if n.sig.op.name == "convolve_weight":
+            return apply(n.sig.op.sig(**(n.sig.params | {"channels_last": True})), tuple(images))
+        if n.sig.op.name == "permute_dims":
+            return images[0]
+        (x,) = images
+        total = G.sum(x, axis=0, keepdims=True)
+        return apply(n.sig, (_transposed(total, _to_first(len(x.shape))),))
+
+
+def _transposed(x: Node, axes: tuple[int, ...]) -> Node:
+    return G.contiguous(G.permute_dims(x, axes=axes))
