@@ -170,6 +170,10 @@ class NumpyBackend(Backend):
 
         return jit_kernel(program)
 
+    def form_of(self, kernel: Callable[..., None]) -> str:
+        """Whether a kernel is machine code, where it may be."""
+        return getattr(kernel, "form", "")
+
 
 def _copied(array: np.ndarray) -> np.ndarray:
     if array.nbytes < POOLED:

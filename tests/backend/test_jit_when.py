@@ -146,3 +146,14 @@ def test_long_texts_are_not_compiled():
     for _ in range(2):
         kernel(np.ones(7, np.float32), np.empty(7, np.float32))
     assert (compiled.Stats.refused, compiled.Stats.compiled) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("op", "forms"), [("exp", ["ufuncs so far", "ufuncs so far", "machine code"]), ("arctan", ["ufuncs so far", "ufuncs so far", "ufuncs"])]
+)
+def test_a_program_tells_in_which_form_its_kernels_run(op, forms, fresh):
+    x = leaf("x", (100, 1000), "float32")
+    program = Program([getattr(G, op)(x * 2.0) + 1.0], [x], NumpyBackend(), big=1)
+    for form in forms:
+        assert program.explain() == f"multiply + {op} + add  ({form})"
+        program.run([np.ones((100, 1000), np.float32)])

@@ -168,6 +168,13 @@ class _JitKernel:
         self._first: Kernel | None = None
         self._forms: dict[Key, _Form] = {}
 
+    @property
+    def form(self) -> str:
+        """What its calls run."""
+        if self._first is None:
+            return "ufuncs so far"
+        return "ufuncs" if self._first is self._default else "machine code"
+
     def __call__(self, *arrays: np.ndarray) -> None:
         (self._first or self._other)(*arrays)
 

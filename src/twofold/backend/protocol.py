@@ -213,6 +213,10 @@ class Backend(ABC):
 
         return kernel
 
+    def form_of(self, kernel: Callable[..., None]) -> str:
+        """What of a kernel, as `compile` gave it, is worth to be said where programs are explained; empty for nothing."""
+        return ""
+
     def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
         """Kernels that differ in shapes alone as one: called with what each takes, one after another.
 

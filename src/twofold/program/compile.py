@@ -128,7 +128,7 @@ class Program:
         )
         printer = Printer(self, calls)
         self.source = printer.source()
-        self.kernels = printer.kernels
+        self.kernels, self._forms = printer.kernels, printer.forms
         self._lines = [(begin + printer.body, end + printer.body) for begin, end in printer.lines_of]
         printer.env |= {"listeners": LISTENERS, "watched": Watched(self, title, printer.env, printer.body, printer.marks)}
         exec(compile(with_entry(self.source), FILE, "exec"), printer.env)
@@ -172,14 +172,14 @@ class Program:
         return ()
 
     def explain(self) -> str:
-        """The steps in order, kernels with what they fuse, and how many of a kind run at once."""
-        return "\n".join(map(_told, self.steps))
+        """The steps in order, kernels with what they fuse and in which form they run, and how many of a kind run at once."""
+        return "\n".join(map(self._told, self.steps))
 
-
-def _told(step: Step) -> str:
-    nodes = step.members[0] if step.members else step.nodes
-    text = " + ".join(n.sig.op.name for n in nodes if n.sig is not None)
-    return f"{len(step.members)} at once: {text}" if step.members else text
+    def _told(self, step: Step) -> str:
+        nodes = step.members[0] if step.members else step.nodes
+        text = " + ".join(n.sig.op.name for n in nodes if n.sig is not None)
+        form = self.backend.form_of(self._forms[step]) if step in self._forms else ""
+        return (f"{len(step.members)} at once: " if step.members else "") + text + (f"  ({form})" if form else "")
 
 
 def _arranged(outputs: list[Node], backend: Backend, least: Big) -> list[Node]:
@@ -253,6 +253,7 @@ class Printer:
         self.lines: list[str] = []
         self.name: dict[Any, str] = {}
         self.kernels: list[RowProgram] = []
+        self.forms: dict[Step, Callable[..., None]] = {}
         #: Steps for observers, and how many lines of the source stand before the body.
         self.marks: list[Mark] = []
         self.body = 0
@@ -455,7 +456,8 @@ class Printer:
                 self.name[n] = self._target(n) or self._fresh(n)
             operands += [self.name[n] for n in outputs]
         self.kernels.append(programs[0])
-        kernel = self.bind(_compiled(self.backend, programs), "kernel")
+        self.forms[step] = _compiled(self.backend, programs)
+        kernel = self.bind(self.forms[step], "kernel")
         self.lines.append(f"{kernel}({', '.join(operands)})")
 
     def _product(self, step: Step) -> None:
