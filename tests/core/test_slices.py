@@ -8,6 +8,7 @@ import pytest
 from twofold.backend.kernel import SIMPLE
 from twofold.graph.build import G
 from twofold.graph.ir import applications, leaf
+from twofold.graph.recompute import apart
 from twofold.graph.slices import AGAIN, MOST
 from twofold.graph.slices import narrowed as taken_first
 from twofold.ops import pooling
@@ -110,6 +111,12 @@ def test_slices_that_others_read_stay():
     part = taken(G.exp(x), (0, 3, None), ALL)
     for kept in (part, G.matmul(part, x), part + x_of(2, 3, 6, name="y"), G.reshape(part, shape=(18,)) + 1.0):
         assert narrowed([kept], anywhere) == [kept]
+
+
+def test_what_is_computed_again_for_backward_stays_apart():
+    x = leaf("x", (4, 4), "float32")
+    again = G.tanh(apart(G.exp(x))) * 2.0
+    assert narrowed([again], anywhere) == [again]
 
 
 def test_work_is_not_repeated_beyond_a_bound():

@@ -16,7 +16,16 @@ SMALL = 16
 
 def apart(value: Node) -> Node:
     """The same value as a node of its own (a view of all of it), so that what is computed of it is computed again."""
-    return G.slice(value, key=tuple((0, n, 1) for n in value.shape)) if value.shape else value
+    return G.slice(value, key=_all_of(value)) if value.shape else value
+
+
+def is_apart(node: Node) -> bool:
+    """Whether a node is there to be another than its operand: passes that drop what changes nothing leave it."""
+    return node.sig is not None and node.sig.op.name == "slice" and node.sig.params["key"] == _all_of(node)
+
+
+def _all_of(value: Node) -> tuple[tuple[int, int, int], ...]:
+    return tuple((0, n, 1) for n in value.shape)
 
 
 def checkpoints(values: Sequence[Node]) -> list[Node]:

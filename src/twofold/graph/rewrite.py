@@ -6,6 +6,7 @@ from ..dtype import FLOATS
 from ..op.spec import Op
 from .build import G, apply
 from .ir import Node, is_const, topological
+from .recompute import is_apart
 
 Visit = Callable[[Node, tuple[Node | None, ...]], Node]
 
@@ -164,7 +165,8 @@ def _contiguous(n: Node) -> Node | None:
 
 def _slice(n: Node) -> Node | None:
     """All of the operand, if the key takes that, in its order."""
-    return n.inputs[0] if _same(n.inputs[0], n) and all(step in (None, 1) for _, _, step in n.sig.params["key"]) else None  # type: ignore[union-attr]
+    is_all = _same(n.inputs[0], n) and all(step in (None, 1) for _, _, step in n.sig.params["key"])  # type: ignore[union-attr]
+    return n.inputs[0] if is_all and not is_apart(n) else None
 
 
 def _sum(n: Node) -> Node | None:

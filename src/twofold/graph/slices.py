@@ -10,6 +10,7 @@ from math import prod
 
 from .build import G, apply
 from .ir import Node, is_const, topological
+from .recompute import is_apart
 
 #: Parts of one value that are computed for themselves, at most, and how many times its elements they may have together: where
 #: windows overlap, simple steps are done again rather than written and read.
@@ -114,7 +115,7 @@ class _Graph:
         """Whether a slice is of a kernel that reads it, or of another slice; or a copy is read by kernels alone."""
         assert n.sig is not None
         if n.sig.op.name == "slice":
-            return None not in self.wanted[n] or self._is_for_kernels(n, n.shape)
+            return not is_apart(n) and (None not in self.wanted[n] or self._is_for_kernels(n, n.shape))
         return n.sig.op.name == "contiguous" and self._is_for_kernels(n)
 
     def _is_for_kernels(self, n: Node, shape: tuple[int, ...] | None = None) -> bool:
