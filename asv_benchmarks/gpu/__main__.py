@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         medians = {m.item.key: m.medians for m in found}
         left_out = {f"{m.item.key}: {name}": reason for m in found for name, reason in m.wrong.items()}
         judged, rate = verdicts(medians, {**running.absent, **left_out}, sizes), bandwidth(medians, sizes)
-        print("\n" + report.verdict_table(judged))
+        print(f"\n{'tiny arrays, once: the figures say nothing' if options.smoke else ''}\n{report.verdict_table(judged)}")
         command = " ".join(["python -m asv_benchmarks.gpu", *(sys.argv[1:] if arguments is None else arguments)])
         record = report.record(running, found, judged, rate, command)
         is_whole = not (options.smoke or options.only or options.json or options.plot)

@@ -17,7 +17,7 @@ IMAGES = 8
 TIME, BATCH, UNITS, LAYERS = 35, 32, 200, 2
 #: Columns of the rows that softmax and layer norm work on; channels, height and width of what batch norm does.
 COLUMNS, CHANNELS, SIDE = 4096, 256, 28
-#: Blocks and width of ResNet-50's stages; height and width of its images, a quarter of that where there are only a few.
+#: Blocks and width of ResNet-50's stages; height and width of its images, a seventh of that where there are only a few.
 RESNET, PIXELS, FEW = ((3, 64), (4, 128), (6, 256), (3, 512)), 224, 4
 #: Learning rate of the networks' stochastic gradient descent.
 LEARNING_RATE = 0.01
@@ -131,23 +131,28 @@ def _matrices(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
 
 
 def _resnet(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
-    """Images, small ones where there are only `FEW`, labels, and the weights that `resnet_shapes` lists."""
-    pixels = PIXELS if size > FEW else PIXELS // 4
+    """Images, small ones for a short net where there are only `FEW`, labels, and the weights that `resnet_shapes` lists."""
+    pixels = PIXELS if size > FEW else PIXELS // 7
     arrays = {"x": _normal(draw, size, 3, pixels, pixels), "label": draw.integers(0, 1000, size)}
-    for k, shape in enumerate(resnet_shapes()):
+    for k, shape in enumerate(resnet_shapes(stages(size))):
         arrays[f"w{k}"] = _normal(draw, *shape, scale=(2 / float(np.prod(shape[1:]))) ** 0.5 if len(shape) == 4 else 0.01)
     return arrays
 
 
-def resnet_shapes() -> list[tuple[int, ...]]:
-    """Shapes of ResNet-50's weights without those of normalisation: a stem, four stages of bottlenecks, a dense layer.
+def stages(images: int) -> tuple[tuple[int, int], ...]:
+    """Blocks and width of the net's stages: ResNet-50's; a block each where there are only a few images."""
+    return RESNET if images > FEW else tuple((1, width) for _, width in RESNET)
+
+
+def resnet_shapes(stages: tuple[tuple[int, int], ...]) -> list[tuple[int, ...]]:
+    """Shapes of the weights, but for those of normalisation, of a net of stages: a stem, the stages' bottlenecks, a dense layer.
 
     Of each bottleneck the three convolutions come first, then that of the shortcut. Source: He et al., 2015, with the stride in
     the 3x3 convolution.
     """
     shapes: list[tuple[int, ...]] = [(64, 3, 7, 7)]
     channels = 64
-    for blocks, width in RESNET:
+    for blocks, width in stages:
         for k in range(blocks):
             shapes += [(width, channels, 1, 1), (width, width, 3, 3), (4 * width, width, 1, 1)]
             if k == 0:

@@ -12,6 +12,7 @@ from asv_benchmarks.gpu import plot, report
 from asv_benchmarks.gpu.items import FULL, SMOKE, items, nbytes
 from asv_benchmarks.gpu.table import OWN, WITH_CUDNN, WITHOUT_GRAPHS, libraries
 from asv_benchmarks.gpu.targets import COPY, bandwidth, targets, verdicts
+from asv_benchmarks.peers import process
 from asv_benchmarks.peers.table import ROOT
 
 from tests.cupy.conftest import SIMULATION
@@ -65,8 +66,9 @@ def test_launches_are_counted(tmp_path, capsys):
 @pytest.mark.slow  # CuPy's own texts, with its headers, take g++ long
 @pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("workers")
-def test_every_row_that_can_run_runs(tmp_path, capsys):
+def test_every_row_that_can_run_runs(tmp_path, capsys, monkeypatch):
     """On simulated GPUs all but CuPy's matrix products, as it has no cuBLAS of CuPy's, and cuDNN, which is not there."""
+    monkeypatch.setattr(process, "PATIENCE", 1500)
     status, record = run(tmp_path)
     capsys.readouterr()
     assert status == 0

@@ -47,12 +47,12 @@ class Bottleneck(gluon.HybridBlock):
         return F.relu(self.body(x) + self.past(x))
 
 
-def resnet50() -> Any:
-    """Images (n, 3, h, w) to (n, 1000)."""
+def resnet(stages: tuple[tuple[int, int], ...]) -> Any:
+    """Images (n, 3, h, w) to (n, 1000), through stages of so many blocks and such a width."""
     net = nn.HybridSequential()
     net.add(*convolved(64, 7, 2, 3), nn.Activation("relu"), nn.MaxPool2D(3, 2, 1))
     inner = 64
-    for stage, (blocks, width) in enumerate(inputs.RESNET):
+    for stage, (blocks, width) in enumerate(stages):
         for k in range(blocks):
             net.add(Bottleneck(inner, width, 2 if stage and not k else 1, not k))
             inner = 4 * width
@@ -62,7 +62,7 @@ def resnet50() -> Any:
 
 def trained_resnet(arrays: dict[str, Any], dtype: str, ctx: Any) -> tuple[Callable[[], Any], Any]:
     """A step of training, and what the network gives before the first one: (n, 1000)."""
-    net = resnet50()
+    net = resnet(inputs.stages(len(arrays["x"])))
     net.initialize(ctx=ctx)
     weights = [p for name, p in net.collect_params().items() if name.endswith("weight")]
     for p, value in zip(weights, inputs.parameters(arrays).values(), strict=True):

@@ -36,11 +36,11 @@ class Bottleneck(nn.Module):
         return tf.relu(self.body(x) + self.past(x))
 
 
-def resnet50() -> nn.Module:
-    """Images (n, 3, h, w) to (n, 1000)."""
+def resnet(stages: tuple[tuple[int, int], ...]) -> nn.Module:
+    """Images (n, 3, h, w) to (n, 1000), through stages of so many blocks and such a width."""
     layers = [*convolved(64, 7, 2, 3), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
     inner = 64
-    for stage, (blocks, width) in enumerate(inputs.RESNET):
+    for stage, (blocks, width) in enumerate(stages):
         for k in range(blocks):
             layers.append(Bottleneck(inner, width, 2 if stage and not k else 1, not k))
             inner = 4 * width
@@ -49,7 +49,7 @@ def resnet50() -> nn.Module:
 
 def trained_resnet(arrays: dict[str, Any], dtype: Any, device: str, is_compiled: bool) -> tuple[Callable[[], Any], Any]:
     """A step of training, and what the network gives before the first one: (n, 1000)."""
-    net = resnet50()
+    net = resnet(inputs.stages(len(arrays["x"])))
     weights = [p for p in net.parameters() if p.ndim > 1]
     with torch.no_grad():
         for p, value in zip(weights, inputs.parameters(arrays).values(), strict=True):
