@@ -18,10 +18,10 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts docs tune test-gpu-sim test-gpu bench bench-gpu bench-peers stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-gpu bench-peers stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
 
 # ------------------------------------------------------------------------------------------------------- environment
 
@@ -53,8 +53,12 @@ fuzz: $(READY) ## Run the random searches with N cases each (N=2000)
 test-gpu-sim: $(READY) ## Run every test of the CuPy adapter on simulated GPUs
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal tests/cupy tests/fakes $(ARGS)
 
-test-gpu: $(READY) ## Run the same tests on a real GPU, and those that need one
+test-gpu: $(READY) ## Run the same tests on a real GPU, those that need one, and, where it is installed, compute-sanitizer
 	@TWOFOLD_TEST_GPU=device $(PY) -m pytest tests/cupy $(ARGS)
+	@$(if $(ARGS),,$(PY) -m tests.sanitizer --optional)
+
+test-gpu-sanitizer: $(READY) ## Run some of them under NVIDIA's compute-sanitizer (ARGS="--tool racecheck -x")
+	@$(PY) -m tests.sanitizer $(ARGS)
 
 mutants: $(READY) ## Remove each ownership and ordering rule once; some test must fail
 	@$(PY) -m tests.mutants $(ARGS)
@@ -105,7 +109,7 @@ $(PEERS): asv_benchmarks/peers/environment.py
 	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D)
 	@touch $@
 
-bench-gpu: $(READY) ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--json figures.json")
+bench-gpu: $(READY) ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")
 	@$(PY) -m asv_benchmarks.gpu $(ARGS)
 
 bench-peers: $(READY) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, numba and MXNet (ARGS="--quick --only chains")

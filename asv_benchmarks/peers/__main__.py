@@ -10,7 +10,7 @@ from pathlib import Path
 from asv_benchmarks.peers import plot, report
 from asv_benchmarks.peers.contest import FULL, QUICK, Contest, Measured, contest
 from asv_benchmarks.peers.items import GROUPS, selected
-from asv_benchmarks.peers.table import KERNEL, ROOT
+from asv_benchmarks.peers.table import KERNEL, ROOT, libraries
 from asv_benchmarks.peers.targets import ELSEWHERE, Row, rows
 
 RESULTS, PICTURE = ROOT / "asv_benchmarks" / "results", ROOT / "docs" / "inside" / "peers.svg"
@@ -56,7 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
     options, preset = parsed(arguments), os.environ.get(KERNEL)
     if options.cores is not None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
-    with contest(QUICK if options.quick else FULL, options.libraries) as running:
+    candidates = [library for library in libraries(preset) if not options.libraries or library.name.split(" (")[0] in options.libraries]
+    with contest(QUICK if options.quick else FULL, candidates) as running:
         print(report.heading(running), flush=True)
         measured = []
         for item in selected(options.only, options.quick):

@@ -9,21 +9,29 @@ from typing import Any
 REPEATED = 50
 
 
+def is_done() -> None:
+    """Wait for nothing: the call has waited itself."""
+
+
 class Case:
     """One way of doing an item.
 
     Parameters
     ----------
     call
-        Does the work once and waits for what it gives.
+        Does the work once and waits for what it gives; or, on a device, issues it.
     result
         The arrays that the calls so far have computed, as NumPy's, in the order that all libraries share.
     operations
         How often the work is in one call.
+    wait
+        Waits, after so many calls, for all that they have issued.
     """
 
-    def __init__(self, call: Callable[[], Any], result: Callable[[], list[Any]], operations: int = 1) -> None:
-        self.call, self.result, self.operations = call, result, operations
+    def __init__(
+        self, call: Callable[[], Any], result: Callable[[], list[Any]], operations: int = 1, wait: Callable[[], Any] = is_done
+    ) -> None:
+        self.call, self.result, self.operations, self.wait = call, result, operations, wait
 
 
 def pure(function: Callable[[], Any], to_numpy: Callable[[Any], Any], wait: Callable[[Any], Any] | None = None) -> Case:

@@ -54,6 +54,25 @@ def adam(xp: Any, gradient: Any, weight: Any, mean: Any, square: Any) -> tuple[A
 PURE = {"black_scholes": black_scholes, "gelu": gelu, "clip": clip}
 
 
+def softmax(xp: Any, x: Any) -> Any:
+    """Softmax over the last axis, by its definition."""
+    e = xp.exp(x - xp.max(x, -1, keepdims=True))
+    return e / xp.sum(e, -1, keepdims=True)
+
+
+def layer_norm(xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    """Layer norm over the last axis. Source: Ba et al., 2016."""
+    away = x - xp.mean(x, -1, keepdims=True)
+    return away / xp.sqrt(xp.mean(away * away, -1, keepdims=True) + 1e-5) * gamma + beta
+
+
+def batch_norm(xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    """Batch norm of (n, c, h, w) by the batch's own statistics. Source: Ioffe & Szegedy, 2015."""
+    away = x - xp.mean(x, (0, 2, 3), keepdims=True)
+    scaled = away / xp.sqrt(xp.mean(away * away, (0, 2, 3), keepdims=True) + 1e-5)
+    return scaled * gamma[:, None, None] + beta[:, None, None]
+
+
 #: How often a new chain is called: met, compiled, used.
 MET = 3
 

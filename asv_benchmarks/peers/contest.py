@@ -17,13 +17,15 @@ import numpy as np
 from asv_benchmarks.peers.environment import NOTES
 from asv_benchmarks.peers.process import Process, WorkerFailed
 from asv_benchmarks.peers.quiet import Patience
-from asv_benchmarks.peers.table import KERNEL, PEERS, Library, libraries
+from asv_benchmarks.peers.table import PEERS, Library
 
 if TYPE_CHECKING:
     from asv_benchmarks.peers.items import Item
 
 #: Calls longer than this (in seconds) are not warmed up again before each turn: their arrays do not stay in a cache.
 LONG = 0.05
+#: For each unit that is counted in a process of its own, what the worker is asked before, then, and what of the answer is taken.
+APART = {"B": ("", "memory", "bytes"), "launches": ("counting", "launches", "launches")}
 #: Turns begun at rest that are enough to leave out the others.
 ENOUGH = 3
 
@@ -141,8 +143,8 @@ class Contest:
     def measured(self, item: Item) -> Measured:
         """Compare the results of all ways, then time those that are right."""
         found = Measured(item)
-        if item.unit == "B":
-            self._memory(found)
+        if item.unit in APART:
+            self._apart(found)
             return found
         self._compare(found)
         self._race(found, [(name, way) for name, way in self.ways(item) if f"{name} {way}" in found.first])
@@ -150,13 +152,15 @@ class Contest:
         return found
 
     def _dropped(self) -> None:
-        """Let all workers forget their items; a worker that has ended takes no further part."""
+        """Let all workers forget their items; one that has ended, or cannot, is started anew."""
         for name, worker in list(self.workers.items()):
             try:
                 worker.ask("drop")
-            except WorkerFailed as error:
-                self.absent[name] = str(error)
-                self.workers.pop(name).close()
+            except WorkerFailed:
+                worker.close()
+                fresh = self.workers[name] = self._start(worker.library)
+                if not self._greeted(name, fresh):
+                    del self.workers[name]
 
     def _compare(self, found: Measured) -> None:
         """Compute every way's results; those that are not the first's are wrong."""
@@ -220,16 +224,19 @@ class Contest:
             return 1
         return int(self.workers[name].ask("filling", way=way, turn=self.effort.turn)["calls"])
 
-    def _memory(self, found: Measured) -> None:
-        """Peak of each way's memory, each in a process of its own."""
+    def _apart(self, found: Measured) -> None:
+        """What is counted of each way, each in a process of its own."""
+        before, command, key = APART[found.item.unit]
         for name, way in self.ways(found.item):
             worker = self._start(self.candidates[name])
             try:
                 worker.answer()
+                if before:
+                    worker.ask(before)
                 worker.ask("prepare", work=found.item.work, size=found.item.size, way=way)
-                size = worker.ask("memory", way=way)["bytes"]
+                counted = worker.ask(command, way=way)[key]
                 self._checked(worker, found, way)
-                found.medians[f"{name} {way}"] = size
+                found.medians[f"{name} {way}"] = counted
             except WorkerFailed as error:
                 found.wrong[f"{name} {way}"] = str(error)
             finally:
@@ -244,13 +251,13 @@ def undisturbed(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def reason_of_absence(library: Library, said: str) -> str:
     """Why a library is not there: what its installation said, if that failed."""
+    if not library.interpreter.is_relative_to(PEERS):
+        return said
     notes = PEERS / NOTES
     installation = json.loads(notes.read_text()) if notes.exists() else {}
     if library.name in installation:
         return str(installation[library.name])
-    if library.interpreter.is_relative_to(PEERS) and not library.interpreter.exists():
-        return "no environment of the peers: run `make bench-peers`"
-    return said
+    return said if library.interpreter.exists() else "no environment of the peers: run `make bench-peers`"
 
 
 def loaded(file: Path) -> list[np.ndarray]:
@@ -274,10 +281,8 @@ def distance(results: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> 
 
 
 @contextmanager
-def contest(effort: Effort, names: Sequence[str] = ()) -> Iterator[Contest]:
-    """A contest of all libraries (or of those named), whose workers end with the context."""
-    preset = os.environ.get(KERNEL)
-    candidates = [library for library in libraries(preset) if not names or library.name.split(" (")[0] in names]
+def contest(effort: Effort, candidates: Sequence[Library]) -> Iterator[Contest]:
+    """A contest of libraries, whose workers end with the context."""
     with tempfile.TemporaryDirectory() as scratch:
         running = Contest(candidates, effort, Path(scratch))
         try:

@@ -15,6 +15,10 @@ HEIGHT = {64: 56, 128: 28, 256: 14}
 IMAGES = 8
 #: Steps, batch, units and layers of the LSTM.
 TIME, BATCH, UNITS, LAYERS = 35, 32, 200, 2
+#: Columns of the rows that softmax and layer norm work on; channels, height and width of what batch norm does.
+COLUMNS, CHANNELS, SIDE = 4096, 256, 28
+#: Blocks and width of ResNet-50's stages; height and width of its images, a seventh of that where there are only a few.
+RESNET, PIXELS, FEW = ((3, 64), (4, 128), (6, 256), (3, 512)), 224, 4
 #: Learning rate of the networks' stochastic gradient descent.
 LEARNING_RATE = 0.01
 
@@ -95,6 +99,68 @@ def _deep(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
     return arrays
 
 
+def _rows(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    return {"x": _normal(draw, -(-size // COLUMNS), COLUMNS)}
+
+
+def _layer_norm(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    x, dout = (_rows(draw, size)["x"] for _ in range(2))
+    return {"x": x, "gamma": 1 + _normal(draw, COLUMNS, scale=0.1), "beta": _normal(draw, COLUMNS, scale=0.1), "dout": dout}
+
+
+def _batch_norm(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    """Images of `CHANNELS` channels, `SIDE` high and wide."""
+    shape = (-(-size // (CHANNELS * SIDE**2)), CHANNELS, SIDE, SIDE)
+    x, dout = (_normal(draw, *shape) for _ in range(2))
+    return {"x": x, "gamma": 1 + _normal(draw, CHANNELS, scale=0.1), "beta": _normal(draw, CHANNELS, scale=0.1), "dout": dout}
+
+
+def _adam_many(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    """Gradients ``g0`` …, away from 0, and weights ``w0`` … of shapes as a ResNet's, with at least so many elements."""
+    shapes: list[tuple[int, ...]] = []
+    while sum(int(np.prod(s)) for s in shapes) < size:
+        shapes += [(64, 64), (64,), (64,), (256, 64), (256,), (128, 128, 3, 3), (128,), (512, 256), (512,)]
+    grads = [_normal(draw, *shape) for shape in shapes]
+    arrays = {f"g{k}": g + np.copysign(_f(0.1), g) for k, g in enumerate(grads)}
+    arrays.update((f"w{k}", _normal(draw, *shape)) for k, shape in enumerate(shapes))
+    return arrays
+
+
+def _matrices(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    return {"a": _normal(draw, size, size), "b": _normal(draw, size, size, scale=size**-0.5)}
+
+
+def _resnet(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
+    """Images, small ones for a short net where there are only `FEW`, labels, and the weights that `resnet_shapes` lists."""
+    pixels = PIXELS if size > FEW else PIXELS // 7
+    arrays = {"x": _normal(draw, size, 3, pixels, pixels), "label": draw.integers(0, 1000, size)}
+    for k, shape in enumerate(resnet_shapes(stages(size))):
+        arrays[f"w{k}"] = _normal(draw, *shape, scale=(2 / float(np.prod(shape[1:]))) ** 0.5 if len(shape) == 4 else 0.01)
+    return arrays
+
+
+def stages(images: int) -> tuple[tuple[int, int], ...]:
+    """Blocks and width of the net's stages: ResNet-50's; a block each where there are only a few images."""
+    return RESNET if images > FEW else tuple((1, width) for _, width in RESNET)
+
+
+def resnet_shapes(stages: tuple[tuple[int, int], ...]) -> list[tuple[int, ...]]:
+    """Shapes of the weights, but for those of normalisation, of a net of stages: a stem, the stages' bottlenecks, a dense layer.
+
+    Of each bottleneck the three convolutions come first, then that of the shortcut. Source: He et al., 2015, with the stride in
+    the 3x3 convolution.
+    """
+    shapes: list[tuple[int, ...]] = [(64, 3, 7, 7)]
+    channels = 64
+    for blocks, width in stages:
+        for k in range(blocks):
+            shapes += [(width, channels, 1, 1), (width, width, 3, 3), (4 * width, width, 1, 1)]
+            if k == 0:
+                shapes.append((4 * width, channels, 1, 1))
+            channels = 4 * width
+    return [*shapes, (1000, channels)]
+
+
 _DRAWN: dict[str, Callable[[np.random.Generator, int], dict[str, np.ndarray]]] = {
     "add": _vector,
     "add_recorded": _vector,
@@ -110,6 +176,14 @@ _DRAWN: dict[str, Callable[[np.random.Generator, int], dict[str, np.ndarray]]] =
     "lstm": _lstm,
     "convolution": _convolution,
     "deep": _deep,
+    "copy": _vector,
+    "softmax": _rows,
+    "layer_norm": _layer_norm,
+    "layer_norm_gradient": _layer_norm,
+    "batch_norm_gradient": _batch_norm,
+    "adam_many": _adam_many,
+    **{f"matmul_{dtype}": _matrices for dtype in ("float32", "float16", "bfloat16")},
+    **{f"resnet50_{dtype}": _resnet for dtype in ("float16", "bfloat16")},
 }
 
 

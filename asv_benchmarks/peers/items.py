@@ -33,7 +33,7 @@ class Item:
     without
         Ways that do not take part.
     unit
-        ``s``, or ``B`` where the memory of a step is measured.
+        ``s``; ``B`` where the memory of a step is measured; ``launches`` where those are counted.
     single
         Whether each call is new to the library, so that it is never repeated for warmth.
     """

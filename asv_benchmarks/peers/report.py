@@ -71,6 +71,7 @@ def bound(target: Target) -> str:
         "times as fast": f">= {target.limit:g} x",
         "GB/s": f">= {target.limit:g} GB/s",
         "of the bytes": f"<= {target.limit:g} x",
+        "launches": f"<= {target.limit:g}",
     }.get(target.measure) or f"<= {duration(target.limit)}"
 
 
@@ -83,6 +84,8 @@ def value(verdict: Verdict) -> str:
             return duration(verdict.value)
         case "GB/s":
             return f"{verdict.value:.1f} GB/s"
+        case "launches":
+            return f"{verdict.value:g}"
     return f"{verdict.value:.2f} x"
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 #: Where `make bench-peers` puts the peers, and where the tool lies that runs the real MXNet.
 PEERS, ORACLE = ROOT / ".venv-peers", ROOT.parent / "shared" / "tools" / "oracle"
+#: Where the modules of the peers are.
+LIBRARIES = "asv_benchmarks.peers.libraries"
 #: The variable that chooses OpenBLAS' kernel.
 KERNEL = "OPENBLAS_CORETYPE"
 
@@ -24,7 +26,7 @@ class Library:
     name
         What the tables call it.
     module
-        Its module in `libraries`.
+        The module that has its cases.
     interpreter
         The program that runs the worker.
     settings
@@ -53,7 +55,7 @@ class Library:
             An empty folder for caches.
         """
         own = {name: value for name, value in base.items() if name != KERNEL}
-        if self.module != "by_mxnet":  # the oracle finds its environment in the user's cache
+        if self.module != f"{LIBRARIES}.by_mxnet":  # the oracle finds its environment in the user's cache
             own["XDG_CACHE_HOME"] = own["TWOFOLD_CACHE"] = str(scratch)
         return {**own, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1", "TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"), **self.settings}
 
@@ -68,14 +70,14 @@ def libraries(preset: str | None = None) -> list[Library]:
     """
     own, peers = Path(sys.executable), PEERS / "bin" / "python"
     plain = [
-        Library("numpy", "by_numpy", own, openblas=True),
-        Library("twofold", "by_twofold", own, {"TWOFOLD_JIT": "0"}, openblas=True),
-        Library("twofold jit", "by_twofold", own, {"TWOFOLD_JIT": "1"}, openblas=True),
-        Library("torch", "by_torch", peers),
-        Library("jax", "by_jax", peers),
-        Library("numexpr", "by_numexpr", peers),
-        Library("numba", "by_numba", peers),
-        Library("mxnet", "by_mxnet", Path(os.environ.get("TWOFOLD_ORACLE", ORACLE)), openblas=True),
+        Library("numpy", f"{LIBRARIES}.by_numpy", own, openblas=True),
+        Library("twofold", f"{LIBRARIES}.by_twofold", own, {"TWOFOLD_JIT": "0"}, openblas=True),
+        Library("twofold jit", f"{LIBRARIES}.by_twofold", own, {"TWOFOLD_JIT": "1"}, openblas=True),
+        Library("torch", f"{LIBRARIES}.by_torch", peers),
+        Library("jax", f"{LIBRARIES}.by_jax", peers),
+        Library("numexpr", f"{LIBRARIES}.by_numexpr", peers),
+        Library("numba", f"{LIBRARIES}.by_numba", peers),
+        Library("mxnet", f"{LIBRARIES}.by_mxnet", Path(os.environ.get("TWOFOLD_ORACLE", ORACLE)), openblas=True),
     ]
     return plain + ([with_kernel(library, preset) for library in plain if library.openblas] if preset else [])
 

@@ -12,7 +12,7 @@ from asv_benchmarks.peers.items import CHAINS, CONVOLUTIONS, SMALL
 Medians = Mapping[str, Mapping[str, float]]
 #: The reason where an item was left out on purpose.
 NOT_SELECTED = "not selected"
-Measure = Literal["times as fast", "s over", "s", "of the bytes", "GB/s"]
+Measure = Literal["times as fast", "s over", "s", "of the bytes", "GB/s", "launches"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Target:
     limit
         The least ratio, or the most of anything else; None where the figure is only published.
     measure
-        ``times as fast`` is peer over own, ``s over`` own less peer, ``of the bytes`` own over peer, ``s`` own.
+        ``times as fast`` is peer over own, ``s over`` own less peer, ``of the bytes`` own over peer, ``s`` and ``launches`` own.
     scale
         What ``GB/s`` multiplies: bytes moved.
     """

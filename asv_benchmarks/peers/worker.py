@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Calls before the result is compared: programs that are compiled at the second use are.
 CHECKED = 3
+#: Calls before launches are counted: graphs are captured, and what changes in the first runs has changed.
+SETTLED = 8
 #: Elements of a result that are compared; of larger ones, every n-th and the last.
 COMPARED = 1_000_000
 
@@ -33,11 +35,11 @@ class Worker:
     Parameters
     ----------
     library
-        The name of a module of `libraries`.
+        The name of the module that has the library's cases.
     """
 
     def __init__(self, library: str) -> None:
-        self.module = importlib.import_module("asv_benchmarks.peers.libraries." + library)
+        self.module = importlib.import_module(library)
         self.cases: dict[str, Case] = {}
 
     def hello(self) -> dict[str, Any]:
@@ -56,6 +58,7 @@ class Worker:
         for _ in range(CHECKED):
             start = time.perf_counter()
             case.call()
+            case.wait()
             seconds.append(time.perf_counter() - start)
         np.savez(file, *[sample(np.asarray(a)) for a in case.result()])
         return {"first": seconds[0], "last": seconds[-1]}
@@ -68,6 +71,7 @@ class Worker:
             start = time.perf_counter()
             for _ in range(calls):
                 self.cases[way].call()
+            self.cases[way].wait()
             seconds = time.perf_counter() - start
         return {"calls": max(1, round(calls * turn / seconds))}
 
@@ -79,9 +83,11 @@ class Worker:
         try:
             for _ in range(warm):
                 case.call()
+            case.wait()
             wall, cpu = time.perf_counter(), time.process_time()
             for _ in range(calls):
                 case.call()
+            case.wait()
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         finally:
             gc.enable()
@@ -98,10 +104,23 @@ class Worker:
         return {"bytes": _status("VmHWM") - before}
 
     def drop(self) -> dict[str, Any]:
-        """Forget all items."""
+        """Forget all items; a library on a device gives their memory back."""
         self.cases.clear()
         gc.collect()
+        if "release" in vars(self.module):
+            self.module.release()
         return {}
+
+    def counting(self) -> dict[str, Any]:
+        """Count from now on what is launched on a device. Nothing may have been computed before, and nothing is timed after."""
+        self.module.count_launches()
+        return {}
+
+    def launches(self, way: str) -> dict[str, Any]:
+        """How much one call launches, after so many that programs are captured."""
+        for _ in range(SETTLED):
+            self.cases[way].call()
+        return {"launches": self.module.launches_of(self.cases[way].call)}
 
 
 def sample(a: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from asv_benchmarks.peers.contest import QUICK, Contest, distance, undisturbed
 from asv_benchmarks.peers.environment import cpu_version, reason_of
 from asv_benchmarks.peers.items import GROUPS, ITEMS, selected
 from asv_benchmarks.peers.libraries import by_numpy, by_twofold
-from asv_benchmarks.peers.table import ROOT, Library, libraries
+from asv_benchmarks.peers.table import LIBRARIES, ROOT, Library, libraries
 from asv_benchmarks.peers.targets import ELSEWHERE, Target, judged, rows, targets
 from asv_benchmarks.peers.worker import sample
 
@@ -170,7 +170,7 @@ def test_a_preset_kernel_adds_the_libraries_that_it_changes():
 def test_a_library_that_cannot_be_had_is_reported_and_takes_no_part(tmp_path):
     candidates = [
         Library("unknown", "by_nobody", Path(sys.executable)),
-        Library("elsewhere", "by_numpy", tmp_path / "python"),
+        Library("elsewhere", f"{LIBRARIES}.by_numpy", tmp_path / "python"),
     ]
     running = Contest(candidates, QUICK, tmp_path)
     running.close()

@@ -1,13 +1,18 @@
 """``twofold doctor``: the page names what is there, and every variable that is read."""
 
+import importlib
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from twofold.command import main
+from twofold.backend import loader
+from twofold.command import doctor, main
 from twofold.command.doctor import VARIABLES
 from twofold.config import TABLE
+
+from tests.devices import forget_backends
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,6 +47,99 @@ def test_unknown_variable_is_pointed_out(monkeypatch, capsys):
     monkeypatch.setenv("MXNET_CUDNN_AUTOTUNE_DEFAULT", "0")
     main(["doctor"])
     assert re.search(r"MXNET_CUDNN_AUTOTUNE_DEFAULT +set, and has no effect", capsys.readouterr().out)
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path, capsys):
+    """A machine with a driver or without, with CuPy or without, whose adapter for GPUs does what it is told; gives the page about GPUs."""
+    monkeypatch.delenv("TWOFOLD_BACKEND_GPU", raising=False)
+    monkeypatch.delenv("TWOFOLD_FAKE_GPUS", raising=False)
+
+    def page(adapter, *, driver="", cupy="14.2.0"):
+        version = tmp_path / "version"
+        if driver:
+            version.write_text(f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {driver}\nGCC version: gcc\n")
+        monkeypatch.setattr(doctor, "DRIVER", version)
+        monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+        monkeypatch.setattr(doctor, "_installed", lambda package: cupy if package == "cupy-cuda12x" else None)
+        entries = [e for e in loader.entry_points(group=loader.GROUP) if e.name != "cupy"]
+        given = [*entries, SimpleNamespace(name="cupy", load=lambda: adapter)]
+        monkeypatch.setattr(loader, "entry_points", lambda group: given)
+        monkeypatch.setattr(doctor, "entry_points", lambda group: given)
+        forget_backends()
+        assert main(["doctor"]) == 0, "the CPU is of use all the same"
+        return capsys.readouterr().out.split("\nGPU\n", 1)[1].split("\n\n")[0]
+
+    yield page
+    monkeypatch.undo()
+    forget_backends()
+
+
+def raising(error):
+    def adapter():
+        raise error
+
+    return adapter
+
+
+def refusing(status):
+    """An adapter that CUDA refuses, with what CuPy says of it."""
+    error = RuntimeError("cudaError")
+    error.status = status
+    return raising(importlib.import_module("twofold_cupy.failures").unavailable(error))
+
+
+def test_without_cupy_the_page_says_what_to_install_where_there_is_a_driver(machine):
+    missing = raising(ImportError("No module named 'cupy'"))
+    page = machine(missing, driver="570.1", cupy=None)
+    assert re.search(r"NVIDIA driver +found: NVRM version: .* 570\.1", page)
+    assert re.search(r"CuPy +not installed; pip install 'twofold\[cuda12\]' \(or cuda13", page)
+    assert re.search(r"mx\.gpu\(0\) +not usable: .*No module named 'cupy'", page)
+
+
+def test_without_cupy_and_driver_nothing_is_to_be_installed(machine):
+    page = machine(raising(ImportError("No module named 'cupy'")), cupy=None)
+    assert "not found: this machine shows no NVIDIA GPU" in page
+    assert re.search(r"CuPy +not installed$", page, re.MULTILINE)
+
+
+OLD = "no NVIDIA driver, or one that is older than CuPy's CUDA; install a newer driver, or the CuPy wheel of an older CUDA"
+
+
+@pytest.mark.parametrize(
+    ("status", "driver", "says"),
+    [
+        (35, "", OLD),
+        (
+            35,
+            "450.80",
+            OLD,
+        ),
+        (100, "570.1", "no GPU is visible; look at nvidia-smi and CUDA_VISIBLE_DEVICES"),
+        (34, "", "the CUDA driver is a stub; run on a machine with an NVIDIA GPU"),
+        (46, "570.1", "all GPUs are busy, or forbidden to this process; look at nvidia-smi: compute mode"),
+    ],
+)
+def test_why_cuda_refuses_is_said_with_what_to_do(machine, status, driver, says):
+    pytest.importorskip("cupy")
+    page = machine(refusing(status), driver=driver)
+    assert ("found: NVRM" in page) == bool(driver)
+    assert re.search(r"CuPy +cupy-cuda12x 14\.2\.0", page)
+    assert says in page
+
+
+def test_no_visible_device_is_pointed_out(machine, monkeypatch):
+    pytest.importorskip("cupy")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert "none: CUDA_VISIBLE_DEVICES is empty" in machine(refusing(100), driver="570.1")
+
+
+def test_devices_are_listed_with_their_memory(machine):
+    memory = {0: (3 << 30, 4 << 30), 1: (1 << 29, 4 << 30)}
+    served = SimpleNamespace(name="cupy", kind="gpu", device_count=lambda: 2, memory_info=lambda device: memory[device.device_id])
+    page = machine(lambda: served, driver="570.1")
+    assert re.search(r"mx\.gpu\(0\) +served by cupy; 3\.0 of 4\.0 GiB free", page)
+    assert re.search(r"mx\.gpu\(1\) +served by cupy; 0\.5 of 4\.0 GiB free", page)
 
 
 def test_without_a_program_the_command_line_asks_for_one(capsys):

@@ -1,15 +1,11 @@
 """What tests of captured programs have in common: nets that are trained, and results held to those without graphs."""
 
 import numpy as np
-import pytest
 
 import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
 
-from tests.cupy.conftest import SIMULATION
-
-simulated = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules and counts")
 #: Iterations: enough for two runs that are only observed, captures after changes, and some launches.
 STEPS = 9
 

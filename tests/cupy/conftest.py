@@ -6,7 +6,8 @@ devices but in the tests of this folder, and other tests see a machine without G
 
 import gc
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -23,6 +24,20 @@ REAL = os.environ.get("TWOFOLD_TEST_GPU") == "device"
 WHY_NOT = None if REAL else simulation.missing()
 SIMULATION = None if REAL or WHY_NOT else simulation.install()
 DEVICES = 2
+#: Set by `make test-gpu-sanitizer`: each array has memory of its own, so that what lies beside it is nobody's.
+SANITIZED = os.environ.get("TWOFOLD_TEST_SANITIZER") == "1"
+
+#: What only the simulation has: schedules, poisoned memory, counts of all that is issued, failures on demand, memory that returns at once.
+simulated = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules, counts or memory")
+#: What computes on ``gpus[1]`` too.
+two_gpus = pytest.mark.usefixtures("second_gpu")
+
+
+def launches_of(run: Callable[[], Any]) -> int | None:
+    """How much a call launches; None on a real device, where nobody counts."""
+    before = SIMULATION.counts().launches if SIMULATION else None
+    run()
+    return None if SIMULATION is None or before is None else SIMULATION.counts().launches - before
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def gpus() -> Iterator[list[mx.Context]]:
-    """``mx.gpu(0)`` and, simulated, ``mx.gpu(1)``, on CuPy."""
+    """``mx.gpu(0)`` and, simulated or where there is one, ``mx.gpu(1)``, on CuPy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TWOFOLD_BACKEND_GPU", "cupy")
         patch.delenv("TWOFOLD_FAKE_GPUS", raising=False)
@@ -46,13 +61,26 @@ def gpus() -> Iterator[list[mx.Context]]:
             SIMULATION.devices(DEVICES)
         forget_backends()
         try:
-            yield [mx.gpu(k) for k in range(mx.num_gpus())]
+            found = [mx.gpu(k) for k in range(min(mx.num_gpus(), DEVICES))]
+            if not found:
+                loader.backend_for(Device("gpu", 0))  # says why there is none
+            if SANITIZED:
+                sys.modules["cupy"].cuda.set_allocator(None)
+            yield found
             mx.nd.waitall()
         finally:
             forget_backends()
             if SIMULATION is not None:
                 SIMULATION.schedule("late")
                 SIMULATION.devices(0)
+
+
+@pytest.fixture
+def second_gpu(gpus: list[mx.Context]) -> mx.Context:
+    """``mx.gpu(1)``; a test that asks for it is skipped where there is none."""
+    if len(gpus) < DEVICES:
+        pytest.skip("needs two GPUs")
+    return gpus[1]
 
 
 @pytest.fixture

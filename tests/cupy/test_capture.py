@@ -7,12 +7,13 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.errors import IndexingError
 
-from tests.cupy.captured import STEPS, bound, drawn, perceptron, same, simulated, trained
-from tests.cupy.conftest import SIMULATION
+from tests.cupy.captured import STEPS, bound, drawn, perceptron, same, trained
+from tests.cupy.conftest import SIMULATION, simulated
 
 # what runs
 
 
+@pytest.mark.sanitizer
 @pytest.mark.usefixtures("schedule")
 def test_a_training_loop(gpus, monkeypatch, graphs):
     same(lambda: trained(gpus[0], perceptron(gpus[0])), monkeypatch, graphs)
@@ -160,9 +161,8 @@ def test_hyperparameters_change(gpus, monkeypatch, graphs, optimizer, options, f
     same(run, monkeypatch, graphs)
 
 
+@simulated
 def test_a_rate_that_changes_is_one_launch_more(gpus, graphs):
-    if SIMULATION is None:
-        pytest.skip("counts launches of the simulation")
     spent = []
 
     def each(k, net, trainer, loss, losses):
@@ -194,6 +194,7 @@ def test_states_are_kept(gpus, monkeypatch, graphs):
     same(lambda: trained(gpus[0], perceptron(gpus[0], gluon.nn.BatchNorm(in_channels=12))), monkeypatch, graphs)
 
 
+@pytest.mark.sanitizer
 @pytest.mark.usefixtures("schedule")
 def test_batches_change(gpus, monkeypatch, graphs):
     def batches(k):

@@ -17,8 +17,8 @@ from twofold.graph.ir import drop_generation
 from twofold.imperative import window
 
 from tests.core import random_programs
-from tests.cupy.captured import STEPS, bound, drawn, perceptron, same, simulated, trained
-from tests.cupy.conftest import SIMULATION
+from tests.cupy.captured import STEPS, bound, drawn, perceptron, same, trained
+from tests.cupy.conftest import SIMULATION, simulated, two_gpus
 
 cupy = pytest.importorskip("cupy")
 capture = pytest.importorskip("twofold_cupy.capture")
@@ -28,6 +28,7 @@ GPU = Device("gpu", 0)
 # what bounds graphs
 
 
+@simulated  # how often a graph is made anew depends on when memory returns
 def test_the_graphs_used_last_are_kept(gpus, monkeypatch, graphs):
     monkeypatch.setattr(capture, "MOST_GRAPHS", 3)
     net = perceptron(gpus[0])
@@ -264,7 +265,7 @@ def test_two_threads(gpus, monkeypatch, graphs):
     same(run, monkeypatch, graphs)
 
 
-@simulated
+@two_gpus
 @pytest.mark.usefixtures("schedule")
 def test_two_devices(gpus, monkeypatch, graphs):
     """Data-parallel training: each device has a graph of its own, and gradients are copied between them at each step."""
@@ -284,7 +285,7 @@ def test_two_devices(gpus, monkeypatch, graphs):
     same(run, monkeypatch, graphs)
 
 
-@simulated
+@two_gpus
 @pytest.mark.usefixtures("schedule")
 def test_what_a_graph_writes_over_was_copied_before(gpus, monkeypatch, graphs):
     """A result that goes back into the input's memory, which another device copies meanwhile."""

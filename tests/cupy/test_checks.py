@@ -10,7 +10,7 @@ from twofold.device import Device
 from twofold.errors import IndexingError
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
-from tests.cupy.conftest import SIMULATION
+from tests.cupy.conftest import SIMULATION, simulated
 
 pytest.importorskip("cupy")
 checks = pytest.importorskip("twofold_cupy.checks")
@@ -31,7 +31,7 @@ def test_places_on_the_axis_are_taken(gpus, backend):
     assert len(backend.checks.concerned) <= 2, "what was found right is forgotten"
 
 
-@pytest.mark.skipif(SIMULATION is None, reason="counts the simulation's synchronisations")
+@simulated
 def test_nothing_waits_for_the_check(backend):
     there = [backend.from_host(a, GPU) for a in (X, np.array([1, 9, 2]))]
     backend.synchronize(GPU)
@@ -76,6 +76,7 @@ def test_who_waits_for_the_device_learns_it_once(gpus):
         wrong.asnumpy()
 
 
+@pytest.mark.sanitizer
 def test_the_first_wrong_index_is_named(backend):
     places = np.arange(5000) % 4
     places[[70, 3000]] = -9, 11

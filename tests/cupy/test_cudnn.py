@@ -14,11 +14,11 @@ from twofold.config import SETTINGS
 from twofold.device import CPU, Device
 from twofold.dtype import NUMPY
 
-from tests.cupy.conftest import SIMULATION
+from tests.cupy.conftest import simulated
 
 pytest.importorskip("cupy")
 cudnn = pytest.importorskip("twofold_cupy.cudnn")
-pytestmark = pytest.mark.skipif(SIMULATION is None, reason="a real device has the real library")
+pytestmark = simulated  # a real device has the real library: see test_device
 GPU = Device("gpu", 0)
 NOTES = ("NONDETERMINISTIC", "TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", *cudnn.WINOGRAD)
 KINDS = {"HALF": "float16", "BFLOAT16": "bfloat16", "FLOAT": "float32", "DOUBLE": "float64"}

@@ -9,7 +9,7 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.errors import DeviceError, DTypeError
 
-from tests.cupy.conftest import SIMULATION
+from tests.cupy.conftest import SIMULATION, simulated, two_gpus
 
 CPU = mx.cpu()
 pytestmark = pytest.mark.usefixtures("schedule")
@@ -162,9 +162,8 @@ def test_a_capsule_of_another_device_is_refused(gpus):
         nd.from_dlpack(capsule_on(2, 99))
 
 
+@simulated
 def test_a_chain_is_one_kernel(gpus):
-    if SIMULATION is None:
-        pytest.skip("counts launches of the simulation")
     x = nd.array(drawn(64, 64), ctx=gpus[0])
     x.wait_to_read()
     before = SIMULATION.counts()
@@ -175,10 +174,7 @@ def test_a_chain_is_one_kernel(gpus):
     assert after.legacy_uses == before.legacy_uses
 
 
-needs_two = pytest.mark.skipif(SIMULATION is None, reason="needs two GPUs")
-
-
-@needs_two
+@two_gpus
 def test_copies_between_devices_arrive(gpus):
     x = nd.array(drawn(100, 100), ctx=gpus[0])
     y = (x * 2).copyto(gpus[1])
@@ -188,7 +184,7 @@ def test_copies_between_devices_arrive(gpus):
     assert y.context == gpus[1]
 
 
-@needs_two
+@two_gpus
 def test_one_program_serves_two_devices(gpus):
     results = []
     for ctx in gpus * 3:
@@ -201,7 +197,7 @@ def test_one_program_serves_two_devices(gpus):
         np.testing.assert_array_equal(result.asnumpy(), wants)
 
 
-@needs_two
+@two_gpus
 def test_a_key_value_store_adds_up_over_devices(gpus):
     store = mx.kv.create("device")
     store.init(3, nd.zeros((2, 2), ctx=gpus[0]))
@@ -211,7 +207,7 @@ def test_a_key_value_store_adds_up_over_devices(gpus):
     assert [o.asnumpy().tolist() for o in out] == [[[3, 3], [3, 3]]] * 2
 
 
-@needs_two
+@two_gpus
 def test_data_parallel_training_gives_what_one_device_gives(gpus):
     def run(contexts):
         net = gluon.nn.Dense(2, in_units=3)

@@ -10,13 +10,13 @@ import pytest
 from twofold.backend.kernel import ProgramTraits
 from twofold.device import Device
 
-from tests.cupy.conftest import SIMULATION
+from tests.cupy.conftest import SIMULATION, simulated
 from tests.fakes.simulation import SCHEDULES
 
 cupy = pytest.importorskip("cupy")
 capture = pytest.importorskip("twofold_cupy.capture")
 exchange = pytest.importorskip("twofold_cupy.exchange")
-pytestmark = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules")
+pytestmark = simulated
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
 SEEDS, SEARCHED = 8, 100  # what is right is right in so many; what is wrong is looked for in more, up to the first that shows it
 X = np.arange(40_000, dtype=np.float32)

@@ -51,6 +51,7 @@ def run(backend, program, *arrays):
     return [backend.to_host(o) for o in outs]
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("length", [1, 3, 10, 100, 1000, 5000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_rows_are_reduced_and_used_again(backend, length, dtype):
@@ -119,6 +120,7 @@ def test_16_bit_floats_are_rounded_once(backend, dtype):
     np.testing.assert_array_equal(got.view(np.uint16), want.view(np.uint16))
 
 
+@pytest.mark.sanitizer
 def test_operands_lie_as_they_like(backend):
     x = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
     there = backend.from_host(x, GPU)
@@ -193,6 +195,7 @@ def test_random_bits_are_those_of_numpy_across_carries(backend):
         np.testing.assert_array_equal(backend.to_host(backend.xp.random_bits(backend.from_host(key, GPU), shape=(40,))), want)
 
 
+@pytest.mark.sanitizer
 def test_scatters_add_in_the_order_of_their_elements(backend):
     draw = np.random.default_rng(3)
     index, value = draw.integers(0, 3, 200), draw.normal(size=(200, 2)).astype(np.float32) * 10.0 ** draw.integers(-6, 6, (200, 1))
@@ -204,6 +207,7 @@ def test_scatters_add_in_the_order_of_their_elements(backend):
     np.testing.assert_array_equal(backend.to_host(got), want)
 
 
+@pytest.mark.sanitizer
 def test_long_sums_are_cut_into_parts(backend):
     x = np.random.default_rng(0).normal(size=(3, 200_000)).astype(np.float32)
     there = backend.from_host(x, GPU)
@@ -211,6 +215,7 @@ def test_long_sums_are_cut_into_parts(backend):
     np.testing.assert_allclose(backend.to_host(backend.xp.max(there, axis=1)), x.max(1))
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("name", ["convolve", "convolve_data", "convolve_weight"])
 def test_a_batch_that_needs_more_workspace_is_cut(backend, monkeypatch, name):
     draw = np.random.default_rng(0)

@@ -11,11 +11,10 @@ from twofold import nd
 from twofold.device import Device
 from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory, DTypeError
 
-from tests.cupy.conftest import DEVICES, SIMULATION
+from tests.cupy.conftest import DEVICES, SIMULATION, simulated, two_gpus
 
 cupy = pytest.importorskip("cupy")
 memory = pytest.importorskip("twofold_cupy.memory")
-simulated = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules and counts")
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
 ONES = np.ones(100_000, np.float32)
 
@@ -57,7 +56,7 @@ def test_needless_waits_are_left_out(backend, streams):
     assert compute.waits - compute.elided == counted + 1
 
 
-@simulated
+@two_gpus
 def test_a_stream_of_another_device_makes_that_current(backend):
     with backend.stream(OTHER):
         assert cupy.cuda.runtime.getDevice() == 1
@@ -65,7 +64,6 @@ def test_a_stream_of_another_device_makes_that_current(backend):
     assert cupy.cuda.runtime.getDevice() == 0
 
 
-@simulated
 @pytest.mark.usefixtures("schedule")
 def test_memory_that_a_copy_stream_filled_is_not_used_again_while_it_is_computed_with(backend, streams):
     with streams["h2d"]:
@@ -97,7 +95,7 @@ def test_memory_is_held_until_a_mark(backend, streams):
         np.testing.assert_array_equal(backend.to_host(copy), ONES)
 
 
-@simulated
+@two_gpus
 @pytest.mark.usefixtures("schedule")
 def test_a_source_dies_before_its_copy_to_another_device_is_done(backend):
     x = backend.from_host(ONES, GPU)
@@ -111,7 +109,8 @@ def test_what_is_held_is_let_go(backend, streams):
     backend.from_host(ONES, GPU)
     for stream in streams.values():
         stream.synchronize()
-    backend.synchronize(GPU)
+    for _ in range(2):  # the first time marks are set behind what was given back meanwhile
+        backend.synchronize(GPU)
     assert backend.memory.held == 0
 
 
@@ -202,7 +201,6 @@ def test_arrays_of_other_libraries_are_shared(backend):
     np.testing.assert_array_equal(backend.to_host(copied), np.arange(6.0).reshape(2, 3))
 
 
-@simulated
 def test_what_another_library_computes_is_waited_for(backend):
     theirs = cupy.cuda.Stream(non_blocking=True)
     with theirs:
@@ -270,6 +268,7 @@ def test_an_imported_array_is_its_producers_again_when_our_stream_has_passed(gpu
     np.testing.assert_array_equal(out.asnumpy(), 2)
 
 
+@two_gpus
 def test_full_memory_lists_the_arrays_of_its_device(gpus, backend):
     other = nd.ones((1234, 3), ctx=gpus[1])
     nd.waitall()

@@ -7,11 +7,11 @@ import pytest
 from twofold.testing.op_conformance import check_backend
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
-from tests.cupy.conftest import SIMULATION
+from tests.cupy.conftest import SIMULATION, simulated
 from tests.cupy.test_operators import SAMPLES
 
 handover = pytest.importorskip("twofold_cupy.handover")
-pytestmark = pytest.mark.skipif(SIMULATION is None, reason="the simulation collects the texts")
+pytestmark = simulated
 #: Every so many-th sample is taken at each push, and of all texts that there are then so many.
 SPREAD, FEW = 10, 12
 

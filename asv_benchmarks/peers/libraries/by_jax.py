@@ -49,14 +49,15 @@ def adam(arrays: Arrays) -> Case:
     return Case(call, lambda: [np.asarray(a) for a in state])
 
 
-def _mean_cross_entropy(y: Any, label: Any) -> Any:
+def mean_cross_entropy(y: Any, label: Any) -> Any:
+    """The mean over the batch of the softmax cross-entropy."""
     return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(y), label[:, None], 1))
 
 
 def cross_entropy(arrays: Arrays) -> Case:
     """Loss and gradient."""
     x, label = _arrays(arrays)
-    f = jax.jit(jax.value_and_grad(_mean_cross_entropy))
+    f = jax.jit(jax.value_and_grad(mean_cross_entropy))
     return pure(lambda: f(x, label), np.asarray, jax.block_until_ready)
 
 
@@ -85,7 +86,8 @@ def _convolved(x: Any, w: Any, padding: str) -> Any:
     return jax.lax.conv_general_dilated(x, w, (1, 1), padding)
 
 
-def _lenet(weights: list[Any], x: Any) -> Any:
+def lenet(weights: list[Any], x: Any) -> Any:
+    """The outputs of LeNet."""
     w1, b1, w2, b2, w3, b3, w4, b4 = weights
     for w, b in ((w1, b1), (w2, b2)):
         y = jnp.tanh(_convolved(x, w, "VALID") + b[:, None, None])
@@ -114,7 +116,7 @@ def _lstm_loss(weights: list[Any], x: Any) -> Any:
 def perceptron(arrays: Arrays) -> Case:
     """Forward and backward."""
     x, label, *weights = _arrays(arrays)
-    f = jax.jit(jax.grad(lambda weights, x, label: _mean_cross_entropy(_dense(weights, x), label)))
+    f = jax.jit(jax.grad(lambda weights, x, label: mean_cross_entropy(_dense(weights, x), label)))
     return pure(lambda: f(weights, x, label), np.asarray, jax.block_until_ready)
 
 
@@ -132,7 +134,7 @@ def _trained(loss: Callable[..., Any], learned: Arrays, data: list[Any]) -> Case
 def network(function: Callable[..., Any], arrays: Arrays) -> Case:
     """Forward, backward and update of a network."""
     data = _arrays({name: arrays[name] for name in ("x", "label")})
-    return _trained(lambda weights, x, label: _mean_cross_entropy(function(weights, x), label), inputs.parameters(arrays), data)
+    return _trained(lambda weights, x, label: mean_cross_entropy(function(weights, x), label), inputs.parameters(arrays), data)
 
 
 def lstm(arrays: Arrays) -> Case:
@@ -160,7 +162,7 @@ CASES: dict[str, dict[str, Callable[[Arrays], Case]]] = {
     "new_chain": {"jit": new_chain},
     "perceptron": {"jit": perceptron},
     "mlp": {"jit": partial(network, _dense)},
-    "lenet": {"jit": partial(network, _lenet)},
+    "lenet": {"jit": partial(network, lenet)},
     "lstm": {"jit": lstm},
     "convolution": {"jit": convolution},
 }

@@ -29,7 +29,8 @@ def _to_numpy(a: Any) -> Any:
     return a.detach().numpy()
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled_anew(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function by ``torch.compile``, for the shapes that it is called with alone."""
     torch._dynamo.reset()  # one function of each kind is enough; more would meet the limit on recompilations
     return torch.compile(function, dynamic=False)
 
@@ -51,7 +52,7 @@ def chain(function: Callable[..., Any], compiled: bool, arrays: Arrays) -> Case:
     """A chain without state."""
     values = _tensors(arrays)
     with_torch = partial(function, torch)
-    f = _compiled(lambda *a: with_torch(*a)) if compiled else with_torch
+    f = compiled_anew(lambda *a: with_torch(*a)) if compiled else with_torch
     return pure(lambda: f(*values), _to_numpy)
 
 
@@ -71,7 +72,7 @@ def adam_compiled(arrays: Arrays) -> Case:
     """Adam compiled, in place."""
     g, w, m, v = _tensors(arrays)
 
-    @_compiled
+    @compiled_anew
     def update(g: Any, w: Any, m: Any, v: Any) -> None:
         for old, new in zip((w, m, v), chains.adam(torch, g, w, m, v), strict=True):
             old.copy_(new)
@@ -83,7 +84,7 @@ def cross_entropy(compiled: bool, arrays: Arrays) -> Case:
     """Loss and gradient."""
     x, label = _tensors(arrays)
     x.requires_grad_()
-    loss_of = _compiled(lambda x, label: tf.cross_entropy(x, label)) if compiled else tf.cross_entropy
+    loss_of = compiled_anew(lambda x, label: tf.cross_entropy(x, label)) if compiled else tf.cross_entropy
 
     def call() -> Any:
         x.grad = None
@@ -102,7 +103,7 @@ def new_chain(compiled: bool, arrays: Arrays) -> Case:
 
     def call() -> None:
         chain = made()
-        f = _compiled(lambda y: chain(torch, y)) if compiled else partial(chain, torch)
+        f = compiled_anew(lambda y: chain(torch, y)) if compiled else partial(chain, torch)
         for _ in range(chains.MET):
             f(x)
 
@@ -116,7 +117,8 @@ def _dense(x: Any, *weights: Any) -> Any:
     return x
 
 
-def _lenet(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any) -> Any:
+def lenet(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any) -> Any:
+    """The outputs of LeNet."""
     x = tf.max_pool2d(torch.tanh(tf.conv2d(x, w1, b1)), 2)
     x = tf.max_pool2d(torch.tanh(tf.conv2d(x, w2, b2)), 2).flatten(1)
     return tf.linear(torch.tanh(tf.linear(x, w3, b3)), w4, b4)
@@ -129,7 +131,7 @@ def network(function: Callable[..., Any], update: bool, compiled: bool, arrays: 
         w.requires_grad_()
     before = [w.detach().clone() for w in weights]
     optimizer = torch.optim.SGD(weights, lr=inputs.LEARNING_RATE)
-    f = _compiled(lambda *a: function(*a)) if compiled else function
+    f = compiled_anew(lambda *a: function(*a)) if compiled else function
 
     def call() -> None:
         optimizer.zero_grad(set_to_none=True)
@@ -210,7 +212,7 @@ CASES: dict[str, dict[str, Callable[[Arrays], Case]]] = {
     "new_chain": _ways(new_chain),
     "perceptron": _ways(network, _dense, False),
     "mlp": _ways(network, _dense, True),
-    "lenet": {"eager": partial(network, _lenet, True, False)},
+    "lenet": {"eager": partial(network, lenet, True, False)},
     "lstm": {"eager": lstm},
     "convolution": {"eager": convolution},
     "deep": {"eager": deep},

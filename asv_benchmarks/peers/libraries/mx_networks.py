@@ -68,7 +68,8 @@ def _with_loss(mx: Any, layers: list[Any]) -> Any:
     return WithLoss()
 
 
-def _layers(mx: Any, work: str) -> list[Any]:
+def layers_of(mx: Any, work: str) -> list[Any]:
+    """Gluon's layers of a network."""
     nn = mx.gluon.nn
     if work == "perceptron":
         return [nn.Dense(32, activation="relu"), nn.Dense(10)]
@@ -80,7 +81,7 @@ def _layers(mx: Any, work: str) -> list[Any]:
 
 def gluon(mx: Any, work: str, hybrid: bool, arrays: dict[str, Any]) -> Case:
     """A network of Gluon's layers: forward, backward and, but for the perceptron, ``Trainer.step``."""
-    block = _with_loss(mx, _layers(mx, work))
+    block = _with_loss(mx, layers_of(mx, work))
     block.initialize()
     if hybrid:
         block.hybridize(static_alloc=True, static_shape=True)
