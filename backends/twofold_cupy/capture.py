@@ -29,6 +29,7 @@ from .memory import Memory
 from .numbers import Numbers
 from .operands import is_constant
 from .products import prepare
+from .rehearsal import phantom, rehearse
 from .streams import Stream, entered
 
 #: Steps from which a program is worth a graph.
@@ -266,17 +267,26 @@ class Course:
 
     def _observed(self, arrays: Sequence[Any]) -> list[Any]:
         """Run step by step, and note where the inputs are and what becomes of the results; the second time with numbers in memory."""
-        addresses = _addresses(arrays)
+        addresses, given = _addresses(arrays), arrays
         if self._runs and self._numbers_at:
             if self.numbers is None:
                 self.numbers = Numbers(self._numbers_at, self.graphs.memory)
-            arrays = self.numbers.replaced(arrays)
-        results = self.program(arrays)
+            given = self.numbers.replaced(arrays)
+        results = self.program(given)
+        if not self._runs and self._numbers_at and SETTINGS.compile_threads:
+            self._foresee(arrays)
         self._before = addresses, [weakref.ref(r) for r in results]
         self._runs += 1
         if self.numbers is not None and not self.numbers.is_known:
             self._refuse("a number is read in many dtypes")
         return results
+
+    def _foresee(self, arrays: Sequence[Any]) -> None:
+        """Have the kernels compiled that the next run will launch, when numbers are in memory."""
+        self.numbers = Numbers(self._numbers_at, self.graphs.memory)
+        stand_ins = [phantom(a.shape, a.dtype, a.strides) if isinstance(a, cupy.ndarray) else a for a in arrays]
+        numbers = self.numbers
+        rehearse(lambda given: (hand_over(np.zeros(1, np.uint64), 0, ()), self.program(numbers.replaced(given))), stand_ins)
 
     def _captured(self, arrays: Sequence[Any]) -> "Captured":
         if self._before is not None:  # what is so from the last run to this one will be so for a while

@@ -54,6 +54,7 @@ TABLE = (
     ),
     Setting("cudnn", True, _switch, "compute convolutions on GPUs by cuDNN, where nvidia-cudnn-frontend is installed"),
     Setting("cuda_graphs", True, _switch, "issue a program that a GPU runs again and again as one CUDA graph"),
+    Setting("compile_threads", 4, _count, "threads that compile a program's kernels for GPUs before it runs; 0: each when it first runs"),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
 
@@ -79,6 +80,7 @@ class Settings:
     epilogues: bool
     cudnn: bool
     cuda_graphs: bool
+    compile_threads: int
     verify: bool
 
     def __init__(self) -> None:
