@@ -14,14 +14,14 @@ from twofold.device import Device
 from twofold.dtype import NUMPY, WEAK
 from twofold.errors import DeviceError, MXNetError
 
-from . import cublaslt, failures
+from . import cublaslt, failures, limits
 from .capture import LEAST, GraphReplay, Graphs
 from .checks import Checks
 from .endings import with_ending
 from .kernels import elementwise
 from .library import memory as cupy_memory
 from .library import runtime
-from .memory import Memory, does_not_fit, memory_info
+from .memory import Memory, does_not_fit
 from .namespace import CupyNamespace, device_among, one_step, typed_operands
 from .numbers import Number
 from .operands import constant, dtype_of, is_constant
@@ -76,8 +76,8 @@ class CupyBackend(Backend):
     # memory and failures
 
     def memory_info(self, device: Device) -> tuple[int, int]:
-        """(free, total) bytes; what CuPy's pool has and does not use is free."""
-        return self._on(device.device_id, memory_info)
+        """(free, total) bytes; what CuPy's pool has and does not use is free, and what is over the limit is not."""
+        return self._on(device.device_id, limits.info)
 
     def trim(self) -> None:
         """Give what no stream uses any more, and the graphs of captured programs, back to CUDA, on every device."""
