@@ -26,6 +26,13 @@ COMPUTE = {"float32": 68, "float64": 70, "float16": 68, "bfloat16": 68}
 PLAIN, TRANSPOSED, ANY_ALGORITHM = 0, 1, -1
 #: Bytes of workspace that cuBLAS is given, from compute capability 9 on and before: what NVIDIA recommends.
 WORKSPACE = {True: 32 << 20, False: 4 << 20}
+#: What ``cublasGemmStridedBatchedEx_64``, which CUDA has from 12 on, takes: sizes, distances and counts of 64 bits.
+_OPERAND = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_SIZES = (ctypes.c_int64,) * 3
+GEMM = (
+    *(ctypes.c_void_p, ctypes.c_int, ctypes.c_int, *_SIZES, ctypes.c_void_p, *_OPERAND, *_OPERAND, ctypes.c_void_p, *_OPERAND),
+    *(ctypes.c_int64, ctypes.c_int, ctypes.c_int),
+)
 
 
 @cache
@@ -37,16 +44,8 @@ def _library() -> Any:
     except Exception as error:
         raise MissingDependency.of("cublas", "a matrix product on a GPU", "cupy-cuda12x[ctk]") from error
     library = ctypes.PyDLL(path)  # one call at a time: a handle belongs to one thread at once
-    pointer, integer, wide = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
-    operand = [pointer, integer, integer, wide]
-    library.cublasGemmStridedBatchedEx.argtypes = [
-        *[pointer, integer, integer, integer, integer, integer, pointer],
-        *operand,
-        *operand,
-        pointer,
-        *operand,
-        *[integer] * 3,
-    ]
+    pointer = ctypes.c_void_p
+    library.cublasGemmStridedBatchedEx_64.argtypes = GEMM
     library.cublasSetStream_v2.argtypes = [pointer, pointer]
     library.cublasSetWorkspace_v2.argtypes = [pointer, pointer, ctypes.c_size_t]
     return library
@@ -103,7 +102,7 @@ class Handle:
         at = [x.data.ptr + start * size for x, start in zip((a, b, out), starts, strict=True)]
         kind = KIND[dtype]
         left, right = (at[1], kind, lead_b, strides[1]), (at[0], kind, lead_a, strides[0])
-        status = _library().cublasGemmStridedBatchedEx(
+        status = _library().cublasGemmStridedBatchedEx_64(
             *(self._handle, op_b, op_a, n, m, k, ctypes.byref(one), *left, *right),
             *(ctypes.byref(zero), at[2], kind, n, strides[2], count, COMPUTE[dtype], ANY_ALGORITHM),
         )

@@ -6,6 +6,7 @@ CuPy's pool, which has the arrays, and the memory of graphs, which is nobody els
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import cupy
@@ -59,7 +60,7 @@ class PrivatePool(cupy.cuda.MemoryPool):  # type: ignore[misc]
 
     def __del__(self) -> None:
         """Give everything back to CUDA."""
-        with cupy.cuda.Device(self._device):
+        with suppress(Exception), cupy.cuda.Device(self._device):  # the device may be gone, at the process' end
             self.free_all_blocks()
 
 

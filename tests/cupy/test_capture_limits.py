@@ -75,7 +75,7 @@ def test_a_graph_that_is_given_up_gives_all_its_memory_back(gpus, backend, graph
 
     def run():
         y = (x.sum() + x).sum() * x
-        z = (y.max() + y).tanh().sum()
+        z = x[0, :25_000] * (y.max() + y).tanh().sum()
         z.wait_to_read()
         return z
 
@@ -151,14 +151,13 @@ def test_the_ways_to_lie_used_last_are_kept(gpus, graphs, backend):
     xp = backend.xp
     replay = capture.GraphReplay(graphs, lambda a: [xp.exp(xp.add(a[0], a[0]))], ProgramTraits(9, *[frozenset()] * 3, ()))
     x = backend.from_host(drawn(4, 64), GPU)
-    views = [x[:, k : k + 8] for k in range(1)] + [x[:, : 8 * k : k] for k in range(2, 7)]
     for _ in range(4):
         backend.quietly(replay, [x])
-    assert graphs.counts.captured == 1
-    for view in views[1:]:
-        backend.quietly(replay, [view])
+    launched = graphs.counts.launched
+    for k in range(2, 7):
+        backend.quietly(replay, [x[:, : 8 * k : k]])
         backend.quietly(replay, [x])
-    assert graphs.counts.captured == 1
+    assert graphs.counts.launched == launched + 5
     assert len(replay._courses) == capture.MOST_LAYOUTS
 
 
