@@ -9,22 +9,24 @@ import numpy as np
 
 from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, ProgramTraits, RowProgram
 from twofold.backend.protocol import Backend
+from twofold.config import SETTINGS
 from twofold.device import Device
-from twofold.dtype import NUMPY
+from twofold.dtype import NUMPY, WEAK
 from twofold.errors import DeviceError, MXNetError
 
-from . import cublaslt, failures
+from . import cublaslt, failures, limits
 from .capture import LEAST, GraphReplay, Graphs
 from .checks import Checks
 from .endings import with_ending
 from .kernels import elementwise
 from .library import memory as cupy_memory
 from .library import runtime
-from .memory import Memory, does_not_fit, memory_info
+from .memory import Memory, does_not_fit
 from .namespace import CupyNamespace, device_among, one_step, typed_operands
 from .numbers import Number
 from .operands import constant, dtype_of, is_constant
 from .reductions import PART
+from .rehearsal import ACTIVE, for_real, phantom, rehearse, rehearses
 from .rows import row_kernel
 from .streams import Mark, Stream, Streams, entered
 from .together import together
@@ -74,8 +76,8 @@ class CupyBackend(Backend):
     # memory and failures
 
     def memory_info(self, device: Device) -> tuple[int, int]:
-        """(free, total) bytes; what CuPy's pool has and does not use is free."""
-        return self._on(device.device_id, memory_info)
+        """(free, total) bytes; what CuPy's pool has and does not use is free, and what is over the limit is not."""
+        return self._on(device.device_id, limits.info)
 
     def trim(self) -> None:
         """Give what no stream uses any more, and the graphs of captured programs, back to CUDA, on every device."""
@@ -93,12 +95,16 @@ class CupyBackend(Backend):
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call with the device of the arguments' arrays and a stream of it current; there are no floating-point warnings."""
+        if ACTIVE and rehearses():
+            return for_real(self.quietly, function, *args)
         checks, before = self.checks, self.checks.count
         found = self._mapped(function, *args) if entered() is not None else self._on(device_among(args), function, *args)
         return self._mapped(checks.follow, before, args, found) if checks.concerned or checks.count != before else found
 
     def _on(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function whose work is a device's."""
+        if rehearses():
+            return for_real(self._on, device, function, *args)
         stream = self._mapped(self.streams.current, self._known(device))
         with stream:
             return self._mapped(function, *args)
@@ -126,7 +132,9 @@ class CupyBackend(Backend):
 
     def as_array(self, value: Any) -> cupy.ndarray:
         """In row-major order; constants are written out."""
-        return value if type(value) is cupy.ndarray and value._c_contiguous else self.quietly(self._xp.contiguous, value)
+        if type(value) is cupy.ndarray and value._c_contiguous:
+            return value
+        return self._xp.contiguous(value) if rehearses() else self.quietly(self._xp.contiguous, value)
 
     def from_host(self, array: np.ndarray, device: Device) -> cupy.ndarray:
         """A copy by the current stream; the source has been read when this returns."""
@@ -156,7 +164,10 @@ class CupyBackend(Backend):
 
     def write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
         """``target[key] = value`` by the current stream."""
-        self._on(target.device.id, lambda: self._xp.write(target[key], value))
+        self._on(target.device.id, self._write, target, key, value)
+
+    def _write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
+        self._xp.write(target[key], value)
 
     def scalar(self, value: float | int | bool | Number, dtype: str) -> Any:
         """A constant: it belongs to no device and reaches kernels by value, but in a captured program, which reads it in its memory."""
@@ -174,7 +185,9 @@ class CupyBackend(Backend):
             device = runtime.getDevice()
             found = made.get(device)
             if found is None:
-                found = made[device] = make()
+                found = make()
+                if not rehearses():
+                    made[device] = found
             return found
 
         return array
@@ -207,6 +220,11 @@ class CupyBackend(Backend):
     def product(self, epilogue: str) -> Callable[..., None]:
         """By cuBLASLt, where it has such a product."""
         return with_ending(self._xp, epilogue)
+
+    def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType]) -> None:
+        """Have the kernels that it will launch compiled by other threads."""
+        if SETTINGS.compile_threads and SETTINGS.engine != "naive":
+            self._on(runtime.getDevice(), lambda: rehearse(run, [_stand_in(t) for t in inputs]))
 
     def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> GraphReplay | None:
         """As a CUDA graph."""
@@ -272,6 +290,11 @@ class _Given(NamedTuple):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device
+
+
+def _stand_in(kind: ArrayType) -> Any:
+    """What a rehearsal has for an input: an array in row-major order that is nowhere, or a Python number."""
+    return WEAK[kind.dtype](1) if kind.dtype in WEAK else phantom(kind.shape, NUMPY[kind.dtype])
 
 
 _DLPACK_CPU, _DLPACK_PINNED = 1, 3

@@ -18,8 +18,9 @@ import numpy as np
 
 from twofold.backend.kernel import ProgramTraits
 from twofold.config import SETTINGS
+from twofold.errors import DeviceOutOfMemory
 
-from . import cudnn
+from . import cudnn, limits
 from .checks import Recurring
 from .exchange import Copied, Donated, Lent, NotCapturable, Result, Static, alike
 from .handover import Copy, hand_over
@@ -29,6 +30,7 @@ from .memory import Memory
 from .numbers import Numbers
 from .operands import is_constant
 from .products import prepare
+from .rehearsal import phantom, rehearse
 from .streams import Stream, entered
 
 #: Steps from which a program is worth a graph.
@@ -38,11 +40,14 @@ RUNS = 2
 #: How often one program may be captured for inputs that lie in one way, and after how many changes all of its arrays count as moving;
 #: counted anew after a graph that was launched so often that it was worth it.
 MOST_CAPTURES, MOST_CHANGES, WORTH = 8, 3, 64
-#: Ways in which the inputs of a program may lie on a device that are told apart.
+#: Runs, times two for each capture before, until a program that had no memory for its graph is captured again.
+PAUSE = 4
+#: Ways in which the inputs of a program may lie on a device that are told apart; those used last are kept.
 MOST_LAYOUTS = 4
 #: Graphs of a device, and the part of its memory that several may have; those used last are kept.
 MOST_GRAPHS, SHARE = 64, 0.5
-OUT_OF_MEMORY = 2
+
+FULL = (DeviceOutOfMemory, MemoryError, cupy_memory.OutOfMemoryError)
 
 Run = Callable[[Sequence[Any]], list[Any]]
 
@@ -93,7 +98,7 @@ class Graphs:
             self.counts.captured += 1
             self._live.add(graph)
             others = sorted([g for g in self._live if g is not graph and g.device == graph.device], key=lambda g: g.used)
-        bound = SHARE * runtime.memGetInfo()[1]
+        bound = SHARE * (limits.limit() or runtime.memGetInfo()[1])
         while others and (len(others) >= MOST_GRAPHS or self.nbytes(graph.device) > bound):
             self._drop([others.pop(0)])
 
@@ -148,7 +153,9 @@ class GraphReplay:
         key = (stream.device, *[_lies(a) for a in arrays])
         with self._lock:
             course = self._courses.get(key)
-            if course is None:
+            if course is not None:
+                self._courses[key] = self._courses.pop(key)  # the last one: that used longest ago is the first
+            else:
                 others = [k for k in self._courses if k[0] == stream.device]
                 if len(others) >= MOST_LAYOUTS:
                     del self._courses[others[0]]
@@ -206,7 +213,8 @@ class Course:
         self._numbers_at = [k for k, a in enumerate(arrays) if not isinstance(a, cupy.ndarray)]
         self.numbers: Numbers | None = None
         self._before: tuple[list[Any], list[Any]] | None = None
-        self._reason = ""
+        self._reason = self._full = ""
+        self._pause = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -225,15 +233,21 @@ class Course:
             return graph.launch(arrays)
         if self._runs < RUNS:
             return self._observed(arrays)
+        if self._pause:
+            self._pause -= 1
+            return self.program(arrays)
         try:
             graph = self._captured(arrays)
+        except FULL as error:  # there may be memory later on
+            self._full, self._pause = _first_line(error), PAUSE << self._captures
+            return self.program(arrays)
         except Exception as error:
-            self._refuse(f"{error}" if isinstance(error, NotCapturable) else f"{type(error).__name__}: {error}")
+            self._refuse(_first_line(error) if isinstance(error, NotCapturable) else f"{type(error).__name__}: {_first_line(error)}")
             return self.program(arrays)  # nothing has run yet
         return graph.launch(arrays)
 
     def _refuse(self, reason: str) -> None:
-        self._reason, self.graph = reason.splitlines()[0], None
+        self._reason, self.graph = reason, None
         self.graphs.counts.refused += 1
 
     def _differs(self, graph: "Captured", arrays: Sequence[Any]) -> bool:
@@ -266,17 +280,28 @@ class Course:
 
     def _observed(self, arrays: Sequence[Any]) -> list[Any]:
         """Run step by step, and note where the inputs are and what becomes of the results; the second time with numbers in memory."""
-        addresses = _addresses(arrays)
+        addresses, given = _addresses(arrays), arrays
         if self._runs and self._numbers_at:
             if self.numbers is None:
                 self.numbers = Numbers(self._numbers_at, self.graphs.memory)
-            arrays = self.numbers.replaced(arrays)
-        results = self.program(arrays)
+            given = self.numbers.replaced(arrays)
+        results = self.program(given)
+        if not self._runs and self._numbers_at and SETTINGS.compile_threads:
+            self._foresee(arrays)
         self._before = addresses, [weakref.ref(r) for r in results]
         self._runs += 1
         if self.numbers is not None and not self.numbers.is_known:
             self._refuse("a number is read in many dtypes")
         return results
+
+    def _foresee(self, arrays: Sequence[Any]) -> None:
+        """Have the kernels compiled that the next run will launch, when numbers are in memory."""
+        try:
+            numbers = self.numbers = Numbers(self._numbers_at, self.graphs.memory)
+        except FULL:
+            return  # the next run will say so
+        stand_ins = [phantom(a.shape, a.dtype, a.strides) if isinstance(a, cupy.ndarray) else a for a in arrays]
+        rehearse(lambda given: (hand_over(np.zeros(1, np.uint64), 0, ()), self.program(numbers.replaced(given))), stand_ins)
 
     def _captured(self, arrays: Sequence[Any]) -> "Captured":
         if self._before is not None:  # what is so from the last run to this one will be so for a while
@@ -290,9 +315,10 @@ class Course:
         if self.traits.steps <= 1 + copied:
             raise NotCapturable(f"{self.traits.steps} steps are as few as a graph with its copies")
         if self._captures >= MOST_CAPTURES:
-            raise NotCapturable(f"its graph was given up {self._captures} times")
+            raise NotCapturable(self._full or f"its graph was given up {self._captures} times")
         self._captures += 1
         graph = self.graph = Captured(self, arrays)
+        self._full = ""
         self.graphs.add(graph)
         return graph
 
@@ -306,7 +332,9 @@ class Course:
         """How it runs."""
         if self._reason:
             return f"step by step: {self._reason}"
-        return "step by step so far" if self.graph is None else self.graph.state
+        if self.graph is None:
+            return f"step by step for now: {self._full}" if self._pause else "step by step so far"
+        return self.graph.state
 
 
 class Captured:
@@ -323,7 +351,7 @@ class Captured:
     def __init__(self, course: Course, arrays: Sequence[Any]) -> None:
         self._course, self._graphs, self._memory = weakref.ref(course), course.graphs, course.graphs.memory
         self._stream, self._numbers, self._steps = course.stream, course.numbers, course.traits.steps
-        self.pool, self.device = cupy.cuda.MemoryPool(self._allocate), course.stream.device
+        self.pool, self.device = limits.PrivatePool(partial(_allocated, self._memory)), course.stream.device
         self.used, self.launches = next(self._graphs.time), 0
         given = list(arrays) if self._numbers is None else self._numbers.replaced(arrays)
         with self._graphs.capturing(self._stream.device) as inner:
@@ -354,14 +382,7 @@ class Captured:
             return Donated(array, carried[k], None)
         if is_lasting or not array.nbytes:
             return Copied(array, self._memory)
-        return Lent(array, k, self._stream.device)
-
-    def _allocate(self, size: int) -> Any:
-        """New memory of the device. Where there is none, the pool must not give up blocks that the graph has in it to find some."""
-        try:
-            return _allocated(size)
-        except cupy_memory.OutOfMemoryError:
-            return self._memory.found(lambda: _allocated(size))
+        return Lent(array, k, self._stream.device, self.pool)
 
     def moved(self, arrays: Sequence[Any]) -> list[int]:
         """Places of the inputs that do not lie where the graph reads them."""
@@ -412,19 +433,22 @@ class Captured:
         self._memory.give_back(self._stream, owned)
 
 
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
 NOTHING = np.zeros(0, np.uint64)
 #: Primitives that may call cuDNN, and those that may call cuBLAS.
 CONVOLUTIONS = frozenset({"convolve", "convolve_data", "convolve_weight"})
 PRODUCTS = frozenset({"matmul", "einsum"}) | CONVOLUTIONS
 
 
-def _allocated(size: int) -> Any:
+def _allocated(memory: Memory, size: int) -> Any:
+    """New memory of the device. Where there is none, the pool must not give up blocks that the graph has in it to find some."""
     try:
-        return cupy.cuda.MemoryPointer(cupy.cuda.Memory(size), 0)
-    except runtime.CUDARuntimeError as error:
-        if error.status != OUT_OF_MEMORY:
-            raise
-        raise cupy_memory.OutOfMemoryError(size, 0) from error
+        return limits.private(size)
+    except cupy_memory.OutOfMemoryError:
+        return memory.found(lambda: limits.private(size))
 
 
 def _run(program: Run, carried: dict[int, int], given: Sequence[Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from twofold.errors import DeviceError, MissingDependency
 
 from . import cublaslt
 from .operands import dtype_of
+from .rehearsal import rehearses
 from .streams import Stream
 from .views import strides_of
 
@@ -25,6 +26,13 @@ COMPUTE = {"float32": 68, "float64": 70, "float16": 68, "bfloat16": 68}
 PLAIN, TRANSPOSED, ANY_ALGORITHM = 0, 1, -1
 #: Bytes of workspace that cuBLAS is given, from compute capability 9 on and before: what NVIDIA recommends.
 WORKSPACE = {True: 32 << 20, False: 4 << 20}
+#: What ``cublasGemmStridedBatchedEx_64``, which CUDA has from 12 on, takes: sizes, distances and counts of 64 bits.
+_OPERAND = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_SIZES = (ctypes.c_int64,) * 3
+GEMM = (
+    *(ctypes.c_void_p, ctypes.c_int, ctypes.c_int, *_SIZES, ctypes.c_void_p, *_OPERAND, *_OPERAND, ctypes.c_void_p, *_OPERAND),
+    *(ctypes.c_int64, ctypes.c_int, ctypes.c_int),
+)
 
 
 @cache
@@ -36,16 +44,8 @@ def _library() -> Any:
     except Exception as error:
         raise MissingDependency.of("cublas", "a matrix product on a GPU", "cupy-cuda12x[ctk]") from error
     library = ctypes.PyDLL(path)  # one call at a time: a handle belongs to one thread at once
-    pointer, integer, wide = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
-    operand = [pointer, integer, integer, wide]
-    library.cublasGemmStridedBatchedEx.argtypes = [
-        *[pointer, integer, integer, integer, integer, integer, pointer],
-        *operand,
-        *operand,
-        pointer,
-        *operand,
-        *[integer] * 3,
-    ]
+    pointer = ctypes.c_void_p
+    library.cublasGemmStridedBatchedEx_64.argtypes = GEMM
     library.cublasSetStream_v2.argtypes = [pointer, pointer]
     library.cublasSetWorkspace_v2.argtypes = [pointer, pointer, ctypes.c_size_t]
     return library
@@ -74,7 +74,7 @@ class Handle:
         if self._endings is None:
             return False
         a, b = (x if _leading(x) else copy(x) for x in (a, b))
-        return self._endings.product(epilogue, a, b, vector, out, _leading)
+        return rehearses() or self._endings.product(epilogue, a, b, vector, out, _leading)
 
     def matmul(self, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Any) -> None:
         """``out = a @ b``: matrices in the last two axes, (…, m, k) and (…, k, n) to (…, m, n) in row-major order; others broadcast.
@@ -82,6 +82,8 @@ class Handle:
         `copy` gives an operand in row-major order, if it lies as cuBLAS takes none.
         """
         a, b = (x if _leading(x) else copy(x) for x in (a, b))
+        if rehearses():
+            return
         lead = out.shape[:-2]
         space = merged(lead, [_batch_strides(x, lead) for x in (a, b, out)])
         inner = [s[-1] if s else 0 for s in space.strides]
@@ -100,7 +102,7 @@ class Handle:
         at = [x.data.ptr + start * size for x, start in zip((a, b, out), starts, strict=True)]
         kind = KIND[dtype]
         left, right = (at[1], kind, lead_b, strides[1]), (at[0], kind, lead_a, strides[0])
-        status = _library().cublasGemmStridedBatchedEx(
+        status = _library().cublasGemmStridedBatchedEx_64(
             *(self._handle, op_b, op_a, n, m, k, ctypes.byref(one), *left, *right),
             *(ctypes.byref(zero), at[2], kind, n, strides[2], count, COMPUTE[dtype], ANY_ALGORITHM),
         )

@@ -40,6 +40,7 @@ def library() -> Any:
     for name in ("cublasLtMatmulDescSetAttribute", "cublasLtMatmulPreferenceSetAttribute"):
         getattr(loaded, name).argtypes = [pointer, ctypes.c_int, pointer, size]
     loaded.cublasLtMatmulAlgoGetHeuristic.argtypes = [*[pointer] * 7, ctypes.c_int, pointer, pointer]
+    loaded.cublasLtMatmulDescDestroy.argtypes = loaded.cublasLtMatrixLayoutDestroy.argtypes = [pointer]
     loaded.cublasLtMatmul.argtypes = [*[pointer] * 14, size, pointer]
     return loaded
 
@@ -56,6 +57,22 @@ class _Heuristic(ctypes.Structure):
     )
 
 
+class _Description(ctypes.c_void_p):
+    """What is computed (``cublasLtMatmulDesc_t``); the library's own dies with it."""
+
+    def __del__(self) -> None:
+        if self and library is not None:  # the process does not end
+            library().cublasLtMatmulDescDestroy(self)
+
+
+class _Layout(ctypes.c_void_p):
+    """How a matrix lies (``cublasLtMatrixLayout_t``); the library's own dies with it."""
+
+    def __del__(self) -> None:
+        if self and library is not None:  # the process does not end
+            library().cublasLtMatrixLayoutDestroy(self)
+
+
 class Matrix(NamedTuple):
     """How a matrix of a row-major product lies: whether transposed, and the distance of its rows."""
 
@@ -68,8 +85,8 @@ class Matrix(NamedTuple):
 class Plan(NamedTuple):
     """A product as the library wants it described; descriptions that no call uses right now."""
 
-    descriptions: list[ctypes.c_void_p]
-    layouts: tuple[ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    descriptions: list[_Description]
+    layouts: tuple[_Layout, _Layout, _Layout]
     proposed: _Heuristic
     one: Any
     zero: Any
@@ -148,8 +165,8 @@ class Products:
         number = ctypes.c_double if dtype == "float64" else ctypes.c_float
         return None if proposed is None else Plan([description], layouts, proposed, number(1), number(0))
 
-    def _description(self, epilogue: str, dtype: str, left: Matrix, right: Matrix) -> ctypes.c_void_p:
-        compute, wide, description = self._compute[dtype], dtype == "float64", ctypes.c_void_p()
+    def _description(self, epilogue: str, dtype: str, left: Matrix, right: Matrix) -> _Description:
+        compute, wide, description = self._compute[dtype], dtype == "float64", _Description()
         _check(library().cublasLtMatmulDescCreate(ctypes.byref(description), compute, self._kind["float64" if wide else "float32"]))
         for attribute, value in ((TRANSPOSE_A, right.turned), (TRANSPOSE_B, left.turned), (EPILOGUE, EPILOGUES[epilogue])):
             _set(description, attribute, ctypes.c_int32(value))
@@ -177,9 +194,9 @@ def _alignment(x: cupy.ndarray) -> int:
     return min(x.data.ptr & -x.data.ptr, ALIGNED)
 
 
-def _layout(kind: int, matrix: Matrix) -> ctypes.c_void_p:
+def _layout(kind: int, matrix: Matrix) -> _Layout:
     """A row-major matrix as the column-major one that its memory is."""
-    made = ctypes.c_void_p()
+    made = _Layout()
     rows, columns = (matrix.rows, matrix.columns) if matrix.turned else (matrix.columns, matrix.rows)
     _check(library().cublasLtMatrixLayoutCreate(ctypes.byref(made), kind, rows, columns, matrix.distance))
     return made

@@ -19,6 +19,7 @@ from twofold.config import SETTINGS
 
 from .library import runtime
 from .operands import dtype_of
+from .rehearsal import rehearses
 from .streams import Stream
 
 #: cuDNN's names of dtypes, and of those it computes in.
@@ -70,7 +71,9 @@ class Plan(NamedTuple):
     workspace: int
 
 
-_lock = threading.Lock()  # handles and plans belong to one thread at a time
+#: Handles and plans belong to one thread at a time, which may come back: a finalizer or signal handler of it computes convolutions too.
+_lock = threading.RLock()
+_MISSING: Any = object()
 
 
 class Convolutions:
@@ -83,18 +86,24 @@ class Convolutions:
 
     def run(self, xp: Any, shape: Shape, first: cupy.ndarray, second: cupy.ndarray, out: cupy.ndarray) -> bool:
         """Compute a convolution of arrays in row-major order into another; whether cuDNN has a plan for it."""
+        plan = self._plan(shape)
+        if plan is None:
+            return False
+        workspace = xp.empty((max(plan.workspace, 1),), "uint8")  # may wait, and run finalizers: nobody is to wait for that
+        places = dict(zip(plan.tensors, [x.data.ptr for x in (first, second, out)], strict=True))
         with _lock:
-            if shape not in self._plans:
+            plan.graph.execute(places, workspace.data.ptr, handle=self._handle)
+        return True
+
+    def _plan(self, shape: Shape) -> Plan | None:
+        with _lock:
+            found = self._plans.get(shape, _MISSING)
+            if found is _MISSING:
+                found = plan_of(shape, self._handle)
                 if len(self._plans) >= KEPT:
                     self._plans.clear()
-                self._plans[shape] = plan_of(shape, self._handle)
-            plan = self._plans[shape]
-            if plan is None:
-                return False
-            workspace = xp.empty((max(plan.workspace, 1),), "uint8")
-            places = [x.data.ptr for x in (first, second, out)]
-            plan.graph.execute(dict(zip(plan.tensors, places, strict=True)), workspace.data.ptr, handle=self._handle)
-        return True
+                self._plans[shape] = found
+            return found
 
 
 def plan_of(shape: Shape, handle: Any, **options: Any) -> Plan | None:
@@ -148,7 +157,7 @@ def computed(xp: Any, kind: str, first: Any, second: Any, out: Sizes, stride: Si
     found = None
     if SETTINGS.cudnn and library() is not None and xp.dtype_of(first) == xp.dtype_of(second):
         found = _computed(xp, kind, xp.packed(first), xp.packed(second), out, (stride, dilate, pad))
-    COMPUTED["columns" if found is None else "cudnn"] += 1
+    COMPUTED["columns" if found is None else "cudnn"] += not rehearses()
     return found
 
 
@@ -161,4 +170,6 @@ def _computed(xp: Any, kind: str, a: cupy.ndarray, b: cupy.ndarray, out: Sizes, 
     stride, dilate, pad = [(*own, rest) if line else tuple(own) for own, rest in zip(windows, (1, 1, 0), strict=True)]
     shape = Shape(kind, dtype, first, second, made, stride, dilate, pad)
     result = xp.empty(out, dtype)
+    if rehearses():  # most have a plan
+        return result
     return result if prepare(xp.streams.current(runtime.getDevice())).run(xp, shape, a, b, result) else None

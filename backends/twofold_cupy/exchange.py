@@ -92,9 +92,9 @@ class Copied(Result):
 class Lent(Result):
     """A result in the graph's memory, which the graph writes again only when nobody has the result any more."""
 
-    def __init__(self, array: cupy.ndarray, number: int, device: int) -> None:
+    def __init__(self, array: cupy.ndarray, number: int, device: int, pool: Any) -> None:
         super().__init__(array)
-        self.number, self._device = number, device
+        self.number, self._device, self._pool = number, device, pool
         self._loan: Callable[[], Any] = _nobody
 
     @property
@@ -104,7 +104,7 @@ class Lent(Result):
 
     def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
         """An array that looks into the graph's memory."""
-        loan = Loan(self.array)
+        loan = Loan(self.array, self._pool)
         self._loan = weakref.ref(loan)
         own = self.array
         memory = cupy.cuda.UnownedMemory(own.data.ptr, own.nbytes, loan, self._device)
@@ -114,10 +114,10 @@ class Lent(Result):
 class Loan:
     """What arrays that look into a graph's memory have in common; it keeps the memory, whatever becomes of the graph."""
 
-    __slots__ = ("__weakref__", "_array")
+    __slots__ = ("__weakref__", "_array", "_pool")
 
-    def __init__(self, array: cupy.ndarray) -> None:
-        self._array = array
+    def __init__(self, array: cupy.ndarray, pool: Any) -> None:
+        self._array, self._pool = array, pool
 
 
 def _nobody() -> None:

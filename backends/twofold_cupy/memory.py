@@ -15,11 +15,14 @@ import cupy
 import cupyx
 import numpy as np
 
+from twofold.config import SETTINGS
 from twofold.dtype import NAME_OF
 from twofold.errors import DeviceOutOfMemory
 
+from . import limits
 from .library import memory as cupy_memory
 from .library import runtime
+from .rehearsal import ACTIVE, phantom, rehearses
 from .streams import Mark, Stream, Streams
 from .views import span
 
@@ -33,6 +36,7 @@ class Memory:
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
+        streams.begun = limits.apply
         self._held: deque[tuple[Mark, Any]] = deque()
         self._returned: deque[tuple[Stream, Any]] = deque()
         #: What gives memory up that is needed, if only to be fast, when there is no other.
@@ -46,6 +50,8 @@ class Memory:
         DeviceOutOfMemory
             If it does not fit after what is not in use was given back.
         """
+        if ACTIVE and rehearses():
+            return phantom(shape, dtype)
         try:
             return cupy.ndarray(shape, dtype)
         except cupy_memory.OutOfMemoryError:
@@ -120,6 +126,7 @@ class Memory:
             look()
         cupy.get_default_memory_pool().free_all_blocks()
         cupy.get_default_pinned_memory_pool().free_all_blocks()
+        limits.apply()
 
     @property
     def held(self) -> int:
@@ -141,17 +148,14 @@ class _Loan:
 
 def does_not_fit(error: BaseException) -> DeviceOutOfMemory:
     """Full memory as an error that lists the largest arrays that are alive."""
-    free, total = memory_info()
+    free, total = limits.info()
     device = runtime.getDevice()
     known = (a for a in gc.get_objects() if isinstance(a, cupy.ndarray) and a.base is None and a.data is not None)
     own = (a for a in known if a.data.device_id == device)
     arrays = sorted(own, key=lambda a: -a.nbytes)
     listed = ", ".join(f"{NAME_OF.get(a.dtype, a.dtype)}{list(a.shape)} {a.nbytes / MIB:.1f} MiB" for a in arrays[:LISTED]) or "none"
     given = f"{error}; {free / MIB:.0f} of {total / MIB:.0f} MiB are free; the largest arrays: {listed}"
-    return DeviceOutOfMemory(f"gpu({device}): an array does not fit into memory", given, "use smaller batches, or free unused arrays")
-
-
-def memory_info() -> tuple[int, int]:
-    """(free, total) bytes of the current device; what the pool has and does not use is free."""
-    free, total = runtime.memGetInfo()
-    return free + cupy.get_default_memory_pool().free_bytes(), total
+    todo = "use smaller batches, or free unused arrays"
+    if SETTINGS.gpu_memory_reserve:
+        todo += f"; TWOFOLD_GPU_MEMORY_RESERVE leaves {SETTINGS.gpu_memory_reserve} % of the memory to others"
+    return DeviceOutOfMemory(f"gpu({device}): an array does not fit into memory", given, todo)

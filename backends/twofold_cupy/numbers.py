@@ -11,6 +11,7 @@ from .exchange import NotCapturable
 from .handover import hand_over
 from .memory import Memory
 from .operands import constant, dtype_of, is_constant, number_of
+from .rehearsal import phantom, rehearses
 from .streams import entered
 from .views import broadcast
 
@@ -72,6 +73,8 @@ class Numbers:
 
     def operand(self, number: int, value: Any, dtype: str) -> Any:
         """The place of an input's number in a dtype; when first asked for it is written at once."""
+        if rehearses():
+            return phantom((), NUMPY[dtype])
         found = self._places.get((number, dtype))
         if found is None:
             stream = entered()

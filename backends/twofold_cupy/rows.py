@@ -22,6 +22,8 @@ from .reductions import TREE, reduction, threads_of_row
 REDUCTIONS = ("sum", "max", "min")
 #: Elements of a row that a thread may keep in registers.
 KEPT = 8
+#: Neighbours in a row that are neither side by side nor one element: the distance is an argument.
+FAR = "far"
 
 
 def row_kernel(program: RowProgram) -> Callable[..., None]:
@@ -46,7 +48,8 @@ def row_kernel(program: RowProgram) -> Callable[..., None]:
 def _plan(program: RowProgram, rows: int, arrays: Sequence[Any]) -> tuple[Kernel, tuple[int], tuple[int, int], tuple[Any, ...]]:
     whole = [_strides(a, program.shape) for a in arrays[: len(program.inputs)]]
     space = merged(program.shape[:-1], [s[:-1] for s in whole])
-    columns = tuple(NUMBER if is_constant(a) else s[-1] for a, s in zip(arrays, whole, strict=False))
+    right = [0 if is_constant(a) else s[-1] for a, s in zip(arrays, whole, strict=False)]
+    columns = tuple(NUMBER if is_constant(a) else _column(s) for a, s in zip(arrays, right, strict=False))
     axes = tuple(tuple(axis for axis, s in enumerate(own) if s) for own in space.strides)
     is_long = merged(program.shape, whole).is_long or rows * program.shape[-1] >= 2**31 - 2**16
     index = "long long" if is_long else "int"
@@ -56,6 +59,7 @@ def _plan(program: RowProgram, rows: int, arrays: Sequence[Any]) -> tuple[Kernel
     kernel = function(text(bare, name, len(space.sizes), axes, columns, index, constants_of(program)), name)
     width = threads_of_row(n)
     strides = [space.strides[k][axis] for k, own in enumerate(axes) for axis in own]
+    strides += [s for s, own in zip(right, columns, strict=True) if own == FAR]
     integers = tuple(map(np.int64 if is_long else np.int32, [rows, *space.sizes[1:], *strides]))
     return kernel, (-(-rows // (THREADS // width)),), (width, THREADS // width), integers
 
@@ -64,6 +68,10 @@ def _strides(a: Any, shape: Sizes) -> Sizes:
     if is_constant(a):
         return (0,) * len(shape)
     return spread(a.shape, tuple(s // a.dtype.itemsize for s in a.strides), shape)
+
+
+def _column(stride: int) -> int | str:
+    return stride if stride in (0, 1) else FAR
 
 
 Columns = tuple[int | str, ...]
@@ -79,12 +87,13 @@ def text(
     index: str,
     constants: tuple[str, ...] = (),
 ) -> str:
-    """The text of a kernel: ``name(rows, sizes…, strides…, inputs…, outputs…)``.
+    """The text of a kernel: ``name(rows, sizes…, strides…, columns…, inputs…, outputs…)``.
 
     Parameters
     ----------
     program
-        The steps; of the shape only the rows' length counts.
+        The steps; of the shape only the rows' length counts. That is in the text: it says how many elements each thread keeps in registers,
+        for which loops have to be unrolled.
     name
         Of the function.
     rank
@@ -92,7 +101,7 @@ def text(
     axes
         For each input the axes of that space along which it has more than one element.
     columns
-        For each input the elements between neighbours in a row, 0 if it has one for a row, or `NUMBER`.
+        For each input the elements between neighbours in a row: 1, 0 if it has one for a row, or `FAR`; or `NUMBER`.
     index
         The C type of places.
     constants
@@ -127,6 +136,7 @@ class _Printer:
         program, index = self.program, self.index
         parameters = [f"const {index} rows", *[f"const {index} size{axis}" for axis in range(1, rank)]]
         parameters += [f"const {index} stride{k}_{axis}" for k, own in enumerate(axes) for axis in own]
+        parameters += [f"const {index} column{k}" for k, own in enumerate(self.columns) if own == FAR]
         for k, t in enumerate(program.inputs):
             number = self.columns[k] == NUMBER
             parameters.append(f"const {C_TYPES[t.dtype]} in{k}" if number else f"const {STORED[t.dtype]} *in{k}")
@@ -215,7 +225,7 @@ class _Printer:
         body = []
         for k in inputs:
             dtype = self.program.inputs[k].dtype
-            place = f"base{k} + j * ({self.index}){self.columns[k]}"
+            place = f"base{k} + j * column{k}" if self.columns[k] == FAR else f"base{k} + j"
             body.append(f"const {C_TYPES[dtype]} x{k} = {_register(-1 - k)}[e];" if -1 - k in self.kept else read_line(k, dtype, place))
         for k in steps:
             kind = C_TYPES[self.program.steps[k].dtype]

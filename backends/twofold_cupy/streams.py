@@ -5,6 +5,7 @@ context manager that makes its device and itself current in this thread, which C
 """
 
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cupy
@@ -125,6 +126,8 @@ class Streams:
     def __init__(self) -> None:
         self._known: dict[tuple[int, str], Stream] = {}
         self._lock = threading.Lock()
+        #: Called when there is a new stream, whose device is current.
+        self.begun: Callable[[], None] = lambda: None
 
     def of(self, device: int, purpose: str = "compute") -> Stream:
         """The stream of a device for a purpose, the same each time."""
@@ -134,6 +137,8 @@ class Streams:
                 found = self._known.get((device, purpose))
                 if found is None:
                     found = self._known[device, purpose] = Stream(device, purpose)
+            with cupy.cuda.Device(device):
+                self.begun()
         return found
 
     def current(self, device: int) -> Stream:

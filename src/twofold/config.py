@@ -26,6 +26,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _percent(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) >= 100:
+        raise ValueError("give a whole number from 0 to 99")
+    return int(text)
+
+
 def _engine(text: str) -> str:
     if text not in ("naive", "window"):
         raise ValueError("give naive or window")
@@ -55,8 +61,13 @@ TABLE = (
     ),
     Setting("cudnn", True, _switch, "compute convolutions on GPUs by cuDNN, where nvidia-cudnn-frontend is installed"),
     Setting("cuda_graphs", True, _switch, "issue a program that a GPU runs again and again as one CUDA graph"),
+    Setting("compile_threads", 4, _count, "threads that compile a program's kernels for GPUs before it runs; 0: each when it first runs"),
+    Setting("gpu_memory_reserve", 0, _percent, "percent of a GPU's memory that arrays and graphs leave to others"),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
 )
+
+#: Variables of MXNet's that are read where a setting's own is not given.
+ALSO = {"gpu_memory_reserve": "MXNET_GPU_MEM_POOL_RESERVE"}
 
 
 class Settings:
@@ -81,11 +92,15 @@ class Settings:
     epilogues: bool
     cudnn: bool
     cuda_graphs: bool
+    compile_threads: int
+    gpu_memory_reserve: int
     verify: bool
 
     def __init__(self) -> None:
         for setting in TABLE:
             variable = "TWOFOLD_" + setting.name.upper()
+            if variable not in os.environ and setting.name in ALSO:
+                variable = ALSO[setting.name]
             given = os.environ.get(variable)
             try:
                 setattr(self, setting.name, setting.default if given is None else setting.parse(given))

@@ -12,6 +12,7 @@ from twofold.errors import ParameterError
         ("engine", "zzz", "give naive or window"),
         ("defer_elements", "abc", "give a whole number from 0"),
         ("window_bytes", "-1", "give a whole number from 0"),
+        ("gpu_memory_reserve", "100", "give a whole number from 0 to 99"),
     ],
 )
 def test_a_value_that_a_setting_does_not_take_is_refused_by_name(monkeypatch, name, given, todo):
@@ -26,6 +27,17 @@ def test_values_of_the_environment_are_read(monkeypatch):
     monkeypatch.setenv("TWOFOLD_VERIFY", "off")
     found = Settings()
     assert (found.engine, found.window_operations, found.verify) == ("naive", 7, False)
+
+
+def test_mxnets_variable_is_read_where_the_settings_own_is_not_given(monkeypatch):
+    monkeypatch.setenv("MXNET_GPU_MEM_POOL_RESERVE", "12")
+    assert Settings().gpu_memory_reserve == 12
+    monkeypatch.setenv("TWOFOLD_GPU_MEMORY_RESERVE", "30")
+    assert Settings().gpu_memory_reserve == 30
+    monkeypatch.delenv("TWOFOLD_GPU_MEMORY_RESERVE")
+    monkeypatch.setenv("MXNET_GPU_MEM_POOL_RESERVE", "much")
+    with pytest.raises(ParameterError, match="MXNET_GPU_MEM_POOL_RESERVE: not a value"):
+        Settings()
 
 
 def test_every_default_is_of_its_settings_kind():

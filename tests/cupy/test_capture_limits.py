@@ -22,6 +22,7 @@ from tests.cupy.conftest import SIMULATION, simulated, two_gpus
 
 cupy = pytest.importorskip("cupy")
 capture = pytest.importorskip("twofold_cupy.capture")
+limits = pytest.importorskip("twofold_cupy.limits")
 GPU = Device("gpu", 0)
 
 
@@ -68,6 +69,35 @@ def test_a_programs_graphs_end_with_it(gpus, graphs):
 
 
 @simulated
+@pytest.mark.parametrize("is_lent", [False, True])
+def test_a_graph_that_is_given_up_gives_all_its_memory_back(gpus, backend, graphs, is_lent):
+    """Also the blocks that steps of it had, and the rest of those of which a part is lent."""
+    x = nd.array(drawn(4, 250_000), ctx=gpus[0])
+
+    def run():
+        y = (x.sum() + x).sum() * x
+        z = x[0, :25_000] * (y.max() + y).tanh().sum()
+        z.wait_to_read()
+        return z
+
+    run()
+    backend.trim()
+    before = cupy.cuda.runtime.memGetInfo()[0]
+    for _ in range(5):
+        z = run()
+    assert graphs.nbytes(0) > 4_000_000
+    if not is_lent:
+        del z
+    graphs.drop()
+    backend.trim()
+    assert cupy.cuda.runtime.memGetInfo()[0] >= before - (2 << 20 if is_lent else 0)
+    z = None
+    backend.trim()
+    assert cupy.cuda.runtime.memGetInfo()[0] >= before
+    assert x.size
+
+
+@simulated
 def test_graphs_give_their_memory_to_who_needs_it(gpus, backend, graphs):
     x = nd.array(drawn(4, 250_000), ctx=gpus[0])
     for _ in range(5):
@@ -82,18 +112,54 @@ def test_graphs_give_their_memory_to_who_needs_it(gpus, backend, graphs):
     backend.trim()
 
 
-def test_what_has_no_room_for_a_graph_runs_step_by_step(gpus, backend, graphs, monkeypatch):
-    def full(size):
-        raise cupy.cuda.memory.OutOfMemoryError(size, 0)
+def full(size):
+    raise cupy.cuda.memory.OutOfMemoryError(size, 0)
 
+
+def test_what_has_no_room_for_a_graph_gets_one_when_there_is_room(gpus, graphs, monkeypatch):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     want = net(data).asnumpy()
-    monkeypatch.setattr(capture, "_allocated", full)
-    for _ in range(6):
+    with monkeypatch.context() as patch:
+        patch.setattr(limits, "private", full)
+        for _ in range(6):
+            np.testing.assert_array_equal(net(data).asnumpy(), want)
+        assert (graphs.counts.launched, graphs.counts.refused) == (0, 0)
+        (told,) = reports(lambda: net(data).wait_to_read())
+        assert told.startswith("step by step for now: ")
+        assert "does not fit into memory" in told
+    for _ in range(4 * capture.PAUSE):
         np.testing.assert_array_equal(net(data).asnumpy(), want)
-    assert (graphs.counts.launched, graphs.counts.refused) == (0, 1)
+    assert graphs.counts.launched > 0
+
+
+def test_what_never_has_room_for_a_graph_is_left_in_the_end(gpus, graphs, monkeypatch):
+    tried = []
+    monkeypatch.setattr(limits, "private", lambda size: tried.append(size) or full(size))
+    monkeypatch.setattr(capture, "MOST_CAPTURES", 3)
+    monkeypatch.setattr(capture, "PAUSE", 1)
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    for _ in range(30):
+        net(data).wait_to_read()
+    assert graphs.counts.refused == 1
+    assert len(tried) == 3 * 3  # each looks again after each way to free some
     (told,) = reports(lambda: net(data).wait_to_read())
+    assert told.startswith("step by step: ")
     assert "does not fit into memory" in told
+
+
+def test_the_ways_to_lie_used_last_are_kept(gpus, graphs, backend):
+    """Five ways to lie take turns with one that all come back to: that keeps its graph."""
+    xp = backend.xp
+    replay = capture.GraphReplay(graphs, lambda a: [xp.exp(xp.add(a[0], a[0]))], ProgramTraits(9, *[frozenset()] * 3, ()))
+    x = backend.from_host(drawn(4, 64), GPU)
+    for _ in range(4):
+        backend.quietly(replay, [x])
+    launched = graphs.counts.launched
+    for k in range(2, 7):
+        backend.quietly(replay, [x[:, : 8 * k : k]])
+        backend.quietly(replay, [x])
+    assert graphs.counts.launched == launched + 5
+    assert len(replay._courses) == capture.MOST_LAYOUTS
 
 
 @simulated

@@ -4,6 +4,8 @@ The front end is one of our own that takes what NVIDIA's takes and no more, and 
 """
 
 import ctypes
+import threading
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -189,6 +191,40 @@ def test_it_is_asked_for_convolutions_and_their_gradients(backend, library, kind
     assert len(Graph.made) == 1, "the plan is kept"
     assert cudnn.COMPUTED == {"cudnn": 2}
     assert {"NONDETERMINISTIC", "TENSOR_CORE"} <= {*Graph.made[0].refused}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("at", ["empty", "plan_of"])
+def test_a_thread_that_computes_one_may_come_to_another(backend, library, monkeypatch, at):
+    """A finalizer or a signal handler does, in the middle of an allocation or of a plan."""
+    arrays, params = operands_of("plain", "convolve")
+    there = [backend.from_host(a, GPU) for a in arrays]
+    want, inner = backend_for(CPU).xp.convolve(*arrays, **params), []
+    owner, name = (type(backend.xp), "empty") if at == "empty" else (cudnn, "plan_of")
+    real = getattr(owner, name)
+
+    def interrupted(*args):
+        if not inner:
+            inner.append(None)
+            with cudnn._lock if at == "plan_of" else nullcontext():
+                inner.append(backend.xp.convolve(*there, **params))
+        elif at == "empty":
+            others.append(taken_by_another())
+        return real(*args)
+
+    def taken_by_another():
+        thread = threading.Thread(target=lambda: found.append(cudnn._lock.acquire(timeout=5) and (cudnn._lock.release() or True)))
+        found = []
+        thread.start()
+        thread.join()
+        return found[0]
+
+    others = []
+    monkeypatch.setattr(owner, name, interrupted)
+    got = backend.quietly(lambda: backend.xp.convolve(*there, **params))
+    for result in (got, inner[1]):
+        np.testing.assert_allclose(backend.to_host(result), want, 2e-5, 2e-5)
+    assert all(others), "no lock is held while memory is looked for"
 
 
 def test_16_bit_floats_may_use_tensor_cores(backend, library):

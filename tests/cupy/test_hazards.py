@@ -16,6 +16,7 @@ from tests.fakes.simulation import SCHEDULES
 cupy = pytest.importorskip("cupy")
 capture = pytest.importorskip("twofold_cupy.capture")
 exchange = pytest.importorskip("twofold_cupy.exchange")
+limits = pytest.importorskip("twofold_cupy.limits")
 pytestmark = simulated
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
 SEEDS, SEARCHED = 8, 100  # what is right is right in so many; what is wrong is looked for in more, up to the first that shows it
@@ -49,13 +50,18 @@ def pipeline(backend):
 
 
 def is_right(run, backend, schedule, seed):
-    backend.trim()  # new memory is poisoned, and holds no right numbers of an earlier run
+    pool = cupy.cuda.MemoryPool()  # new memory is poisoned, and holds no right numbers of an earlier run
     SIMULATION.schedule(schedule, seed)
     try:
-        got = run(backend)
+        with cupy.cuda.using_allocator(pool.malloc):
+            got = run(backend)
         return all(np.array_equal(g, w) for g, w in zip(got, (X + X, (X + X) ** 2), strict=False))
     finally:
         SIMULATION.schedule("late")
+        backend.trim()
+        for device in range(backend.device_count()):
+            with cupy.cuda.Device(device):
+                pool.free_all_blocks()
 
 
 def waits_of(run, backend):
@@ -121,7 +127,6 @@ def test_a_rule_about_memory_that_is_left_out_is_found(backend, monkeypatch, run
     assert all(is_right(run, backend, *s) for s in schedules())
     without = {"empty_for_copy": lambda shape, dtype, stream: backend.memory.empty(shape, dtype), "hold": lambda array, mark: None}
     monkeypatch.setattr(backend.memory, rule, without[rule])
-    backend.trim()
     assert not all(is_right(run, backend, *s) for s in schedules(SEARCHED))
 
 
@@ -276,9 +281,9 @@ RULES = {
     "copies out": (exchange.Copied, "given", lambda self, arrays, out: self._memory.empty(self.array.shape, self.array.dtype)),
     "copies back": (exchange.Donated, "given", lambda self, arrays, out: arrays[self._at]),
     "results that are given back": (capture, "_run", lambda program, carried, given: program(given)),
-    "a loan's memory": (exchange.Loan, "__init__", lambda self, array: None),
+    "a loan's memory": (exchange.Loan, "__init__", lambda self, array, pool: None),
     "strides": (capture, "_lies", lambda a: "alike"),
-    "memory of its own": (cupy.cuda, "MemoryPool", lambda allocate: ONE_FOR_ALL),
+    "memory of its own": (limits, "PrivatePool", lambda allocate: ONE_FOR_ALL),
 }
 
 

@@ -70,6 +70,19 @@ def test_rows_may_be_strided(backend):
         np.testing.assert_allclose(got, want, 3e-6)
 
 
+def test_rows_have_one_text_for_all_distances_of_their_columns(backend):
+    draw, seen = np.random.default_rng(2), set()
+    for far in (2, 3, 7):
+        x, scale, mask = (draw.normal(size=s).astype(np.float32) for s in ((2, 40 * far), (40,), (2, 1)))
+        before = rows.text.cache_info().misses
+        found = run(backend, softmax_program((2, 40)), backend.from_host(x, GPU)[:, ::far], scale, mask)
+        for got, want in zip(found, softmax(x[:, ::far], scale, mask), strict=True):
+            np.testing.assert_allclose(got, want, 3e-6)
+        seen.add(rows.text.cache_info().misses - before)
+    assert seen <= {0, 1}
+    assert rows.text.cache_info().misses == before, "the last ones have the first one's"
+
+
 def test_an_output_of_rows_may_take_an_inputs_memory(backend):
     program = softmax_program((4, 3000))
     x = np.random.default_rng(1).normal(size=(4, 3000)).astype(np.float32)
@@ -238,4 +251,5 @@ def test_rows_whose_columns_lie_far_apart_have_long_places(backend, monkeypatch)
     monkeypatch.setattr(rows, "function", lambda text, name: texts.setdefault(name, text))
     rows._plan(softmax_program((2, 4096)), 2, (far, *others))
     (text,) = texts.values()
-    assert "j * (long long)1048576" in text
+    assert "const long long column0" in text
+    assert "j * column0" in text

@@ -95,6 +95,7 @@ class Simulation:
         self._texts: dict[str, KernelText] = {}
         self._waiting: dict[str, KernelText] = {}
         self._places: dict[str, tuple[str, str]] = {}
+        self._lock = threading.RLock()  # kernels are compiled by several threads
         self._library.set_schedule.argtypes = [ctypes.c_int, ctypes.c_ulonglong]
 
     def devices(self, count: int) -> None:
@@ -183,7 +184,8 @@ class Simulation:
         includes = tuple(o for o in options if (o.startswith(("-I", "-D")) and "_cccl" not in o) or o.endswith("libcudacxx"))
         text = KernelText(source, tuple(names), includes if "#include" in source.replace(_prelude(), "") else ())
         key = _hash(source, *text.options, _precompiled().name)
-        self._waiting[key] = self._texts[key] = text
+        with self._lock:
+            self._waiting[key] = self._texts[key] = text
         try:
             if not self._gathering:
                 self._locate(key)
@@ -208,9 +210,10 @@ class Simulation:
     def _locate(self, key: str) -> tuple[str, str]:
         """The library that has a text's kernels, and what stands before their names there; all texts that wait are compiled now."""
         if key not in self._places:
-            self._places |= {k: place for k in self._waiting if (place := _known(k)) is not None}
-            waiting = {k: t for k, t in self._waiting.items() if k not in self._places}
-            self._waiting.clear()
+            with self._lock:
+                self._places |= {k: place for k in self._waiting if (place := _known(k)) is not None}
+                waiting = {k: t for k, t in self._waiting.items() if k not in self._places}
+                self._waiting.clear()
             alone = {k: t for k, t in waiting.items() if t.options}
             for group in [{k: t} for k, t in alone.items()] + [{k: t for k, t in waiting.items() if k not in alone}]:
                 self._places |= _compiled_if_right(group) if group else {}

@@ -233,6 +233,12 @@ class Backend(ABC):
 
         return kernel
 
+    def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType]) -> None:
+        """Prepare what runs of a new program will need, given its function and the types of its inputs; Python scalars' are weak.
+
+        There is no code of the user in it.
+        """
+
     def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:
         """A program's function in a form that notes what it issues and issues it at once from then on; None where nothing is gained.
 

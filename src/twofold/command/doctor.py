@@ -31,6 +31,7 @@ VARIABLES = {
     "TWOFOLD_FAKE_SCHEDULE": "when their operations run",
     "MXNET_BACKWARD_DO_MIRROR": "1: training keeps about √n of n values for backward, and computes the others again",
     "MXNET_ENGINE_TYPE": "NaiveEngine: as TWOFOLD_ENGINE=naive; TWOFOLD_ENGINE goes first",
+    "MXNET_GPU_MEM_POOL_RESERVE": "as TWOFOLD_GPU_MEMORY_RESERVE, which goes first",
     "MXNET_HOME": "folder of data sets and models, in place of ~/.mxnet",
     "MXNET_PROFILER_AUTOSTART": "1: mx.profiler runs from the import on, and writes profile.json at the end",
     "MXNET_UPDATE_ON_KVSTORE": "0: gluon's Trainer updates each device's copy of the weights",

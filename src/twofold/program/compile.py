@@ -134,6 +134,8 @@ class Program:
         exec(compile(with_entry(self.source), FILE, "exec"), printer.env)
         self._scratch: list[Any] = printer.env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = printer.env["program"]
+        if not LISTENERS and not any(n.sig.op.name in USER_CODE for n in singles):  # type: ignore[union-attr]
+            backend.foresee(run, [ArrayType(n.shape, n.dtype) for n in self.leaves])
         self.replay = backend.replay(run, partial(self._traits, set(donated)))
         self.overwrites = bool(self.plan.donated) or (self.replay is not None and not set(donated).isdisjoint(self.leaves))
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(

@@ -68,9 +68,10 @@ API int cublasGetVersion_v2(void *, int *version) {
     return 0;
 }
 
-API int cublasGemmStridedBatchedEx(
-    void *handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *a, int akind, int lda, long long stridea, const void *b,
-    int bkind, int ldb, long long strideb, const void *beta, void *c, int ckind, int ldc, long long stridec, int count, int compute, int) {
+API int cublasGemmStridedBatchedEx_64(
+    void *handle, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int akind, int64_t lda, long long stridea,
+    const void *b, int bkind, int64_t ldb, long long strideb, const void *beta, void *c, int ckind, int64_t ldc, long long stridec, int64_t count,
+    int compute, int) {
     if (lda < (transa ? k : m) || ldb < (transb ? n : k) || ldc < m) return 7;  // CUBLAS_STATUS_INVALID_VALUE
     const bool wide = compute == COMPUTE_64F;
     const double scale = wide ? *(const double *)alpha : *(const float *)alpha, kept = wide ? *(const double *)beta : *(const float *)beta;
@@ -132,6 +133,14 @@ API int cublasLtMatmulDescSetAttribute(Description *at, int attribute, const voi
 API int cublasLtMatrixLayoutCreate(Layout **made, int kind, uint64_t rows, uint64_t columns, int64_t distance) {
     if (distance < int64_t(rows)) return 7;
     *made = new Layout{kind, rows, columns, distance};
+    return 0;
+}
+API int cublasLtMatmulDescDestroy(Description *at) {
+    delete at;
+    return 0;
+}
+API int cublasLtMatrixLayoutDestroy(Layout *at) {
+    delete at;
     return 0;
 }
 API int cublasLtMatmulPreferenceCreate(void **made) {

@@ -1,0 +1,389 @@
+"""Kernels are compiled ahead: rehearsals find what programs launch, touch nothing, and nobody notices when the compiler is done."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, gluon, nd
+from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.config import SETTINGS
+from twofold.device import Device
+from twofold.errors import KernelCompileError
+from twofold.graph.ir import drop_generation
+from twofold.testing.backend_conformance import step
+from twofold.testing.op_conformance import check_backend
+
+from tests.cupy.captured import drawn, perceptron, simulated, trained
+from tests.cupy.conftest import SIMULATION
+from tests.cupy.test_operators import SAMPLES
+
+adapter = pytest.importorskip("twofold_cupy.adapter")
+ahead = pytest.importorskip("twofold_cupy.ahead")
+launch = pytest.importorskip("twofold_cupy.launch")
+rehearsal = pytest.importorskip("twofold_cupy.rehearsal")
+GPU = Device("gpu", 0)
+#: Into how many parts the operators' samples fall, of which one is run at each push.
+PARTS = 12
+
+
+class Seen:
+    """The kernels that rehearsals have foreseen and that were launched since the last look, by name and text."""
+
+    def __init__(self):
+        self.foreseen, self.launched = set(), set()
+
+    def missed(self):
+        found = sorted(name for name, _ in self.launched - self.foreseen)
+        self.launched.clear()
+        return found
+
+
+@pytest.fixture
+def seen(backend, monkeypatch):
+    found, call, making = Seen(), launch.Kernel.__call__, []
+
+    def noted(kernel, *args):
+        if not making:
+            (found.foreseen if rehearsal.rehearses() else found.launched).add((kernel._name, kernel._text))
+        call(kernel, *args)
+
+    def copied(*args, copy=backend.copy):  # of a constant: an array is made, outside of programs
+        making.append(copy)
+        try:
+            return copy(*args)
+        finally:
+            making.pop()
+
+    drop_generation()
+    monkeypatch.setattr(launch.Kernel, "__call__", noted)
+    monkeypatch.setattr(backend, "copy", copied)
+    return found
+
+
+# what rehearsals find
+
+
+class Recurrent(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.lstm, self.out = gluon.rnn.LSTM(8, input_size=6), gluon.nn.Dense(5, in_units=8)
+
+    def hybrid_forward(self, F, x):
+        return self.out(self.lstm(x).mean(axis=0))
+
+
+class Attention(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.words, self.norm, self.out = gluon.nn.Embedding(11, 8), gluon.nn.LayerNorm(in_channels=8), gluon.nn.Dense(5, in_units=32)
+
+    def hybrid_forward(self, F, x):
+        x = self.norm(self.words(x))
+        scores = F.softmax(F.batch_dot(x, x, transpose_b=True) / 3)
+        return self.out(F.batch_dot(scores, x))
+
+
+class Residual(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.body = gluon.nn.HybridSequential()
+            self.body.add(gluon.nn.Conv2D(4, 3, padding=1, in_channels=4), gluon.nn.BatchNorm(in_channels=4), gluon.nn.Activation("relu"))
+            self.out = gluon.nn.Dense(5, in_units=4)
+
+    def hybrid_forward(self, F, x):
+        return self.out(F.Pooling(F.relu(x + self.body(x)), global_pool=True, pool_type="avg", kernel=(1, 1)))
+
+
+def lenet():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Conv2D(6, 5, activation="tanh", in_channels=1), gluon.nn.MaxPool2D(2, 2), gluon.nn.Conv2D(8, 3, in_channels=6))
+    net.add(gluon.nn.BatchNorm(in_channels=8), gluon.nn.AvgPool2D(2, 2), gluon.nn.Dense(20, in_units=32), gluon.nn.Dropout(0.5))
+    net.add(gluon.nn.Dense(5, in_units=20))
+    return net
+
+
+NETS = {
+    "perceptron": (lambda: perceptron(mx.gpu(0)), (16, 20)),
+    "lenet": (lenet, (2, 1, 16, 16)),
+    "lstm": (Recurrent, (4, 2, 6)),
+    "attention": (Attention, (2, 4)),
+    "residual": (Residual, (2, 4, 6, 6)),
+}
+
+
+@pytest.mark.parametrize("hybrid", [True, False])
+@pytest.mark.parametrize("name", NETS)
+def test_every_kernel_of_a_training_step_is_foreseen(gpus, graphs, seen, name, hybrid):
+    make, shape = NETS[name]
+    net, optimizer = make(), "adam" if name == "lstm" else "sgd"
+    net.initialize(mx.init.Xavier(), ctx=gpus[0], force_reinit=True)
+    net.hybridize(hybrid)
+    count = shape[1] if name == "lstm" else shape[0]
+    label = nd.array(np.arange(count) % 5, ctx=gpus[0])
+    data = nd.array(np.arange(np.prod(shape)).reshape(shape) % 7, ctx=gpus[0])
+    loss_of, trainer = gluon.loss.SoftmaxCrossEntropyLoss(), gluon.Trainer(net.collect_params(), optimizer)
+    nd.waitall()
+    seen.missed()  # of arrays that were made
+    for _ in range(5):
+        with autograd.record():
+            loss = loss_of(net(data), label)
+        loss.backward()
+        trainer.step(count)
+    loss.wait_to_read()
+    assert len(seen.launched) > 4
+    assert seen.missed() == []
+
+
+@pytest.mark.parametrize("part", [0, *[pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS)]])
+@simulated
+def test_rehearsals_of_operators_touch_nothing_and_find_their_kernels(backend, seen, monkeypatch, part):
+    found = Counter()
+
+    def rehearsed(run, arrays, rehearse=rehearsal.rehearse):
+        before = SIMULATION.counts()._replace(allocations=0)
+        rehearse(run, arrays)
+        assert SIMULATION.counts()._replace(allocations=0) == before  # cuBLAS has its workspace, and notes have theirs
+        found["rehearsals"] += 1
+
+    def replay(run, traits):
+        def counted(arrays):
+            seen.launched.clear()
+            results = run(arrays)
+            found["launched"] += len(seen.launched)
+            found["missed"] += len(seen.missed())
+            return results
+
+        return counted
+
+    monkeypatch.setattr(adapter, "rehearse", rehearsed)
+    monkeypatch.setattr(backend, "replay", replay)
+    for op, _, sample in SAMPLES[part::PARTS]:
+        drop_generation()
+        check_backend(op, sample, backend, 2e-5)
+    assert found["rehearsals"] > 10
+    assert found["launched"] > 20
+    assert found["missed"] == 0
+
+
+def test_programs_that_run_one_by_one_are_not_rehearsed(gpus, seen, monkeypatch):
+    for name, value in (("compile_threads", 0), ("engine", "naive")):
+        with monkeypatch.context() as patch:
+            patch.setattr(SETTINGS, name, value)
+            (nd.array(drawn(3, 4), ctx=gpus[0]).tanh() + 1).wait_to_read()
+    assert seen.launched
+    assert not seen.foreseen
+
+
+def test_code_of_the_user_is_not_rehearsed(gpus, seen):
+    calls = []
+
+    class Seldom(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            calls.append(in_data[0].asnumpy())
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    @mx.operator.register("seldom_while_rehearsed")
+    class SeldomProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Seldom()
+
+    x = nd.array([1.0, 2.0], ctx=gpus[0])
+    y = nd.Custom(x * 3, op_type="seldom_while_rehearsed") + 1
+    assert (y.asnumpy().tolist(), len(calls)) == ([7.0, 13.0], 1)
+
+
+def test_loops_end_a_rehearsal(gpus, seen):
+    x = nd.array(drawn(5, 3), ctx=gpus[0])
+    out, _ = nd.contrib.foreach(lambda row, state: (row + state, row * state), x, nd.ones(3, ctx=gpus[0]))
+    want, state = [], np.ones(3, np.float32)
+    for row in x.asnumpy():
+        want.append(row + state)
+        state = row * state
+    np.testing.assert_allclose(out.asnumpy(), np.array(want), 1e-6)
+
+
+def test_who_calls_the_adapter_meanwhile_computes_for_real(backend, seen):
+    """As a finalizer or a signal handler does in the middle of a rehearsal."""
+    x, found = backend.from_host(np.arange(4, dtype=np.float32), GPU), []
+
+    def run(arrays):
+        first = backend.xp.exp(arrays[0])
+        found.append(backend.to_host(backend.quietly(backend.xp.add, x, x)))
+        found.append(backend.to_host(backend.from_host(np.ones(3), GPU)))
+        with pytest.raises(rehearsal.Unforeseen):
+            backend.to_host(first)
+        found.append(backend.xp.tanh(first))
+        return [first]
+
+    backend.foresee(run, [ArrayType((7,), "float32")])
+    assert found[0].tolist() == [0, 2, 4, 6]
+    assert found[1].tolist() == [1, 1, 1]
+    assert found[2].data.mem.ptr == rehearsal.NOWHERE
+    assert not rehearsal.rehearses()
+    assert {"tf_exp_each", "tf_tanh_each"} <= {name for name, _ in seen.foreseen}
+
+
+def test_a_rehearsed_check_of_indices_is_none(backend, seen):
+    def run(arrays):
+        return [backend.xp.checked_index(arrays[0], size=3, negative=True)]
+
+    before = backend.checks.count
+    backend.foresee(run, [ArrayType((4,), "int64")])
+    assert backend.checks.count == before
+    assert {name for name, _ in seen.foreseen} == {"tf_checked", "tf_note"}
+
+
+# compiling
+
+
+def program_of(name, text):
+    own = step("add", Ref("in", 0), Ref("in", 0))._replace(op=name, ufunc=None, c=text)
+    return RowProgram(name, (2,), (ArrayType((2,), "float32"),), (own,), (0,))
+
+
+def foreseen(backend, program):
+    """A kernel that is compiled ahead, with its operands."""
+    kernel = backend.compile(program)
+    backend.foresee(lambda arrays: kernel(*arrays, backend.xp.empty((2,), "float32")), [ArrayType((2,), "float32")])
+    x, out = backend.from_host(np.array([1, 2], np.float32), GPU), backend.empty((2,), "float32")
+    return lambda: (backend.quietly(lambda: kernel(x, out)), backend.to_host(out))[1]
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """Counts the texts that are compiled, by a word in them, and lets those wait that have another one."""
+
+    class Compiler:
+        def __init__(self):
+            self.counts, self.gate, self.begun, self.threads = Counter(), threading.Event(), threading.Event(), set()
+
+    found = Compiler()
+    compile_ = launch.compiler._compile_using_nvrtc_no_warning
+
+    def noted(source, *args, **options):
+        for word in ("tf_once", "tf_waits", "tf_wrong", "tf_taken"):
+            if word in source:
+                found.counts[word] += 1
+                found.threads.add(threading.current_thread().name)
+        if "tf_waits" in source:
+            found.begun.set()
+            assert found.gate.wait(30)
+        return compile_(source, *args, **options)
+
+    monkeypatch.setattr(launch.compiler, "_compile_using_nvrtc_no_warning", noted)
+    yield found
+    found.gate.set()
+
+
+@simulated
+def test_a_launch_waits_for_the_thread_that_compiles_its_kernel(backend, compiler):
+    run = foreseen(backend, program_of("waits", "{0} * 3"))
+    assert compiler.begun.wait(30)
+    threading.Timer(0.2, compiler.gate.set).start()
+    assert run().tolist() == [3, 6]
+    assert compiler.counts["tf_waits"] == 1
+    assert compiler.threads == {"twofold-compile"}
+
+
+@simulated
+def test_what_no_thread_has_begun_is_compiled_where_it_is_launched(backend, compiler, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "compile_threads", 1)
+    first = foreseen(backend, program_of("waits", "{0} * 4"))
+    assert compiler.begun.wait(30)
+    second = foreseen(backend, program_of("taken", "{0} * 5"))
+    assert second().tolist() == [5, 10]
+    assert compiler.counts["tf_taken"] == 1
+    assert threading.main_thread().name in compiler.threads
+    compiler.gate.set()
+    assert first().tolist() == [4, 8]
+    assert (compiler.counts["tf_waits"], compiler.counts["tf_taken"]) == (1, 1)
+
+
+@simulated
+def test_a_text_that_is_refused_is_told_where_it_is_launched(backend, compiler):
+    run = foreseen(backend, program_of("wrong", "no_such_function({0})"))
+    for _ in range(2):
+        with pytest.raises(KernelCompileError, match="tf_wrong_each does not compile") as caught:
+            run()
+    assert "no_such_function(x0)" in str(caught.value)
+    assert "twofold-compile" in compiler.threads or compiler.counts["tf_wrong"] == 2
+
+
+@simulated
+def test_a_signal_handler_compiles_what_it_interrupted(backend):
+    """The thread that does a job may come to it again."""
+    job = ahead.Job(lambda: (job.finish(), done.append(1)))
+    done = []
+    job.run()
+    job.finish()
+    job.run()
+    assert done == [1]
+
+
+def test_threads_end_with_their_work():
+    done = []
+    jobs = [ahead.WORKERS.begin(lambda k=k: done.append(k)) for k in range(50)]
+    for job in jobs:
+        job.finish()
+    for thread in threading.enumerate():
+        if thread.name == "twofold-compile":
+            thread.join(30)
+    assert not [t for t in threading.enumerate() if t.name == "twofold-compile"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_process_waits_for_no_thread_of_its_parent():
+    begun, gate = threading.Event(), threading.Event()
+    job = ahead.WORKERS.begin(lambda: (begun.set(), gate.wait(30)))
+    try:
+        assert begun.wait(30)
+        child = os.fork()
+        if not child:
+            signal.alarm(10)
+            done = []
+            job.finish()
+            other = ahead.WORKERS.begin(lambda: done.append(1))
+            time.sleep(0.01)
+            other.finish()
+            (nd.ones(100) * 3).asnumpy()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    finally:
+        gate.set()
+    job.finish()
+
+
+def test_a_process_ends_without_what_is_left():
+    text = """
+import time
+from twofold_cupy.ahead import WORKERS
+for _ in range(400):
+    WORKERS.begin(lambda: time.sleep(0.3))
+"""
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.monotonic() - start < 25  # of 30 s, with four threads
+
+
+def test_results_do_not_depend_on_it(gpus, graphs, monkeypatch):
+    found = []
+    for threads in (0, 1, 4):
+        monkeypatch.setattr(SETTINGS, "compile_threads", threads)
+        drop_generation()
+        found.append([a.asnumpy() for a in trained(gpus[0], perceptron(gpus[0]))])
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)

@@ -1,0 +1,142 @@
+"""A part of each GPU's memory that arrays and graphs together do not take: TWOFOLD_GPU_MEMORY_RESERVE."""
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import nd
+from twofold.config import SETTINGS
+from twofold.device import Device
+from twofold.errors import DeviceOutOfMemory
+
+from tests.cupy.captured import drawn, simulated
+
+cupy = pytest.importorskip("cupy")
+exchange = pytest.importorskip("twofold_cupy.exchange")
+limits = pytest.importorskip("twofold_cupy.limits")
+GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
+pytestmark = simulated
+MIB = 1 << 20
+
+
+@pytest.fixture
+def limit(backend, graphs, monkeypatch):
+    """The bytes of gpu(0) that may be taken: a tenth of them, and what cuBLAS' workspaces and the like have already."""
+    backend.trim()
+    total = backend.memory_info(GPU)[1]
+    monkeypatch.setattr(SETTINGS, "gpu_memory_reserve", 89 - -(-100 * max(taken(backend, 0), taken(backend, 1)) // total))
+    backend.trim()
+    yield backend._on(0, limits.limit)
+    monkeypatch.undo()
+    backend.trim()
+    assert cupy.get_default_memory_pool().get_limit() == 0
+
+
+def taken(backend, device=0):
+    return backend._on(device, limits.taken_bytes)
+
+
+def test_arrays_take_no_more_than_their_part(backend, limit):
+    total = backend.memory_info(GPU)[1]
+    assert limit == total * (100 - SETTINGS.gpu_memory_reserve) // 100
+    mine = backend.from_host(np.ones((1000, 250), np.float32), GPU)
+    free = backend.memory_info(GPU)[0]
+    assert free <= limit - mine.nbytes
+    with pytest.raises(DeviceOutOfMemory, match=r"float32\[1000, 250\] 1.0 MiB") as caught:
+        backend.empty((free + MIB,), "uint8")
+    assert f"TWOFOLD_GPU_MEMORY_RESERVE leaves {SETTINGS.gpu_memory_reserve} % of the memory to others" in str(caught.value)
+    rest = backend.empty((free - MIB,), "uint8")
+    assert taken(backend) <= limit
+    assert rest.size + mine.nbytes <= limit
+    np.testing.assert_array_equal(backend.to_host(mine)[0, :2], [1, 1])  # and goes on
+
+
+def test_what_is_not_used_is_given_back_for_what_is_needed(backend, limit):
+    """Blocks of the pool that are too small, and memory that waits for a mark."""
+    room = backend.memory_info(GPU)[0]
+    parts = [backend.empty((room // 8,), "uint8") for _ in range(7)]
+    backend.hold(parts[0], backend.record(backend.stream(GPU)))
+    del parts
+    assert backend.empty((room - MIB,), "uint8").nbytes == room - MIB
+
+
+def test_each_device_has_its_own(backend, limit):
+    here = backend.empty((backend.memory_info(GPU)[0] - MIB,), "uint8")
+    with backend.stream(OTHER):
+        there = backend.empty((backend.memory_info(OTHER)[0] - MIB,), "uint8")
+        with pytest.raises(DeviceOutOfMemory):
+            backend.empty((2 * MIB,), "uint8")
+    assert (here.device.id, there.device.id) == (0, 1)
+
+
+def captured(gpu):
+    x = nd.array(drawn(4, 250_000), ctx=gpu)
+    for _ in range(5):
+        y = ((x.sum() + x).sum() * x).tanh() + 1 / x.max()
+        y.wait_to_read()
+    return x
+
+
+def test_graphs_and_arrays_have_one_limit(gpus, backend, limit, graphs):
+    x = captured(gpus[0])
+    own = graphs.nbytes(0)
+    assert own > 4 * 10**6
+    free = backend.memory_info(GPU)[0]
+    assert free <= limit - own - x.asnumpy().nbytes
+    assert cupy.get_default_memory_pool().get_limit() <= limit - own
+    rest = backend.empty((free - MIB,), "uint8")
+    assert (len(graphs), taken(backend) <= limit) == (1, True)
+    more = backend.empty((3 * MIB,), "uint8")  # in place of the graph
+    assert (len(graphs), graphs.nbytes(0)) == (0, 0)
+    assert taken(backend) <= limit
+    assert rest.size + more.size > free
+
+
+def test_a_graphs_memory_that_would_be_over_the_limit_is_refused(backend, limit):
+    with backend.stream(GPU):
+        graphs, others, room = limits._taken_by_graphs(), taken(backend), backend.memory_info(GPU)[0]
+        arrays = backend.empty((room // 2,), "uint8")
+        first = limits.private(room // 4)
+        with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
+            limits.private(room // 3)
+        assert cupy.get_default_memory_pool().get_limit() == limit - first.mem.size - graphs
+        del arrays
+        backend.trim()
+        second = limits.private(room // 3)
+        assert taken(backend) == others + first.mem.size + second.mem.size
+        del first, second
+        limits.apply()
+        assert cupy.get_default_memory_pool().get_limit() == limit - graphs
+
+
+def test_a_loan_keeps_the_pool_of_which_it_has_a_part_of_a_block(backend, graphs):
+    backend.trim()
+    before = backend._on(0, cupy.cuda.runtime.memGetInfo)[0]
+    with backend.stream(GPU):
+        pool = limits.PrivatePool(limits.private)
+        block = pool.malloc(MIB)
+        del block
+        loan = exchange.Loan(cupy.ndarray((1000,), np.uint8, pool.malloc(1000)), pool)
+        del pool
+        assert cupy.cuda.runtime.memGetInfo()[0] == before - MIB
+        del loan
+        assert cupy.cuda.runtime.memGetInfo()[0] == before
+
+
+def test_without_a_limit_that_of_others_stays(backend, monkeypatch):
+    pool = cupy.get_default_memory_pool()
+    with backend.stream(GPU):
+        most = pool.total_bytes() + 200 * MIB
+        pool.set_limit(size=most)
+        try:
+            backend.trim()
+            backend.empty((1000,), "uint8")
+            assert pool.get_limit() == most
+        finally:
+            pool.set_limit(size=0)
+
+
+def test_mxnets_arrays_are_held_to_it(gpus, limit):
+    with pytest.raises(DeviceOutOfMemory):
+        mx.nd.zeros((limit // 4 + 1,), ctx=gpus[0]).wait_to_read()
+    assert nd.ones((2,), ctx=gpus[0]).sum().asscalar() == 2

@@ -1,0 +1,44 @@
+"""Products of matrices by cuBLAS: sizes that need 64 bits."""
+
+import ctypes
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+cublas = pytest.importorskip("twofold_cupy.cublas")
+BIG = 2**31 + 5
+
+
+def nowhere(shape, strides):
+    memory = cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(1 << 40, 1, None, 0), 0)
+    return cupy.ndarray(shape, np.float32, memory, tuple(4 * s for s in strides))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "given"),
+    [
+        (((BIG, 4), (4, 1)), ((4, 3), (3, 1)), (3, BIG, 4, 3, 4, 3, 1)),
+        (((2, 3), (BIG, 1)), ((3, 5), (BIG + 1, 1)), (5, 2, 3, BIG + 1, BIG, 5, 1)),
+        (((2, 3), (3, 1)), ((3, BIG), (BIG, 1)), (BIG, 2, 3, BIG, 3, BIG, 1)),
+        (((2, BIG), (BIG, 1)), ((BIG, 3), (3, 1)), (3, 2, BIG, 3, BIG, 3, 1)),
+        (((BIG, 2, 3), (6, 3, 1)), ((BIG, 3, 5), (15, 5, 1)), (5, 2, 3, 5, 3, 5, BIG)),
+    ],
+)
+def test_sizes_distances_and_counts_reach_the_library_whole(gpus, monkeypatch, a, b, given):
+    """No memory is there: what the library would be told is looked at."""
+    told = []
+
+    def gemm(handle, op_b, op_a, m, n, k, one, x, x_kind, ldx, x_step, y, y_kind, ldy, y_step, zero, c, c_kind, ldc, c_step, count, *rest):
+        told.append((m, n, k, ldx, ldy, ldc, count))
+        return 0
+
+    called = ctypes.CFUNCTYPE(ctypes.c_int, *cublas.GEMM)(gemm)
+    monkeypatch.setattr(cublas, "_library", lambda: SimpleNamespace(cublasGemmStridedBatchedEx_64=called))
+    handle = object.__new__(cublas.Handle)
+    handle._handle = ctypes.c_void_p()
+    shape = (*a[0][:-1], b[0][-1])
+    out = nowhere(shape, tuple(int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))))
+    handle.matmul(nowhere(*a), nowhere(*b), out, None)
+    assert told == [given]
