@@ -21,8 +21,8 @@ from twofold.graph.ir import drop_generation
 from twofold.testing.backend_conformance import step
 from twofold.testing.op_conformance import check_backend
 
-from tests.cupy.captured import drawn, perceptron, simulated, trained
-from tests.cupy.conftest import SIMULATION
+from tests.cupy.captured import drawn, perceptron, trained
+from tests.cupy.conftest import SIMULATION, simulated
 from tests.cupy.test_operators import SAMPLES
 
 adapter = pytest.importorskip("twofold_cupy.adapter")

@@ -9,7 +9,8 @@ from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.errors import DeviceOutOfMemory
 
-from tests.cupy.captured import drawn, simulated
+from tests.cupy.captured import drawn
+from tests.cupy.conftest import simulated
 
 cupy = pytest.importorskip("cupy")
 exchange = pytest.importorskip("twofold_cupy.exchange")

@@ -82,10 +82,8 @@ class Indexer:
     def get(self, x: Any, index: Any) -> Any:
         """``x[index]``."""
         basic = self.basic(x.shape, index)
-        return self._gathered(x, index) if basic is None else self.taken(x, basic)
-
-    def taken(self, x: Any, basic: Basic) -> Any:
-        """``x[index]`` for a basic index."""
+        if basic is None:
+            return self._gathered(x, index)
         return x._view(*basic.chain) if basic.is_view else _applied(x, basic.chain)
 
     def put(self, x: Any, index: Any, value: Any) -> None:

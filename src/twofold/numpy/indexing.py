@@ -79,12 +79,12 @@ def get(x: ndarray, index: Any) -> Any:
             if basic is None:
                 COUNTERS.inline += 1
                 return wrap(ndarray, content(HOST.as_array(v[hosts(index)]), CPU))
-            return INDEXER.taken(x, basic)
-    basic = INDEXER.basic(x.shape, index)
-    if basic is not None:
-        return INDEXER.taken(x, basic)
-    single = _without_arrays(index)
-    return INDEXER.get(x, index) if single is None else get(x, single).copy()
+            return x._view(*basic.chain) if basic.is_view else INDEXER.get(x, index)
+    if INDEXER.basic(x.shape, index) is None:
+        single = _without_arrays(index)
+        if single is not None:
+            return get(x, single).copy()
+    return INDEXER.get(x, index)
 
 
 def put(x: ndarray, index: Any, value: Any) -> None:
