@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
+from tests.gpu_mutant_rules import GPU_MUTANTS
 from tests.mutant_rules import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,8 @@ COPIED = (
     *(
         "tests/backend",
         "tests/core",
+        "tests/cupy",
+        "tests/fakes",
         "tests/scheduler",
         "tests/conftest.py",
         "tests/devices.py",
@@ -33,7 +36,7 @@ COPIED = (
         "tests/house/budgets.toml",
     ),
 )
-SECONDS = 300  # a mutant that hangs is caught
+SECONDS = 600  # a mutant that hangs is caught
 FAILED = 1  # pytest's exit status where tests ran and some failed
 
 
@@ -89,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="copies that are tested at a time")
     parser.add_argument("words", nargs="*", help="take only mutants whose names hold all of these")
     options = parser.parse_args(arguments)
-    chosen = [m for m in MUTANTS if all(w in m.name for w in options.words)]
+    chosen = [m for m in (*MUTANTS, *GPU_MUTANTS) if all(w in m.name for w in options.words)]
     every = sorted({path for m in chosen for path in m.tests})
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies: SimpleQueue[Copy] = SimpleQueue()

@@ -1,5 +1,6 @@
 """Streams, memory and failures of the CuPy adapter: order where someone waits, no memory used too early, errors that say what to do."""
 
+import contextlib
 import gc
 import threading
 
@@ -105,6 +106,24 @@ def test_a_source_dies_before_its_copy_to_another_device_is_done(backend):
     del x
     backend.from_host(ONES * 5, GPU)
     np.testing.assert_array_equal(backend.to_host(y), ONES)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+@pytest.mark.parametrize("purpose", [None, "compute", "h2d"])
+def test_a_copy_between_devices_is_of_what_was_computed(backend, streams, purpose):
+    """By whatever stream, and what does not lie in row-major order is packed before, where it is."""
+    backend.trim()  # memory has no right numbers
+    with streams["compute"]:
+        x = backend.from_host(ONES.reshape(100, -1), GPU)
+        x = backend.xp.add(x, x)
+    stream = contextlib.nullcontext() if purpose is None else backend.stream(OTHER, purpose)
+    if purpose == "h2d":  # whoever enters it waits for what he copies
+        backend.wait(stream, backend.record(streams["compute"]))
+    with stream:
+        copies = [backend.copy(x, OTHER), backend.copy(x.T, OTHER)]
+        for copy, want in zip(copies, (x.shape, x.T.shape), strict=True):
+            np.testing.assert_array_equal(backend.to_host(copy), np.full(want, 2, np.float32))
 
 
 def test_what_is_held_is_let_go(backend, streams):
