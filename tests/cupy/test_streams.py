@@ -3,6 +3,8 @@
 import contextlib
 import gc
 import threading
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -229,6 +231,30 @@ def test_what_another_library_computes_is_waited_for(backend):
         own += 1
         shared = backend.from_dlpack(own)
     np.testing.assert_array_equal(backend.to_host(backend.xp.add(shared, shared)), np.arange(1, 7).reshape(2, 3) * 2)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_what_a_bare_capsule_holds_is_waited_for(backend):
+    backend.trim()  # memory has no right numbers
+    theirs = cupy.cuda.Stream(non_blocking=True)
+    with theirs:
+        given = cupy.empty(ONES.size, np.float32)
+        given.fill(3)
+        mine = nd.from_dlpack(given.__dlpack__(stream=-1))  # which has nobody wait
+    np.testing.assert_array_equal((mine + 1).asnumpy(), ONES * 4)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_another_library_waits_for_what_is_computed(backend):
+    backend.trim()  # memory has no right numbers
+    x = backend.from_host(ONES, GPU)
+    x = backend.xp.add(x, x)
+    exporter = SimpleNamespace(__dlpack__=partial(backend.to_dlpack, x), __dlpack_device__=x.__dlpack_device__)
+    with cupy.cuda.Stream(non_blocking=True) as theirs:
+        seen = cupy.from_dlpack(exporter) * 2
+    np.testing.assert_array_equal(seen.get(stream=theirs), ONES * 4)
 
 
 def test_complex_numbers_are_refused(gpus):
