@@ -10,6 +10,7 @@ WHY_NOT = {
     ),
     "counts the frames and buffers of the CPU's inline path": (
         "tests/ndarray/test_hot_paths.py",
+        "tests/symbol/test_executor.py::test_weights_are_updated_in_place_after_backward",
         f"{ARRAYS}an_operation_on_a_small_array_is_a_frame_or_two",
     ),
     "small arrays are computed inline, with NumPy's floating-point warnings; GPUs give none": (
@@ -48,6 +49,7 @@ WHY_NOT = {
         f"{PARITY}an_expression_gives_what_it_gives_in_numpy[arithmetic: f * 2j]",
         f"{PARITY}an_expression_gives_what_it_gives_in_numpy[arithmetic: d * 1j]",
         f"{PARITY}every_mode_gives_the_same_bits[arithmetic]",
+        "tests/ops/test_oracle_values.py::test_differences_from_mxnet_are_those_listed[Cast.14 accepted]",
         f"{PARITY}every_mode_gives_the_same_bits[reductions]",
         "tests/ndarray/test_conventions.py::test_differs_as_documented[copies: a.astype('complex64')]",
     ),

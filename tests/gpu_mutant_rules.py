@@ -7,7 +7,7 @@ from tests.mutant_rules import Mutant
 
 #: Files of tests/cupy that must notice.
 GPUS = ("random_programs", "streams", "hazards")
-NOTES, GRAPHS = ("checks", "capture_limits"), ("hazards", "capture_limits")
+NOTES, GRAPHS = ("checks", "capture"), ("hazards", "capture", "capture_limits")
 
 
 def _rule(name: str, file: str, text: str, replacement: str = "", tests: tuple[str, ...] = GPUS) -> Mutant:
@@ -66,7 +66,7 @@ GPU_MUTANTS = (
         "        if True:\n            return self._mapped",
     ),
     _rule("cuBLAS runs in its stream", "cublas", "_check(_library().cublasSetStream_v2(self._handle, stream.cuda.ptr))", "pass"),
-    _rule("cuBLASLt runs in its stream", "cublaslt", "self._stream.ptr)", "0)"),
+    _rule("cuBLASLt runs in its stream", "cublaslt", "self._stream.ptr)", "0)", tests=("endings",)),
     _rule(
         "a note is read when the device has passed it", "checks", "c.found is None and c.mark.event.done]", "c.found is None]", tests=NOTES
     ),
@@ -80,13 +80,6 @@ GPU_MUTANTS = (
     _rule("a launch has its own look at the note", "checks", "        self.checks.finish(self.note)\n", "        pass\n", tests=NOTES),
     _rule(
         "what a launch notes is looked at", "checks", "        self.checks.watch(self.note, self.stream)\n", "        pass\n", tests=NOTES
-    ),
-    _rule(
-        "a graph's memory is kept until its last launch is done",
-        "capture",
-        "        self._memory.give_back(self._stream, owned)\n",
-        "        owned.clear()\n",
-        tests=GRAPHS,
     ),
     _rule(
         "threads take turns with a graph",

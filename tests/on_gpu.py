@@ -41,8 +41,10 @@ def pytest_configure(config: pytest.Config) -> None:
             pytest.exit(f"CuPy cannot be simulated: {why}", 1)
         simulation.install().devices(COUNT)
     devices.instead = offered
-    for kind in (mx.mod.Module, mx.mod.BucketingModule):  # the one place where a program has to name a device
+    # what takes the CPU where a program names no device, whatever the default context is
+    for kind in (mx.mod.Module, mx.mod.BucketingModule):
         kind.__init__.__defaults__ = tuple(mx.gpu(0) if d is mx.cpu() else d for d in kind.__init__.__defaults__)
+    mx.model.FeedForward.__init__.__defaults__ = (mx.gpu(0), *mx.model.FeedForward.__init__.__defaults__[1:])
 
 
 @contextmanager

@@ -273,8 +273,9 @@ def test_two_variables_of_one_name_are_refused():
 
 def test_memory_plans_and_explanations_name_programs():
     executor = sym.square(sym.var("a")).simple_bind(mx.current_context(), a=(4,))
-    assert set(executor.memory_plan()) == {"forward on cpu(0)", "training forward on cpu(0)", "backward on cpu(0)"}
-    assert executor.memory_plan()["forward on cpu(0)"].nbytes == 4 * 4 * 2
+    here = mx.current_context()
+    assert set(executor.memory_plan()) == {f"forward on {here}", f"training forward on {here}", f"backward on {here}"}
+    assert executor.memory_plan()[f"forward on {here}"].nbytes == 4 * 4 * 2
     assert "square" in executor.explain()
 
 
@@ -301,7 +302,7 @@ def test_groups_on_several_devices_compute_the_same(devices, gpus):
             assert executor.arg_dict["fc1_weight"].context == executor.grad_dict["fc1_weight"].context == devices[0]
             assert executor.arg_dict["fc2_weight"].context == devices[1]
     for one, several in zip(*results, strict=True):
-        np.testing.assert_allclose(several, one, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(several, one, rtol=1e-5, atol=1e-6)
 
 
 def deep(layers, forced=False):
