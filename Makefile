@@ -50,11 +50,13 @@ test-free-threaded: ## Run the tests of threads on a Python without a global loc
 fuzz: $(READY) ## Run the random searches with N cases each (N=2000)
 	@FUZZ_CASES=$(N) $(PY) -m pytest -n $(JOBS) --dist worksteal -m fuzz $(ARGS)
 
-test-gpu-sim: $(READY) ## Run every test of the CuPy adapter on simulated GPUs
+test-gpu-sim: $(READY) ## Run every test of the CuPy adapter, and the front ends' suites, on simulated GPUs
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal tests/cupy tests/fakes $(ARGS)
+	@$(PY) -m pytest -n $(JOBS) --dist worksteal -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS)
 
 test-gpu: $(READY) ## Run the same tests on a real GPU, those that need one, and, where it is installed, compute-sanitizer
 	@TWOFOLD_TEST_GPU=device $(PY) -m pytest tests/cupy $(ARGS)
+	@TWOFOLD_TEST_GPU=device $(PY) -m pytest -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS)
 	@$(if $(ARGS),,$(PY) -m tests.sanitizer --optional)
 
 test-gpu-sanitizer: $(READY) ## Run some of them under NVIDIA's compute-sanitizer (ARGS="--tool racecheck -x")

@@ -288,7 +288,7 @@ MUTANTS = (
         "return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]",
         "return [*args, key], [*contents, key]",
     ),
-    Mutant("a draw has a key of its own", IMPERATIVE + "generator.py", "            self._draws += 1\n", ""),
+    Mutant("a draw has a key of its own", IMPERATIVE + "generator.py", "at = next(self._numbers)", "at = 0"),
     Mutant("leaves let go of a closed tape", RECORD, "                rec.tape = None\n", "                pass\n"),
     Mutant(
         "a scope closes its tape",

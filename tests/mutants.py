@@ -20,6 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from tests.mutant_rules import MUTANTS, Mutant
+from tests.mutant_rules_gpu import GPU_MUTANTS
 from tests.mutant_rules_jit import MACHINE_CODE_MUTANTS
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +29,8 @@ COPIED = (
     *(
         "tests/backend",
         "tests/core",
+        "tests/cupy",
+        "tests/fakes",
         "tests/scheduler",
         "tests/conftest.py",
         "tests/devices.py",
@@ -38,6 +41,7 @@ COPIED = (
 )
 SECONDS = 1800  # a run that hangs where pytest cannot end it, has failed
 KILLERS = Path(__file__).with_name("mutant_killers.json")
+ALL = (*MUTANTS, *MACHINE_CODE_MUTANTS, *GPU_MUTANTS)
 FAILED = 1  # pytest's exit status where tests ran and some failed
 
 
@@ -92,7 +96,7 @@ def killer_of(said: str) -> str | None:
 
 def keep(killers: dict[str, str]) -> None:
     """Write which test noticed each rule's absence."""
-    names = {m.name for m in MUTANTS}
+    names = {m.name for m in ALL}
     kept = {name: killer for name, killer in sorted(killers.items()) if name in names}
     KILLERS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -109,7 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="copies that are tested at a time")
     parser.add_argument("words", nargs="*", help="take only mutants whose names hold all of these")
     options = parser.parse_args(arguments)
-    chosen = [m for m in (*MUTANTS, *MACHINE_CODE_MUTANTS) if all(w in m.name for w in options.words)]
+    chosen = [m for m in ALL if all(w in m.name for w in options.words)]
     every = sorted({path for m in chosen for path in m.tests})
     killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8")) if KILLERS.exists() else {}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:

@@ -122,6 +122,9 @@ def _diagonal(x: Any, term: str) -> Any:
 
 def _contract(xp: Any, a: Any, la: str, b: Any, lb: str, out: str) -> tuple[Any, str]:
     """The product of two operands, summed over the letters that ``out`` lacks, with its letters."""
+    whole_a, whole_b = dict(zip(la, a.shape, strict=True)), dict(zip(lb, b.shape, strict=True))
+    a, la = _without_broadcast(xp, a, la, whole_b)
+    b, lb = _without_broadcast(xp, b, lb, whole_a)
     a, la = _summed(xp, a, la, out + lb)
     b, lb = _summed(xp, b, lb, out + la)
     batch = [c for c in la if c in lb and c in out]
@@ -136,6 +139,14 @@ def _contract(xp: Any, a: Any, la: str, b: Any, lb: str, out: str) -> tuple[Any,
     product = xp.matmul(matrices(a, la, batch, rows, inner), matrices(b, lb, batch, inner, columns))
     letters = [*batch, *rows, *columns]
     return xp.reshape(product, shape=tuple(size[c] for c in letters)), "".join(letters)
+
+
+def _without_broadcast(xp: Any, x: Any, letters: str, other: dict[str, int]) -> tuple[Any, str]:
+    """An operand without its axes of one element that are longer in the other operand."""
+    kept = [k for k, c in enumerate(letters) if x.shape[k] != 1 or other.get(c, 1) == 1]
+    if len(kept) == len(letters):
+        return x, letters
+    return xp.reshape(x, shape=tuple(x.shape[k] for k in kept)), "".join(letters[k] for k in kept)
 
 
 def _summed(xp: Any, x: Any, letters: str, kept: str) -> tuple[Any, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .namespace import CupyNamespace
 from .operands import is_constant
-from .streams import Stream, entered
+from .streams import Stream
 
 #: Up to so many bytes CUDA stages a copy from the host by itself, before the call returns.
 STAGED_BY_CUDA = 64 << 10
@@ -71,8 +71,7 @@ class Transfers:
         stream, home = self._streams.current(device), self._streams.of(array.device.id)
         with home:
             source = self._xp.packed(array)
-        inner = entered()
-        if source is not array or inner is None or inner.purpose == "compute":
+        if source is not array or stream.purpose == "compute":  # who enters a stream for copies waits for what he copies
             stream.wait(home.record())
         out = self._new(source.shape, source.dtype, stream)
         if source.nbytes:

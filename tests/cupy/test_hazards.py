@@ -260,6 +260,33 @@ def test_threads_take_turns_with_a_graph(backend, monkeypatch, locked):
     assert np.array_equal(backend.to_host(first), want[1]) == locked
 
 
+def test_threads_take_turns_in_capturing(backend):
+    entered = []
+
+    def enter():
+        with backend.graphs.capturing(0):
+            entered.append(True)
+
+    second = threading.Thread(target=enter)
+    with backend.graphs.capturing(0):
+        second.start()
+        second.join(0.2)
+        assert not entered
+    second.join()
+    assert entered
+
+
+def test_a_program_in_a_stream_for_copies_is_no_graph(backend):
+    """It would be launched among what that stream copies, and in no order to its operands."""
+    program, x = chained(backend, lambda run, traits: capture.GraphReplay(backend.graphs, run, traits)), small(backend, 0)
+    before = backend.graphs.counts.captured
+    with backend.stream(GPU, "h2d") as queue:
+        backend.wait(queue, backend.record(backend.stream(GPU)))
+        for _ in range(RUNS):
+            program(x)
+    assert backend.graphs.counts.captured == before
+
+
 SCENES = (
     moved_later,
     moved_always,

@@ -1,7 +1,10 @@
 """Streams, memory and failures of the CuPy adapter: order where someone waits, no memory used too early, errors that say what to do."""
 
+import contextlib
 import gc
 import threading
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -105,12 +108,31 @@ def test_a_source_dies_before_its_copy_to_another_device_is_done(backend):
     np.testing.assert_array_equal(backend.to_host(y), ONES)
 
 
+@simulated
+@pytest.mark.usefixtures("schedule")
+@pytest.mark.parametrize("purpose", [None, "compute", "h2d"])
+def test_a_copy_between_devices_is_of_what_was_computed(backend, streams, purpose):
+    """By whatever stream, and what does not lie in row-major order is packed before, where it is."""
+    backend.trim()  # memory has no right numbers
+    with streams["compute"]:
+        x = backend.from_host(ONES.reshape(100, -1), GPU)
+        x = backend.xp.add(x, x)
+    stream = contextlib.nullcontext() if purpose is None else backend.stream(OTHER, purpose)
+    if purpose == "h2d":  # whoever enters it waits for what he copies
+        backend.wait(stream, backend.record(streams["compute"]))
+    with stream:
+        copies = [backend.copy(x, OTHER), backend.copy(x.T, OTHER)]
+        for copy, want in zip(copies, (x.shape, x.T.shape), strict=True):
+            np.testing.assert_array_equal(backend.to_host(copy), np.full(want, 2, np.float32))
+
+
 def test_what_is_held_is_let_go(backend, streams):
     backend.from_host(ONES, GPU)
     for stream in streams.values():
         stream.synchronize()
     for _ in range(2):  # the first time marks are set behind what was given back meanwhile
-        backend.synchronize(GPU)
+        for number in range(backend.device_count()):  # tests before have left something there
+            backend.synchronize(Device("gpu", number))
     assert backend.memory.held == 0
 
 
@@ -208,6 +230,30 @@ def test_what_another_library_computes_is_waited_for(backend):
         own += 1
         shared = backend.from_dlpack(own)
     np.testing.assert_array_equal(backend.to_host(backend.xp.add(shared, shared)), np.arange(1, 7).reshape(2, 3) * 2)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_what_a_bare_capsule_holds_is_waited_for(backend):
+    backend.trim()  # memory has no right numbers
+    theirs = cupy.cuda.Stream(non_blocking=True)
+    with theirs:
+        given = cupy.empty(ONES.size, np.float32)
+        given.fill(3)
+        mine = nd.from_dlpack(given.__dlpack__(stream=-1))  # which has nobody wait
+    np.testing.assert_array_equal((mine + 1).asnumpy(), ONES * 4)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+def test_another_library_waits_for_what_is_computed(backend):
+    backend.trim()  # memory has no right numbers
+    x = backend.from_host(ONES, GPU)
+    x = backend.xp.add(x, x)
+    exporter = SimpleNamespace(__dlpack__=partial(backend.to_dlpack, x), __dlpack_device__=x.__dlpack_device__)
+    with cupy.cuda.Stream(non_blocking=True) as theirs:
+        seen = cupy.from_dlpack(exporter) * 2
+    np.testing.assert_array_equal(seen.get(stream=theirs), ONES * 4)
 
 
 def test_complex_numbers_are_refused(gpus):

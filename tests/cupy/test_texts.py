@@ -1,32 +1,67 @@
-"""Every text that the operator table has the adapter print compiles for GPUs, by NVIDIA's own compiler."""
+"""Every text that the operator table and the fusion corpus have the adapter print compiles for GPUs, by NVIDIA's own compiler."""
 
+import gc
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
+import twofold as mx
+from twofold.config import SETTINGS
+from twofold.graph.ir import drop_generation
 from twofold.testing.op_conformance import check_backend
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
 from tests.cupy.conftest import SIMULATION, simulated
+from tests.cupy.fusion_corpus import CORPUS, Program
 from tests.cupy.test_operators import SAMPLES
 
 handover = pytest.importorskip("twofold_cupy.handover")
 pytestmark = simulated
-#: Every so many-th sample is taken at each push, and of all texts that there are then so many.
+#: Every so many-th sample and program is taken at each push, and of all texts that there are then so many.
 SPREAD, FEW = 10, 12
+#: Runs of a program after which its graph was captured: the last one of steps has its numbers in the device's memory.
+ROUNDS = 4
+
+
+def issued(programs: Iterable[Program], backend: Any) -> int:
+    """Issue programs step by step and as graphs, launching nothing; how many graphs were captured."""
+    before = backend.graphs.counts.captured
+    try:
+        with SIMULATION.gathering(compiles=False), pytest.MonkeyPatch.context() as patch:
+            for as_graphs in (False, True):
+                patch.setattr(SETTINGS, "cuda_graphs", as_graphs)
+                for program in programs:
+                    for _ in range(ROUNDS if as_graphs else 1):
+                        program(mx.gpu(0))
+    finally:  # what was captured does nothing, and must serve nobody
+        drop_generation()
+        gc.collect()
+        backend.trim()
+    return backend.graphs.counts.captured - before
 
 
 def texts(backend, samples):
-    """The texts that operators and earlier tests have printed, in the order of their names."""
-    with SIMULATION.gathering():
+    """The texts that operators and all tests before have printed, in the order of their names."""
+    with SIMULATION.gathering(compiles=False):
         for op, _, sample in samples:
-            with suppress(Exception):
+            with suppress(Exception):  # nothing is computed: what it reads is nonsense
                 check_backend(op, sample, backend)
     own = {source: names for source, names in SIMULATION.sources.items() if "#include <cupy" not in source}
     return sorted(own, key=lambda source: (own[source], source))
 
 
+@pytest.fixture
+def every_text(gpus, backend):
+    """All that there are, of the corpus and of the operators."""
+    programs = list(CORPUS.values())
+    assert issued(programs, backend) > len(programs)
+    return texts(backend, SAMPLES)
+
+
 def test_a_spread_of_texts_compiles(backend):
+    assert issued(list(CORPUS.values())[::SPREAD], backend)
     found = texts(backend, SAMPLES[3::SPREAD])
     assert len(found) > FEW
     for source in found[:: -(-len(found) // FEW)]:
@@ -34,11 +69,12 @@ def test_a_spread_of_texts_compiles(backend):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_text_compiles(backend, architecture):
-    for source in texts(backend, SAMPLES):
+def test_every_text_compiles(every_text, architecture, record_property):
+    for source in every_text:
         compile_for_gpu(source, architecture)
+    record_property("told", f"{len(every_text)} texts of kernels compiled for {architecture}")
 
 
 @pytest.mark.parametrize("size", handover.SIZES)

@@ -197,8 +197,12 @@ class Simulation:
         return f"HOST:{key}".encode() + b"\0", instances
 
     @contextmanager
-    def gathering(self) -> Iterator[None]:
-        """Launch nothing in the block, and compile what it would have launched together later: that takes a fraction of the time."""
+    def gathering(self, compiles: bool = True) -> Iterator[None]:
+        """Launch nothing in the block, and compile what it would have launched together later: that takes a fraction of the time.
+
+        Without `compiles` it is compiled only if it is launched.
+        """
+        before = dict(self._waiting)
         self._gathering = True
         self._library.set_gathering(1)
         try:
@@ -206,6 +210,8 @@ class Simulation:
         finally:
             self._gathering = False
             self._library.set_gathering(0)
+            if not compiles:
+                self._waiting = before
 
     def _locate(self, key: str) -> tuple[str, str]:
         """The library that has a text's kernels, and what stands before their names there; all texts that wait are compiled now."""

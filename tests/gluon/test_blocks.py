@@ -102,7 +102,7 @@ def test_a_layer_is_its_cell_unrolled(layer: Any, cell: Any, tmp_path: object) -
     whole.initialize(mx.init.Uniform(1))
     whole.save_parameters(f"{tmp_path}/p")
     nd.save(f"{tmp_path}/q", {name.replace("_unfused.0.", ""): value for name, value in nd.load(f"{tmp_path}/p").items()})
-    single.load_parameters(f"{tmp_path}/q")
+    single.load_parameters(f"{tmp_path}/q", ctx=mx.current_context())
     x = nd.array(real(5, 4, 2))
     np.testing.assert_allclose(whole(x).asnumpy(), single.unroll(5, x, layout="TNC", merge_outputs=True)[0].asnumpy(), rtol=1e-5, atol=1e-6)
 

@@ -84,7 +84,7 @@ def test_mxnet_goes_on_training_from_our_files(
 def test_fixtures_of_mxnet_are_read(shared: Path) -> None:
     expected = np.load(shared / "fixtures" / "gluon_net.expected.npz")
     files = [str(shared / "fixtures" / f"gluon_export-{end}") for end in ("symbol.json", "0003.params")]
-    block = mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1])
+    block = mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1], ctx=mx.current_context())
     np.testing.assert_allclose(block(nd.array(expected["x"])).asnumpy(), expected["out"], rtol=1e-4, atol=1e-5)
 
 
@@ -116,7 +116,7 @@ def test_an_exported_recurrent_network_runs_again(tmp_path: Path) -> None:
     x = nd.array([[1, 2, 3], [4, 5, 9]])
     want = net(x).asnumpy()
     net.export(tmp_path / "m")
-    block = mx.gluon.SymbolBlock.imports(tmp_path / "m-symbol.json", "data", tmp_path / "m-0000.params")
+    block = mx.gluon.SymbolBlock.imports(tmp_path / "m-symbol.json", "data", tmp_path / "m-0000.params", ctx=mx.current_context())
     assert np.array_equal(block(x).asnumpy(), want)
 
 
@@ -125,7 +125,7 @@ def test_an_imported_block_can_be_trained(convnet: Callable[[], Any], images: nd
     net.hybridize()
     net(images)
     net.export(tmp_path / "m")
-    block = mx.gluon.SymbolBlock.imports(tmp_path / "m-symbol.json", ["data"], tmp_path / "m-0000.params")
+    block = mx.gluon.SymbolBlock.imports(tmp_path / "m-symbol.json", ["data"], tmp_path / "m-0000.params", ctx=mx.current_context())
     for model in (net, block):
         with autograd.record():
             y = model(images)

@@ -315,7 +315,7 @@ def test_a_graph_is_exported_and_imported(tmp_path):
     x = np.array(numpy.random.default_rng(0).normal(size=(2, 3)), dtype="float32")
     expected = net(x).tolist()
     net.export(tmp_path / "net")
-    again = gluon.SymbolBlock.imports(tmp_path / "net-symbol.json", "data", tmp_path / "net-0000.params")
+    again = gluon.SymbolBlock.imports(tmp_path / "net-symbol.json", "data", tmp_path / "net-0000.params", ctx=mx.current_context())
     out = again(x)
     assert isinstance(out, np.ndarray)
     assert out.tolist() == expected

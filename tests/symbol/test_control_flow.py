@@ -17,12 +17,12 @@ def loop(api, x, s, w):
 
 def bound(symbol, grads=True, **arrays):
     args = {k: nd.array(v) for k, v in arrays.items()}
-    return symbol.bind(mx.cpu(), args, args_grad={k: nd.zeros(v.shape) for k, v in args.items()} if grads else None)
+    return symbol.bind(mx.current_context(), args, args_grad={k: nd.zeros(v.shape) for k, v in args.items()} if grads else None)
 
 
 def test_foreach_without_states_has_a_gradient():
     outputs, _ = sym.contrib.foreach(lambda d, states: (sym.square(d), states), sym.var("x"), [])
-    executor = outputs.bind(mx.cpu(), {"x": nd.array([[1, 2], [3, 4]])}, {"x": nd.zeros((2, 2))})
+    executor = outputs.bind(mx.current_context(), {"x": nd.array([[1, 2], [3, 4]])}, {"x": nd.zeros((2, 2))})
     assert executor.forward(is_train=True)[0].asnumpy().tolist() == [[1, 4], [9, 16]]
     executor.backward(nd.ones((2, 2)))
     assert executor.grad_dict["x"].asnumpy().tolist() == [[2, 4], [6, 8]]
@@ -118,7 +118,7 @@ def test_the_real_mxnet_runs_what_is_written(oracle, tmp_path):
     program = f"""
 import mxnet as mx
 s = mx.sym.load({str(path)!r})
-e = s.bind(mx.cpu(), dict(x=mx.nd.array({X.tolist()}), s=mx.nd.ones(2), w=mx.nd.array({W.tolist()})))
+e = s.bind(mx.current_context(), dict(x=mx.nd.array({X.tolist()}), s=mx.nd.ones(2), w=mx.nd.array({W.tolist()})))
 print([a.asnumpy().tolist() for a in e.forward()])
 """
     want = [a.asnumpy().tolist() for a in bound(graph, x=X, s=S, w=W).forward()]

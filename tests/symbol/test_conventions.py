@@ -9,6 +9,7 @@ import pytest
 import twofold as mx
 
 from .differences import DIFFERENCES
+from tests.devices import as_on_cpu
 from tests.oracle_values.reader import load_conventions
 
 ROWS = [r for r in load_conventions() if re.search(r"\bsym\b", r.setup + r.expression)]
@@ -19,8 +20,8 @@ MESSAGES = "ignore:Cannot decide"  # infer_shape warns of what it does not find
 def evaluated(row):
     names = {"mx": mx, "nd": mx.nd, "sym": mx.sym, "autograd": mx.autograd, "np": np}
     with mx.name.NameManager():
-        exec(row.setup, names)
-        return eval(row.expression, names)
+        exec(row.setup.replace("mx.cpu()", "mx.current_context()"), names)
+        return eval(row.expression.replace("mx.cpu()", "mx.current_context()"), names)
 
 
 def described(value):
@@ -30,7 +31,7 @@ def described(value):
         return [list(host.shape), str(host.dtype), host.tolist()]
     if isinstance(value, (list, tuple)):
         return [described(v) for v in value]
-    return value if isinstance(value, dict) and all(isinstance(v, (str, dict)) for v in value.values()) else repr(value)
+    return value if isinstance(value, dict) and all(isinstance(v, (str, dict)) for v in value.values()) else as_on_cpu(repr(value))
 
 
 def expected_of(result):

@@ -34,7 +34,7 @@ def test_one_output_for_each_variable_in_their_shapes():
 def test_a_gradient_is_a_symbol_like_others():
     x = sym.var("x")
     penalty = sym.sum(sym.square(sym.square(x).grad(["x"])))  # sum (2x)²
-    executor = penalty.simple_bind(mx.cpu(), x=(3,))
+    executor = penalty.simple_bind(mx.current_context(), x=(3,))
     executor.forward(is_train=True, x=nd.array([1, 2, 3]))
     executor.backward()
     assert executor.outputs[0].asnumpy().tolist() == [4 * 14]

@@ -31,7 +31,7 @@ def test_an_unknown_batch_size_flows_back_through_a_layer():
 def test_zeros_take_the_batch_size_of_what_reads_them():
     state = sym.zeros((0, 4))
     cell = sym.tanh(sym.FullyConnected(sym.var("data"), num_hidden=4, name="i2h") + sym.FullyConnected(state, num_hidden=4, name="h2h"))
-    executor = cell.simple_bind(mx.cpu(), data=(5, 3))
+    executor = cell.simple_bind(mx.current_context(), data=(5, 3))
     executor.arg_dict["h2h_bias"][:] = 1
     np.testing.assert_allclose(executor.forward()[0].asnumpy(), np.full((5, 4), np.tanh(1)), rtol=1e-6)
 

@@ -47,7 +47,7 @@ def test_an_operator_that_does_not_exist_here_survives_and_cannot_be_bound():
     strange = sym.load_json(text)
     assert json.loads(strange.tojson())["heads"] == [[1, 1, 0]]
     with pytest.raises(OperatorError, match="_strange"):
-        strange.simple_bind(mx.cpu(), a=(1,))
+        strange.simple_bind(mx.current_context(), a=(1,))
 
 
 def test_states_that_old_files_leave_out_are_made():
@@ -119,7 +119,7 @@ for name in names:
     arguments = [mx.nd.array(given[n]) for n in symbol.list_arguments()]
     grads = {n: mx.nd.zeros(x.shape) for n, x in zip(symbol.list_arguments(), arguments) if n != "indices"}
     states = [mx.nd.array(given[n]) for n in symbol.list_auxiliary_states()]
-    executor = symbol.bind(mx.cpu(), arguments, grads, aux_states=states)
+    executor = symbol.bind(mx.current_context(), arguments, grads, aux_states=states)
     executor.forward(is_train=True)
     executor.backward([mx.nd.ones(o.shape) for o in executor.outputs])
     found = {"out%d" % k: o.asnumpy() for k, o in enumerate(executor.outputs)}
@@ -134,7 +134,7 @@ for name in names:
 def test_mxnet_reads_what_is_written_and_computes_the_same(oracle, tmp_path):
     ours = {}
     for name, symbol, shapes in networks():
-        executor = symbol.simple_bind(mx.cpu(), **shapes)
+        executor = symbol.simple_bind(mx.current_context(), **shapes)
         draw = np.random.default_rng(1)
         given = {}
         for n, array in (executor.arg_dict | executor.aux_dict).items():

@@ -54,7 +54,7 @@ def test_symbolic_equals_imperative(op, sample):
     cells = {n: mx.nd.array(a, dtype=a.dtype) for n, a in zip(names, arrays, strict=True) if a is not None}
     states = symbol.list_auxiliary_states()
     targets = {n: mx.nd.zeros(c.shape, dtype=c.dtype) for n, c in cells.items() if n not in states}
-    executor = symbol.bind(mx.cpu(), cells, targets, aux_states=cells)
+    executor = symbol.bind(mx.current_context(), cells, targets, aux_states=cells)
     for got, expected in zip(executor.forward(is_train=True), results, strict=True):
         np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-5, atol=1e-6)
         assert got.asnumpy().dtype == expected.dtype

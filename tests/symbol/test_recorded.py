@@ -30,7 +30,7 @@ def test_the_symbol_computes_what_was_recorded(name):
     y = recorded(COMPUTATIONS[name])
     symbol = mx.autograd.get_symbol(y)
     (argument,) = symbol.list_arguments()
-    (got,) = symbol.eval(ctx=mx.cpu(), **{argument: mx.nd.array(X)})
+    (got,) = symbol.eval(ctx=mx.current_context(), **{argument: mx.nd.array(X)})
     np.testing.assert_allclose(got.asnumpy(), y.asnumpy(), rtol=1e-6)
     assert mx.sym.load_json(symbol.tojson()).list_arguments() == [argument]
 

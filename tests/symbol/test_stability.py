@@ -105,7 +105,7 @@ def executed(formula: Formula, data: np.ndarray, label: np.ndarray) -> tuple[np.
     arrays = {"p": nd.array(data), "l": nd.array(label)}
     symbol = formula(sym, sym.var("p"), sym.var("l"))
     given = {name: arrays[name] for name in symbol.list_arguments()}
-    executor = symbol.bind(mx.cpu(), given, {"p": nd.zeros(data.shape)}, {n: "write" if n == "p" else "null" for n in given})
+    executor = symbol.bind(mx.current_context(), given, {"p": nd.zeros(data.shape)}, {n: "write" if n == "p" else "null" for n in given})
     y = executor.forward(is_train=True)[0]
     executor.backward(nd.ones_like(y))
     return y.asnumpy().ravel(), executor.grad_dict["p"].asnumpy().ravel(), executor.explain().splitlines()[0]
@@ -148,7 +148,7 @@ def test_explain_counts_the_formulas():
     p, k = sym.var("p"), sym.var("l")
     arrays = {"p": nd.array(HUGE), "l": nd.array(LABEL)}
     both = sym.Group([sym.log(sym.pick(sym.softmax(p), k)), sym.log(1 - sym.sigmoid(p))])
-    assert both.bind(mx.cpu(), arrays).explain().startswith("2 formulas rewritten to stable ones\n")
+    assert both.bind(mx.current_context(), arrays).explain().startswith("2 formulas rewritten to stable ones\n")
 
 
 def test_a_compiled_symbol_is_stable():
@@ -174,7 +174,7 @@ def test_log_sum_exp_of_infinities_is_infinite():
 
 def test_bodies_of_loops_are_rewritten():
     out, _ = sym.contrib.foreach(lambda x, s: (sym.log(sym.softmax(x)), s), sym.var("x"), [])
-    executor = out.bind(mx.cpu(), {"x": nd.array([[1e4, -1e4], [0, 0]])})
+    executor = out.bind(mx.current_context(), {"x": nd.array([[1e4, -1e4], [0, 0]])})
     np.testing.assert_allclose(executor.forward()[0].asnumpy(), [[0, -2e4], [-np.log(2)] * 2], rtol=1e-6)
     assert "1 formulas rewritten" in executor.explain()
 
@@ -190,7 +190,7 @@ def test_a_users_own_gradient_stays():
 
     probability.sample(lambda draw: draw(draw.real((3,)), gradient=False))
     symbol = sym.log(sym.own_probability(sym.var("y")))
-    executor = symbol.bind(mx.cpu(), {"y": nd.array([1, 2, 3])}, {"y": nd.zeros((3,))})
+    executor = symbol.bind(mx.current_context(), {"y": nd.array([1, 2, 3])}, {"y": nd.zeros((3,))})
     executor.forward(is_train=True)
     executor.backward(nd.ones((3,)))
     assert executor.grad_dict["y"].asnumpy().tolist() == [0, 0, 0]

@@ -91,7 +91,7 @@ def test_a_custom_operator_in_a_symbol_and_from_its_json():
     assert symbol.list_outputs() == ["own_output"]
     again = mx.sym.load_json(symbol.tojson())
     for s in (symbol, again):
-        executor = s.simple_bind(mx.cpu(), x=(3,))
+        executor = s.simple_bind(mx.current_context(), x=(3,))
         executor.arg_dict["x"][:] = X / 2
         np.testing.assert_allclose(executor.forward(is_train=True)[0].asnumpy(), LOGISTIC, rtol=1e-6)
         executor.backward(nd.ones(3))
@@ -213,7 +213,7 @@ def test_a_symbol_lists_and_infers_auxiliary_states(again):
 @pytest.mark.parametrize("again", [False, True])
 def test_an_executor_updates_auxiliary_states_forward_and_backward(again):
     s = mx.sym.load_json(visits().tojson()) if again else visits()
-    e = s.simple_bind(mx.cpu(), x=(2,))
+    e = s.simple_bind(mx.current_context(), x=(2,))
     e.arg_dict["x"][:] = 1
 
     def run(forward):
@@ -225,7 +225,7 @@ def test_an_executor_updates_auxiliary_states_forward_and_backward(again):
 
 def test_bound_states_are_the_arrays_that_were_given():
     state = nd.array([5])
-    e = visits().bind(mx.cpu(), {"x": nd.ones((2,))}, aux_states={"t_cnt": state})
+    e = visits().bind(mx.current_context(), {"x": nd.ones((2,))}, aux_states={"t_cnt": state})
     assert e.forward()[0].asnumpy().tolist() == [6, 6]
     assert state.asscalar() == 6
 
@@ -235,7 +235,7 @@ def test_a_state_is_given_by_position_or_name_and_shared():
     assert mx.sym.Custom(x, c, op_type="tests_visits").list_auxiliary_states() == ["c"]
     twice = mx.sym.Custom(mx.sym.Custom(data=x, cnt=c, op_type="tests_visits"), c, op_type="tests_visits")
     state = nd.array([5])
-    e = twice.bind(mx.cpu(), {"x": nd.ones((2,))}, aux_states=[state])
+    e = twice.bind(mx.current_context(), {"x": nd.ones((2,))}, aux_states=[state])
     assert e.forward()[0].asnumpy().tolist() == [12, 12]  # 1 + 5 + 6
     assert state.asscalar() == 7
 
@@ -246,7 +246,7 @@ def test_a_state_that_is_computed_is_refused():
 
 
 def test_a_monitor_does_not_count():
-    e = visits().simple_bind(mx.cpu(), x=(2,))
+    e = visits().simple_bind(mx.current_context(), x=(2,))
     seen = []
     e.set_monitor_callback(lambda name, value: seen.append(name))
     e.forward()
@@ -311,7 +311,12 @@ def test_custom_operators_within_loops():
         return new, new
 
     out, _ = mx.sym.contrib.foreach(body, mx.sym.var("x"), mx.sym.var("s"))
-    e = out.bind(mx.cpu(), {"x": nd.array([[0.0], [0.0]]), "s": nd.array([0])}, args_grad={"x": nd.zeros((2, 1))}, grad_req={"x": "write"})
+    e = out.bind(
+        mx.current_context(),
+        {"x": nd.array([[0.0], [0.0]]), "s": nd.array([0])},
+        args_grad={"x": nd.zeros((2, 1))},
+        grad_req={"x": "write"},
+    )
     assert e.forward(is_train=True)[0].asnumpy().tolist() == [[0.5], [1]]  # the logistic function of 0 is 1/2, its slope 1/4
     e.backward(nd.ones((2, 1)))
     assert e.grad_dict["x"].asnumpy().tolist() == [[0.5], [0.25]]
@@ -322,7 +327,7 @@ def test_states_within_loops_are_refused():
         lambda row, state: (mx.sym.Custom(row, mx.sym.var("c"), op_type="tests_visits"), state), mx.sym.var("x"), mx.sym.var("s")
     )
     with pytest.raises(ParameterError, match="changes a state"):
-        out.simple_bind(mx.cpu(), x=(2, 1), s=(1,), c=(1,)).forward()
+        out.simple_bind(mx.current_context(), x=(2, 1), s=(1,), c=(1,)).forward()
 
 
 class Square(mx.autograd.Function):
@@ -552,7 +557,7 @@ def test_user_code_is_not_run_again_where_memory_counts_more_than_time(monkeypat
 
     monkeypatch.setenv("MXNET_BACKWARD_DO_MIRROR", "1")
     block, x = Chain(), nd.ones((100,))
-    executor = block(mx.sym.var("x")).simple_bind(mx.cpu(), x=(100,))
+    executor = block(mx.sym.var("x")).simple_bind(mx.current_context(), x=(100,))
     executor.forward(is_train=True)
     executor.backward()
     assert len(calls) == 6

@@ -55,7 +55,7 @@ def test_they_are_nodes_of_symbols_with_inference_and_json():
     symbol = mx.sym.own_centred(mx.sym.var("x"), axis=1)
     assert symbol.infer_shape(x=(3, 4))[1] == [(3, 4)]
     again = mx.sym.load_json(symbol.tojson())
-    (got,) = again.eval(ctx=mx.cpu(), x=mx.nd.array(X))
+    (got,) = again.eval(ctx=mx.current_context(), x=mx.nd.array(X))
     np.testing.assert_allclose(got.asnumpy(), X - X.mean(1, keepdims=True), rtol=1e-5, atol=1e-6)
 
 

@@ -58,7 +58,7 @@ static std::map<Address, Stream *> streams;
 static std::vector<Stream *> in_order;  // of their creation
 static std::map<Address, std::shared_ptr<Event>> events;
 static int schedule = LATE;
-static uint64_t random_state = 1;
+static uint64_t random_state = 1, mixture = 0;
 static long launches, copies, synchronisations, allocations, legacy_uses, waits, graph_launches, captured;
 static thread_local int capturing;  // streams that this thread captures
 static long ignored_wait = -1;  // the number of a wait that is left out: tests look whether anyone notices
@@ -103,9 +103,21 @@ static unsigned draw(unsigned n) {
     return unsigned(random_state >> 33) % n;
 }
 
-static void advance_some() {  // a few items of a stream, any stream
-    if (in_order.empty()) return;
-    Stream *stream = in_order[draw(unsigned(in_order.size()))];
+// How slow a stream is in a mixture, from 0 to 4, where it runs only when somebody waits: so some are far ahead of others.
+static unsigned slowness(size_t number) {
+    uint64_t x = (mixture + 1) * 0x9E3779B97F4A7C15ull ^ (number + 1) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ (x >> 31)) * 0x94D049BB133111EBull;
+    return unsigned(x >> 40) % 5;
+}
+
+static void advance_some() {  // a few items of a stream, any stream that has some
+    std::vector<size_t> busy;
+    for (size_t k = 0; k < in_order.size(); ++k)
+        if (!in_order[k]->queue.empty()) busy.push_back(k);
+    if (busy.empty()) return;
+    const size_t number = busy[draw(unsigned(busy.size()))];
+    if (draw(4) < slowness(number)) return;
+    Stream *stream = in_order[number];
     for (unsigned k = draw(4); k > 0 && !stream->queue.empty(); --k) {
         Item item = stream->queue.front();
         stream->queue.pop_front();
@@ -570,6 +582,7 @@ API void set_schedule(int which, unsigned long long seed) {
     finish_all();
     schedule = which;
     random_state = seed * 2 + 1;
+    mixture = seed;
 }
 API void set_ignored_wait(long number) {
     ignored_wait = number;

@@ -110,7 +110,7 @@ def exporting(mx: Any) -> Any:
     net.export(path, epoch=7)
     with open(path + "-symbol.json") as file:
         nodes = json.load(file)["nodes"]
-    block = mx.gluon.SymbolBlock.imports(path + "-symbol.json", ["data"], path + "-0007.params")
+    block = mx.gluon.SymbolBlock.imports(path + "-symbol.json", ["data"], path + "-0007.params", ctx=mx.current_context())
     arrays = {k: list(v.shape) for k, v in sorted(mx.nd.load(path + "-0007.params").items())}
     described = [[n["op"], n["name"], n.get("attrs"), n["inputs"]] for n in nodes]
     return [refused, described, arrays, net(x), block(x), list(block.collect_params().keys()), sorted(block._reg_params)]

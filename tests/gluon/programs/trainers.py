@@ -22,7 +22,7 @@ def _net(mx: Any, devices: Any = None) -> Any:
 
 
 def _backward(mx: Any, net: Any, *devices: Any) -> None:
-    for k, device in enumerate(devices or [mx.cpu(0)]):
+    for k, device in enumerate(devices or [mx.current_context()]):
         with mx.autograd.record():
             out = (net(mx.nd.array([[1, 2], [3, k]], ctx=device)) ** 2).sum()
         out.backward()

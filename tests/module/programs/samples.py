@@ -41,7 +41,7 @@ def batch(mx: Any, begin: int = 0, end: int = 4) -> Any:
 
 def bound(mx: Any, symbol: Any = None, size: int = 4, context: Any = None, **kwargs: Any) -> Any:
     """A module that is bound and has its parameters."""
-    module = mx.mod.Module(perceptron(mx) if symbol is None else symbol, context=context or mx.cpu())
+    module = mx.mod.Module(perceptron(mx) if symbol is None else symbol, context=context or mx.current_context())
     module.bind([("data", (size, 4))], [("softmax_label", (size,))], **kwargs)
     if symbol is None:
         module.init_params(arg_params=params(mx), aux_params={})

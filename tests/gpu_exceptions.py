@@ -1,0 +1,60 @@
+"""Tests that are not run on GPUs by `tests.on_gpu`: how their names begin, by why not."""
+
+ROW = "tests/ndarray/test_conventions.py::test_as_in_mxnet["
+GLUON = "tests/gluon/test_programs.py::test_program_gives_what_mxnet_gives["
+ARRAYS, PARITY = "tests/numpy/test_arrays.py::test_", "tests/numpy/test_parity.py::test_"
+
+WHY_NOT = {
+    "runs programs of the CPU whatever the default is; tests/cupy/test_operators.py runs the operators' samples on GPUs": (
+        "tests/ops/test_conformance.py",
+    ),
+    "counts the frames and buffers of the CPU's inline path": (
+        "tests/ndarray/test_hot_paths.py",
+        "tests/symbol/test_executor.py::test_weights_are_updated_in_place_after_backward",
+        f"{ARRAYS}an_operation_on_a_small_array_is_a_frame_or_two",
+    ),
+    "small arrays are computed inline, with NumPy's floating-point warnings; GPUs give none": (
+        f"{ARRAYS}floating_point_warnings_of_small_arrays_are_numpys",
+    ),
+    "the real MXNet had no GPU": (f"{ROW}copies: mx.context.num_gpus()]",),
+    "asks what the default is, or names cpu(0) where that is the default": (
+        "tests/ndarray/test_contexts.py::test_a_device_is_the_default_of_its_block",
+        "tests/ndarray/test_conventions.py::test_an_evaluation_leaves_the_modes_as_they_are",
+        f"{ROW}printing: repr(mx.gpu(0))]",
+        f"{ROW}copies: a.as_in_context(mx.cpu(0)) is a]",
+        f"{ROW}copies: a.as_in_context(mx.gpu(0))]",
+        f"{ROW}copies: nd.ones((2,), ctx=mx.gpu(0))]",
+        f"{ROW}views: x31]",
+        f"{ARRAYS}printing_is_numpys",
+        f"{ARRAYS}the_array_api_finds_its_namespace",
+        "tests/numpy/test_npx.py::test_everything_is_waited_for",
+        f"{PARITY}an_expression_gives_what_it_gives_in_numpy[protocols: repr(",
+        "tests/training/test_programs.py::test_program_gives_what_mxnet_gives[stores.pushes_replace_and_sum]",
+    ),
+    "joins arrays of CPU devices with those of the default": (
+        f"{ROW}copies: a + nd.ones((2,), ctx=mx.cpu(1))]",
+        f"{ROW}copies: (a + nd.ones((2,), ctx=mx.cpu(1))).context]",
+        "tests/ndarray/test_indexing.py::test_a_value_from_another_cpu_device_is_taken",
+        "tests/ndarray/test_creation.py::test_from_numpy_shares_memory_while_recording",
+        "tests/ndarray/test_random.py::test_cpu_devices_share_a_stream",
+        "tests/gluon/test_data.py::test_pinned_batches_go_through_a_model",
+        "tests/module/test_module.py::test_compressed_gradients_are_multiples_of_the_threshold",
+        f"{GLUON}parameters.life]",
+        f"{GLUON}parameters.gradient_requests]",
+        f"{GLUON}parameters.casting]",
+    ),
+    "loads parameters without naming a device: they come to the CPU, as MXNet's": (f"{GLUON}files.whole_models]",),
+    "NumPy reads no memory of GPUs": (f"{ARRAYS}dlpack_shares_memory",),
+    "complex numbers are not computed on GPUs": (
+        f"{PARITY}an_expression_gives_what_it_gives_in_numpy[arithmetic: f * 2j]",
+        f"{PARITY}an_expression_gives_what_it_gives_in_numpy[arithmetic: d * 1j]",
+        f"{PARITY}every_mode_gives_the_same_bits[arithmetic]",
+        "tests/ops/test_oracle_values.py::test_differences_from_mxnet_are_those_listed[Cast.14 accepted]",
+        f"{PARITY}every_mode_gives_the_same_bits[reductions]",
+        "tests/ndarray/test_conventions.py::test_differs_as_documented[copies: a.astype('complex64')]",
+    ),
+    "another process has no simulated GPU to read the pickle with": (
+        "tests/ndarray/test_interop.py::test_a_pickle_is_read_in_another_process",
+    ),
+}
+EXCEPTIONS = tuple(start for starts in WHY_NOT.values() for start in starts)

@@ -1,0 +1,90 @@
+"""Pytest plugin: suites with gpu(0) as the default context, ``pytest -p tests.on_gpu tests/ndarray …``.
+
+The GPUs are simulated ones, or with TWOFOLD_TEST_GPU=device real ones. Fixtures that offer fake GPUs offer these instead. Each test
+has one of the simulation's schedules, drawn from its name. Tests that speak of the CPU alone stand, with why, in `tests.gpu_exceptions`.
+``--every N`` takes one test of N, spread over all by their names. ``python -m tests.on_gpu`` prints which suites are run so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from zlib import crc32
+
+import pytest
+
+import twofold as mx
+
+from tests import devices
+from tests.fakes import simulation
+from tests.gpu_exceptions import EXCEPTIONS
+
+REAL = os.environ.get("TWOFOLD_TEST_GPU") == "device"
+#: The suites that are run so.
+SUITES = tuple(f"tests/{name}" for name in ("ndarray", "numpy", "ops", "symbol", "module", "gluon", "training", "user_code"))
+#: How many GPUs are simulated: as many as the fixture with the most fake ones offers.
+COUNT = 4
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--every``."""
+    parser.addoption("--every", type=int, default=1, help="run one test of so many, spread by their names: of all suites")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have GPUs, before anything of the suites is imported."""
+    os.environ["TWOFOLD_BACKEND_GPU"] = "cupy"
+    os.environ.pop("TWOFOLD_FAKE_GPUS", None)
+    if not REAL:
+        if why := simulation.missing():
+            pytest.exit(f"CuPy cannot be simulated: {why}", 1)
+        simulation.install().devices(COUNT)
+    devices.instead = offered
+    # what takes the CPU where a program names no device, whatever the default context is
+    for kind in (mx.mod.Module, mx.mod.BucketingModule):
+        kind.__init__.__defaults__ = tuple(mx.gpu(0) if d is mx.cpu() else d for d in kind.__init__.__defaults__)
+    mx.model.FeedForward.__init__.__defaults__ = (mx.gpu(0), *mx.model.FeedForward.__init__.__defaults__[1:])
+
+
+@contextmanager
+def offered(count: int, schedule: str = "late") -> Iterator[list[mx.Context]]:
+    """In place of `tests.devices.fake_gpus`: as many of these."""
+    if mx.num_gpus() < count:
+        pytest.skip(f"needs {count} GPUs")
+    if not REAL:
+        simulation.install().schedule("eager" if schedule == "eager" else "late")
+    yield [mx.gpu(k) for k in range(count)]
+    mx.nd.waitall()
+
+
+def hash_of(nodeid: str) -> int:
+    """A test's number: the same each time, and spread."""
+    return crc32(nodeid.encode())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what speaks of the CPU alone, and what is not in the sample; a sample of all suites finds exceptions that name no test."""
+    every = config.getoption("every")
+    names = [i.nodeid for i in items]
+    stale = [start for start in EXCEPTIONS if every > 1 and not any(n.startswith(start) for n in names)]
+    if stale:
+        raise pytest.UsageError(f"tests/gpu_exceptions.py: no test's name begins with {', '.join(stale)}")
+    kept = {i for i in items if hash_of(i.nodeid) % every == 0 and not i.nodeid.startswith(EXCEPTIONS)}
+    config.hook.pytest_deselected(items=[i for i in items if i not in kept])
+    items[:] = [i for i in items if i in kept]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Run a test with gpu(0) as the default context."""
+    number = hash_of(item.nodeid)
+    if not REAL:
+        simulation.install().schedule(simulation.SCHEDULES[number % 3], number)
+    with mx.gpu(0):
+        return (yield)
+
+
+if __name__ == "__main__":
+    print(*SUITES)
