@@ -15,6 +15,7 @@ from zlib import crc32
 import pytest
 
 import twofold as mx
+from twofold.backend.loader import backend_for
 
 from tests import devices
 from tests.fakes import simulation
@@ -83,7 +84,9 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if not REAL:
         simulation.install().schedule(simulation.SCHEDULES[number % 3], number)
     with mx.gpu(0):
-        return (yield)
+        found = yield
+    assert backend_for(mx.gpu(0)).name == "cupy", f"{item.nodeid} has left other GPUs behind"
+    return found
 
 
 if __name__ == "__main__":
