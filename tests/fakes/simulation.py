@@ -268,7 +268,7 @@ def _compiled_together(texts: dict[str, KernelText]) -> dict[str, tuple[str, str
     built = compiled("\n".join([*parts, ""]), (f"-I{_precompiled()}", *HOST_OPTIONS, *options))
     for key in texts:
         note = cache_folder() / f"{key}.place"
-        scratch = note.with_suffix(f".{os.getpid()}")
+        scratch = note.with_suffix(_own())
         scratch.write_text(f"{built.name} t{key}_", encoding="utf-8")
         os.replace(scratch, note)
     return {key: (str(built), f"t{key}_") for key in texts}
@@ -317,6 +317,11 @@ def library(name: str, *options: str) -> Path:
     return compiled((SOURCES / name).read_text(encoding="utf-8"), ("-O1", *options))
 
 
+def _own() -> str:
+    """The end of a name that no other process or thread gives."""
+    return f".{os.getpid()}.{threading.get_ident()}"
+
+
 def compiled(text: str, options: tuple[str, ...]) -> Path:
     """A C++ text as a shared library, compiled unless it was before.
 
@@ -327,7 +332,7 @@ def compiled(text: str, options: tuple[str, ...]) -> Path:
     """
     target = cache_folder() / f"{_hash(text, *options)}.so"
     if not target.exists():
-        scratch = target.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        scratch = target.with_suffix(_own())
         command = ["g++", "-x", "c++", *GXX, "-shared", *options, "-", "-o", str(scratch), "-ldl"]
         subprocess.run(command, input=text, capture_output=True, text=True, check=True)
         os.replace(scratch, target)
@@ -350,9 +355,9 @@ def _precompiled() -> Path:
     target = folder / "device.h.gch"
     folder.mkdir(exist_ok=True)
     if not target.exists():
-        scratch = folder / f"device.{os.getpid()}"
+        scratch = folder / f"device{_own()}"
         scratch.write_text(text, encoding="utf-8")
-        made = folder / f"device.{os.getpid()}.gch"
+        made = folder / f"device{_own()}.gch"
         command = ["g++", "-x", "c++-header", *GXX, *HOST_OPTIONS, str(scratch), "-o", str(made)]
         subprocess.run(command, capture_output=True, text=True, check=True)
         os.replace(scratch, folder / "device.h")
