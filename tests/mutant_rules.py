@@ -154,10 +154,21 @@ MUTANTS = (
     Mutant(
         "an error stays with its window",
         WINDOW,
-        "        if not isinstance(error, Exception):\n            w.error = EngineError(",
-        "        if True:\n            w.error = EngineError(",
+        "        if not isinstance(error, Exception):\n            w.error = _interrupted(error)",
+        "        if True:\n            w.error = _interrupted(error)",
     ),
-    Mutant("an interrupt is the error of its window", WINDOW, "except BaseException as error:", "except Exception as error:"),
+    Mutant(
+        "an interrupt is the error of its window",
+        WINDOW,
+        "    except BaseException as error:\n        w.error = error\n",
+        "    except Exception as error:\n        w.error = error\n",
+    ),
+    Mutant(
+        "a window that nobody can run any more is done",
+        WINDOW,
+        "            w.forget()\n            w.done.release()\n            raise\n",
+        "            raise\n",
+    ),
     Mutant(
         "an error is raised by waiting until it was",
         WINDOW,

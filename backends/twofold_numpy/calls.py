@@ -94,7 +94,7 @@ def _view(text: str, **names: Any) -> Maker:
 
 
 def _slice(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("{0}[_key]", {"_key": tuple(slice(*k) for k in params["key"])})
+    return Call("{0}[_key]", {"_key": tuple(slice(*k) for k in params["key"]) or ...})  # of a 0-d array, too, a view
 
 
 def _slice_update(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:

@@ -128,7 +128,7 @@ class NumpyNamespace:
 
     @staticmethod
     def slice(x, *, key):
-        return x[tuple(slice(*k) for k in key)]
+        return x[tuple(slice(*k) for k in key) or ...]  # of a 0-d array, too, a view
 
     @staticmethod
     def slice_update(x, value, *, key):

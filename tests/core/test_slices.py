@@ -221,3 +221,13 @@ def test_random_graphs_keep_every_bit(seed):
 def test_random_graphs_have_what_the_pass_is_about():
     changed = sum(names(narrowed(g[0], anywhere)) != names(g[0]) for g in map(random_graph, range(150)))
     assert changed > 10
+
+
+def test_parts_of_slices_far_apart_are_not_read_again_for_each():
+    x = leaf("x", (8, 48), "float32")
+    columns = G.maximum(G.slice(x, key=(ALL, (0, None, 4))), G.slice(x, key=(ALL, (1, None, 4))))
+    rows = [G.slice(columns, key=((k, None, 2), ALL)) for k in range(2)]
+    assert names(narrowed([G.maximum(*rows)], anywhere)).count("maximum") == 2
+    near = G.maximum(G.slice(x, key=(ALL, (0, None, 2))), G.slice(x, key=(ALL, (1, None, 2))))
+    rows = [G.slice(near, key=((k, None, 2), ALL)) for k in range(2)]
+    assert names(narrowed([G.maximum(*rows)], anywhere)).count("maximum") == 3

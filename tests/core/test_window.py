@@ -1,7 +1,6 @@
 """The window: what is deferred, what is never made, whose memory a result may take, when it runs."""
 
 import gc
-import signal
 import threading
 import weakref
 
@@ -12,7 +11,6 @@ from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.context import cpu
 from twofold.device import CPU
-from twofold.errors import EngineError, MXNetError
 from twofold.graph.ir import drop_generation
 from twofold.imperative import window
 from twofold.imperative.cell import Value
@@ -476,95 +474,3 @@ def test_numbers_of_operations_met_before_are_not_part_of_the_structure():
     for number in (0.0, -1.5, 1e30):
         np.testing.assert_array_equal((x * number).asnumpy(), ramp() * np.float32(number))
     assert COUNTERS.windows == before + 3
-
-
-@pytest.mark.usefixtures("deferred")
-def test_reading_within_the_run_of_a_window_by_its_own_thread_is_an_error(monkeypatch):
-    y = nd.array(ramp()) * 2.5
-    raised, run = [], window._run
-
-    def interrupted(*args):  # as by a signal handler
-        try:
-            y.asnumpy()
-        except EngineError as error:
-            raised.append(error)
-        return run(*args)
-
-    monkeypatch.setattr(window, "_run", interrupted)
-    np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2.5))
-    assert len(raised) == 1
-
-
-@pytest.mark.usefixtures("deferred")
-def test_a_window_that_a_signal_handler_closes_while_it_is_being_closed_runs_once(monkeypatch):
-    y = nd.array(ramp()) * 2.5
-    w, ident, runs = y._v.at[0], window.get_ident, []
-    monkeypatch.setattr(window, "_run", lambda *args, run=window._run: (runs.append(1), run(*args)))
-
-    def interrupted():
-        monkeypatch.setattr(window, "get_ident", ident)
-        window.flush(w)  # as by a signal handler
-        return ident()
-
-    monkeypatch.setattr(window, "get_ident", interrupted)
-    np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2.5))
-    assert w.is_done
-    assert runs == [1]
-
-
-class ComputesWhenItDies:
-    """An object, in a cycle, whose finalizer computes: the collector calls it in the midst of anything."""
-
-    def __init__(self, array):
-        self.array, self.itself = array, self
-
-    def __del__(self):
-        (self.array * 2).asnumpy()
-
-
-def test_a_finalizer_may_compute_while_an_operation_is_noted():
-    x, other = nd.ones((300, 300)), nd.ones((300, 300))
-    want = None
-    before = gc.get_threshold()
-    gc.collect()
-    try:
-        for threshold in range(2, 200):
-            gc.set_threshold(threshold)
-            ComputesWhenItDies(other)
-            h = x
-            for _ in range(12):
-                h = nd.tanh(h * 1.1) + 0.25
-            got = h.asnumpy()
-            want = got if want is None else want
-            np.testing.assert_array_equal(got, want)
-    finally:
-        gc.set_threshold(*before)
-
-
-def test_a_signal_handler_may_wait_for_everything_at_any_time():
-    x, other, calls = nd.ones((300, 300)), nd.ones((300, 300)), []
-
-    def handler(*_):
-        calls.append(1)
-        try:
-            (other * 2).wait_to_read()
-            nd.waitall()
-        except MXNetError:  # it came while a window ran
-            pass
-
-    def chain():
-        h = x
-        for _ in range(20):
-            h = nd.tanh(h * 1.1) + 0.25
-        return h.asnumpy()
-
-    want = chain()
-    old = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-    try:
-        for _ in range(150):
-            np.testing.assert_array_equal(chain(), want)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-    assert len(calls) > 5

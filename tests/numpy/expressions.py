@@ -105,7 +105,8 @@ REDUCTIONS = [
         np.average(d, weights=f); np.average(d, 0, returned=True)[1]; np.nanmean(gaps, 1); np.nansum(gaps, 0); np.median(d)
         np.median(cube, 1); np.percentile(d, [10, 50]); np.quantile(d, 0.3, axis=1); np.cumulative_sum(d1, include_initial=True)
         np.cumulative_prod(d, axis=1); np.sum(d * 1j); np.mean(d * 1j); np.var(d * 1j); d.sum(axis=1, out=np.zeros(2)); np.nanmax(gaps)
-        np.nanvar(gaps)
+        np.nanvar(gaps); np.argmax(f, axis=numpy.array(0)); np.argmax(f, axis=1.0); np.sum(f, axis='a')
+        np.max(f0, axis=(0,)); np.ptp(f0, axis=(0,))
     """),
 ]
 SHAPES = [

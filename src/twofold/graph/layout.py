@@ -124,6 +124,8 @@ class _Choice:
             self.seen_first.update(i for i in n.inputs if i is not None and i not in images)
         self.last = {n for group in self._groups([n for n in order if gains.get(n)], moves) for n in group}
         self.order = [n for n in order if n in self.last]
+        #: How many readers of each image have their channels last.
+        self.reading = {i: sum(n in self.last for n in readers) for i, readers in self.readers.items()}
 
     def made(self) -> set[Node]:
         """The choice."""
@@ -142,13 +144,16 @@ class _Choice:
         met: set[Node] = set()
         for seed in seeds:
             group: set[Node] = set()
+            values: set[Node] = set()
             waiting = [seed] if seed in allowed and seed not in met else []
             while waiting:
                 n = waiting.pop()
                 if n not in group:
                     group.add(n)
                     for value in self._around(n):
-                        waiting += [m for m in (value, *self.readers.get(value, ())) if m in allowed and m not in group]
+                        if value not in values:
+                            values.add(value)
+                            waiting += [m for m in (value, *self.readers.get(value, ())) if m in allowed and m not in group]
             met |= group
             yield group
 
@@ -161,22 +166,30 @@ class _Choice:
             return False
         values = list(dict.fromkeys(self._around(n)))
         before = sum(map(self._border, values))
-        self.last.discard(n)
+        self._set_last(n, False)
         dearer = sum(map(self._border, values)) + self._own(n) - before
         if dearer < 0 or (dearer == 0 and self.last.isdisjoint(self.images[n])):
             return True
-        self.last.add(n)
+        self._set_last(n, True)
         return False
+
+    def _set_last(self, n: Node, last: bool) -> None:
+        if last:
+            self.last.add(n)
+        else:
+            self.last.discard(n)
+        for i in self.images[n]:
+            self.reading[i] += 1 if last else -1
 
     def _border(self, value: Node) -> int:
         """Bytes that are transposed of a value: made in one order, read in the other."""
         made_last = value in self.last and _gives_image(value)
         if made_last and _axes(value) is not None:
             return 0  # its operand is the other order
-        readers = self.readers.get(value, ())
+        reading = self.reading.get(value, 0)
         if made_last:
-            return value.nbytes if value in self.seen_first or not self.last.issuperset(readers) else 0
-        return 0 if self.last.isdisjoint(readers) else value.nbytes
+            return value.nbytes if value in self.seen_first or reading < len(self.readers.get(value, ())) else 0
+        return value.nbytes if reading else 0
 
     def _own(self, n: Node) -> float:
         """What an operation gains by itself."""

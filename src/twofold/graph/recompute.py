@@ -21,7 +21,7 @@ def apart(value: Node) -> Node:
 
 def is_apart(node: Node) -> bool:
     """Whether a node is there to be another than its operand: passes that drop what changes nothing leave it."""
-    return node.sig is not None and node.sig.op.name == "slice" and node.sig.params["key"] == _all_of(node)
+    return node.sig is not None and node.sig.op.name == "slice" and node.shape != () and node.sig.params["key"] == _all_of(node)
 
 
 def _all_of(value: Node) -> tuple[tuple[int, int, int], ...]:

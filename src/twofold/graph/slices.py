@@ -15,6 +15,8 @@ from .recompute import is_apart
 #: Parts of one value that are computed for themselves, at most, and how many times its elements they may have together: where
 #: windows overlap, simple steps are done again rather than written and read.
 MOST, AGAIN = 16, 3
+#: Steps along the last axis beyond which elements are read one by one: what several parts have of such a slice is computed once.
+NEAR = 2
 #: Which elements along each axis.
 Part = tuple[range, ...]
 
@@ -109,6 +111,8 @@ class _Graph:
         parts = self.wanted[n]
         if not n.sig.op.elementwise or None in parts or not 0 < len(parts) <= MOST or not self.fuses(n):
             return False
+        if len(parts) > 1 and any(i is not None and _is_far(i) for i in n.inputs):
+            return False
         return sum(prod(map(len, p)) for p in parts if p is not None) <= n.size * (AGAIN if n.sig.op.name in self.simple else 1)
 
     def _passes(self, n: Node) -> bool:
@@ -132,6 +136,11 @@ class _Graph:
             return None
         axes = list(zip(i.shape, n.shape[len(n.shape) - len(i.shape) :], part[len(n.shape) - len(i.shape) :], strict=True))
         return _part(i, [r if m == size else range(m) for m, size, r in axes])
+
+
+def _is_far(n: Node) -> bool:
+    """Whether a node is a slice whose elements do not lie together."""
+    return n.sig is not None and n.sig.op.name == "slice" and n.shape != () and abs(n.sig.params["key"][-1][2] or 1) > NEAR
 
 
 def _part(n: Node, ranges: Sequence[range]) -> Part | None:

@@ -8,7 +8,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device, current_device
 from ..dtype import FLOATS, is_float
-from ..errors import DeviceError, DTypeError
+from ..errors import DeviceError, DTypeError, MXNetError
 from ..graph.build import apply
 from ..graph.ir import Node, const, leaf
 from ..op.conventions import legacy_scalar, working_dtype
@@ -208,8 +208,12 @@ def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
     run, _, count = found
     try:
         results = HOST.quick(run.args[0], arrays)
-    except Exception:  # it is in use, or what went wrong gets its name
-        results = run(arrays)
+    except MXNetError:
+        raise
+    except Exception as error:
+        if error.__class__ is not RuntimeError or not str(error).startswith("cannot enter context"):
+            raise HOST.failure(error) from error
+        results = run(arrays)  # it is in use, by another thread or by what this one interrupted
     if count == 1 and results[0].size < SETTINGS.defer_elements:
         return results[:1]
     return contents_of(results[:count], CPU)

@@ -86,7 +86,7 @@ class Window:
     """
 
     __slots__ = (
-        "__weakref__", "closed", "complete", "data", "device", "done", "error", "held", "issued", "leaf_nodes", "leaf_refs",
+        "__weakref__", "complete", "data", "device", "done", "error", "held", "issued", "leaf_nodes", "leaf_refs",
         "nbytes", "outs", "runner", "serial", "taken", "task",
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ class Window:
         self.leaf_refs: list[ref[Value] | None] = []
         self.outs: Any = []
         self.held: Any = []
-        self.closed = self.complete = False
+        self.complete = False
         self.runner = 0
         self.task: Task | None = None
         self.nbytes = 0
@@ -105,6 +105,11 @@ class Window:
         self.error: BaseException | None = None
         self.taken, self.done = threading.Lock(), threading.Lock()  # taken: by the one call that closes it
         self.done.acquire()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more: from the moment on that one call has taken it, to run it."""
+        return self.taken.locked()
 
     @property
     def is_done(self) -> bool:
@@ -230,7 +235,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
     if SETTINGS.engine == "naive":
         return None
     w = tls.windows.get(CPU)
-    if w is not None and (w.closed or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
+    if w is not None and (w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
         w = None
     big = SETTINGS.defer_elements
     lazy = False
@@ -376,16 +381,25 @@ def _close(w: Window, launch: bool = False) -> Callable[[], None] | None:
             w.runner = get_ident()  # first: what comes in between must not wait for this
         if not w.taken.acquire(blocking=False):  # a signal handler or finalizer that came in between has closed it
             return None
-        w.closed = True
-        if tls.windows.get(w.device) is w:
-            tls.windows.pop(w.device, None)
-        live = [v for v in [r() for r in w.outs] if v is not None]
-        wanted = tuple([v.at[1] for v in live])
-        dead = tuple([k for k, r in enumerate(w.leaf_refs) if r is not None and r() is None])
-        work = partial(_work, w, live, wanted, dead)
-        if launch:
-            w.task = Task(work, Lane(w.device), nbytes=w.nbytes)
+        try:
+            if tls.windows.get(w.device) is w:
+                tls.windows.pop(w.device, None)
+            live = [v for v in [r() for r in w.outs] if v is not None]
+            wanted = tuple([v.at[1] for v in live])
+            dead = tuple([k for k, r in enumerate(w.leaf_refs) if r is not None and r() is None])
+            work = partial(_work, w, live, wanted, dead)
+            if launch:
+                w.task = Task(work, Lane(w.device), nbytes=w.nbytes)
+        except BaseException as error:
+            w.error = _interrupted(error)
+            w.forget()
+            w.done.release()
+            raise
         return work
+
+
+def _interrupted(error: BaseException) -> EngineError:
+    return EngineError("this array was being computed when the program was interrupted", type(error).__name__, "compute it again")
 
 
 def _launch_others(w: Window) -> None:
@@ -417,9 +431,7 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
                     hand_out(v, data)
             clear_all_frames(error)
         if not isinstance(error, Exception):
-            w.error = EngineError(
-                "this array was being computed when the program was interrupted", type(error).__name__, "compute it again"
-            )
+            w.error = _interrupted(error)
             raise
     finally:
         live = []  # an error keeps this frame

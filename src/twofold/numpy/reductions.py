@@ -5,12 +5,13 @@ result starts from. All have NumPy's meaning.
 """
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..dtype import dtype_name, is_float
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
@@ -58,7 +59,7 @@ def _given(result: ndarray, out: Any, casting: str = "same_kind") -> Any:
 def _axis(axis: Any) -> Axis:
     if axis is None or isinstance(axis, (int, tuple)):
         return axis
-    return tuple(axis) if isinstance(axis, list) else axis.__index__()
+    return tuple(axis) if isinstance(axis, list) else index(axis)
 
 
 def _axis_of(x: ndarray, axis: Any) -> Axis:
@@ -66,7 +67,9 @@ def _axis_of(x: ndarray, axis: Any) -> Axis:
     if axis is None:
         return None
     given = _axis(axis)
-    return None if given in (0, -1) and x.ndim == 0 else given
+    if x.ndim == 0 and isinstance(given, tuple) and given:
+        raise ShapeError("axis is out of range", f"{axis} for 0 dimensions", "leave axis out")
+    return None if x.ndim == 0 and given in (0, -1) else given
 
 
 def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
@@ -152,7 +155,7 @@ def _place(primitive: str, doc: str) -> Callable[..., Any]:
         if x.size == 0:
             raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
         if axis is not None:
-            axis = None if _axis_of(x, axis) is None else normalized_axis(axis, x.ndim)
+            axis = None if _axis_of(x, index(axis)) is None else normalized_axis(index(axis), x.ndim)
         return _given(reduced(x, axis, bool(keepdims)), out)
 
     place.__name__ = place.__qualname__ = primitive

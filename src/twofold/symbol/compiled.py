@@ -188,7 +188,7 @@ class Compiled:
 def _spent(device: Device) -> Window:
     """A finished window whose error says that an array was donated."""
     window = Window(device)
-    window.closed = True
+    window.taken.acquire()
     window.error = MXNetError("this array was donated to a compiled symbol", None, "copy it before the call if it is needed afterwards")
     window.done.release()
     return window
