@@ -157,3 +157,15 @@ def test_a_program_tells_in_which_form_its_kernels_run(op, forms, fresh):
     for form in forms:
         assert program.explain() == f"multiply + {op} + add  ({form})"
         program.run([np.ones((100, 1000), np.float32)])
+
+
+def test_a_small_kernel_is_compiled_at_a_late_use_of_its_structure(fresh, monkeypatch):
+    monkeypatch.setattr(compiled, "WORTH", 10**9)
+    monkeypatch.setattr(compiled, "LATE", 6)
+    first, second = (NumpyBackend().compile(chain()) for _ in range(2))
+    forms = []
+    for kernel in (first, second, first, first, second, first, second, first):
+        np.testing.assert_allclose(used(kernel), np.exp(X * 2 + X), 1e-6)
+        forms.append(kernel.form)
+    assert forms == ["ufuncs so far"] * 5 + ["machine code"] * 3
+    assert compiled.Stats.compiled == 1

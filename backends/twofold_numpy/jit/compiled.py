@@ -117,16 +117,16 @@ def jit_kernel(program: RowProgram) -> Kernel:
 class _Default:
     """The kernel of blocked ufuncs, made when it is first called."""
 
-    __slots__ = ("_kernel", "program")
+    __slots__ = ("kernel", "program")
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
-        self._kernel: Kernel | None = None
+        self.kernel: Kernel | None = None
 
     def __call__(self, *arrays: np.ndarray) -> None:
-        if self._kernel is None:
-            self._kernel = compile_kernel(self.program)
-        self._kernel(*arrays)
+        if self.kernel is None:
+            self.kernel = compile_kernel(self.program)
+        self.kernel(*arrays)
 
 
 class _Form:
@@ -157,15 +157,16 @@ class _JitKernel:
     """Chooses between the two forms at each call until machine code is there, or known to be impossible.
 
     From then on calls go to the machine code for arrays that lie as the first ones did; it looks at those it is given, and hands
-    others to `_other`.
+    others to `_other`. Uses of a small kernel are only counted until it is about to be compiled: they must cost next to nothing.
     """
 
-    __slots__ = ("_default", "_first", "_forms", "program")
+    __slots__ = ("_default", "_first", "_forms", "_small", "program")
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
         self._default = _Default(program)
         self._first: Kernel | None = None
+        self._small: _Known | None = None
         self._forms: dict[Key, _Form] = {}
 
     @property
@@ -176,7 +177,15 @@ class _JitKernel:
         return "ufuncs" if self._first is self._default else "machine code"
 
     def __call__(self, *arrays: np.ndarray) -> None:
-        (self._first or self._other)(*arrays)
+        run = self._first
+        if run is None:
+            small = self._small
+            if small is not None and small.uses < LATE - 1 and not small.is_compiled:
+                small.uses += 1
+                run = self._default.kernel or self._default
+            else:
+                run = self._other
+        run(*arrays)
 
     def _other(self, *arrays: np.ndarray) -> None:
         """Run the form for these arrays, or the default kernel."""
@@ -210,7 +219,9 @@ class _JitKernel:
         with _lock:
             known.uses += 1
             if not known.is_compiled and known.compiler is None:
-                if known.uses < self._first_use():
+                first_use = self._first_use()
+                if known.uses < first_use:
+                    self._small = known if first_use == LATE and not structure.columns else None
                     return self._default
                 known.compiler = threading.get_ident()
                 known.ready.clear()
