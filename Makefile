@@ -55,9 +55,10 @@ test-gpu-sim: $(READY) ## Run every test of the CuPy adapter, and the front ends
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS)
 
 test-gpu: $(READY) ## Run the same tests on a real GPU, those that need one, and, where it is installed, compute-sanitizer
-	@TWOFOLD_TEST_GPU=device $(PY) -m pytest tests/cupy $(ARGS)
-	@TWOFOLD_TEST_GPU=device $(PY) -m pytest -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS)
-	@$(if $(ARGS),,$(PY) -m tests.sanitizer --optional)
+	@failed=0; export TWOFOLD_TEST_GPU=device; \
+	$(PY) -m pytest tests/cupy $(ARGS) || failed=1; \
+	$(PY) -m pytest -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS) || failed=1; \
+	$(if $(ARGS),,$(PY) -m tests.sanitizer --optional || failed=1;) exit $$failed
 
 test-gpu-sanitizer: $(READY) ## Run some of them under NVIDIA's compute-sanitizer (ARGS="--tool racecheck -x")
 	@$(PY) -m tests.sanitizer $(ARGS)

@@ -1,6 +1,7 @@
 """The protocol on CuPy: arrays on NVIDIA GPUs."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -221,10 +222,12 @@ class CupyBackend(Backend):
         """By cuBLASLt, where it has such a product."""
         return with_ending(self._xp, epilogue)
 
-    def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType]) -> None:
-        """Have the kernels that it will launch compiled by other threads."""
+    def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType], device: Device | None = None) -> None:
+        """Have the kernels that it will launch compiled by other threads; the current device's, if none is given."""
         if SETTINGS.compile_threads and SETTINGS.engine != "naive":
-            self._on(runtime.getDevice(), lambda: rehearse(run, [_stand_in(t) for t in inputs]))
+            with suppress(Exception):  # it is for speed alone
+                where = runtime.getDevice() if device is None else device.device_id
+                self._on(where, lambda: rehearse(run, [_stand_in(t) for t in inputs]))
 
     def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> GraphReplay | None:
         """As a CUDA graph."""

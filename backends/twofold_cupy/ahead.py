@@ -9,6 +9,15 @@ from contextlib import suppress
 from twofold.config import SETTINGS
 
 
+class _Here(threading.local):
+    """Whether this thread is one of the workers."""
+
+    works = False
+
+
+_here = _Here()
+
+
 class Job:
     """One piece of work.
 
@@ -37,10 +46,14 @@ class Job:
             self._ended.release()
 
     def finish(self) -> None:
-        """Wait until it is done; what has not begun is left to the caller, and so is what the caller itself, interrupted, is doing."""
+        """Wait until it is done.
+
+        What has not begun is left to the caller, and so is what the caller itself, interrupted, is doing. A thread that does other
+        work (a finalizer in it may come here) waits for none: the other may wait for it.
+        """
         if self._turn.acquire(blocking=False):
             self._ended.release()
-        elif self._thread != threading.get_ident():
+        elif self._thread != threading.get_ident() and not _here.works:
             with self._ended:
                 pass
 
@@ -69,6 +82,7 @@ class Workers:
         return job
 
     def _serve(self) -> None:
+        _here.works = True
         while True:
             with self._lock:
                 if not self._waiting or not threading.main_thread().is_alive():  # the process ends: nobody needs it

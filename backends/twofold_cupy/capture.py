@@ -429,8 +429,21 @@ class Captured:
 
     def __del__(self) -> None:
         """Keep what the last launch may still use until that is done."""
-        owned = [vars(self).get(name) for name in ("_graph", "pool", "_inputs", "results", "_numbers", "_checks")]
-        self._memory.give_back(self._stream, owned)
+        owned = [vars(self).get(name) for name in ("_graph", "_inputs", "results", "_numbers", "_checks", "_lent")]
+        self._memory.give_back(self._stream, _Left(owned, vars(self).get("pool")))
+
+
+class _Left:
+    """What a graph had, until its last launch is done: then its memory goes back, but for the blocks that lent results look into."""
+
+    def __init__(self, owned: list[Any], pool: limits.PrivatePool | None) -> None:
+        self._owned, self._pool = owned, pool
+
+    def __del__(self) -> None:
+        """Let go of it."""
+        self._owned.clear()
+        if self._pool is not None:
+            self._pool.give_up()
 
 
 def _first_line(error: BaseException) -> str:

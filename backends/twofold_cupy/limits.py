@@ -58,10 +58,14 @@ class PrivatePool(cupy.cuda.MemoryPool):  # type: ignore[misc]
         super().__init__(allocate)
         self._device = runtime.getDevice()
 
-    def __del__(self) -> None:
-        """Give everything back to CUDA."""
+    def give_up(self) -> None:
+        """Give the blocks that nobody has back to CUDA."""
         with suppress(Exception), cupy.cuda.Device(self._device):  # the device may be gone, at the process' end
             self.free_all_blocks()
+
+    def __del__(self) -> None:
+        """Give everything back."""
+        self.give_up()
 
 
 def private(size: int) -> Any:

@@ -36,12 +36,13 @@ def rehearses() -> bool:
 
 def rehearse(run: Callable[[Sequence[Any]], Any], arrays: Sequence[Any]) -> None:
     """Run a function of arrays, which are nowhere, as far as that goes; a stream is entered."""
-    ACTIVE.add(get_ident())
+    thread = get_ident()
     try:
+        ACTIVE.add(thread)
         with suppress(Exception):  # the run itself will say what is wrong
             run(arrays)
     finally:
-        ACTIVE.discard(get_ident())
+        ACTIVE.discard(thread)
 
 
 def for_real(function: Callable[..., Any], *args: Any) -> Any:
@@ -54,11 +55,12 @@ def for_real(function: Callable[..., Any], *args: Any) -> Any:
     """
     if any(a.data.mem.ptr == NOWHERE for a in arrays_in(args)):
         raise Unforeseen
-    ACTIVE.discard(get_ident())
+    thread = get_ident()
+    ACTIVE.discard(thread)
     try:
         return function(*args)
     finally:
-        ACTIVE.add(get_ident())
+        ACTIVE.add(thread)
 
 
 def arrays_in(values: Sequence[Any]) -> Iterator[cupy.ndarray]:

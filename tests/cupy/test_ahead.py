@@ -22,9 +22,10 @@ from twofold.testing.backend_conformance import step
 from twofold.testing.op_conformance import check_backend
 
 from tests.cupy.captured import drawn, perceptron, trained
-from tests.cupy.conftest import SIMULATION, simulated
+from tests.cupy.conftest import SIMULATION, simulated, two_gpus
 from tests.cupy.test_operators import SAMPLES
 
+cupy = pytest.importorskip("cupy")
 adapter = pytest.importorskip("twofold_cupy.adapter")
 ahead = pytest.importorskip("twofold_cupy.ahead")
 launch = pytest.importorskip("twofold_cupy.launch")
@@ -234,6 +235,31 @@ def test_who_calls_the_adapter_meanwhile_computes_for_real(backend, seen):
     assert {"tf_exp_each", "tf_tanh_each"} <= {name for name, _ in seen.foreseen}
 
 
+@two_gpus
+def test_programs_are_rehearsed_for_the_device_that_they_run_on(gpus, graphs, backend, monkeypatch):
+    devices, stand_in = set(), rehearsal.phantom
+
+    def noted(*args):
+        devices.add(cupy.cuda.runtime.getDevice())
+        return stand_in(*args)
+
+    monkeypatch.setattr(adapter, "phantom", noted)
+    executor = mx.sym.tanh(mx.sym.var("a") * 2 + 1).simple_bind(gpus[1], a=(3, 5))
+    executor.forward(is_train=True)
+    executor.backward()
+    x = nd.ones((3, 5), ctx=gpus[1])
+    (x * 3 + 1).asnumpy()
+    assert devices == {1}
+
+
+def test_what_goes_wrong_before_a_rehearsal_is_no_matter(backend, monkeypatch):
+    def lost():
+        raise RuntimeError("no stream")
+
+    monkeypatch.setattr(backend.streams, "current", lost)
+    backend.foresee(lambda arrays: arrays, [ArrayType((7,), "float32")])
+
+
 def test_a_rehearsed_check_of_indices_is_none(backend, seen):
     def run(arrays):
         return [backend.xp.checked_index(arrays[0], size=3, negative=True)]
@@ -329,6 +355,25 @@ def test_a_signal_handler_compiles_what_it_interrupted(backend):
     job.finish()
     job.run()
     assert done == [1]
+
+
+def test_workers_do_not_wait_for_one_another(monkeypatch):
+    """As finalizers may want, which the collector calls in them."""
+    monkeypatch.setattr(SETTINGS, "compile_threads", 2)
+    meet, jobs, done = threading.Barrier(3), [], []
+
+    def work(other):
+        meet.wait(20)
+        jobs[other].finish()
+        done.append(other)
+
+    workers = ahead.Workers()
+    with workers._lock:
+        jobs += [workers.begin(lambda k=k: work(1 - k)) for k in range(2)]
+    meet.wait(20)
+    for job in jobs:
+        job.finish()
+    assert sorted(done) == [0, 1]
 
 
 def test_threads_end_with_their_work():

@@ -8,6 +8,7 @@ from twofold import nd
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.errors import DeviceOutOfMemory
+from twofold.graph.ir import drop_generation
 
 from tests.cupy.captured import drawn
 from tests.cupy.conftest import simulated
@@ -122,6 +123,24 @@ def test_a_loan_keeps_the_pool_of_which_it_has_a_part_of_a_block(backend, graphs
         assert cupy.cuda.runtime.memGetInfo()[0] == before - MIB
         del loan
         assert cupy.cuda.runtime.memGetInfo()[0] == before
+
+
+def test_a_kept_result_keeps_no_more_than_its_block(gpus, backend, graphs):
+    backend.trim()
+    before, kept = backend._on(0, limits._taken_by_graphs), []
+    for n in range(1, 4):
+        x = nd.array(np.full((4, 100_000 + n), 0.5), ctx=gpus[0])
+        for _ in range(6):
+            y = (((x.sum() + x).sum() * x).tanh() + 1 / x.max()).sum()
+            y.wait_to_read()
+        kept.append(y)
+        del x, y
+    assert graphs.counts.captured == 3
+    assert backend._on(0, limits._taken_by_graphs) > before + 3 * MIB
+    drop_generation()
+    backend.trim()
+    assert backend._on(0, limits._taken_by_graphs) < before + 3 * MIB // 2
+    assert len({float(y.asscalar()) for y in kept}) == 3
 
 
 def test_without_a_limit_that_of_others_stays(backend, monkeypatch):

@@ -233,10 +233,10 @@ class Backend(ABC):
 
         return kernel
 
-    def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType]) -> None:
+    def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType], device: Device | None = None) -> None:
         """Prepare what runs of a new program will need, given its function and the types of its inputs; Python scalars' are weak.
 
-        There is no code of the user in it.
+        There is no code of the user in it. It will run on the device, or on any if that is None.
         """
 
     def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:

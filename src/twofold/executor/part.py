@@ -96,7 +96,9 @@ class Part:
     @cached_property
     def inference(self) -> Program:
         """Computes what is made, then the states written."""
-        return Program([*_nodes(self.makes), *_nodes(self.written)], self.leaves, backend_for(self.device), title=FORWARD)
+        return Program(
+            [*_nodes(self.makes), *_nodes(self.written)], self.leaves, backend_for(self.device), title=FORWARD, device=self.device
+        )
 
     @cached_property
     def training(self) -> "Training":
@@ -106,7 +108,7 @@ class Part:
     @cached_property
     def inner(self) -> Program:
         """Computes the internals."""
-        return Program([i.node for i in self.internals], self.leaves, backend_for(self.device), title=FORWARD)
+        return Program([i.node for i in self.internals], self.leaves, backend_for(self.device), title=FORWARD, device=self.device)
 
 
 class Training:
@@ -165,7 +167,7 @@ class Training:
     @cached_property
     def forward(self) -> Program:
         """Computes what the part makes, the states written, then what is kept."""
-        return Program(self._results, self._leaves, backend_for(self._device), title=FORWARD)
+        return Program(self._results, self._leaves, backend_for(self._device), title=FORWARD, device=self._device)
 
     @cached_property
     def forward_sig(self) -> Sig:
@@ -186,7 +188,8 @@ class Training:
         found = self._backward.get(kinds)
         if found is None:
             graph, given = self._backward_for(kinds)
-            found = self._backward[kinds] = Program(graph, given, backend_for(self._device), donated=self._own, title=BACKWARD)
+            backend = backend_for(self._device)
+            found = self._backward[kinds] = Program(graph, given, backend, donated=self._own, title=BACKWARD, device=self._device)
         return found
 
     def backward_sig(self, kinds: tuple[HeadKind, ...]) -> Sig:

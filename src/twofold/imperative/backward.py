@@ -88,7 +88,7 @@ class Backward:
     @cached_property
     def program(self) -> Program:
         """Computes the gradients from what was saved and the head gradients."""
-        return Program(self.outputs, self.leaves, backend_for(self.device), title=Title("backward"))
+        return Program(self.outputs, self.leaves, backend_for(self.device), title=Title("backward"), device=self.device)
 
     @cached_property
     def sig(self) -> Sig:

@@ -455,7 +455,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
         unique = list(dict.fromkeys(wanted))
         donated = [w.leaf_nodes[k] for k in dead]
         leaves = leaves_of(unique)  # a window of this structure may have further leaves, of results that nobody wants
-        program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique), title=Title("window"))
+        program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique), title=Title("window"), device=w.device)
         where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
         found = _programs[key] = program, [w.leaf_nodes.index(n) for n in leaves], where
         COUNTERS.compiled += 1

@@ -16,6 +16,7 @@ from typing import Any
 from ..backend.kernel import SIMPLE, ArrayType, Call, KernelStep, OperandType, ProgramTraits, Ref, RowProgram
 from ..backend.protocol import Backend
 from ..config import SETTINGS
+from ..device import Device
 from ..dtype import WEAK, promote
 from ..errors import KernelCompileError, MXNetError
 from ..graph.fuse import Big, Step, is_big, steps_of, with_epilogues
@@ -73,6 +74,8 @@ class Program:
         Whether what depends on no leaf is computed now, once.
     title
         What observers are told that it is.
+    device
+        Where it will run; None if on any of the backend's.
 
     Attributes
     ----------
@@ -101,6 +104,7 @@ class Program:
         share: bool = True,
         fold: bool = True,
         title: Title = PROGRAM,
+        device: Device | None = None,
     ) -> None:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
@@ -135,7 +139,7 @@ class Program:
         self._scratch: list[Any] = printer.env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = printer.env["program"]
         if not LISTENERS and not any(n.sig.op.name in USER_CODE for n in singles):  # type: ignore[union-attr]
-            backend.foresee(run, [ArrayType(n.shape, n.dtype) for n in self.leaves])
+            backend.foresee(run, [ArrayType(n.shape, n.dtype) for n in self.leaves], device)
         self.replay = backend.replay(run, partial(self._traits, set(donated)))
         self.overwrites = bool(self.plan.donated) or (self.replay is not None and not set(donated).isdisjoint(self.leaves))
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(

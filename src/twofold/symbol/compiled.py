@@ -168,7 +168,7 @@ class Compiled:
         outputs = stabilise([values[h] for h in self._heads] + list(written.values()))
         donated = [node for v, node in leaves.items() if v.name in self._donate]
         given = [*leaves.values(), *replay.keys, *[o.leaf for o in replay.objects]]
-        program = Program(outputs, given, backend_for(device), donated=donated, title=COMPILED)
+        program = Program(outputs, given, backend_for(device), donated=donated, title=COMPILED, device=device)
         return program, replay, [v.name for v in written]
 
     def _program(self) -> Program:
