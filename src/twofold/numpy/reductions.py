@@ -17,6 +17,7 @@ from ..imperative.cell import new
 from ..imperative.invoke import invoke
 from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axes, normalized_axis
+from ..op.spec import Op
 from .array import ndarray
 from .creation import broadcast, full_like, operand, operands
 from .fallback import by_numpy
@@ -25,9 +26,14 @@ from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
 Axis = int | tuple[int, ...] | None
 
 
+def _op(name: str) -> Op:
+    """An operator by its name in the package or the registered one."""
+    return OPS[name] if name in OPS else NAMES[name]
+
+
 def run(name: str, *arrays: Any, **params: Any) -> ndarray:
-    """An operator, by its name in the package or the registered one, on arrays."""
-    return apply_op(name if name in OPS else NAMES[name].name, *arrays, cls=ndarray, **params)
+    """An operator, by either name, on arrays."""
+    return apply_op(_op(name).name, *arrays, cls=ndarray, **params)
 
 
 def _reducer(name: str) -> Callable[[ndarray, Any, bool], ndarray]:
@@ -37,8 +43,7 @@ def _reducer(name: str) -> Callable[[ndarray, Any, bool], ndarray]:
     def reduced(x: ndarray, axis: Any, keepdims: bool) -> ndarray:
         sig = sigs.get((axis, keepdims))
         if sig is None:
-            op = OPS[name] if name in OPS else NAMES[name]
-            sig = sigs[axis, keepdims] = op.sig(axis=axis, keepdims=keepdims)
+            sig = sigs[axis, keepdims] = _op(name).sig(axis=axis, keepdims=keepdims)
         result = new(ndarray)
         result._v = invoke(sig, (x,))[0]
         return result
