@@ -8,6 +8,7 @@ from tests.mutant_rules import Mutant
 #: Files of tests/cupy that must notice.
 GPUS = ("random_programs", "streams", "hazards")
 NOTES, GRAPHS = ("checks", "capture"), ("hazards", "capture", "capture_limits")
+BRANCHES = ("branches",)
 
 
 def _rule(name: str, file: str, text: str, replacement: str = "", tests: tuple[str, ...] = GPUS) -> Mutant:
@@ -91,8 +92,8 @@ GPU_MUTANTS = (
     _rule(
         "threads take turns in capturing",
         "capture",
-        "        with self._lock:\n            if device not in",
-        "        if True:\n            if device not in",
+        "        with self._lock:\n            streams = self._streams",
+        "        if True:\n            streams = self._streams",
         tests=GRAPHS,
     ),
     _rule(
@@ -110,4 +111,32 @@ GPU_MUTANTS = (
         tests=GRAPHS,
     ),
     _rule("results are copied out of a graph", "capture", "            hand_over(NOTHING, 0, out)\n", "            pass\n", tests=GRAPHS),
+    _rule("a step waits for those before it", "branches", "        self._wait(needed)\n        if not", "        if not", BRANCHES),
+    _rule("a step that writes waits for readers", "branches", "(written, _users)", "(written, _writer)", BRANCHES),
+    _rule("readers are known", "branches", "block._replace(readers=(*block.readers, self._step))", "block", BRANCHES),
+    _rule("writers are known", "branches", "Block(block.end, self._step, ())", "Block(block.end, None, ())", BRANCHES),
+    _rule("who allocates waits for who used the memory", "branches", "                self._wait(block.users)\n", "", BRANCHES),
+    _rule("what is left of a block is known", "branches", "((start, low), (high, block.end))", "()", BRANCHES),
+    _rule("blocks that overlap are one", "branches", "for u in b.users))", "for u in b.users[:1]))", BRANCHES),
+    _rule("a stream takes part from the begin on", "branches", "            self._follow((0, 0))\n", "            pass\n", BRANCHES),
+    _rule(
+        "all branches are joined", "branches", "for number, count in enumerate(self._count) if count)", "for number, count in ())", BRANCHES
+    ),
+    _rule(
+        "a step is marked when it is over",
+        "branches",
+        "self._streams[k].record(), after, len",
+        "self._done[0, 0].mark, after, len",
+        BRANCHES,
+    ),
+    _rule(
+        "branches share what the host looks at", "capture", "        stream.checks = checks\n", "        origin.checks = checks\n", BRANCHES
+    ),
+    Mutant(
+        "GPUs: what a step writes of what there is is told",
+        "src/twofold/program/stepwise.py",
+        "[w for w in words if w in results]",
+        "[]",
+        ("tests/cupy/test_branches.py",),
+    ),
 )

@@ -21,6 +21,7 @@ from twofold.config import SETTINGS
 from twofold.errors import DeviceOutOfMemory
 
 from . import cudnn, limits
+from .branches import Branches
 from .checks import Recurring
 from .exchange import Copied, Donated, Lent, NotCapturable, Result, Static, alike
 from .handover import Copy, hand_over
@@ -78,19 +79,23 @@ class Graphs:
     def __init__(self, memory: Memory) -> None:
         self.memory, self.counts = memory, Counts()
         self._live: weakref.WeakSet[Captured] = weakref.WeakSet()
-        self._streams: dict[int, Stream] = {}
+        self._streams: dict[int, list[Stream]] = {}
         self._lock = threading.RLock()
         self.time = count()
         memory.reserves.append(self.drop)
 
     @contextmanager
-    def capturing(self, device: int) -> Iterator[Stream]:
-        """The stream of a device on which one thread at a time captures. No other part knows it: nobody may wait for it."""
+    def capturing(self, device: int) -> Iterator[list[Stream]]:
+        """The streams of a device on which one thread at a time captures, the first being current.
+
+        No other part knows them: nobody may wait for them.
+        """
         with self._lock:
-            if device not in self._streams:
-                self._streams[device] = Stream(device, "capture")
-            with self._streams[device] as stream:
-                yield stream
+            streams = self._streams.setdefault(device, [])
+            most = max(SETTINGS.gpu_streams, 1)
+            streams += [Stream(device, "capture") for _ in range(most - len(streams))]
+            with streams[0]:
+                yield streams[:most]
 
     def add(self, graph: "Captured") -> None:
         """Keep a new graph, instead of those used longest ago if they are too many or too much. Its device is current."""
@@ -354,16 +359,18 @@ class Captured:
         self.pool, self.device = limits.PrivatePool(partial(_allocated, self._memory)), course.stream.device
         self.used, self.launches = next(self._graphs.time), 0
         given = list(arrays) if self._numbers is None else self._numbers.replaced(arrays)
-        with self._graphs.capturing(self._stream.device) as inner:
-            if course.traits.primitives & PRODUCTS:
-                prepare(inner)
-            if course.traits.primitives & CONVOLUTIONS and SETTINGS.cudnn and cudnn.library() is not None:
-                cudnn.prepare(inner)
+        with self._graphs.capturing(self._stream.device) as streams:
+            for stream in streams:
+                _prepare(stream, course.traits.primitives)
             with cupy.cuda.using_allocator(self.pool.malloc):
                 self._inputs = {k: Static(arrays[k]) for k in sorted(course.moving)}
                 for k, static in self._inputs.items():
                     given[k] = static.array
-                self._graph, made, self._checks = _captured(inner, partial(_run, course.program, course.carried), given)
+                branches = Branches(streams, self.pool.malloc)
+                steps = course.traits.in_steps
+                program = course.program if steps is None else partial(branches.run, steps)
+                self._graph, made, self._checks = _captured(streams, partial(_run, program, course.carried), given)
+                self._branches = branches.used
         self._fixed = [(k, a.data.ptr) for k, a in enumerate(given) if isinstance(a, cupy.ndarray) and self._is_fixed(k, a)]
         donated = {given[k].data.ptr: k for k in course.traits.donated if isinstance(given[k], cupy.ndarray)}
         self.results = [self._result(k, r, donated, course.carried, k in course.lasting) for k, r in enumerate(made)]
@@ -425,7 +432,10 @@ class Captured:
         """What it is, and what is copied for it."""
         numbers = 0 if self._numbers is None else len(self._numbers)
         out = sum(r.is_copied for r in self.results)
-        return f"one CUDA graph of {self._steps} steps; {len(self._inputs)} inputs, {numbers} numbers and {out} results are copied"
+        branches = f" on {self._branches} streams" if self._branches > 1 else ""
+        return (
+            f"one CUDA graph of {self._steps} steps{branches}; {len(self._inputs)} inputs, {numbers} numbers and {out} results are copied"
+        )
 
     def __del__(self) -> None:
         """Keep what the last launch may still use until that is done."""
@@ -464,6 +474,15 @@ def _allocated(memory: Memory, size: int) -> Any:
         return memory.found(lambda: limits.private(size))
 
 
+def _prepare(stream: Stream, primitives: frozenset[str]) -> None:
+    """Have ready on a stream what libraries want there before it is captured."""
+    with stream:
+        if primitives & PRODUCTS:
+            prepare(stream)
+        if primitives & CONVOLUTIONS and SETTINGS.cudnn and cudnn.library() is not None:
+            cudnn.prepare(stream)
+
+
 def _run(program: Run, carried: dict[int, int], given: Sequence[Any]) -> list[Any]:
     """What goes into a graph: the program, and copies of results into the memory of inputs."""
     results = program(given)
@@ -472,16 +491,19 @@ def _run(program: Run, carried: dict[int, int], given: Sequence[Any]) -> list[An
     return results
 
 
-def _captured(stream: Stream, run: Run, given: Sequence[Any]) -> tuple[Any, list[Any], list[Recurring]]:
+def _captured(streams: Sequence[Stream], run: Run, given: Sequence[Any]) -> tuple[Any, list[Any], list[Recurring]]:
     """What a program issues as a graph, its results' memory, and what the host is to look at after each launch."""
-    checks = stream.checks = []
-    stream.cuda.begin_capture()
+    origin, checks = streams[0], []
+    for stream in streams:
+        stream.checks = checks
+    origin.cuda.begin_capture()
     try:
         results = run(given)
     except BaseException:
         with suppress(Exception):  # it says once more that something failed
-            stream.cuda.end_capture()
+            origin.cuda.end_capture()
         raise
     finally:
-        stream.checks = None
-    return stream.cuda.end_capture(), results, checks
+        for stream in streams:
+            stream.checks = None
+    return origin.cuda.end_capture(), results, checks

@@ -61,6 +61,7 @@ TABLE = (
     ),
     Setting("cudnn", True, _switch, "compute convolutions on GPUs by cuDNN, where nvidia-cudnn-frontend is installed"),
     Setting("cuda_graphs", True, _switch, "issue a program that a GPU runs again and again as one CUDA graph"),
+    Setting("gpu_streams", 4, _count, "streams on which a GPU runs the independent steps of a captured program at once; 1: in order"),
     Setting("compile_threads", 4, _count, "threads that compile a program's kernels for GPUs before it runs; 0: each when it first runs"),
     Setting("gpu_memory_reserve", 0, _percent, "percent of a GPU's memory that arrays and graphs leave to others"),
     Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
@@ -92,6 +93,7 @@ class Settings:
     epilogues: bool
     cudnn: bool
     cuda_graphs: bool
+    gpu_streams: int
     compile_threads: int
     gpu_memory_reserve: int
     verify: bool

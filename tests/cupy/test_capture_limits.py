@@ -259,8 +259,8 @@ def test_a_capture_that_fails_is_left_and_not_tried_again(gpus, monkeypatch, gra
 
     real = capture._captured
 
-    def captured(stream, run, given):
-        return real(stream, lambda arrays: (run(arrays), fails(stream)), given)
+    def captured(streams, run, given):
+        return real(streams, lambda arrays: (run(arrays), fails(streams[0])), given)
 
     monkeypatch.setattr(capture, "_captured", captured)
     for _ in range(6):
@@ -280,8 +280,8 @@ def test_what_cuda_forbids_in_a_capture_is_told(gpus, monkeypatch, backend, grap
     want = net(data).asnumpy()
     real = capture._captured
 
-    def captured(stream, run, given):
-        return real(stream, lambda arrays: (run(arrays), stream.cuda.synchronize()), given)
+    def captured(streams, run, given):
+        return real(streams, lambda arrays: (run(arrays), streams[0].cuda.synchronize()), given)
 
     monkeypatch.setattr(capture, "_captured", captured)
     for _ in range(6):

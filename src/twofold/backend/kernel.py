@@ -1,7 +1,8 @@
 """A fused kernel as plain data: steps of primitives with their ufunc names and C texts over one iteration space."""
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 #: Steps that take as long as memory does.
 SIMPLE = frozenset(
@@ -144,6 +145,24 @@ class Call(NamedTuple):
     or_fresh: bool = False
 
 
+class Steps(Protocol):
+    """Who is told of a program's steps, one after another, before they are issued."""
+
+    def step(self, read: Sequence[Any], written: Sequence[Any]) -> None:
+        """A step begins, and what was told last is over.
+
+        Parameters
+        ----------
+        read
+            What it reads: arrays, and what is none.
+        written
+            Arrays that it writes, and may read; not those that it makes.
+        """
+
+    def join(self) -> None:
+        """All steps are over; what follows may copy any of their results."""
+
+
 class ProgramTraits(NamedTuple):
     """A whole program as an adapter knows it that may issue all of it at once.
 
@@ -157,6 +176,8 @@ class ProgramTraits(NamedTuple):
         What it runs by name, the bodies of its loops included; element-wise steps of fused kernels too.
     host
         Those of them for which the host must know a value, or run a user's code, before the program goes on.
+    in_steps
+        The program as a function of who is told of its steps, and of the inputs; None if its steps are not known.
     """
 
     steps: int
@@ -164,3 +185,4 @@ class ProgramTraits(NamedTuple):
     dead: frozenset[int]
     primitives: frozenset[str]
     host: tuple[str, ...]
+    in_steps: Callable[[Steps, Sequence[Any]], list[Any]] | None = None

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 from traceback import walk_tb
 from typing import Any
 
-from ..backend.kernel import SIMPLE, ArrayType, Call, KernelStep, OperandType, ProgramTraits, Ref, RowProgram
+from ..backend.kernel import SIMPLE, ArrayType, Call, KernelStep, OperandType, ProgramTraits, Ref, RowProgram, Steps
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..device import Device
@@ -34,6 +34,7 @@ from .constants import without_constants
 from .control_flow import DECIDED, LOOPS, call_for_loop
 from .cost import nanoseconds_of
 from .replay import replayed, traits_of
+from .stepwise import Part, in_steps
 from .watched import PROGRAM, Mark, Title, Watched, mark, with_entry
 
 #: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
@@ -133,14 +134,15 @@ class Program:
         printer = Printer(self, calls)
         self.source = printer.source()
         self.kernels, self._forms = printer.kernels, printer.forms
-        self._lines = [(begin + printer.body, end + printer.body) for begin, end in printer.lines_of]
+        self._lines = [(begin + printer.body, end + printer.body) for begin, end, _ in printer.lines_of]
         printer.env |= {"listeners": LISTENERS, "watched": Watched(self, title, printer.env, printer.body, printer.marks)}
         exec(compile(with_entry(self.source), FILE, "exec"), printer.env)
         self._scratch: list[Any] = printer.env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = printer.env["program"]
         if not LISTENERS and not any(n.sig.op.name in USER_CODE for n in singles):  # type: ignore[union-attr]
             backend.foresee(run, [ArrayType(n.shape, n.dtype) for n in self.leaves], device)
-        self.replay = backend.replay(run, partial(self._traits, set(donated)))
+        told = partial(in_steps, self.source, printer.body, printer.lines_of, printer.env)
+        self.replay = backend.replay(run, partial(self._traits, set(donated), told))
         self.overwrites = bool(self.plan.donated) or (self.replay is not None and not set(donated).isdisjoint(self.leaves))
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(
             backend.quietly, run if self.replay is None else partial(replayed, self.replay, run)
@@ -148,10 +150,10 @@ class Program:
         if LISTENERS:
             report(title.name, "compile", start)
 
-    def _traits(self, dead: set[Node]) -> ProgramTraits:
-        """What it does, given the leaves that nobody looks at when it has run."""
+    def _traits(self, dead: set[Node], told: Callable[[Steps, Sequence[Any]], list[Any]]) -> ProgramTraits:
+        """What it does, given the leaves that nobody looks at when it has run, and its form that tells of its steps."""
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
-        return traits_of(self.outputs, self.steps, taken, left, {*USER_CODE, *DECIDED})
+        return traits_of(self.outputs, self.steps, taken, left, {*USER_CODE, *DECIDED})._replace(in_steps=told)
 
     def _computed(self, nodes: list[Node]) -> list[Any]:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
@@ -263,8 +265,8 @@ class Printer:
         #: Steps for observers, and how many lines of the source stand before the body.
         self.marks: list[Mark] = []
         self.body = 0
-        #: Where the lines of each step begin and end in the body.
-        self.lines_of: list[tuple[int, int]] = []
+        #: Where the lines of each step begin and end in the body, and the variables that hold its results.
+        self.lines_of: list[Part] = []
 
     def bind(self, value: Any, prefix: str = "c") -> str:
         """A name of the environment for a value."""
@@ -283,7 +285,7 @@ class Printer:
         for t, step in enumerate(program.steps):
             begin = len(self.lines)
             self._product(step) if step.epilogue else self._kernel(step) if step.is_kernel else self._single(step.nodes[0])
-            self.lines_of.append((begin, len(self.lines)))
+            self.lines_of.append((begin, len(self.lines), self._results_of(step)))
             self._mark(begin, step)
             self.lines += [f"del {self.name[n]}" for n in releases.get(t, ()) if self.name.get(n, "").startswith("v")]
         results = self._results()
@@ -299,6 +301,13 @@ class Printer:
         if used:
             lines += ["def fresh():", *[" " + line for line in self.static], f" return ({', '.join(used)},)"]
         return "\n".join(lines)
+
+    def _results_of(self, step: Step) -> list[str] | None:
+        first = step.nodes[0]
+        assert first.sig is not None
+        if first.sig.op.name == "item" or (first.sig.op.view and not _may_copy(first)):
+            return None
+        return [self.name[n] for nodes in step.members or (step.nodes,) for n in nodes if n in self.name]
 
     def _mark(self, begin: int, step: Step) -> None:
         made = self.name.get(step.nodes[0], "") if not step.is_kernel and not step.nodes[0].sig.op.view else ""  # type: ignore[union-attr]

@@ -22,7 +22,7 @@ using Work = std::function<void()>;
 #define API extern "C"
 
 enum Schedule { LATE, EAGER, RANDOM };
-enum Status { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_HANDLE = 400, ILLEGAL_ADDRESS = 700, NOT_READY = 600, CAPTURING = 900, BROKEN_CAPTURE = 901, OUTSIDE_CAPTURE = 905 };
+enum Status { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_HANDLE = 400, ILLEGAL_ADDRESS = 700, NOT_READY = 600, CAPTURING = 900, BROKEN_CAPTURE = 901, UNJOINED_CAPTURE = 904, OUTSIDE_CAPTURE = 905 };
 const int FRESH = 0xCB, FREED = 0xDD, STAGING = 0xCA;
 const size_t MEMORY = size_t(1) << 30;  // of a device
 
@@ -33,23 +33,31 @@ struct Event {
     long recorded = 0, reached = 0;
     int device = 0;
     Stream *stream = nullptr;
-    bool captured = false;  // last recorded while its stream was captured: it will never be reached
+    struct Graph *captured = nullptr;  // what was captured when it was last recorded: then it will never be reached
+    std::vector<size_t> tails;         // and the steps of that which it stands for
 };
 struct Item {  // work, or a mark to wait for, or a mark that is reached
     Work work;
     std::shared_ptr<Event> awaited, marked;
     long number = 0;
 };
+struct Step {
+    Work work;
+    std::vector<size_t> needs;  // steps before it that have to be done
+    struct Stream *stream;      // on which it was captured
+};
 struct Graph {
-    std::vector<Item> items;
+    std::vector<Step> steps;
     int device = 0;
     bool broken = false;  // something happened during capture that CUDA forbids there
+    struct Stream *origin = nullptr;
 };
 struct Stream {
     std::deque<Item> queue;
     bool blocking = true;
     int device = 0;
     Graph *capture = nullptr;
+    std::vector<size_t> tails;  // of what is captured: the steps that the next one comes after
 };
 
 static thread_local int current;  // device
@@ -126,7 +134,13 @@ static void advance_some() {  // a few items of a stream, any stream that has so
 }
 
 static void issue(Stream *stream, Item item) {
-    if (stream->capture) return stream->capture->items.push_back(item);
+    if (stream->capture) {
+        if (item.work) {
+            stream->capture->steps.push_back({item.work, stream->tails, stream});
+            stream->tails = {stream->capture->steps.size() - 1};
+        }
+        return;
+    }
     if (stream == &legacy) {
         ++legacy_uses;
         finish_blocking();
@@ -163,6 +177,12 @@ static PyObject *refuse(Stream *stream, int status = CAPTURING) {
 static bool any_capture() {
     for (auto &entry : streams)
         if (entry.second->capture) return true;
+    return false;
+}
+
+static bool is_captured(const Graph *graph) {
+    for (auto &entry : streams)
+        if (entry.second->capture == graph) return true;
     return false;
 }
 
@@ -249,6 +269,7 @@ API PyObject *sim_eventRecord(Address at, Address stream, int) {
     if (target != &legacy && event->device != target->device) return fail(BAD_HANDLE);
     event->stream = target;
     event->captured = target->capture;
+    event->tails = target->tails;
     Item item;
     item.marked = event;
     item.number = ++event->recorded;
@@ -261,9 +282,19 @@ API PyObject *sim_streamWaitEvent(Address stream, Address at, int, void *) {
     item.awaited = events.at(at);
     item.number = item.awaited->recorded;
     Stream *target = stream_of(stream);
-    if (target->capture && !item.awaited->captured) return refuse(target, OUTSIDE_CAPTURE);
-    if (item.awaited->captured && item.awaited->stream != target) return refuse(item.awaited->stream->capture ? item.awaited->stream : nullptr, OUTSIDE_CAPTURE);
-    if (waits++ != ignored_wait) issue(target, item);
+    Graph *graph = item.awaited->captured;
+    if (target->capture && !graph) return refuse(target, OUTSIDE_CAPTURE);
+    if (graph && !is_captured(graph)) return refuse(nullptr, OUTSIDE_CAPTURE);
+    if (graph && target->capture && target->capture != graph) return refuse(target, OUTSIDE_CAPTURE);
+    if (waits++ == ignored_wait) return none();
+    if (!graph) {
+        issue(target, item);
+        return none();
+    }
+    if (!target->capture) target->tails.clear();  // it joins the capture
+    target->capture = graph;
+    for (size_t step : item.awaited->tails)
+        if (std::find(target->tails.begin(), target->tails.end(), step) == target->tails.end()) target->tails.push_back(step);
     return none();
 }
 
@@ -295,20 +326,64 @@ API PyObject *sim_streamBeginCapture(Address at, int, void *) {
     Stream *stream = stream_of(at);
     if (!stream || stream == &legacy || stream->blocking) return fail(CAPTURING);
     if (stream->capture) return refuse(stream);
-    stream->capture = new Graph{{}, stream->device};
+    stream->capture = new Graph{{}, stream->device, false, stream};
+    stream->tails.clear();
     ++capturing;
     return none();
+}
+
+// Whether all steps come before some of them.
+static bool are_joined(const Graph &graph, std::vector<size_t> waiting) {
+    std::vector<bool> seen(graph.steps.size());
+    while (!waiting.empty()) {
+        const size_t step = waiting.back();
+        waiting.pop_back();
+        if (seen[step]) continue;
+        seen[step] = true;
+        waiting.insert(waiting.end(), graph.steps[step].needs.begin(), graph.steps[step].needs.end());
+    }
+    return std::find(seen.begin(), seen.end(), false) == seen.end();
 }
 
 API Address sim_streamEndCapture(Address at, int) {
     Stream *stream = stream_of(at);
     Graph *graph = stream->capture;
-    if (!graph) return fail(INVALID_VALUE), 0;
-    stream->capture = nullptr;
+    if (!graph || graph->origin != stream) return fail(INVALID_VALUE), 0;
+    const int status = graph->broken ? BROKEN_CAPTURE : are_joined(*graph, stream->tails) ? 0 : UNJOINED_CAPTURE;
+    for (auto &entry : streams)
+        if (entry.second->capture == graph) entry.second->capture = nullptr;
     --capturing;
-    if (!graph->broken) return Address(graph);
+    if (!status) return Address(graph);
     delete graph;
-    return fail(BROKEN_CAPTURE), 0;
+    return fail(status), 0;
+}
+
+// An order in which a graph's steps may run: as issued if the schedule is EAGER, what was issued last as early as it may if LATE. If it is
+// RANDOM some of the streams on which it was captured are mostly ahead of others, other ones each time.
+static std::vector<size_t> order_of(const Graph &graph) {
+    std::vector<size_t> left(graph.steps.size()), ready, order;
+    std::vector<std::vector<size_t>> after(graph.steps.size());
+    std::map<Stream *, unsigned> speed;
+    for (size_t k = 0; k < graph.steps.size(); ++k) {
+        left[k] = graph.steps[k].needs.size();
+        for (size_t n : graph.steps[k].needs) after[n].push_back(k);
+        if (!left[k]) ready.push_back(k);
+        if (!speed.count(graph.steps[k].stream)) speed[graph.steps[k].stream] = draw(1000);
+    }
+    while (!ready.empty()) {
+        std::sort(ready.begin(), ready.end());
+        size_t at = schedule == LATE ? ready.size() - 1 : 0;
+        if (schedule == RANDOM && draw(16) == 0) at = draw(unsigned(ready.size()));
+        else if (schedule == RANDOM)
+            for (size_t k = 1; k < ready.size(); ++k)
+                if (speed[graph.steps[ready[k]].stream] > speed[graph.steps[ready[at]].stream]) at = k;
+        const size_t step = ready[at];
+        ready.erase(ready.begin() + long(at));
+        order.push_back(step);
+        for (size_t k : after[step])
+            if (!--left[k]) ready.push_back(k);
+    }
+    return order;
 }
 
 API Address sim_graphInstantiate(Address graph, int) { return Address(new Graph(*(Graph *)graph)); }
@@ -320,7 +395,7 @@ API PyObject *sim_graphLaunch(Address at, Address stream, int) {
     if (target->capture) return refuse(target);
     if (failing_status) return fail(failing_status);
     ++launches, ++graph_launches;
-    for (auto &item : graph->items) issue(target, item);
+    for (size_t k : order_of(*graph)) issue(target, {graph->steps[k].work});
     return none();
 }
 
