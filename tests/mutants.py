@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from tests.mutant_rules import MUTANTS, Mutant
 from tests.mutant_rules_gpu import GPU_MUTANTS
 from tests.mutant_rules_jit import MACHINE_CODE_MUTANTS
+from tests.mutant_rules_kernels import KERNEL_MUTANTS
 
 ROOT = Path(__file__).parents[1]
 COPIED = (
@@ -41,7 +42,7 @@ COPIED = (
 )
 SECONDS = 1800  # a run that hangs where pytest cannot end it, has failed
 KILLERS = Path(__file__).with_name("mutant_killers.json")
-ALL = (*MUTANTS, *MACHINE_CODE_MUTANTS, *GPU_MUTANTS)
+ALL = (*MUTANTS, *KERNEL_MUTANTS, *MACHINE_CODE_MUTANTS, *GPU_MUTANTS)
 FAILED = 1  # pytest's exit status where tests ran and some failed
 
 

@@ -112,14 +112,14 @@ def test_a_constant_of_a_program_is_computed_once():
 
     def step():
         with mx.autograd.record():
-            loss = mx.nd.mean(-x)
+            loss = x[1:3].sum()
         loss.backward()
 
     with counting.programs() as compiled:
         steady(step)()
     backward = next(p for p in compiled if p.constants)
     assert len(backward.steps) == 0
-    assert x.grad.asnumpy().tolist() == [-0.25] * 4
+    assert x.grad.asnumpy().tolist() == [0, 1, 1, 0]
 
 
 def test_a_gradient_that_is_a_constant_is_a_new_array_at_each_step():

@@ -7,7 +7,7 @@ import pytest
 
 from twofold.graph.build import G
 from twofold.graph.ir import applications, leaf
-from twofold.graph.rows import compared
+from twofold.graph.rows import compared, gathered, summed
 from twofold.program.compile import Program
 
 from .test_together import APART, Together
@@ -69,6 +69,65 @@ def test_what_is_no_such_scatter_stays():
         assert compared([kept]) == [kept]
 
 
+def scattered(value, at, n=3, c=4):
+    rows = G.reshape(G.iota(size=n, dtype="int64"), shape=(n, 1))
+    return G.index_add(G.full(shape=(n, c), value=0.0, dtype="float32"), value, rows, at, key=(0, 1))
+
+
+@pytest.mark.parametrize("keepdims", [True, False])
+@pytest.mark.parametrize("value", [0.0, -0.0, math.nan, math.inf, -3.5])
+def test_the_sum_of_a_row_of_one_element_is_that_element(value, keepdims):
+    v, at = leaf("v", (3, 1), "float32"), leaf("at", (3, 1), "int64")
+    arrays, places = [np.full((3, 1), value, np.float32), np.array([[3], [0], [2]])], np.array([[3], [0], [2]])
+    total = G.sum(scattered(v, at), axis=-1, keepdims=keepdims)
+    assert "sum" not in Program([total], [v, at], APART).explain()
+    want = np.zeros((3, 4), np.float32)
+    want[[0, 1, 2], [3, 0, 2]] += np.float32(value)
+    assert bits(Program([total], [v, at], APART).run([arrays[0], places])) == bits([want.sum(axis=-1, keepdims=keepdims)])
+    full = G.full(shape=(3, 1), value=value, dtype="float32")
+    known = Program([G.sum(scattered(full, at), axis=1, keepdims=keepdims)], [at], APART)
+    assert bits(known.run([places])) == bits([want.sum(axis=-1, keepdims=keepdims)])
+
+
+def test_other_sums_stay():
+    v, at, wide = leaf("v", (3, 1), "float32"), leaf("at", (3, 1), "int64"), leaf("wide", (3, 2), "int64")
+    rows = scattered(v, at)
+    twice = G.index_add(
+        G.full(shape=(3, 4), value=0.0, dtype="float32"),
+        G.broadcast_to(v, shape=(3, 2)),
+        G.reshape(G.iota(size=3, dtype="int64"), shape=(3, 1)),
+        wide,
+        key=(0, 1),
+    )
+    for kept in (G.sum(rows, axis=0, keepdims=True), G.sum(rows, axis=(0, 1), keepdims=False), G.sum(twice, axis=-1, keepdims=True)):
+        assert summed([kept]) == [kept]
+
+
+@pytest.mark.parametrize("places", [(0, 1, 2), (3, 2, 3)])
+def test_an_element_of_a_row_is_computed_of_elements(places):
+    x, at = leaf("x", (3, 4), "float32"), leaf("at", (3, 1), "int64")
+    shifted = x - G.max(G.where(G.greater(x, -9.0), x, 0.0), axis=-1, keepdims=True)
+    picked = G.take_along_axis(shifted * 2.0 - G.log(G.sum(G.exp(shifted), axis=-1, keepdims=True)), at, axis=-1)
+    early = gathered([picked], lambda n: True)
+    assert [a.inputs[0] for a in applications(early) if a.sig.op.name == "take_along_axis"] == [x]
+    assert gathered([picked], lambda n: False) == [picked]
+    arrays = [ODD, np.array(places).reshape(3, 1)]
+    late, soon = Program([picked], [x, at], APART), Program(early, [x, at], APART)
+    assert bits(late.run(arrays)) == bits(soon.run(arrays))
+
+
+def test_an_element_of_what_is_no_row_is_gathered_where_it_is():
+    x, w, at = leaf("x", (3, 4), "float32"), leaf("w", (4,), "float32"), leaf("at", (3, 1), "int64")
+    for source in (x + w, G.matmul(x, leaf("m", (4, 4), "float32")), x):
+        picked = G.take_along_axis(source, at, axis=1)
+        assert [a.inputs[0] for a in applications(gathered([picked], lambda n: True)) if a.sig.op.name == "take_along_axis"] == [source]
+    chain = x
+    for _ in range(40):
+        chain = G.exp(chain)
+    (found,) = gathered([G.take_along_axis(chain, at, axis=1)], lambda n: True)
+    assert sum(a.sig.op.name == "exp" and a.shape == (3, 1) for a in applications([found])) == 8
+
+
 def test_a_row_that_others_made_is_gathered_from():
     x, at = leaf("x", (3, 4), "float32"), leaf("at", (3, 1), "int64")
     for source in (x, G.exp(x), G.matmul(x, leaf("w", (4, 4), "float32"))):
@@ -93,3 +152,45 @@ def test_cross_entropy_and_its_gradient_are_one_kernel():
     assert len(few.kernels) == 1
     assert sorted(few.explain().split("\n")) == sorted(["reshape", "iota", few.explain().split("\n")[2], "reshape"])
     assert {"sum", "max", "where", "astype"} <= {a.sig.op.name for a in applications(compared([loss, gradient]))}
+
+
+def normalized(x):
+    """Rows over their sums, the sums, and the largest of another function of the rows, far above in the graph."""
+    powers = G.exp(x)
+    total = G.sum(powers, axis=-1, keepdims=True)
+    wide = G.where(G.greater(x, 0.0), x - G.log(total), -9.0)
+    far = G.max(wide, axis=-1, keepdims=True)
+    for _ in range(3):
+        far = G.negative(G.log(G.absolute(far) + 1.0))
+    return powers / total, wide, far
+
+
+DRAWN = np.random.default_rng(3).normal(size=(6, 4)).astype(np.float32)
+
+
+def test_results_of_rows_that_come_later_are_computed_with_the_rows():
+    x, w = leaf("x", (6, 4), "float32"), leaf("w", (4, 4), "float32")
+    near, _, far = normalized(x)
+    few, _ = both(
+        [G.matmul(near, w), G.matmul(w, G.reshape(G.sum(far, axis=0, keepdims=True) + w, shape=(4, 4)))], [x, w], [DRAWN, DRAWN[:4]]
+    )
+    assert len([k for k in few.kernels if "exp" in k.name]) == 1
+    assert not any("max" in k.name and "exp" not in k.name for k in few.kernels)
+
+
+def test_rows_that_others_read_are_made_when_they_are_wanted():
+    """Else they would take memory from then on."""
+    x, w = leaf("x", (6, 4), "float32"), leaf("w", (4, 4), "float32")
+    near, wide, far = normalized(x)
+    few, _ = both([G.matmul(near, w), G.matmul(wide, w), G.sum(far, axis=0, keepdims=True)], [x, w], [DRAWN, DRAWN[:4]])
+    (first,) = [k for k in few.kernels if "exp" in k.name]
+    assert "where" not in first.name
+
+
+def test_what_reads_a_view_of_the_rows_comes_after_them():
+    x, w = leaf("x", (4, 4), "float32"), leaf("w", (4, 4), "float32")
+    powers = G.exp(x)
+    total = G.sum(powers, axis=-1, keepdims=True)
+    turned = G.permute_dims(powers / total, axes=(1, 0))
+    far = G.max(G.where(G.greater(turned, 0.1), turned - G.log(total), -9.0), axis=-1, keepdims=True)
+    both([G.matmul(powers / total, w), far], [x, w], [DRAWN[:4], DRAWN[2:]])

@@ -1,6 +1,6 @@
 """Groups of element-wise nodes that run as one kernel over one iteration space, and the order of all steps."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import NamedTuple
 
 from .epilogues import endings
@@ -11,6 +11,8 @@ from .together import Ends, Member, ends_of
 ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
 #: Nodes of a kernel, at most: what compiling it takes grows faster than their number.
 MOST_NODES = 64
+#: Nodes ahead among which a kernel over rows looks for what it can compute as well.
+AHEAD = 64
 #: Elements from which a node may be part of a kernel: for all nodes, or for each.
 Big = int | Callable[[Node], int]
 
@@ -100,6 +102,46 @@ class _Group:
         self.members.add(n)
         return True
 
+    def also(
+        self, rest: Sequence[Node], known: Container[Node], users: Mapping[Node, Sequence[Node]], outputs: Container[Node]
+    ) -> list[Node]:
+        """What a kernel over rows computes while it has them: results of rows, with what only they are computed of.
+
+        Parameters
+        ----------
+        rest
+            Nodes that are not computed yet, in order.
+        known
+            Those that are, the kernel's own among them.
+        users
+            Who reads a node.
+        outputs
+            Nodes that are read from outside.
+        """
+        if not self.reduces:
+            return []
+        row = (*self.space[:-1], 1)
+        found: dict[Node, None] = {}
+        for n in rest:
+            is_known = all(i is None or i.sig is None or is_const(i) or i in known or i in found for i in n.inputs)
+            if is_known and self.views.keys().isdisjoint(n.inputs) and self._is_of_rows(n, row, found):
+                found[n] = None
+        taken, before = frozenset(found), len(found) + 1
+        while len(found) < before:  # until what stays needs nothing that went, and others read results of rows alone
+            before = len(found)
+            for n in list(found):
+                is_kept = n.shape == row or (n not in outputs and all(u in found for u in users[n]))
+                if not is_kept or any(i in taken and i not in found for i in n.inputs):
+                    del found[n]
+        return list(found) if len(self.nodes) + len(found) <= MOST_NODES else []
+
+    def _is_of_rows(self, n: Node, row: tuple[int, ...], others: Mapping[Node, None]) -> bool:
+        """Whether a node over the kernel's space, or of its rows, may join it together with others."""
+        if self.space_of(n) == self.space:
+            return True
+        below = any(i is not None and i.shape == row and (i in self.members or i in others) for i in n.inputs)
+        return below and n.shape == row and n.sig is not None and n.sig.op.elementwise
+
     def closed(self) -> list[Step]:
         """The steps of what was gathered, if there is anything; then nothing is."""
         steps = [Step(tuple(self.nodes))] if self.nodes else []
@@ -128,30 +170,44 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole: bool 
     """The primitives below outputs in an order of execution; runs of element-wise nodes of at least ``big`` elements are grouped.
 
     A node joins the open group if it has its shape. Others that read nothing of the open group may run before it; one that
-    does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results. With
+    does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results; before such a
+    group is closed it takes what it can compute of results of rows that would come later (`_Group.also`). With
     ``whole`` rows' kernels take in all that is computed for rows, with ``together`` kernels at the end that are alike become one step.
     """
     steps: list[Step] = []
     group = _Group(big, rows, whole)
     ends = ends_of(outputs, lambda n: group.space_of(n) is not None) if together else Ends([], frozenset())
-    later = ends.nodes
-    for n in _in_order(outputs):
-        if n.sig is None or is_const(n) or n in later:
+    order = [n for n in _in_order(outputs) if n.sig is not None and not is_const(n) and n not in ends.nodes]
+    known: set[Node] = set()
+    read, users = frozenset(outputs), _users_of(order) if rows else {}
+    for at, n in enumerate(order):
+        if n in known:
             continue
         if group.takes(n):
             group.add(n, group.space)
-            continue
-        if group.delays(n):
-            continue
-        space = group.space_of(n)
-        if space is not None:
-            steps += group.closed()
-            group.add(n, space)
-            continue
-        if any(i in group.members for i in n.inputs):
-            steps += group.closed()
-        steps.append(Step((n,)))
+        elif not group.delays(n):
+            space = group.space_of(n)
+            if space is not None or any(i in group.members for i in n.inputs):
+                also = group.also([m for m in order[at : at + AHEAD] if m not in known], known, users, read)
+                for m in also:
+                    group.add(m, group.space)
+                known.update(also)
+                steps += group.closed()
+            if n not in known and space is not None:
+                group.add(n, space)
+            elif n not in known:
+                steps.append(Step((n,)))
+        known.add(n)
     return [*steps, *group.closed(), *[_at_once(g, ends.numbers) for g in ends.groups]]
+
+
+def _users_of(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
+    users: dict[Node, list[Node]] = {n: [] for n in nodes}
+    for n in nodes:
+        for i in n.inputs:
+            if i in users:
+                users[i].append(n)  # type: ignore[index]
+    return users
 
 
 def with_epilogues(steps: Sequence[Step], outputs: Sequence[Node], known: Collection[str]) -> list[Step]:

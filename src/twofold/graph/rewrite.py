@@ -104,9 +104,9 @@ def _multiply(n: Node) -> Node | None:
     if is_const(a, 1) and _same(b, n):
         return b
     for x, y in ((a, b), (b, a)):
-        ones = x is not None and x.sig is not None and is_const(x, 1) and n.dtype in FLOATS
-        if ones and y is not None and y.value is not None and y.value[0] == "const":
-            return _full(n, y.value[1])
+        sign = next((s for s in (1, -1) if x is not None and x.sig is not None and is_const(x, s)), None)
+        if sign and n.dtype in FLOATS and y is not None and y.value is not None and y.value[0] == "const":
+            return _full(n, sign * y.value[1])
         if is_const(x, -1) and _same(y, n):
             return _simplified(G.negative(y))
     return None
@@ -123,7 +123,11 @@ def _divide(n: Node) -> Node | None:
 
 def _negative(n: Node) -> Node | None:
     a = n.inputs[0]
-    return a.inputs[0] if a is not None and a.sig is not None and a.sig.op.name == "negative" else None
+    if a is None or a.sig is None:
+        return None
+    if a.sig.op.name == "full" and n.dtype in FLOATS:
+        return _full(n, -a.sig.params["value"])
+    return a.inputs[0] if a.sig.op.name == "negative" else None
 
 
 def _no_change(n: Node) -> Node | None:

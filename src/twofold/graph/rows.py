@@ -1,17 +1,76 @@
-"""Places within rows found by comparing, where that lets the step join a kernel over rows: cross-entropy and its gradient are one.
+"""Rows of which one element counts: a sum that is this element, and places found by comparing.
 
-A gather of one element of each row is the largest element of the row with all others at minus infinity, and a scatter of one element
-into each row of zeros is a choice at each place. Both give the same bits. A gather is rewritten only where the row is computed
-by the program out of reductions over it: else it would read all of the row for one element.
+A sum over a row of zeros into which one element was scattered is that element. An element of a row that is computed place by place is
+computed of the elements there: of the logarithm of a softmax that a loss reads one element, no row is made.
+
+Places are found by comparing where that lets the step join a kernel over rows, so that cross-entropy and its gradient are one. A gather
+of one element of each row is the largest element of the row with all others at minus infinity, and a scatter of one element into
+each row of zeros is a choice at each place. Both give the same bits. A gather is rewritten only where the row is computed by the
+program out of reductions over it: else it would read all of the row for one element.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..dtype import FLOATS
+from ..op.shapes import normalized_axes
 from .build import G, apply
-from .ir import Node, is_const
-from .rewrite import rebuild
+from .ir import Node, is_const, topological
+from .rewrite import rebuild, simplify
+
+#: Steps back to which an element is followed.
+DEEP = 8
+
+
+def summed(outputs: Sequence[Node]) -> list[Node]:
+    """A lowered and simplified graph with such sums rewritten."""
+    if not any(n.sig is not None and n.sig.op.name == "index_add" for n in topological(outputs)):
+        return list(outputs)
+    return simplify(rebuild(outputs, lambda n, inputs: _summed(apply(n.sig, inputs))))  # type: ignore[arg-type]
+
+
+def _summed(n: Node) -> Node:
+    x = n.inputs[0] if n.inputs and n.sig is not None and n.sig.op.name == "sum" else None
+    if x is None or n.dtype != x.dtype or normalized_axes(n.sig.params["axis"], len(x.shape)) != (len(x.shape) - 1,):  # type: ignore[union-attr]
+        return n
+    value = _scattered(x)
+    return n if value is None else G.reshape(value, shape=n.shape)
+
+
+def gathered(outputs: Sequence[Node], big: Callable[[Node], bool]) -> list[Node]:
+    """A lowered and simplified graph where one element of each row is gathered before what is computed place by place, if that is big."""
+    if not any(n.sig is not None and n.sig.op.name == "take_along_axis" for n in topological(outputs)):
+        return list(outputs)
+    return rebuild(outputs, lambda n, inputs: _gathered(apply(n.sig, inputs), big))  # type: ignore[arg-type]
+
+
+def _gathered(n: Node, big: Callable[[Node], bool]) -> Node:
+    assert n.sig is not None
+    if n.sig.op.name != "take_along_axis" or not _is_of_rows(n):
+        return n
+    x, place = n.inputs
+    assert x is not None
+    assert place is not None
+    return _element(x, place, DEEP) if x.sig is not None and x.sig.op.elementwise and big(x) else n
+
+
+def _element(x: Node, place: Node, deep: int) -> Node:
+    """One element of each row: what it is computed of, where all of that are rows, their own results, or numbers."""
+    if x.shape in ((), place.shape):
+        return x
+    inputs = [i for i in x.inputs if i is not None] if x.sig is not None and x.sig.op.elementwise and not is_const(x) else []
+    if not deep or not inputs or any(i.shape not in ((), x.shape, place.shape) for i in inputs):
+        return G.take_along_axis(x, place, axis=-1)
+    return apply(x.sig, tuple(None if i is None else _element(i, place, deep - 1) for i in x.inputs))  # type: ignore[arg-type]
+
+
+def _is_of_rows(n: Node) -> bool:
+    """Whether a gather takes one element of each row."""
+    x, place = n.inputs
+    assert n.sig is not None
+    assert x is not None
+    assert place is not None
+    return n.sig.params["axis"] in (-1, len(x.shape) - 1) and place.shape == _row_of(x) and x.shape[-1] > 1
 
 
 def compared(outputs: Sequence[Node]) -> list[Node]:
@@ -32,11 +91,9 @@ def _row_of(n: Node) -> tuple[int, ...]:
 
 def _gather(n: Node) -> Node | None:
     x, place = n.inputs
-    assert n.sig is not None
     assert x is not None
     assert place is not None
-    is_last = n.sig.params["axis"] in (-1, len(x.shape) - 1) and place.shape == _row_of(x) and x.shape[-1] > 1
-    if not is_last or x.dtype not in ("float32", "float64") or x.sig is None or not x.sig.op.elementwise or is_const(x):
+    if not _is_of_rows(n) or x.dtype not in ("float32", "float64") or x.sig is None or not x.sig.op.elementwise or is_const(x):
         return None
     if not any(i is not None and i.shape == _row_of(x) for i in x.inputs):
         return None
@@ -44,8 +101,18 @@ def _gather(n: Node) -> Node | None:
 
 
 def _scatter(n: Node) -> Node | None:
+    value = _scattered(n)
+    if value is None:
+        return None
+    chosen = value.sig.params["value"] if value.sig is not None and is_const(value) else value
+    return G.where(_is_at(n.inputs[-1], n.shape[-1]), chosen, G.full(shape=n.shape, value=0.0, dtype=n.dtype))  # type: ignore[arg-type]
+
+
+def _scattered(n: Node) -> Node | None:
+    """What is added to one element of each row of zeros: (…, 1), with 0.0 in place of -0.0, as the sum has it; None if a node is else."""
+    if n.sig is None or n.sig.op.name != "index_add":
+        return None
     zeros, value, *places = n.inputs
-    assert n.sig is not None
     assert zeros is not None
     assert value is not None
     row = _row_of(n)
@@ -56,8 +123,7 @@ def _scatter(n: Node) -> Node | None:
     if not all(_counts(place, k, n.shape) for k, place in enumerate(places[:-1])):
         return None
     known = _number(value)
-    chosen = value + 0.0 if known is None else known + 0.0  # makes 0.0 of -0.0, as the scatter does
-    return G.where(_is_at(places[-1], n.shape[-1]), chosen, G.full(shape=n.shape, value=0.0, dtype=n.dtype))
+    return value + 0.0 if known is None else G.full(shape=row, value=known + 0.0, dtype=n.dtype)
 
 
 def _number(n: Node) -> float | None:

@@ -199,8 +199,6 @@ def defer(
     while True:
         w = _window_for(args, device)
         with LOCK:
-            if w.closed:  # by another thread, which reads one of its results
-                continue
             node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
             values, kept = [], []
             for part, rec, twin in zip(node.parts, recs, twins, strict=False):
@@ -210,7 +208,7 @@ def defer(
                 values.append(out)
                 kept.append(second)
             inner = [w.result(part, device) for part in node.parts[len(recs) :]]
-            if w.closed:  # by a signal handler or finalizer of this thread, in the midst of this
+            if w.closed:  # by another thread, which reads one of its results, or by a signal handler or finalizer in the midst of this
                 continue
             w.issued.append((node, user.f_code, user.f_lasti))
         COUNTERS.deferred += 1
@@ -297,7 +295,7 @@ def twin_of(v: Value) -> Value | None:
     """A second Value, without a record, for a pending result; None if its window has been closed meanwhile."""
     with LOCK:
         at = v.at
-        if v.data is not None or at[0].closed:
+        if v.data is not None:
             return None
         twin = Value(None, None, at, v.device)
         at[0].outs.append(ref(twin))

@@ -127,10 +127,11 @@ def log_softmax(xp, data, *, axis: int = -1, temperature: float | None = None, d
 
 
 @log_softmax.grad
-def _(xp, dout, out, *, axis, temperature, **_):
-    wide = "float64" if xp.dtype_of(out) == "float64" else "float32"
-    d = xp.cast(dout, wide)
-    return _scaled(d - xp.exp(xp.cast(out, wide)) * xp.sum(d, axis=axis, keepdims=True), temperature)
+def _(xp, dout, data, *, axis, temperature, dtype, **_):
+    logits, _ = _working(xp, data, dtype)
+    d = xp.cast(dout, xp.dtype_of(logits))
+    probabilities = softmax_of(xp, _scaled(logits, temperature), axis)  # of the exponentials and sums that the result is made of
+    return _scaled(d - probabilities * xp.sum(d, axis=axis, keepdims=True), temperature)
 
 
 @log_softmax.sample

@@ -25,7 +25,7 @@ from ..graph.layout import with_channels_last
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.row_results import kept
-from ..graph.rows import compared
+from ..graph.rows import compared, gathered, summed
 from ..graph.slices import narrowed
 from ..graph.verify import verify
 from ..scheduler.observers import LISTENERS, report
@@ -194,10 +194,10 @@ def _arranged(outputs: list[Node], backend: Backend, least: Big) -> list[Node]:
     """The graph as a backend's algorithms and kernels want it: the same bits."""
     if SETTINGS.channels_last:
         outputs = with_channels_last(outputs, partial(_gain_of_channels_last, backend))
+    outputs = summed(outputs)
     if backend.row_reductions:
         outputs = kept(outputs)
-        if backend.whole_rows:
-            outputs = compared(outputs)
+        outputs = compared(outputs) if backend.whole_rows else gathered(outputs, partial(is_big, least))
     return narrowed(outputs, partial(is_big, least), SIMPLE) if backend.strided_kernels else outputs
 
 

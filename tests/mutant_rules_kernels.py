@@ -1,0 +1,32 @@
+"""Rules of which nodes become one kernel, each with how to take it out of the code: see `tests.mutants`."""
+
+from tests.mutant_rules import FUSE, Mutant
+
+KERNEL_MUTANTS = (
+    Mutant(
+        "a kernel ends before what reads it",
+        FUSE,
+        "if space is not None or any(i in group.members for i in n.inputs):",
+        "if space is not None:",
+    ),
+    Mutant(
+        "a kernel has one shape",
+        FUSE,
+        "if self.space_of(n) == self.space:\n            return True\n        row",
+        "if self.space_of(n) is not None:\n            return True\n        row",
+    ),
+    Mutant(
+        "what a kernel computes as well is read by rows' results alone",
+        FUSE,
+        "(n not in outputs and all(u in found for u in users[n]))",
+        "True",
+    ),
+    Mutant("what a kernel computes as well is known", FUSE, "or any(i in taken and i not in found for i in n.inputs):", "or False:"),
+    Mutant(
+        "what a kernel computes as well reads no view of its own",
+        FUSE,
+        "is_known and self.views.keys().isdisjoint(n.inputs) and",
+        "is_known and",
+    ),
+    Mutant("only what is of the rows joins by a row", FUSE, "self.rows and below and n.shape == row and", "self.rows and below and"),
+)
