@@ -8,6 +8,7 @@ none is left, or for what cuDNN is not asked for, there is no result and the ada
 import importlib
 import threading
 import warnings
+import weakref
 from collections import Counter
 from functools import cache
 from typing import Any, NamedTuple
@@ -140,7 +141,7 @@ def _refused(dtype: str) -> tuple[str, ...]:
     return ("NONDETERMINISTIC", *fewer, *(() if SETTINGS.winograd else WINOGRAD))
 
 
-_known: dict[Stream, Convolutions] = {}
+_known: weakref.WeakKeyDictionary[Stream, Convolutions] = weakref.WeakKeyDictionary()
 _plans: dict[int, dict[Shape, Plan | None]] = {}
 
 

@@ -1,6 +1,8 @@
 """Products of arrays: matrices by cuBLAS, or by a kernel of our own where that has no such dtype; einsum as a sequence of them."""
 
+import gc
 import math
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -13,12 +15,14 @@ from twofold.backend.c_text import C_TYPES
 
 from .cublas import KIND, Handle
 from .launch import filled, function, run
+from .library import memory as cupy_memory
 from .operands import dtype_of
 from .rehearsal import rehearses
 from .streams import Stream
 from .views import strided, strides_of
 
-_handles: dict[Stream, Handle] = {}
+#: A handle and its workspace go with their stream, as those of an adapter that is given up do.
+_handles: weakref.WeakKeyDictionary[Stream, Handle] = weakref.WeakKeyDictionary()
 
 
 def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Any) -> None:
@@ -39,7 +43,12 @@ def prepare(stream: Stream) -> Handle:
     """The handle of cuBLAS on a stream, which is current. What is captured there needs it beforehand."""
     found = _handles.get(stream)
     if found is None:
-        found = _handles[stream] = Handle(stream)
+        try:
+            found = _handles[stream] = Handle(stream)
+        except cupy_memory.OutOfMemoryError:
+            gc.collect()
+            cupy.get_default_memory_pool().free_all_blocks()
+            found = _handles[stream] = Handle(stream)
     return found
 
 

@@ -40,7 +40,7 @@ class Stream:
         While it is captured what the host is to look at whenever that was launched; None else.
     """
 
-    __slots__ = ("_before", "_marks", "_waited", "checks", "cuda", "device", "elided", "purpose", "waits")
+    __slots__ = ("__weakref__", "_before", "_marks", "_waited", "checks", "cuda", "device", "elided", "purpose", "waits")
 
     def __init__(self, device: int, purpose: str) -> None:
         self.device, self.purpose = device, purpose
