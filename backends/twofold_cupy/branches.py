@@ -19,16 +19,16 @@ Place = tuple[int, int]
 
 
 class Block(NamedTuple):
-    """Memory from an address on: where it ends, the step that wrote it last, and those that have read it since."""
+    """Memory from an address on: where it ends, the steps that wrote it last, and those that have read it since."""
 
     end: int
-    writer: Place | None
+    writers: tuple[Place, ...]
     readers: tuple[Place, ...]
 
     @property
     def users(self) -> tuple[Place, ...]:
         """All of them."""
-        return self.readers if self.writer is None else (self.writer, *self.readers)
+        return (*self.writers, *self.readers)
 
 
 class Done(NamedTuple):
@@ -62,12 +62,12 @@ class Blocks:
         self._blocks[low] = block
 
     def whole(self, low: int, high: int) -> tuple[int, Block]:
-        """Remove the blocks that a range overlaps with, and give them as one that holds it."""
+        """Remove the blocks that a range overlaps with, and give them as one that holds it: as if who used any of them had written it."""
         found = self.taken(low, high)
         if len(found) == 1 and found[0][0] <= low and found[0][1].end >= high:
             return found[0]
         users = tuple(dict.fromkeys(u for _, b in found for u in b.users))
-        return min([low, *[start for start, _ in found]]), Block(max([high, *[b.end for _, b in found]]), None, users)
+        return min([low, *[start for start, _ in found]]), Block(max([high, *[b.end for _, b in found]]), users, ())
 
 
 class Branches:
@@ -118,7 +118,7 @@ class Branches:
                     if a < b:
                         self._blocks.put(a, block._replace(end=b))
                 self._wait(block.users)
-            self._blocks.put(low, Block(high, self._step, ()))
+            self._blocks.put(low, Block(high, () if self._step is None else (self._step,), ()))
         return memory
 
     def step(self, read: Iterable[Any], written: Iterable[Any]) -> None:
@@ -126,11 +126,11 @@ class Branches:
         self._end()
         read, written = (list(_ranges(arrays)) for arrays in (read, written))
         needed: list[Place] = []
-        for ranges, of in ((read, _writer), (written, _users)):
+        for ranges, writes in ((read, False), (written, True)):
             for low, high in ranges:
                 start, block = self._blocks.whole(low, high)
                 self._blocks.put(start, block)
-                needed += of(block)
+                needed += block.users if writes else block.writers
         number = self._chosen(needed)
         self._enter(number, needed)
         self._count[number] += 1
@@ -140,7 +140,7 @@ class Branches:
             self._blocks.put(start, block._replace(readers=(*block.readers, self._step)))
         for low, high in written:
             start, block = self._blocks.whole(low, high)
-            self._blocks.put(start, Block(block.end, self._step, ()))
+            self._blocks.put(start, Block(block.end, (self._step,), ()))
 
     def join(self) -> None:
         """Go on with the stream that captures, after all steps."""
@@ -190,14 +190,6 @@ class Branches:
         for place in needed:
             comes_after = list(map(max, comes_after, self._done[place].after))
         return next((k for k, count in enumerate(self._count) if count <= comes_after[k]), 0)
-
-
-def _writer(block: Block) -> tuple[Place, ...]:
-    return () if block.writer is None else (block.writer,)
-
-
-def _users(block: Block) -> tuple[Place, ...]:
-    return block.users
 
 
 def _ranges(arrays: Iterable[Any]) -> Iterator[tuple[int, int]]:

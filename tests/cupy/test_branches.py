@@ -188,15 +188,15 @@ def test_what_fails_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, us
 
 def test_blocks_are_cut_and_joined():
     blocks, block = branches.Blocks(), branches.Block
-    blocks.put(0, block(100, (0, 1), ()))
-    blocks.put(100, block(200, (1, 1), ((0, 2),)))
-    assert blocks.whole(20, 60) == (0, block(100, (0, 1), ()))  # removed as a whole
-    blocks.put(0, block(100, (0, 1), ()))
-    assert blocks.whole(50, 250) == (0, block(250, None, ((0, 1), (1, 1), (0, 2))))
+    blocks.put(0, block(100, ((0, 1),), ()))
+    blocks.put(100, block(200, ((1, 1),), ((0, 2),)))
+    assert blocks.whole(20, 60) == (0, block(100, ((0, 1),), ()))  # removed as a whole
+    blocks.put(0, block(100, ((0, 1),), ()))
+    assert blocks.whole(50, 250) == (0, block(250, ((0, 1), (1, 1), (0, 2)), ()))  # a reader waits for all of them
     assert blocks.taken(0, 1000) == []
-    blocks.put(40, block(60, None, ()))
+    blocks.put(40, block(60, (), ()))
     assert blocks.taken(0, 40) == blocks.taken(60, 80) == []
-    assert blocks.taken(59, 60) == [(40, block(60, None, ()))]
+    assert blocks.taken(59, 60) == [(40, block(60, (), ()))]
 
 
 @simulated
@@ -214,9 +214,9 @@ def test_a_part_of_freed_memory_that_is_not_taken_again_is_still_known(gpus, bac
         own.step((), ())
         own.malloc(0x200)
         assert own._blocks.taken(0, 1 << 20) == [
-            (0x1000, branches.Block(0x1200, (0, 1), ())),
-            (0x1200, branches.Block(0x1400, (0, 2), ())),
-            (0x1400, branches.Block(0x1600, (0, 1), ())),
+            (0x1000, branches.Block(0x1200, ((0, 1),), ())),
+            (0x1200, branches.Block(0x1400, ((0, 2),), ())),
+            (0x1400, branches.Block(0x1600, ((0, 1),), ())),
         ]
         own.leave()
 
