@@ -221,6 +221,22 @@ def test_a_part_of_freed_memory_that_is_not_taken_again_is_still_known(gpus, bac
         own.leave()
 
 
+@simulated
+def test_a_step_that_allocates_comes_after_who_used_the_memory(gpus, backend):
+    with backend.graphs.capturing(0) as streams:
+        own = branches.Branches(streams, lambda size: SimpleNamespace(ptr=0x1000, mem=SimpleNamespace(ptr=0x1000, size=size)))
+        own._done[0, 0] = branches.Done(streams[0].record(), (0,) * len(streams), 0)
+        for _ in range(3):
+            own.step((), ())
+        assert own._step == (1, 1)
+        own.malloc(0x200)  # which dies
+        own.step((), ())
+        assert own._after[2] == (0, 0, 0, 0)
+        own.malloc(0x200)
+        assert own._after[2] == (0, 1, 0, 0)
+        own.leave()
+
+
 def ignoring(number, run, monkeypatch):
     """What a function gives whose capture leaves a wait between streams out; and of each wait the step that waits and for which."""
     waits = []
