@@ -194,3 +194,9 @@ def test_what_reads_a_view_of_the_rows_comes_after_them():
     turned = G.permute_dims(powers / total, axes=(1, 0))
     far = G.max(G.where(G.greater(turned, 0.1), turned - G.log(total), -9.0), axis=-1, keepdims=True)
     both([G.matmul(powers / total, w), far], [x, w], [DRAWN[:4], DRAWN[2:]])
+
+
+def test_a_negative_zero_that_is_folded_keeps_its_sign():
+    zeros, ones = (G.full(shape=(2,), value=v, dtype="float32") for v in (0, 1))
+    folded = [G.negative(zeros), G.negative(ones) * 0]
+    assert bits(Program(folded, [], APART).run([])) == bits([np.full(2, -0.0, np.float32)] * 2)

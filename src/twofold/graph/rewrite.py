@@ -105,8 +105,9 @@ def _multiply(n: Node) -> Node | None:
         return b
     for x, y in ((a, b), (b, a)):
         sign = next((s for s in (1, -1) if x is not None and x.sig is not None and is_const(x, s)), None)
-        if sign and n.dtype in FLOATS and y is not None and y.value is not None and y.value[0] == "const":
-            return _full(n, sign * y.value[1])
+        is_number = y is not None and y.value is not None and y.value[0] == "const"
+        if sign and n.dtype in FLOATS and is_number and (sign == 1 or y.value[1]):  # type: ignore[union-attr, index]
+            return _full(n, sign * y.value[1])  # type: ignore[union-attr, index]
         if is_const(x, -1) and _same(y, n):
             return _simplified(G.negative(y))
     return None
@@ -125,7 +126,7 @@ def _negative(n: Node) -> Node | None:
     a = n.inputs[0]
     if a is None or a.sig is None:
         return None
-    if a.sig.op.name == "full" and n.dtype in FLOATS:
+    if a.sig.op.name == "full" and n.dtype in FLOATS and a.sig.params["value"]:  # parameters do not tell -0.0 from 0
         return _full(n, -a.sig.params["value"])
     return a.inputs[0] if a.sig.op.name == "negative" else None
 
