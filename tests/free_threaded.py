@@ -57,9 +57,8 @@ def main(given: str | None = None) -> int:
     own = ENVIRONMENT / "bin" / "python"
     if not own.exists():
         subprocess.run([python, "-m", "venv", str(ENVIRONMENT)], check=True)
-    subprocess.run(
-        [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--editable", ".", *NEEDED], cwd=ROOT, check=True
-    )
+    pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary"]
+    subprocess.run([*pip, "--editable", ".", *NEEDED], cwd=ROOT, check=True)
     tests = [name for name in TESTS if (ROOT / name).exists()]
     return subprocess.run([own, "-X", "gil=0", "-m", "pytest", "-q", *tests, "-k", WORDS], cwd=ROOT, check=False).returncode
 

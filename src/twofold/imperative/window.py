@@ -7,9 +7,7 @@ programs run outside it. A reader of another thread's pending value closes that 
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from sys import _getframe
 from threading import get_ident
@@ -39,9 +37,29 @@ LOCK = threading.RLock()
 LITERALS = {0, 1, -1, 2}
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
 LAUNCHED = 1 << 20
-#: Structure to its program, the numbers of the leaves it reads, and for each live Value its result and whether others have it too.
-#: Of those used last.
-_programs: OrderedDict[Any, tuple[Program, list[int], list[tuple[int, bool]]]] = OrderedDict()
+
+
+class _Known:
+    """The program of a structure.
+
+    Attributes
+    ----------
+    program, reads
+        With the numbers of the window's leaves that it reads.
+    where
+        For each live Value, its result and whether others have it too.
+    used
+        Serial of the last window that it ran.
+    """
+
+    __slots__ = ("program", "reads", "used", "where")
+
+    def __init__(self, program: Program, reads: list[int], where: list[tuple[int, bool]], used: int) -> None:
+        self.program, self.reads, self.where, self.used = program, reads, where, used
+
+
+#: Programs by structure. A plain dict, since each step on one is whole also where no global lock keeps threads apart.
+_programs: dict[Any, _Known] = {}
 MOST_PROGRAMS = 1024
 TABLES.dependents.append(_programs.clear)
 #: Windows of all threads that may be open yet, and the devices that ever had one.
@@ -423,8 +441,8 @@ def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[in
         w.error = error
         if isinstance(error, Exception):
             found = _programs.get((wanted, dead, w.device.device_type))
-            name_origin(w, error, found[0] if found is not None else None)
-            if found is not None and not found[0].overwrites:
+            name_origin(w, error, found.program if found is not None else None)
+            if found is not None and not found.program.overwrites:
                 for v, data in salvaged(w, live):
                     hand_out(v, data)
             clear_all_frames(error)
@@ -455,15 +473,13 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
         leaves = leaves_of(unique)  # a window of this structure may have further leaves, of results that nobody wants
         program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique), title=Title("window"), device=w.device)
         where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
-        found = _programs[key] = program, [w.leaf_nodes.index(n) for n in leaves], where
+        found = _programs[key] = _Known(program, [w.leaf_nodes.index(n) for n in leaves], where, w.serial)
         COUNTERS.compiled += 1
-        while len(_programs) > MOST_PROGRAMS:
-            _programs.popitem(last=False)
-    else:
-        with suppress(KeyError):  # another thread may have let it go
-            _programs.move_to_end(key)
-    program, numbers, where = found
-    arrays = [w.data[k] for k in numbers]
+    found.used = w.serial
+    while len(_programs) > MOST_PROGRAMS:  # another thread may look for the oldest too
+        _programs.pop(min(list(_programs.items()), key=lambda item: item[1].used)[0], None)
+    program = found.program
+    arrays = [w.data[k] for k in found.reads]
     if w.device.is_host:
         results = program.run(arrays)
     else:
@@ -475,7 +491,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int
     COUNTERS.fused += sum(len(k.steps) for k in program.kernels)
     COUNTERS.donated += len(program.plan.donated)
     with LOCK:  # a thread that sees the data may enter the Value in its window: then ``at`` is that window's
-        for v, (k, shared) in zip(live, where, strict=True):
+        for v, (k, shared) in zip(live, found.where, strict=True):
             if shared:  # two Values of one structure share the result: neither may be written
                 v.borrow = ALWAYS
             v.data = results[k]
