@@ -32,7 +32,7 @@ def test_an_operator_on_plain_arrays_is_one_frame(expression):
     assert len(frames(function)) == 1, frames(function)
 
 
-@pytest.mark.parametrize("expression", ["x + 1", "x * 2.0", "x / 3", "x ** 2", "x > 0.5", "x == 1"])
+@pytest.mark.parametrize("expression", ["x + 1", "1 - x", "x * 2.0", "1 / x", "2 ** x", "x ** 2", "x > 0.5", "x == 1"])
 def test_an_operator_on_a_plain_array_and_a_number_is_two_frames(expression):
     function = eval(f"lambda: {expression}", {"x": nd.array([1, 2, 3, 4])})
     function()
@@ -51,7 +51,29 @@ def test_an_in_place_operator_on_plain_arrays_is_one_frame():
 
 def test_a_function_of_floats_is_two_frames():
     x = nd.array([1, 2, 3, 4])
+    nd.sqrt(x), x.exp()
     assert len(frames(lambda: nd.sqrt(x))) == len(frames(lambda: x.exp())) == 2
+
+
+def test_a_function_of_an_array_and_numbers_seen_before_checks_no_parameters():
+    x = nd.array([1, 2, 3, 4])
+    for function in (lambda: nd.clip(x, 0, 2.5), lambda: nd.smooth_l1(x, scalar=2.0)):
+        for _ in range(3):
+            function()
+        entered = frames(function)
+        assert "call" not in entered, entered
+        assert len(entered) <= 8, entered
+
+
+@pytest.mark.parametrize("value", [1, 2.5, nd.ones((3,))])
+def test_a_write_into_a_plain_array_is_few_frames(value):
+    x = nd.zeros((2, 3))
+
+    def step():
+        x[1] = value
+
+    step()
+    assert len(frames(step)) <= 5, frames(step)
 
 
 def test_a_recorded_operator_seen_before_is_few_frames():

@@ -196,7 +196,7 @@ def specialise(
     """
     sig = sig or OPS[name].sig(legacy)
     text = (_UNARY, _BINARY)[arity - 1]
-    ordinary = "wrap(cls, invoke(sig, ({operands}))[0])".format(operands="self," if arity == 1 else "self, other")
+    ordinary = "wrap(cls, invoke(sig, ({operands}))[0])".format(operands="self," if arity == 1 else _pair("self", "other", reverse))
     parts = {"name": name, "general": ordinary if general is None else "general(self)" if arity == 1 else "general(self, other)"}
     parts["otherwise"] = "NotImplemented" if general is None else parts["general"]
     # NumPy's own result of strided views is in their order, and of 0-d arrays a scalar: a cell's content is neither

@@ -315,7 +315,7 @@ def _fitting(value: Any, basic: Basic) -> Any:
     ShapeError
         If it does not fit.
     """
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (bool, int, float)) or (value.shape == basic.target and len(basic.kept) == len(basic.target)):
         return value
     shape = tuple(1 if k is None else basic.target[k] for k in basic.kept)
     value = _broadcastable(value, shape)

@@ -184,7 +184,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
 
 
 def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
-    """The results where all operands are plain arrays of types that were met before: the same as `_inline`, in short; else None."""
+    """The results where all operands are plain arrays, of types that were met before, and numbers: as `_inline`, in short; else None."""
     v: Any
     if len(args) == 1:
         a = args[0]
@@ -194,14 +194,26 @@ def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
         arrays = [v]
         found = sig.inline.get(((v.shape, v.dtype),))
     else:
-        key, arrays = [], []
+        key: list[Any] = []
+        arrays, dtype = [], None
         for a in args:
-            v = a._v if isinstance(a, Cell) else None
-            if v.__class__ is not PLAIN:
+            v = a._v if isinstance(a, Cell) else a
+            if v.__class__ is PLAIN:
+                if dtype is None:
+                    dtype = v.dtype
+                key.append((v.shape, v.dtype))
+            elif v is None:
+                key.append(None)
+                continue
+            elif dtype is None or dtype.kind != "f":
                 return None
-            key.append((v.shape, v.dtype))
+            elif v.__class__ is float or (v.__class__ is int and sig.legacy and sig.op.elementwise):
+                key.append(float)
+                v = float(v)  # as `_legacy_scalars`
+            else:
+                return None
             arrays.append(v)
-        found = sig.inline.get(tuple(key)) if key else None
+        found = sig.inline.get(tuple(key)) if dtype is not None else None
     if found is None:
         return None
     COUNTERS.inline += 1

@@ -51,13 +51,13 @@ class Calls:
                     target._rebind(new)
         return self.delivered(op, contents[: sig.visible], out)
 
-    def _run(self, sig: Sig, operands: tuple[Any, ...]) -> Any:
+    def _run(self, sig: Sig, operands: tuple[Any, ...], *scalars: Any) -> Any:
         """The visible results of an operator whose parameters are known."""
         cls = self.cls
         for a in operands:
             if a.__class__ is not cls and a is not None and not isinstance(a, cls):
                 raise self._no_array(sig.op, a)
-        contents = invoke(sig, operands)
+        contents = invoke(sig, (*operands, *scalars) if scalars else operands)
         if sig.visible == 1:
             result = new(cls)
             result._v = contents[0]

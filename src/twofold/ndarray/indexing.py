@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import NUMPY
+from ..dtype import NAME_OF, NUMPY
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array
-from ..imperative.cell import wrap
+from ..imperative.cell import HOST, PLAIN, wrap
+from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.transfer import on_device
 from ..op.conventions import legacy_scalar
@@ -66,4 +67,29 @@ def _value(value: Any, x: Any) -> Any:
 
 
 INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _places, _value))
-get, put = INDEXER.get, INDEXER.put
+get = INDEXER.get
+
+
+def put(x: Any, index: Any, value: Any) -> None:
+    """``x[index] = value``."""
+    if not _put_at_once(x, index, value):
+        INDEXER.put(x, index, value)
+
+
+def _put_at_once(x: Any, index: Any, value: Any) -> bool:
+    """Whether this was a number or an array of the dtype for an integer or a slice of a plain array of floats, and is done."""
+    v: Any = x._v if type(x)._root is None else None
+    if v.__class__ is not PLAIN or v.dtype.kind != "f" or (index.__class__ is not slice and index.__class__ is not int):
+        return False
+    if value.__class__ is float or value.__class__ is int:
+        new: Any = HOST.scalar(value, NAME_OF[v.dtype])
+    else:
+        new = value._v if isinstance(value, Array) else None
+        if new.__class__ is not PLAIN or new.dtype is not v.dtype or (v.ndim == 1 and index.__class__ is int):
+            return False
+    try:
+        v[index] = new
+    except (IndexError, ValueError, TypeError):
+        return False
+    COUNTERS.in_place += 1
+    return True

@@ -52,6 +52,12 @@ def _general(name: str, reverse: bool) -> Callable[..., Any]:
     return method
 
 
+def _binary(name: str, reverse: bool) -> Callable[..., Any]:
+    if name not in FAST:
+        return _general(name, reverse)
+    return specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, reverse=reverse, sig=_sig(name))
+
+
 def _comparison(name: str) -> Callable[..., Any]:
     compare = _general(name, False)
     fn, scalar, new = getattr(HOST.xp, name), HOST.scalar, object.__new__
@@ -163,10 +169,8 @@ def shortened(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
 def attach() -> None:
     """Attach the operators to `NDArray`."""
     for dunder, name in ARITHMETIC.items():
-        fast = name in FAST
-        forward = specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, sig=_sig(name)) if fast else _general(name, False)
-        setattr(NDArray, f"__{dunder}__", _renamed(forward, f"__{dunder}__"))
-        setattr(NDArray, f"__r{dunder}__", _renamed(_general(name, True), f"__r{dunder}__"))
+        for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
+            setattr(NDArray, spelled, _renamed(_binary(name, reverse), spelled))
         if name not in ("matmul", "power"):  # as in MXNet, a **= b gives a new array
             setattr(NDArray, f"__i{dunder}__", _renamed(_in_place(name), f"__i{dunder}__"))
     for dunder, name in COMPARISON.items():

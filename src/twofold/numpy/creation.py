@@ -120,8 +120,11 @@ def operand(a: Any, device: Device | None = None) -> ndarray:
 
 def operands(*values: Any) -> list[ndarray]:
     """Operands of one function; those that are no arrays of ours yet on the device of the first that is."""
-    device = next((v.context for v in values if isinstance(v, Array)), None)
-    return [operand(v, device) for v in values]
+    for v in values:
+        if v.__class__ is not ndarray:
+            device = next((v.context for v in values if isinstance(v, Array)), None)
+            return [operand(v, device) for v in values]
+    return list(values)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:

@@ -62,6 +62,11 @@ def element_operands(values: tuple[Any, ...], compares: bool = False) -> list[An
     OverflowError
         If a Python integer does not fit the dtype that it would be combined in.
     """
+    for v in values:
+        if v.__class__ is not ndarray:
+            break
+    else:
+        return list(values)
     like = next((v for v in values if isinstance(v, ndarray)), None)
     out = [element_operand(v, like) for v in values]
     for k, v in enumerate(out):

@@ -232,14 +232,22 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
     parts = operands(*arrays)
     if not parts:
         raise ParameterError("need at least one array to concatenate", None, "give arrays")
-    if not all(p.ndim for p in parts) and axis is not None:
+    if axis is None:
+        parts, axis = [p.reshape(-1) for p in parts], 0
+    elif not all(p.shape for p in parts):
         raise ParameterError("zero-dimensional arrays cannot be concatenated", None, "use stack, or axis=None")
-    parts = [p.reshape(-1) for p in parts] if axis is None else parts
-    if dtype is not None or len({p._dtype for p in parts}) > 1:
-        common = promote(*[p._dtype for p in parts]) if dtype is None else dtype
-        parts = [p.astype(common, casting=casting, copy=False) for p in parts]
-    result = run("concat", *parts, axis=normalized_axis(axis or 0, parts[0].ndim))
+    result = run("concat", *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim))
     return result if out is None else delivered(result, out, casting)
+
+
+def _alike(parts: list[ndarray], dtype: Any, casting: str) -> list[ndarray]:
+    """Arrays of one dtype: that given, or what theirs are promoted to."""
+    if dtype is None:
+        dtypes = {p._dtype for p in parts}
+        if len(dtypes) == 1:
+            return parts
+        dtype = promote(*[p._dtype for p in parts])
+    return [p.astype(dtype, casting=casting, copy=False) for p in parts]
 
 
 concat = concatenate
@@ -248,9 +256,12 @@ concat = concatenate
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays of one shape joined along a new axis."""
     parts = operands(*arrays)
+    if not parts:
+        raise ParameterError("need at least one array to stack", None, "give arrays")
     if len({p.shape for p in parts}) > 1:
         raise ShapeError("all input arrays must have the same shape", ", ".join(str(p.shape) for p in parts), "make them equal")
-    return concatenate([expand_dims(p, axis) for p in parts], axis, out, dtype=dtype, casting=casting)
+    result = run("stack", *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim + 1))
+    return result if out is None else delivered(result, out, casting)
 
 
 def _several(result: Any) -> list[ndarray]:

@@ -199,7 +199,9 @@ def _delivered(result: ndarray, out: Any, where: Any, casting: Any) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> ndarray:
     """``x`` where the condition holds, else ``y``."""
-    return applied(OPS["where"], operands(condition, x, y)[0].astype("bool", copy=False), x, y)
+    if condition.__class__ is not ndarray or condition._dtype != "bool":
+        condition = operands(condition, x, y)[0].astype("bool", copy=False)
+    return applied(OPS["where"], condition, x, y)
 
 
 def delivered(result: ndarray, out: Any, casting: Any = "same_kind", *, widens: bool = False) -> Any:

@@ -59,16 +59,17 @@ def function_of(
         head = "".join(f"{a}=None, " for a in arrays)
         operands = f"({', '.join(arrays)}{',' if arrays else ''})"
     lines = [f"def {name}({head}{tail}):"]
-    quick = fast is not None and not op.scalars and not op.mutates and arrays
+    quick = fast is not None and not op.mutates and arrays
     if quick:
-        lines += _quick_lines(op, keywords, operands)
+        lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands)
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")
     lines.append("    if other: params.update(other)")
     lines.append(f"    result = call(op, {operands}, dict(params), {passes})")
     if quick:
         lines.append("    if out is None and not other and key is not None: remember(cache, key, params)")
     lines.append("    return result")
-    env: dict[str, Any] = {"NULL": NULL, "call": call, "op": op, "flat": _flat, "cache": {}}
+    env: dict[str, Any] = {"NULL": NULL, "call": call, "op": op, "flat": _flat, "cache": {}, "numbers": (float, int)}
+    env |= {f"default_{p}": op.params[p].default for p in op.scalars}
     if fast is not None:
         env |= {"run": fast.run, "is_training": fast.is_training, "remember": _remembering(op, fast)}
     exec("\n".join(lines), env)
@@ -80,19 +81,21 @@ def function_of(
 
 
 class Fast(NamedTuple):
-    """A front end's shorter way: ``run(sig, operands)``, and what makes the sig."""
+    """A front end's shorter way: ``run(sig, operands, *scalars)``, and what makes the sig."""
 
-    run: Callable[[Any, tuple[Any, ...]], Any]
+    run: Callable[..., Any]
     sig_of: Callable[[Op, dict[str, Any]], Any]
     is_training: Callable[[], bool]
 
 
 def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
-    """Look the parameters up as they were given; required arrays must be there."""
+    """Look the parameters up as they were given; required arrays must be there, and scalars be Python numbers."""
     required = [i.name for i in op.inputs if not i.optional and not i.injected][: -1 if op.variadic else None]
     parts = [*keywords, *(["is_training()"] if op.training else [])]
     key = f"({', '.join(parts)}{',' if parts else ''})"
     present = "".join(f" and {a} is not None" for a in required)
+    present += "".join(f" and ({s}.__class__ in numbers{'' if op.params[s].required else f' or {s} is NULL'})" for s in op.scalars)
+    scalars = "".join(f", {s}" if op.params[s].required else f", default_{s} if {s} is NULL else {s}" for s in op.scalars)
     return [
         f"    key = {key}",
         "    try:",
@@ -100,7 +103,7 @@ def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
         "    except TypeError:",
         "        sig = key = None",
         f"    if sig is not None and out is None and not other{present}:",
-        f"        return run(sig, {operands})",
+        f"        return run(sig, {operands}{scalars})",
     ]
 
 
@@ -108,7 +111,7 @@ def _remembering(op: Op, fast: Fast) -> Callable[[dict[Any, Any], Any, dict[str,
     def remember(cache: dict[Any, Any], key: Any, params: dict[str, Any]) -> None:
         if len(cache) > 256:
             cache.clear()
-        cache[key] = fast.sig_of(op, params)
+        cache[key] = fast.sig_of(op, {name: value for name, value in params.items() if name not in op.scalars})
 
     return remember
 
