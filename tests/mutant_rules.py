@@ -130,7 +130,7 @@ MUTANTS = (
         "key = wanted, dead, w.device.device_type",
         "key = wanted, w.device.device_type",
     ),
-    Mutant("a program reads its own leaves", WINDOW, "arrays = [w.data[k] for k in numbers]", "arrays = w.data"),
+    Mutant("a program reads its own leaves", WINDOW, "arrays = [w.data[k] for k in found.reads]", "arrays = w.data"),
     Mutant("a shared result is nobody's to write", WINDOW, "                v.borrow = ALWAYS\n", "                pass\n"),
     Mutant("a result that is not shared may be written", WINDOW, "wanted.count(n) > 1) for n in wanted]", "True) for n in wanted]"),
     Mutant("a reader waits for the thread that runs", WINDOW, "    with w.done:\n        return\n", "    return\n"),
