@@ -94,6 +94,25 @@ def test_reductions_over_rows_join_a_kernel():
     assert len(steps_of([y], 1, rows=True)) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "vectors", "options", "kernels"),
+    [
+        ("InstanceNorm", (8, 8), {}, 1),
+        ("GroupNorm", (4, 4), {"num_groups": 4}, 1),
+        ("GroupNorm", (8, 8), {"num_groups": 4}, 2),  # what is normalised, and what shares a value, are other rows
+        ("L2Normalization", (), {"mode": "instance"}, 1),
+        ("L2Normalization", (), {"mode": "spatial"}, 1),
+    ],
+)
+def test_what_positions_are_normalised_over_is_a_row(name, vectors, options, kernels):
+    x, *others = leaf(0, (4, 8, 5, 7), "float32", True), *(leaf(k, (n,), "float32") for k, n in enumerate(vectors, 1))
+    y = apply(NAMES[name].sig(**options), (x, *others))
+    y = y.parts[0] if y.parts else y
+    (dx,) = gradient([y], [leaf(3, y.shape, "float32")], [x])
+    for result in (y, dx):
+        assert sum(s.is_kernel for s in steps_of(kept(simplify(lower([result]))), 1, rows=True)) == kernels
+
+
 def test_results_of_rows_that_are_read_as_columns_keep_their_axis():
     x = x_of(256, 256)
     raised = G.exp(x - G.reshape(G.max(x, axis=1), shape=(256, 1)))

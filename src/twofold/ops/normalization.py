@@ -1,5 +1,6 @@
 """Normalisations that keep no statistics: layer, instance, group, L2 and local response."""
 
+import math
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
@@ -14,6 +15,11 @@ def _normalized(xp, x, axes, eps):
     centred = x - mean
     deviation = xp.sqrt(xp.mean(centred * centred, axis=axes, keepdims=True) + eps)
     return centred / deviation, mean, deviation
+
+
+def _rows(xp, x, kept):
+    """``x`` with the axes after the first few as one: what is normalised is then a row, for kernels over rows."""
+    return xp.reshape(xp.widened(x), shape=(*x.shape[:kept], math.prod(x.shape[kept:])))
 
 
 def _through_normalization(xp, dnormal, normal, deviation, axes):
@@ -96,9 +102,9 @@ def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     if len(data.shape) < 3:
         raise ShapeError("InstanceNorm: the data needs positions", data.shape, "give it as (n, c, d…)")
     _check("InstanceNorm", (gamma, beta), data.shape[1:2])
-    column = (-1, *[1] * (len(data.shape) - 2))
-    normal, _, _ = _normalized(xp, xp.widened(data), tuple(range(2, len(data.shape))), eps)
-    return xp.cast_like(normal * xp.reshape(gamma, shape=column) + xp.reshape(beta, shape=column), data)
+    normal, _, _ = _normalized(xp, _rows(xp, data, 2), (2,), eps)
+    out = normal * xp.reshape(gamma, shape=(-1, 1)) + xp.reshape(beta, shape=(-1, 1))
+    return xp.cast_like(xp.reshape(out, shape=data.shape), data)
 
 
 @instance_norm.infer
@@ -108,11 +114,11 @@ def _(shapes, **_):
 
 @instance_norm.grad
 def _(xp, dout, data, gamma, *, eps):
-    axes, others = tuple(range(2, len(data.shape))), _others(len(data.shape), 1)
-    normal, _, deviation = _normalized(xp, xp.widened(data), axes, eps)
-    head = xp.widened(dout)
-    dnormal = head * xp.reshape(xp.widened(gamma), shape=(-1, *[1] * len(axes)))
-    return _through_normalization(xp, dnormal, normal, deviation, axes), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
+    normal, _, deviation = _normalized(xp, _rows(xp, data, 2), (2,), eps)
+    head = _rows(xp, dout, 2)
+    dnormal = head * xp.reshape(xp.widened(gamma), shape=(-1, 1))
+    ddata = xp.reshape(_through_normalization(xp, dnormal, normal, deviation, (2,)), shape=data.shape)
+    return ddata, xp.sum(head * normal, axis=(0, 2)), xp.sum(head, axis=(0, 2))
 
 
 @instance_norm.sample
@@ -124,22 +130,19 @@ def _(draw):
 
 
 def _grouped(xp, data, num_groups):
-    """The data as (n, groups, channels of a group, positions)."""
+    """The data as (n, groups, elements of a group)."""
     if num_groups < 1 or len(data.shape) < 2 or data.shape[1] % num_groups:
         given = f"num_groups {num_groups} for data {data.shape}"
         raise ParameterError("GroupNorm: the groups do not divide the channels", given, "give a divisor of data.shape[1]")
-    n, c, positions = *data.shape[:2], 1
-    for size in data.shape[2:]:
-        positions *= size
-    return xp.reshape(xp.widened(data), shape=(n, num_groups, c // num_groups, positions))
+    return xp.reshape(xp.widened(data), shape=(data.shape[0], num_groups, math.prod(data.shape[1:]) // num_groups))
 
 
-def _group_column(xp, values, num_groups, channels):
-    """Values per group (g,) or per channel (c,) as they broadcast over `_grouped` data."""
-    if values.shape not in ((num_groups,), (channels,)):
-        given = f"a shape of {values.shape} for {num_groups} groups of {channels} channels"
+def _per_value(xp, x, vector, num_groups, channels):
+    """``x`` as (n, values, elements that share one), for a vector of one value per group (g,) or per channel (c,)."""
+    if vector.shape not in ((num_groups,), (channels,)):
+        given = f"a shape of {vector.shape} for {num_groups} groups of {channels} channels"
         raise ShapeError("GroupNorm: gamma and beta do not fit", given, f"give {num_groups} values, one per group, or one per channel")
-    return xp.reshape(values, shape=(num_groups, values.shape[0] // num_groups, 1))
+    return xp.reshape(x, shape=(x.shape[0], vector.shape[0], math.prod(x.shape[1:]) // max(vector.shape[0], 1)))
 
 
 @op("GroupNorm", alike=True, real=True, keeps_shape=True, **STATISTICS)
@@ -149,11 +152,11 @@ def group_norm(xp, data, gamma, beta, *, num_groups: int = 1, eps: float = 1e-5,
     With ``output_mean_var`` the mean and sqrt(var + eps), each (n, groups), are further results, without gradient.
     Source: Wu & He, "Group normalization", ECCV 2018.
     """
-    x = _grouped(xp, data, num_groups)
-    normal, mean, deviation = _normalized(xp, x, (2, 3), eps)
-    scale, shift = (_group_column(xp, v, num_groups, data.shape[1]) for v in (gamma, beta))
-    out = xp.reshape(normal * scale + shift, shape=data.shape)
-    return xp.cast_like(out, data), *(xp.reshape(v, shape=x.shape[:2]) for v in _shown(xp, data, mean, deviation))
+    normal, mean, deviation = _normalized(xp, _grouped(xp, data, num_groups), (2,), eps)
+    out = _per_value(xp, normal, gamma, num_groups, data.shape[1]) * xp.reshape(gamma, shape=(-1, 1))
+    out = _per_value(xp, out, beta, num_groups, data.shape[1]) + xp.reshape(beta, shape=(-1, 1))
+    out = xp.cast_like(xp.reshape(out, shape=data.shape), data)
+    return out, *(xp.reshape(v, shape=(data.shape[0], num_groups)) for v in _shown(xp, data, mean, deviation))
 
 
 @group_norm.infer
@@ -166,12 +169,11 @@ def _(xp, dout, data, gamma, *, num_groups, eps, **_):
     if dout[0] is None:
         return None, None, None
     x = _grouped(xp, data, num_groups)
-    normal, _, deviation = _normalized(xp, x, (2, 3), eps)
-    head = xp.reshape(xp.widened(dout[0]), shape=x.shape)
-    dnormal = head * _group_column(xp, xp.widened(gamma), num_groups, data.shape[1])
-    axes = (0, 2, 3) if gamma.shape == (num_groups,) else (0, 3)
-    vectors = (xp.reshape(xp.sum(v, axis=axes), shape=gamma.shape) for v in (head * normal, head))
-    return xp.reshape(_through_normalization(xp, dnormal, normal, deviation, (2, 3)), shape=data.shape), *vectors
+    normal, _, deviation = _normalized(xp, x, (2,), eps)
+    head = _per_value(xp, xp.widened(dout[0]), gamma, num_groups, data.shape[1])
+    dnormal = xp.reshape(head * xp.reshape(xp.widened(gamma), shape=(-1, 1)), shape=x.shape)
+    ddata = xp.reshape(_through_normalization(xp, dnormal, normal, deviation, (2,)), shape=data.shape)
+    return ddata, xp.sum(head * xp.reshape(normal, shape=head.shape), axis=(0, 2)), xp.sum(head, axis=(0, 2))
 
 
 @group_norm.sample
@@ -185,22 +187,28 @@ def _(draw):
 @op("L2Normalization", real=True, keeps_shape=True)
 def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"):
     """``data / sqrt(Σ data² + eps)``: the sum over a sample ("instance"), over axis 1 ("channel") or over the positions ("spatial")."""
-    x, axes = xp.widened(data), _norm_axes(data, mode)
-    return xp.narrowed(x / xp.sqrt(xp.sum(x * x, axis=axes, keepdims=True) + eps), data)
+    x = _norm_rows(xp, data, data, mode)
+    out = x / xp.sqrt(xp.sum(x * x, axis=_NORM_AXIS[mode], keepdims=True) + eps)
+    return xp.narrowed(xp.reshape(out, shape=data.shape), data)
 
 
-def _norm_axes(data, mode):
+#: The one axis, of `_norm_rows`, along which squares are added.
+_NORM_AXIS = {"instance": 1, "channel": 1, "spatial": 2}
+
+
+def _norm_rows(xp, x, data, mode):
+    """``x``, of the data's shape, with what is normalised together along one axis."""
     if mode != "instance" and len(data.shape) < 3:
         raise ShapeError(f"L2Normalization: mode {mode} needs positions", data.shape, "give the data as (n, c, d…)")
-    return {"instance": tuple(range(1, len(data.shape))), "channel": (1,), "spatial": tuple(range(2, len(data.shape)))}[mode]
+    return xp.widened(x) if mode == "channel" else _rows(xp, x, _NORM_AXIS[mode])
 
 
 @l2_normalization.grad
 def _(xp, dout, out, data, *, eps, mode):
-    axes = _norm_axes(data, mode)
-    dout, out, data = (xp.widened(v) for v in (dout, out, data))
-    norm = xp.sqrt(xp.sum(data * data, axis=axes, keepdims=True) + eps)
-    return (dout - out * xp.sum(dout * out, axis=axes, keepdims=True)) / norm
+    axis = _NORM_AXIS[mode]
+    rows, normal, head = (_norm_rows(xp, v, data, mode) for v in (data, out, dout))
+    norm = xp.sqrt(xp.sum(rows * rows, axis=axis, keepdims=True) + eps)
+    return xp.reshape((head - normal * xp.sum(head * normal, axis=axis, keepdims=True)) / norm, shape=data.shape)
 
 
 @l2_normalization.sample
