@@ -528,7 +528,7 @@ MUTANTS = (
     Mutant("an error outlives its task", VARIABLE, "not writer.is_done or writer.error is not None", "not writer.is_done"),
     Mutant("a task runs once", QUEUE, "            if task.runner:\n                return []\n", ""),
     Mutant("a task is ready when all before it are done", QUEUE, "                if not later.before:\n", "                if True:\n"),
-    Mutant("who submits too much waits", QUEUE, "        self._make_room(task.nbytes)\n", ""),
+    Mutant("who submits too much waits", QUEUE, "            self._make_room(task.nbytes)\n", "            pass\n"),
     Mutant("the queue is drained before a fork", WINDOW, "    QUEUE.pause()\n", ""),
     Mutant("a child runs tasks at once", WINDOW, "    QUEUE.in_child()\n", ""),
     Mutant("what a task reads is not written", PENDING, "            v.at = reader, ArrayType(*v.type)\n", "            pass\n"),

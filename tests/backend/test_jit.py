@@ -325,11 +325,13 @@ def test_strided_inputs_are_computed_by_machine_code_too(monkeypatch):
 def test_halves_refuse_together(monkeypatch):
     monkeypatch.setattr(compiled, "THREADED", 0)
     monkeypatch.setattr(compiled.workers, "THREADS", 2)
-    x, y = np.arange(400, dtype=np.float32).reshape(20, 20).T, np.ones((20, 20), np.float32)
-    add = step("add", Ref("in", 0), Ref("in", 1))
-    program = RowProgram("add", (20, 20), (ArrayType((20, 20), "float32"),) * 2, (add,), (0,), ((0, 1),))
-    machine_code(program)(x, y, y)
-    assert same_bits(y, x + 1)
+    memory, turned = np.arange(401, dtype=np.float32), np.ones((20, 20), np.float32).T
+    x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result lies where the input does, one element before
+    steps = step("add", Ref("in", 0), Ref("in", 1)), step("add", Ref("step", 0), Ref("in", 2))
+    program = RowProgram("add", (20, 20), (ArrayType((20, 20), "float32"),) * 3, steps, (1,), ((0, 2),))
+    want = x + turned + y
+    machine_code(program)(x, turned, y, y)
+    assert same_bits(y, want)
 
 
 @pytest.mark.parametrize("number", [np.float32(3), np.float32(3).reshape(1).view(np.recarray), 3.0])

@@ -237,6 +237,23 @@ def test_a_step_that_allocates_comes_after_who_used_the_memory(gpus, backend):
         own.leave()
 
 
+@simulated
+def test_a_step_that_writes_comes_after_all_that_read(gpus, backend):
+    read, first, second = (backend.empty((1000,), "float32") for _ in range(3))
+    with backend.graphs.capturing(0) as streams:
+        own = branches.Branches(streams, lambda size: None)
+        own._done[0, 0] = branches.Done(streams[0].record(), (0,) * len(streams), 0)
+        own.step((), ())
+        for written in (first, second):
+            own.step((read,), (written,))
+        assert own._step == (1, 1)  # those that read do not wait for one another
+        assert own._after[1] == (0, 0, 0, 0)
+        own.step((), (read,))
+        assert own._step == (0, 3)
+        assert own._after[0] == (2, 1, 0, 0)
+        own.leave()
+
+
 def ignoring(number, run, monkeypatch):
     """What a function gives whose capture leaves a wait between streams out; and of each wait the step that waits and for which."""
     waits = []

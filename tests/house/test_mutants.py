@@ -1,5 +1,6 @@
 """The rules that `make mutants` takes out are there to be taken out, each once."""
 
+import ast
 from collections import Counter
 
 from tests.house.verdict import expect_none
@@ -9,6 +10,17 @@ from tests.mutants import ALL, ROOT
 def test_the_text_of_every_rule_stands_once_in_its_file():
     found = ((m, (ROOT / m.file).read_text(encoding="utf-8").count(m.text)) for m in ALL)
     expect_none(f"{m.name}: {count} times in {m.file}" for m, count in found if count != 1)
+
+
+def test_what_is_left_without_a_rule_is_a_module():
+    def broken(mutant):
+        try:
+            ast.parse((ROOT / mutant.file).read_text(encoding="utf-8").replace(mutant.text, mutant.replacement))
+        except SyntaxError as error:
+            return str(error)
+        return None
+
+    expect_none(f"{m.name}: {why}" for m in ALL if (why := broken(m)))
 
 
 def test_rules_have_names_of_their_own():
