@@ -29,7 +29,7 @@ from .operands import constant, dtype_of, is_constant
 from .reductions import PART
 from .rehearsal import ACTIVE, for_real, phantom, rehearse, rehearses
 from .rows import row_kernel
-from .streams import Mark, Stream, Streams, entered
+from .streams import Consumer, Mark, Stream, Streams, entered
 from .together import together
 from .transfers import Transfers
 
@@ -261,7 +261,8 @@ class CupyBackend(Backend):
 
     def settle(self, device: Device) -> None:
         """Wait for the whole device, then as `synchronize`."""
-        self._on(device.device_id, runtime.deviceSynchronize)
+        with self.graphs.no_capture():  # which this would break
+            self._on(device.device_id, runtime.deviceSynchronize)
         self.synchronize(device)
 
     # exchange
@@ -277,9 +278,10 @@ class CupyBackend(Backend):
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
         return self.memory.lent(given, self.streams.of(device))
 
-    def to_dlpack(self, array: Any, **options: Any) -> Any:
-        """A capsule, whose consumer's stream waits for the current one."""
-        return self._on(array.device.id, partial(array.__dlpack__, **options))
+    def to_dlpack(self, array: Any, *, stream: int | None = None, **options: Any) -> Any:
+        """A capsule, whose consumer's stream waits for the current one; the memory is kept until that stream has used it."""
+        shared = self.memory.lent(array, Consumer(self.streams.of(array.device.id), stream))
+        return self._on(array.device.id, partial(shared.__dlpack__, stream=stream, **options))
 
 
 class _Given(NamedTuple):

@@ -8,7 +8,7 @@ still in use at the next launch are copied out from then on. Both are found by l
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from itertools import count
 from typing import Any
@@ -47,6 +47,9 @@ PAUSE = 4
 MOST_LAYOUTS = 4
 #: Graphs of a device, and the part of its memory that several may have; those used last are kept.
 MOST_GRAPHS, SHARE = 64, 0.5
+
+#: CUDA's status of a capture that something else broke, such as another library that waits for the whole device.
+BROKEN_BY_OTHERS = 901
 
 FULL = (DeviceOutOfMemory, MemoryError, cupy_memory.OutOfMemoryError)
 
@@ -96,6 +99,10 @@ class Graphs:
             streams += [Stream(device, "capture") for _ in range(most - len(streams))]
             with streams[0]:
                 yield streams[:most]
+
+    def no_capture(self) -> AbstractContextManager[Any]:
+        """A block during which no thread captures."""
+        return self._lock
 
     def add(self, graph: "Captured") -> None:
         """Keep a new graph, instead of those used longest ago if they are too many or too much. Its device is current."""
@@ -218,12 +225,13 @@ class Course:
         self._numbers_at = [k for k, a in enumerate(arrays) if not isinstance(a, cupy.ndarray)]
         self.numbers: Numbers | None = None
         self._before: tuple[list[Any], list[Any]] | None = None
-        self._reason = self._full = ""
+        self._reason = self._failed = ""
         self._pause = 0
         self._begin()
 
     def _begin(self) -> None:
-        """Know nothing."""
+        """Know nothing; numbers are written anew when they are first read."""
+        self.numbers = None
         self.moving.clear()
         self.lasting.clear()
         self.carried.clear()
@@ -243,10 +251,10 @@ class Course:
             return self.program(arrays)
         try:
             graph = self._captured(arrays)
-        except FULL as error:  # there may be memory later on
-            self._full, self._pause = _first_line(error), PAUSE << self._captures
-            return self.program(arrays)
         except Exception as error:
+            if isinstance(error, FULL) or getattr(error, "status", 0) == BROKEN_BY_OTHERS:  # it may do later on
+                self._failed, self._pause = _first_line(error), PAUSE << self._captures
+                return self.program(arrays)
             self._refuse(_first_line(error) if isinstance(error, NotCapturable) else f"{type(error).__name__}: {_first_line(error)}")
             return self.program(arrays)  # nothing has run yet
         return graph.launch(arrays)
@@ -320,10 +328,10 @@ class Course:
         if self.traits.steps <= 1 + copied:
             raise NotCapturable(f"{self.traits.steps} steps are as few as a graph with its copies")
         if self._captures >= MOST_CAPTURES:
-            raise NotCapturable(self._full or f"its graph was given up {self._captures} times")
+            raise NotCapturable(self._failed or f"its graph was given up {self._captures} times")
         self._captures += 1
         graph = self.graph = Captured(self, arrays)
-        self._full = ""
+        self._failed = ""
         self.graphs.add(graph)
         return graph
 
@@ -338,7 +346,7 @@ class Course:
         if self._reason:
             return f"step by step: {self._reason}"
         if self.graph is None:
-            return f"step by step for now: {self._full}" if self._pause else "step by step so far"
+            return f"step by step for now: {self._failed}" if self._pause else "step by step so far"
         return self.graph.state
 
 

@@ -43,7 +43,7 @@ def _library() -> Any:
         path = pathfinder.load_nvidia_dynamic_lib("cublas").abs_path
     except Exception as error:
         raise MissingDependency.of("cublas", "a matrix product on a GPU", "cupy-cuda12x[ctk]") from error
-    library = ctypes.PyDLL(path)  # one call at a time: a handle belongs to one thread at once
+    library = ctypes.PyDLL(path)  # one call at a time, as a handle belongs to one thread at once; CuPy needs a Python with the GIL
     pointer = ctypes.c_void_p
     library.cublasGemmStridedBatchedEx_64.argtypes = GEMM
     library.cublasSetStream_v2.argtypes = [pointer, pointer]

@@ -2,9 +2,11 @@
 
 The elements of a gather's result form an iteration space over which all operands have strides: the array that is read has some only
 along axes that are taken whole, an index array along those of its own shape. Writes are ordered: elements that go to one place
-are found by sorting, and one thread adds them up in their order, or takes the last. So the same comes out every time.
+are found by sorting, and are a run then, whose last is taken, or which is added up in its order. Of a run of more than `CHUNK` the last
+ones are added up before, `CHUNK` by each of further threads. So the same comes out every time, whatever goes elsewhere.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,11 +19,14 @@ from twofold.backend.strides import Sizes, row_major, spread
 from twofold.dtype import NUMPY
 
 from .kernels import coordinates
-from .launch import each, function, run
+from .launch import each, filled, function, run
 from .memory import Memory
-from .operands import dtype_of
+from .operands import computed_in, dtype_of
 from .sorting import sorted_places
 from .views import strides_of
+
+#: Elements that go to one place and that one thread adds up.
+CHUNK = 64
 
 
 class Selection(NamedTuple):
@@ -132,19 +137,28 @@ def scatter(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, arrays: Sequ
     kinds = tuple(dtype_of(a) for a in arrays)
     run(function(places_text(kinds, len(index)), "tf_places"), many, *_arguments(alone), *arrays, places)
     order = sorted_places(memory, places.reshape(1, many), descending=False).reshape(many)
-    _write(out, value, places, order, chosen, adds=adds)
+    _write(memory, out, value, places, order, chosen, adds=adds)
 
 
-def _write(out: cupy.ndarray, value: cupy.ndarray, places: Any, order: Any, chosen: Selection, *, adds: bool) -> None:
+def _write(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, places: Any, order: Any, chosen: Selection, *, adds: bool) -> None:
     over = spread(value.shape, strides_of(value), chosen.shape)
     first, last = chosen.at, chosen.at + chosen.axes
     rest = [*range(first), *range(last, len(chosen.shape))]
-    sizes = [*chosen.shape[first:last]]
-    numbers = [places.size, *sizes[1:], *over[first:last], *[chosen.shape[k] for k in rest]]
-    numbers += [*[over[k] for k in rest], *[chosen.strides[k] for k in rest]]
+    whole, many = [chosen.shape[k] for k in rest], places.size
+    numbers = [*chosen.shape[first:last][1:], *over[first:last], *whole, *[over[k] for k in rest], *[chosen.strides[k] for k in rest]]
     source = write_text(dtype_of(out), dtype_of(value), chosen.axes, len(rest), adds=adds)
-    threads = places.size * int(np.prod([chosen.shape[k] for k in rest], dtype=np.int64))
-    run(function(source, "tf_scatter"), threads, *[np.int64(n) for n in numbers], np.int64(threads), places, order, value, out)
+
+    def launch(name: str, threads: int, *arrays: cupy.ndarray) -> None:
+        run(function(source, name), threads, *[np.int64(n) for n in (threads, *numbers)], order, value, *arrays)
+
+    if not adds:
+        launch("tf_put", many * math.prod(whole), places, out)
+        return
+    ends = memory.empty((many,), np.dtype(np.int64))
+    run(function(ENDS, "tf_ends"), many, np.int64(many), places, order, ends)
+    sums = memory.empty((many // CHUNK, *whole), NUMPY[computed_in(dtype_of(out))])
+    launch("tf_sums", sums.size, ends, sums)
+    launch("tf_add", many * math.prod(whole), ends, sums, places, out)
 
 
 @cache
@@ -158,28 +172,86 @@ def places_text(kinds: tuple[str, ...], rank: int) -> str:
 
 @cache
 def write_text(dtype: str, given: str, rank: int, rest: int, *, adds: bool) -> str:
-    """The text of ordered writes: a thread for each index tuple and element of the axes taken whole; only the first of a place acts."""
-    names = ["many", *[f"size{k}" for k in range(1, rank)], *[f"over{k}" for k in range(rank)], *[f"whole{k}" for k in range(rest)]]
-    names += [f"step{k}" for k in range(rest)] + [f"stride{k}" for k in range(rest)] + ["threads"]
-    kind, decode, encode = C_TYPES[dtype], "tf_float" if given in ENCODED else "", ENCODED.get(dtype, "")
-    own = "tf_float" if dtype in ENCODED else ""
-    parameters = [f"const long long {name}" for name in names]
-    parameters += ["const long long *places", "const long long *order", f"const {STORED[given]} *value", f"{STORED[dtype]} *out"]
-    body = ["long long left = i, from = 0, to = 0;"]
+    """The text of ordered writes: a thread for each index tuple, in order, and element of the axes taken whole.
+
+    Of a run only the last acts in ``tf_put``, only the first in ``tf_add``. Before that ``tf_sums`` has a thread for each `CHUNK` of
+    the order: in such a part at most one element is a multiple of `CHUNK` away from its run's end and not the run's first.
+    """
+    names = [*[f"size{k}" for k in range(1, rank)], *[f"over{k}" for k in range(rank)]]
+    names += [f"{name}{k}" for name in ("whole", "step", "stride") for k in range(rest)]
+    where = ["long long left = i, from = 0, to = 0, each = 1;"]
     for k in range(rest - 1, -1, -1):
-        body += [f"{{ const long long c = left % whole{k};", f"left /= whole{k}; from += c * step{k}; to += c * stride{k}; }}"]
-    body += [
-        "const long long place = places[order[left]];",
-        "if (left > 0 && places[order[left - 1]] == place) return;",
-        f"{kind} sum = {own}(out[place + to]);",
-        "for (long long k = left; k < many && places[order[k]] == place; ++k) {",
-        f"    const {kind} next = ({kind}){decode}(value[from + tf_value_at(order[k], {', '.join(_own_axes(rank))})]);",
-        f"    sum = {'(' + kind + ')(sum + next)' if adds else 'next'};",
+        where += [f"const long long c{k} = left % whole{k};", f"left /= whole{k}; from += c{k} * step{k}; to += c{k} * stride{k};"]
+        where += [f"each *= whole{k};"]
+    parts = {
+        "SIZES": " ".join(f"const long long {name}," for name in names),
+        "WHERE": "\n        ".join(where),
+        "AXES": ", ".join(_own_axes(rank)),
+        "CHUNK": str(CHUNK),
+        "KIND": C_TYPES[dtype],
+        "GIVEN": STORED[given],
+        "STORED": STORED[dtype],
+        "READ": "tf_float" if given in ENCODED else "",
+        "OWN": "tf_float" if dtype in ENCODED else "",
+        "ENCODED": ENCODED.get(dtype, ""),
+    }
+    return filled(_value_at(rank) + VALUE + (SUMS + ADD if adds else PUT), parts)
+
+
+ENDS = each(
+    "tf_ends",
+    ["const long long count", "const long long *places", "const long long *order", "long long *ends"],
+    "count",
+    [
+        "long long low = i + 1, high = count;  // between them the run of equal places ends",
+        "while (low < high) {",
+        "    const long long half = low + (high - low) / 2;",
+        "    if (places[order[half]] == places[order[i]]) low = half + 1; else high = half;",
         "}",
-        f"out[place + to] = {encode}(sum);",
-    ]
-    text = each("tf_scatter", parameters, "threads", body, [PLACE])
-    return text.replace("TF_KERNEL tf_scatter", _value_at(rank) + "TF_KERNEL tf_scatter")
+        "ends[i] = low;",
+    ],
+)
+VALUE = """
+#define TF_VALUE(k) ((KIND)READ(value[from + tf_value_at(order[k], AXES)]))
+"""
+PUT = """
+TF_KERNEL tf_put(const long long threads, SIZES const long long *order, const GIVEN *value, const long long *places, STORED *out) {
+    TF_EACH(long long, i, threads) {
+        WHERE
+        const long long place = places[order[left]];
+        if (left + 1 < threads / each && places[order[left + 1]] == place) return;
+        out[place + to] = ENCODED(TF_VALUE(left));
+    }
+}
+"""
+SUMS = """
+TF_KERNEL tf_sums(const long long threads, SIZES const long long *order, const GIVEN *value, const long long *ends, KIND *sums) {
+    TF_EACH(long long, i, threads) {
+        WHERE
+        const long long last = left * CHUNK + CHUNK - 1, end = ends[last], begin = end - (end - last + CHUNK - 1) / CHUNK * CHUNK;
+        if (begin <= 0 || ends[begin - 1] != end) return;
+        KIND sum = TF_VALUE(begin);
+        for (long long k = begin + 1; k < begin + CHUNK; ++k) sum = (KIND)(sum + TF_VALUE(k));
+        sums[i] = sum;
+    }
+}
+"""
+ADD = """
+TF_KERNEL tf_add(
+    const long long threads, SIZES const long long *order, const GIVEN *value, const long long *ends, const KIND *sums,
+    const long long *places, STORED *out) {
+    TF_EACH(long long, i, threads) {
+        WHERE
+        const long long end = ends[left];
+        if (left > 0 && ends[left - 1] == end) return;
+        const long long place = places[order[left]] + to, later = end - (end - left - 1) / CHUNK * CHUNK;
+        KIND sum = OWN(out[place]);
+        for (long long k = left; k < later; ++k) sum = (KIND)(sum + TF_VALUE(k));
+        for (long long k = later; k < end; k += CHUNK) sum = (KIND)(sum + sums[k / CHUNK * each + i % each]);
+        out[place] = ENCODED(sum);
+    }
+}
+"""
 
 
 def _own_axes(rank: int) -> list[str]:

@@ -19,6 +19,8 @@ from .rehearsal import ACTIVE, rehearses
 #: Without contraction a fused kernel gives bit for bit what its steps give one by one.
 OPTIONS = ("--std=c++17", "--fmad=false")
 THREADS = 256
+#: Blocks that a grid has room for along x, where all of ours lie; along y and z there are 65,535.
+MOST_BLOCKS = 2**31 - 1
 
 
 class Text:
@@ -105,6 +107,11 @@ def each(name: str, parameters: Sequence[str], count: str, body: Sequence[str], 
 def blocks_for(threads: int) -> tuple[int]:
     """The grid that has at least so many threads, in blocks of `THREADS`."""
     return (-(-threads // THREADS),)
+
+
+def grid_of(blocks: int) -> tuple[int]:
+    """The grid for so many blocks' work of a kernel whose blocks take every so many-th piece of it, where there are more than fit."""
+    return (min(blocks, MOST_BLOCKS),)
 
 
 def run(kernel: Kernel, threads: int, *arguments: Any) -> None:

@@ -23,7 +23,7 @@ from . import limits
 from .library import memory as cupy_memory
 from .library import runtime
 from .rehearsal import ACTIVE, phantom, rehearses
-from .streams import Mark, Stream, Streams
+from .streams import Consumer, Mark, Stream, Streams
 from .views import span
 
 #: How many arrays an error of full memory lists.
@@ -38,7 +38,7 @@ class Memory:
         self._streams = streams
         streams.begun = limits.apply
         self._held: deque[tuple[Mark, Any]] = deque()
-        self._returned: deque[tuple[Stream, Any]] = deque()
+        self._returned: deque[tuple[Stream | Consumer, Any]] = deque()
         #: What gives memory up that is needed, if only to be fast, when there is no other.
         self.reserves: list[Callable[[], None]] = []
 
@@ -86,10 +86,13 @@ class Memory:
         owned = cupy_memory.UnownedMemory(block.data.ptr, max(nbytes, 1), loan, stream.device)
         return cupy.ndarray(shape, dtype, cupy_memory.MemoryPointer(owned, 0))
 
-    def lent(self, array: cupy.ndarray, stream: Stream) -> cupy.ndarray:
-        """An array over another library's memory, which gets it back when a stream has passed the point where this one died."""
+    def lent(self, array: cupy.ndarray, user: Stream | Consumer) -> cupy.ndarray:
+        """An array over one's memory, which its owner gets back when a stream has passed the point where this one died.
+
+        So is another library's memory that this one uses, and the other way round.
+        """
         low, high = span(array)
-        owned = cupy_memory.UnownedMemory(array.data.ptr + low, max(high - low, 1), _Loan(array, self, stream), stream.device)
+        owned = cupy_memory.UnownedMemory(array.data.ptr + low, max(high - low, 1), _Loan(array, self, user), array.data.device_id)
         return cupy.ndarray(array.shape, array.dtype, cupy_memory.MemoryPointer(owned, -low), array.strides)
 
     def staging(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
@@ -103,17 +106,20 @@ class Memory:
         self.collect()
         self._held.append((mark, array))
 
-    def give_back(self, stream: Stream, block: Any) -> None:
+    def give_back(self, stream: Stream | Consumer, block: Any) -> None:
         """Take a block whose array is dead; called from destructors, which may run in the middle of anything."""
         self._returned.append((stream, block))
 
     def collect(self) -> None:
         """Let go what the marks of are reached."""
-        while self._returned:
-            stream, block = self._returned.popleft()
-            self._held.append((stream.record(), block))
-        for _ in range(len(self._held)):
+        for _ in range(len(self._returned)):
             with suppress(IndexError):  # another thread was quicker
+                stream, block = self._returned.popleft()
+                mark = stream.record()
+                self._returned.extend([(stream, block)] if mark is None else [])
+                self._held.extend([] if mark is None else [(mark, block)])
+        for _ in range(len(self._held)):
+            with suppress(IndexError):
                 pair = self._held.popleft()
                 self._held.extend([] if pair[0].event.done else [pair])
 
@@ -135,11 +141,11 @@ class Memory:
 
 
 class _Loan:
-    """What an array of a copy stream looks into: gives its block back when it dies."""
+    """What an array looks into that a stream other than its block's uses: gives the block back when it dies."""
 
     __slots__ = ("_block", "_memory", "_user")
 
-    def __init__(self, block: Any, memory: Memory, user: Stream) -> None:
+    def __init__(self, block: Any, memory: Memory, user: Stream | Consumer) -> None:
         self._block, self._memory, self._user = block, memory, user
 
     def __del__(self) -> None:

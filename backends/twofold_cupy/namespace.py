@@ -177,7 +177,7 @@ class CupyNamespace(PortableNamespace):
         """The first place of an extremum along an axis, or in the whole array."""
         _, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, "int64")
-        place_of_extremum(name, self.packed(x), outer, n, inner, out)
+        place_of_extremum(self.memory, name, self.packed(x), outer, n, inner, out)
         return out
 
     def running(self, x: Any, *, name: str, axis: int) -> cupy.ndarray:
@@ -186,7 +186,7 @@ class CupyNamespace(PortableNamespace):
         last, back = _axis_last(len(x.shape), axis)
         moved = self.packed(self.permute_dims(x, axes=last))
         out = self.empty(moved.shape, dtype)
-        scan(name, _rows(moved), _rows(out))
+        scan(self.memory, name, _rows(moved), _rows(out))
         return self.packed(self.permute_dims(out, axes=back))
 
     def argsort(self, x, *, axis, descending=False):

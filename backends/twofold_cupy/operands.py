@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from twofold.dtype import NUMPY
+from twofold.dtype import HALVES, NUMPY
 
 Array = Any  # a cupy.ndarray, or a constant
 
@@ -43,6 +43,11 @@ def dtype_of(x: Any) -> str:
     if isinstance(x, (cupy.ndarray, np.ndarray, np.generic)):
         return NAMES[x.dtype]
     return "bool" if isinstance(x, bool) else "weakf" if isinstance(x, float) else "weaki"
+
+
+def computed_in(dtype: str) -> str:
+    """The dtype in which kernels add up and join elements of a dtype: float32 for 16-bit floats."""
+    return "float32" if dtype in HALVES else dtype
 
 
 NAMES = {dtype: name for name, dtype in NUMPY.items()}

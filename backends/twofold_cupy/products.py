@@ -21,7 +21,8 @@ from .rehearsal import rehearses
 from .streams import Stream
 from .views import strided, strides_of
 
-#: A handle and its workspace go with their stream, as those of an adapter that is given up do.
+#: A handle's workspace goes with its stream, as those of an adapter that is given up do. CUDA keeps its own part of a handle to the
+#: process's end: destroying it would wait for the whole device, which breaks captures.
 _handles: weakref.WeakKeyDictionary[Stream, Handle] = weakref.WeakKeyDictionary()
 
 

@@ -1,26 +1,27 @@
 """Reductions of one block of axes, by a fixed tree: the threads of a row take every so many-th element, then halve.
 
 An array is seen as (outer, n, inner) with n reduced. Long n are cut into parts that are reduced again. Rows (inner = 1) are added up
-as `rows` does inside fused kernels, to the same bits.
+as `rows` does inside fused kernels, to the same bits. A search for an extremum's place reduces pairs of a value and its place.
 """
 
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
-from twofold.backend.c_text import C_TYPES, ENCODED, STORED, header, literal
+from twofold.backend.c_text import C_TYPES, ENCODED, STORED, literal
 from twofold.dtype import FLOATS, NUMPY
 from twofold.errors import ParameterError
 
-from .launch import THREADS, function
+from .launch import THREADS, Kernel, filled, function, grid_of
 from .memory import Memory
-from .operands import dtype_of
+from .operands import computed_in, dtype_of
 
-#: Elements that one block reduces at most: longer rows are cut.
-PART = 65_536
+#: Elements that one block reduces at most, unless there are as many rows: longer rows are cut. A search cuts shorter ones too.
+PART, SEARCHED = 65_536, 4096
 #: Elements that a thread takes before a row gets more threads.
 EACH = 4
 #: Threads side by side over columns.
@@ -92,30 +93,33 @@ def reduced(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, inner:
     """
     if n == 0 and op in ("max", "min") and outer * inner:
         raise ParameterError(f"{op}: an empty axis has no extremum", f"shape {x.shape}", "reduce an axis that has elements")
-    parts = -(-n // PART)
-    if parts <= 1 or outer * inner >= PART:
-        _launch(op, x, outer, n, inner, 1, out)
+    if n <= PART or outer * inner >= PART:
+        reduced_parts(op, x, outer, n, inner, n, out)
         return
-    acc = dtype_of(out) if C_TYPES[dtype_of(out)] != "float" else "float32"
-    between = memory.empty((outer, parts, inner), NUMPY[acc])
-    _launch(op, x, outer, n, inner, parts, between)
+    parts = -(-n // PART)
+    between = memory.empty((outer, parts, inner), NUMPY[computed_in(dtype_of(out))])
+    reduced_parts(op, x, outer, n, inner, PART, between)
     reduced(memory, op, between, outer, parts, inner, out)
 
 
-def _launch(op: str, x: cupy.ndarray, outer: int, n: int, inner: int, parts: int, out: cupy.ndarray) -> None:
-    if outer * inner == 0:
-        return
-    length = n if parts == 1 else PART
-    source, target = dtype_of(x), dtype_of(out)
-    arguments = (x, out, np.int64(outer), np.int64(n), np.int64(inner), np.int64(length))
-    if inner == 1:
-        width = threads_of_row(length)
-        rows = THREADS // width
-        grid = (-(-outer // rows), parts)
-        function(text(op, source, target, rows=True), f"tf_{op}_rows")(grid, (width, rows), arguments)
-        return
-    blocks = outer * -(-inner // COLUMNS)
-    function(text(op, source, target, rows=False), f"tf_{op}_columns")((blocks, parts), (COLUMNS, THREADS // COLUMNS), arguments)
+def reduced_parts(op: str, x: cupy.ndarray, outer: int, n: int, inner: int, length: int, out: cupy.ndarray) -> None:
+    """Reduce each part of so many elements of the middle axis to one, into memory of (outer, parts, inner)."""
+    _launch(partial(_reducing, op, dtype_of(x), dtype_of(out)), x, outer, n, inner, length, out)
+
+
+def _launch(kernel: Callable[[bool], Kernel], x: cupy.ndarray, outer: int, n: int, inner: int, length: int, out: cupy.ndarray) -> None:
+    """Launch the kernel for rows or for columns; a block has all threads of some rows or columns of one part."""
+    by_rows, results, parts = inner == 1, outer * inner, -(-n // length) if n else 1
+    width = threads_of_row(length) if by_rows else THREADS // COLUMNS
+    beside = THREADS // width
+    if results:
+        numbers = [np.int64(k) for k in (results, n, inner, length, parts)]
+        block = (width, beside) if by_rows else (beside, width)
+        kernel(by_rows)(grid_of(-(-results // beside) * parts), block, (x, out, *numbers))
+
+
+def _reducing(op: str, source: str, target: str, by_rows: bool) -> Kernel:
+    return function(text(op, source, target, rows=by_rows), f"tf_{op}_{'rows' if by_rows else 'columns'}")
 
 
 @cache
@@ -125,52 +129,49 @@ def text(op: str, source: str, target: str, *, rows: bool) -> str:
     kind, (join, start) = C_TYPES[dtype], reduction(op, dtype)
     element = "tf_float(in[at])" if source in ENCODED else "in[at]"
     element = f"({element} != 0)" if op in ("any", "all") else f"({kind}){element}"
-    body = ROWS if rows else COLUMNS_TEXT
-    parameters = f"const {STORED[source]} *in, {STORED[target]} *out, long long outer, long long n, long long inner, long long length"
-    lines = [
-        header("c_prelude.h"),
-        TREE,
-        f"TF_FUNCTION {kind} tf_join({kind} a, {kind} b) {{ return {join}; }}",
-        f"TF_KERNEL tf_{op}_{'rows' if rows else 'columns'}({parameters}) {{",
-        f"    __shared__ {kind} part[{THREADS}];",
-        f"    {kind} value = {literal(start, dtype)};",
-        body.replace("ELEMENT", element).replace("RESULT", f"{ENCODED.get(target, '')}(part[first])"),
-        "}",
-    ]
-    return "\n".join(lines)
+    join = f"TF_FUNCTION {kind} tf_join({kind} a, {kind} b) {{ return {join}; }}"
+    result = f"{ENCODED.get(target, '')}(part[first])"
+    return _text(f"tf_{op}", join, (STORED[source], kind, STORED[target]), literal(start, dtype), element, result, rows=rows)
 
 
-ROWS = """
-    const int lane = threadIdx.x, width = blockDim.x, first = threadIdx.y * width;
-    const long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y, begin = blockIdx.y * length;
-    const long long end = begin + length < n ? begin + length : n;
-    if (row < outer)
-        for (long long j = begin + lane; j < end; j += width) {
-            const long long at = row * n + j;
-            value = tf_join(value, ELEMENT);
-        }
-    TF_TREE(width, tf_join)
-    if (row < outer && lane == 0) out[row * gridDim.y + blockIdx.y] = RESULT;
-"""
-COLUMNS_TEXT = """
-    const long long across = (inner + blockDim.x - 1) / blockDim.x, row = blockIdx.x / across;
-    const long long column = blockIdx.x % across * blockDim.x + threadIdx.x, begin = blockIdx.y * length;
-    const long long end = begin + length < n ? begin + length : n;
-    const int lane = threadIdx.y, first = threadIdx.x * blockDim.y;
-    if (column < inner)
-        for (long long j = begin + lane; j < end; j += blockDim.y) {
-            const long long at = (row * n + j) * inner + column;
-            value = tf_join(value, ELEMENT);
-        }
-    TF_TREE(blockDim.y, tf_join)
-    if (column < inner && lane == 0) out[(row * gridDim.y + blockIdx.y) * inner + column] = RESULT;
+def _text(name: str, join: str, kinds: tuple[str, str, str], start: str, element: str, result: str, *, rows: bool) -> str:
+    """The text of a kernel that reduces: in which types it reads, joins and writes, and which C texts are its own."""
+    along, inner = ("x", "1") if rows else ("y", "inner")
+    parts = dict(zip(("READ", "JOINED", "WRITTEN"), kinds, strict=True))
+    parts |= {"NAME": f"{name}_{'rows' if rows else 'columns'}", "START": start, "ELEMENT": element, "RESULT": result}
+    parts |= {"ALONG": along, "BESIDE": "y" if rows else "x", "INNER": inner, "COUNT": str(THREADS)}
+    return filled(TREE + join + TEXT, parts)
+
+
+TEXT = """
+
+TF_KERNEL NAME(
+    const READ *in, WRITTEN *out, const long long results, const long long n, const long long inner, const long long length,
+    const long long parts) {
+    __shared__ JOINED part[COUNT];
+    const int lane = threadIdx.ALONG, width = blockDim.ALONG, first = threadIdx.BESIDE * width;
+    const long long groups = (results + blockDim.BESIDE - 1) / blockDim.BESIDE;
+    for (long long work = blockIdx.x; work < groups * parts; work += gridDim.x) {
+        const long long cut = work / groups, own = work % groups * blockDim.BESIDE + threadIdx.BESIDE;
+        const long long row = own / INNER, column = own % INNER, begin = cut * length;
+        const long long end = begin + length < n ? begin + length : n;
+        JOINED value = START;
+        if (own < results)
+            for (long long j = begin + lane; j < end; j += width) {
+                const long long at = (row * n + j) * INNER + column;
+                value = tf_join(value, ELEMENT);
+            }
+        TF_TREE(width, tf_join)
+        if (own < results && lane == 0) out[(row * parts + cut) * INNER + column] = RESULT;
+    }
+}
 """
 
 
 # places of extrema
 
 
-def place_of_extremum(op: str, x: cupy.ndarray, outer: int, n: int, inner: int, out: cupy.ndarray) -> None:
+def place_of_extremum(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, inner: int, out: cupy.ndarray) -> None:
     """The first place (int64) of the largest or smallest element along the middle of three axes; NaN counts as both.
 
     Raises
@@ -182,26 +183,28 @@ def place_of_extremum(op: str, x: cupy.ndarray, outer: int, n: int, inner: int, 
         return
     if n == 0:
         raise ParameterError(f"{op}: an empty axis has no extremum", f"shape {x.shape}", "search an axis that has elements")
-    name = f"tf_{op}"
-    grid = (min(outer * inner, 2**31 - 1),)
-    function(extremum_text(op, dtype_of(x)), name)(grid, (threads_of_row(n),), (x, out, np.int64(outer), np.int64(n), np.int64(inner)))
+    search, among_found = partial(_searching, op, dtype_of(x)), False
+    while n > SEARCHED and outer * inner < PART:
+        parts = -(-n // SEARCHED)
+        found = memory.empty((outer, parts, inner, 2), NUMPY["int64"])  # pairs: 16 bytes each
+        _launch(partial(search, among_found, True), x, outer, n, inner, SEARCHED, found)
+        x, n, among_found = found, parts, True
+    _launch(partial(search, among_found, False), x, outer, n, inner, n, out)
+
+
+def _searching(op: str, dtype: str, among_found: bool, finds: bool, by_rows: bool) -> Kernel:
+    return function(extremum_text(op, dtype, among_found, finds, rows=by_rows), f"tf_{op}_{'rows' if by_rows else 'columns'}")
 
 
 @cache
-def extremum_text(op: str, dtype: str) -> str:
-    """The text of a search for an extremum's place."""
-    kind = C_TYPES[dtype]
-    read = "tf_float(in[place])" if dtype in ENCODED else "in[place]"
-    parameters = f"const {STORED[dtype]} *in, long long *out, long long outer, long long n, long long inner"
-    lines = [
-        header("c_prelude.h"),
-        TREE,
-        EXTREMUM.replace("KIND", kind).replace("IS_BEYOND", ">" if op == "argmax" else "<"),
-        f"TF_KERNEL tf_{op}({parameters}) {{",
-        EXTREMUM_BODY.replace("KIND", kind).replace("READ", read).replace("COUNT", str(THREADS)),
-        "}",
-    ]
-    return "\n".join(lines)
+def extremum_text(op: str, dtype: str, among_found: bool, finds: bool, *, rows: bool) -> str:
+    """The text of a search for an extremum's place, among elements or among pairs that were found; it writes pairs or places."""
+    kind, read = C_TYPES[dtype], "tf_float(in[at])" if dtype in ENCODED else "in[at]"
+    join = EXTREMUM.replace("KIND", kind).replace("IS_BEYOND", ">" if op == "argmax" else "<")
+    kinds = "tf_found" if among_found else STORED[dtype], "tf_found", "tf_found" if finds else "long long"
+    element = "in[at]" if among_found else f"tf_found{{{read}, j}}"
+    start = f"tf_found{{({kind})0, -1}}"
+    return _text(f"tf_{op}", join, kinds, start, element, "part[first]" if finds else "part[first].place", rows=rows)
 
 
 EXTREMUM = """
@@ -213,17 +216,4 @@ TF_FUNCTION tf_found tf_join(tf_found a, tf_found b) {
     if (!lost && a.value != b.value) return b.value IS_BEYOND a.value ? b : a;
     return a.place < b.place ? a : b;
 }
-"""
-EXTREMUM_BODY = """
-    __shared__ tf_found part[COUNT];
-    const int lane = threadIdx.x, width = blockDim.x, first = 0;
-    for (long long row = blockIdx.x; row < outer * inner; row += gridDim.x) {
-        tf_found value = {(KIND)0, -1};
-        for (long long j = lane; j < n; j += width) {
-            const long long place = (row / inner * n + j) * inner + row % inner;
-            value = tf_join(value, tf_found{READ, j});
-        }
-        TF_TREE(width, tf_join)
-        if (lane == 0) out[row] = part[0].place;
-    }
 """

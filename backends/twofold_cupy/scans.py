@@ -1,4 +1,8 @@
-"""Running sums and products of rows: a block of threads goes along a row, a piece at a time, and carries the total on."""
+"""Running sums and products of rows: some threads go along a row, a piece at a time, and carry the total on.
+
+Long rows are cut into parts: a part begins with what comes before it, which is known from the parts' own sums, scanned in the same way.
+The order of adding depends on a row's length alone.
+"""
 
 from functools import cache
 
@@ -6,17 +10,32 @@ import cupy
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, ENCODED, STORED
+from twofold.dtype import NUMPY
 
-from .launch import THREADS, filled, function
-from .operands import dtype_of
+from .launch import THREADS, filled, function, grid_of
+from .memory import Memory
+from .operands import computed_in, dtype_of
+from .reductions import reduced_parts
+
+#: Elements along which one block goes: longer rows are cut.
+PART = 4096
 
 
-def scan(op: str, x: cupy.ndarray, out: cupy.ndarray) -> None:
+def scan(memory: Memory, op: str, x: cupy.ndarray, out: cupy.ndarray) -> None:
     """The running ``sum`` or ``prod`` along the rows of (rows, n)."""
     rows, n = x.shape
-    if rows * n:
-        kernel = function(text(op, dtype_of(x), dtype_of(out)), f"tf_running_{op}")
-        kernel((min(rows, 2**31 - 1),), (THREADS,), (np.int64(rows), np.int64(n), x, out))
+    if rows * n == 0:
+        return
+    parts, before = -(-n // PART), np.uint64(0)  # nowhere: the first part has nothing before it
+    if parts > 1:
+        before = memory.empty((rows, parts), NUMPY[computed_in(dtype_of(out))])
+        reduced_parts(op, x, rows, n, 1, PART, before)
+        scan(memory, op, before, before)
+    width = min(1 << (n - 1).bit_length(), THREADS)
+    beside = THREADS // width
+    numbers = [np.int64(k) for k in (rows, n, parts, PART)]
+    kernel = function(text(op, dtype_of(x), dtype_of(out)), f"tf_running_{op}")
+    kernel(grid_of(-(-rows // beside) * parts), (width, beside), (*numbers, x, before, out))
 
 
 @cache
@@ -39,24 +58,29 @@ def text(op: str, source: str, target: str) -> str:
 TEXT = """
 TF_FUNCTION KIND tf_join(KIND a, KIND b) { return JOIN; }
 
-TF_KERNEL NAME(const long long rows, const long long n, const SOURCE *in, TARGET *out) {
+TF_KERNEL NAME(
+    const long long rows, const long long n, const long long parts, const long long length, const SOURCE *in, const KIND *before,
+    TARGET *out) {
     __shared__ KIND part[2][COUNT];
-    const int lane = threadIdx.x;
-    for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
-        KIND carried = START;
-        for (long long begin = 0; begin < n; begin += COUNT) {
+    const int lane = threadIdx.x, width = blockDim.x, first = threadIdx.y * width, own = first + lane;
+    const long long groups = (rows + blockDim.y - 1) / blockDim.y;
+    for (long long work = blockIdx.x; work < groups * parts; work += gridDim.x) {
+        const long long cut = work % parts, row = work / parts * blockDim.y + threadIdx.y;
+        const long long end = (cut + 1) * length < n ? (cut + 1) * length : n;
+        KIND carried = cut && row < rows ? before[row * parts + cut - 1] : (KIND)START;
+        for (long long begin = cut * length; begin < end; begin += width) {
             const long long at = row * n + begin + lane;
-            const bool live = begin + lane < n;
+            const bool live = row < rows && begin + lane < end;
             int now = 0;
-            part[now][lane] = live ? (KIND)READ : (KIND)START;
+            part[now][own] = live ? (KIND)READ : (KIND)START;
             __syncthreads();
-            for (int step = 1; step < COUNT; step *= 2) {
-                part[1 - now][lane] = lane < step ? part[now][lane] : tf_join(part[now][lane - step], part[now][lane]);
+            for (int step = 1; step < width; step *= 2) {
+                part[1 - now][own] = lane < step ? part[now][own] : tf_join(part[now][own - step], part[now][own]);
                 now = 1 - now;
                 __syncthreads();
             }
-            if (live) out[at] = ENCODED(tf_join(carried, part[now][lane]));
-            carried = tf_join(carried, part[now][COUNT - 1]);
+            if (live) out[at] = ENCODED(tf_join(carried, part[now][own]));
+            carried = tf_join(carried, part[now][first + width - 1]);
             __syncthreads();
         }
     }

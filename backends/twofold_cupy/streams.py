@@ -6,6 +6,7 @@ context manager that makes its device and itself current in this thread, which C
 
 import threading
 from collections.abc import Callable
+from itertools import count
 from typing import Any, NamedTuple
 
 import cupy
@@ -13,12 +14,14 @@ import cupy
 from .library import runtime
 
 PURPOSES = ("compute", "h2d", "d2h")
+#: What stands for CUDA's default streams: the legacy one, and that of each thread.
+LEGACY, PER_THREAD = 1, 2
 
 
 class Mark(NamedTuple):
     """A place in a stream: reached when what was issued before it is done."""
 
-    stream: "Stream"
+    stream: "Stream | Consumer"
     event: Any
     number: int
 
@@ -46,8 +49,9 @@ class Stream:
         self.device, self.purpose = device, purpose
         with cupy.cuda.Device(device):
             self.cuda = cupy.cuda.Stream(non_blocking=True)
-        self._marks = self.waits = self.elided = 0
-        self._waited: dict[Stream, int] = {}
+        self._marks = count(1)
+        self.waits = self.elided = 0
+        self._waited: dict[Stream | Consumer, int] = {}
         self.checks: list[Any] | None = None
         self._before = _Before()
 
@@ -74,8 +78,7 @@ class Stream:
 
     def record(self) -> Mark:
         """A mark after all that was issued here."""
-        self._marks += 1
-        number = self._marks
+        number = next(self._marks)
         with cupy.cuda.Device(self.device):
             event = cupy.cuda.Event(block=True, disable_timing=True)  # the host sleeps when it waits: few cores have nothing to spare
             event.record(self.cuda)
@@ -95,6 +98,38 @@ class Stream:
     def synchronize(self) -> None:
         """Have the host wait for all that was issued here."""
         self.record().event.synchronize()
+
+
+class Consumer:
+    """A stream of another library that was given an array, from which it may read until it lets go and has passed the mark then.
+
+    Parameters
+    ----------
+    home
+        The array's own stream.
+    given
+        The stream as DLPack tells of it; the legacy one if it does not.
+    """
+
+    __slots__ = ("_at", "_home", "_kept", "_marks")
+
+    def __init__(self, home: Stream, given: int | None) -> None:
+        current = cupy.cuda.get_current_stream()
+        self._home, self._marks = home, count(1)
+        self._at = given if given is not None and given > PER_THREAD else LEGACY  # which waits for those of threads, too
+        self._kept = current if current.ptr == self._at else None  # CuPy destroys its streams when nobody has them
+
+    def record(self) -> Mark | None:
+        """A mark after all that was issued there; None while it is captured: then it cannot be told when that will have run."""
+        with cupy.cuda.Device(self._home.device):
+            event = cupy.cuda.Event(block=True, disable_timing=True)
+            try:
+                if self._at != LEGACY and runtime.streamIsCapturing(self._at):
+                    return None
+                runtime.eventRecord(event.ptr, self._at)
+            except runtime.CUDARuntimeError:  # there is no such stream any more
+                return self._home.record()
+        return Mark(self, event, next(self._marks))
 
 
 class _Before(threading.local):
@@ -125,7 +160,7 @@ class Streams:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, str], Stream] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # of this thread too: what is collected meanwhile may ask for a stream
         #: Called when there is a new stream, whose device is current.
         self.begun: Callable[[], None] = lambda: None
 

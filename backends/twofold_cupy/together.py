@@ -20,28 +20,29 @@ from .launch import THREADS, Kernel, function
 #: Bytes of arguments that every device takes.
 ARGUMENTS = 4096
 #: How many kernels one launch serves at most, and so how many a text has room for: one of these.
-ROOM = (8, 16, 32, 64, 128)
+ROOM = (2, 4, 8, 16, 32, 64, 128)
 
 
 def together(programs: Sequence[RowProgram]) -> Callable[..., None]:
     """Programs of the same steps as a function of all their operands, one program's after another's.
 
-    What does not lie in row-major order is computed apart, by a kernel for the way in which it lies.
+    What does not lie in row-major order, or has too many operands for a launch of two, is computed apart, by a kernel of its own.
     """
-    kernels = [elementwise(program) for program in programs]
-    width = len(programs[0].inputs) + len(programs[0].outputs)
+    kernels, program = [elementwise(program) for program in programs], programs[0]
+    width = len(program.inputs) + len(program.outputs)
+    fits = cache(lambda layouts: bool(_rooms(program, layouts, "long long")))
 
     def kernel(*arrays: Any) -> None:
-        alike: dict[tuple[Layout, ...], list[tuple[int, tuple[Any, ...]]]] = {}
+        alike: dict[tuple[Layout, ...], list[tuple[Any, ...]]] = {}
         for k, own in enumerate(kernels):
             operands = arrays[k * width : (k + 1) * width]
-            layouts = _layouts(operands, len(programs[0].inputs))
-            if layouts is None:
+            layouts = _layouts(operands, len(program.inputs))
+            if layouts is None or not fits(layouts):
                 own(*operands)
             else:
-                alike.setdefault(layouts, []).append((k, operands))
+                alike.setdefault(layouts, []).append(operands)
         for layouts, members in alike.items():
-            _launch(programs[0], layouts, [operands for _, operands in members])
+            _launch(program, layouts, members)
 
     return kernel
 
@@ -67,15 +68,21 @@ def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[
     if not members:
         return
     is_long = max(operands[results].size for operands in members) >= LONG
-    index, kinds = ("long long" if is_long else "int"), _kinds(program, layouts)
-    most = max(room for room in ROOM if _struct(kinds, index, room).itemsize <= ARGUMENTS)
-    room = min(room for room in ROOM if room >= min(len(members), most))
+    index = "long long" if is_long else "int"
+    rooms = _rooms(program, layouts, index)
+    room = next((room for room in rooms if room >= len(members)), rooms[-1])
     name = f"{name_of(program)}_at_once"
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     kernel = function(text(bare, name, layouts, index, room, constants_of(program)), name)
-    struct = _struct(kinds, index, room)
+    struct = _struct(_kinds(program, layouts), index, room)
     for begin in range(0, len(members), room):
         _run(kernel, struct, layouts, members[begin : begin + room], results)
+
+
+def _rooms(program: RowProgram, layouts: Sequence[Layout], index: str) -> list[int]:
+    """For how many kernels a launch can carry the arguments; none if they have very many operands."""
+    kinds = _kinds(program, layouts)
+    return [room for room in ROOM if _struct(kinds, index, room).itemsize <= ARGUMENTS]
 
 
 def _run(kernel: Kernel, struct: np.dtype[Any], layouts: Sequence[Layout], members: Sequence[tuple[Any, ...]], results: int) -> None:

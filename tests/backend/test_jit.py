@@ -204,6 +204,16 @@ def test_random_programs_with_functions_are_within_the_tolerance(seed):
             np.testing.assert_allclose(g, w, 2e-6, 2e-6, err_msg=f"seed {seed}")
 
 
+@pytest.mark.parametrize("dtype", [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)])
+@pytest.mark.parametrize("op", ["left_shift", "right_shift"])
+def test_shifts_by_any_count(op, dtype):
+    info, generator = np.iinfo(dtype), np.random.default_rng(0)
+    x = generator.integers(info.min, info.max, 1001, dtype, endpoint=True)
+    counts = generator.integers(max(info.min, -3), 80, 1001).astype(dtype)
+    (got,) = machine_code(one(op, dtype, dtype, size=x.size))(x, counts, np.empty_like(x))
+    assert same_bits(got, getattr(np, op)(x, counts))
+
+
 @pytest.mark.parametrize("exponent", [-1.0, 0.5, 1.0, 2, 2.0, 3.0])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_powers_by_a_constant(exponent, dtype):

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+import twofold as mx
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.config import SETTINGS
 from twofold.graph.build import G
@@ -169,3 +170,31 @@ def test_a_small_kernel_is_compiled_at_a_late_use_of_its_structure(fresh, monkey
         forms.append(kernel.form)
     assert forms == ["ufuncs so far"] * 5 + ["machine code"] * 3
     assert compiled.Stats.compiled == 1
+
+
+def test_random_numbers_are_the_same_at_every_use(fresh, monkeypatch):
+    monkeypatch.setattr(compiled, "LATE", 3)
+    size = 40_000
+    draws = [
+        lambda: mx.nd.random.normal(shape=(size,)),
+        lambda: mx.nd.random.exponential(shape=(size,)),
+        lambda: mx.nd.random.gamma(0.5, 1, shape=(size // 8,)),
+        lambda: mx.nd.sample_normal(mx.nd.ones((20,)), mx.nd.ones((20,)), shape=200),
+        lambda: mx.nd.random.normal(shape=(size,)).exp() * 2,
+    ]
+    for draw in draws:
+        found = []
+        for _ in range(5):
+            mx.random.seed(3)
+            found.append(draw().asnumpy())
+        assert all(np.array_equal(f, found[0]) for f in found)
+    assert compiled.Stats.compiled > 0, "what is done with decisions and products of them is compiled"
+
+
+def test_what_dropout_decides_is_compiled(fresh):
+    x = mx.nd.ones((300, 300))
+    for _ in range(3):
+        with mx.autograd.record(), mx.explain() as report:
+            mx.nd.Dropout(x.tanh() * 2, p=0.5).tanh().wait_to_read()
+    assert "(machine code)" in str(report)
+    assert "(ufuncs)" not in str(report)

@@ -1,5 +1,7 @@
 """Kernels at a program's end that are alike run as one step, in any order among themselves, to the same bits."""
 
+import functools
+import operator
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -111,6 +113,26 @@ def test_what_reads_another_comes_after_it():
     outputs = [*small, G.exp(small[0] + leaf("m", (3, 4), "float32")), G.exp(small[1] + leaf("n", (5, 4), "float32"))]
     leaves = [a, b, leaf("m", (3, 4), "float32"), leaf("n", (5, 4), "float32")]
     assert run_both(outputs, leaves) == [2], "an operand that is broadcast along an axis keeps a kernel apart"
+
+
+def total(terms):
+    return functools.reduce(operator.add, terms)
+
+
+def test_long_sums_are_several_kernels_one_after_another():
+    terms = [leaves_of(*[shape] * 150) for shape in ((4,), (2, 3))]
+    terms = [[leaf((shape, k), t.shape, "float32") for k, t in enumerate(own)] for shape, own in enumerate(terms)]
+    assert run_both([total(own) for own in terms], [t for own in terms for t in own]) == [2, 2, 2]
+
+
+def test_a_number_computed_of_many_is_computed_once():
+    a, b = leaves_of((4,), (2, 3))
+    numbers = [leaf(("number", k), (), "float32") for k in range(40)]
+    few, many = total(numbers[:5]), total(numbers)
+    assert run_both([a * few, b * few], [a, b, *numbers[:5]]) == [2]
+    program = Program([a * many, b * many], [a, b, *numbers], Together(), big=1)
+    assert program.explain().splitlines()[-1] == "2 at once: multiply"
+    assert run_both([a * many, b * many], [a, b, *numbers]) == [2]
 
 
 def test_different_kernels_stay_apart():

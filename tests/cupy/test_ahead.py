@@ -21,13 +21,14 @@ from twofold.graph.ir import drop_generation
 from twofold.testing.backend_conformance import step
 from twofold.testing.op_conformance import check_backend
 
-from tests.cupy.captured import drawn, perceptron, trained
+from tests.cupy.captured import drawn, perceptron, same, trained
 from tests.cupy.conftest import SIMULATION, simulated, two_gpus
 from tests.cupy.test_operators import SAMPLES
 
 cupy = pytest.importorskip("cupy")
 adapter = pytest.importorskip("twofold_cupy.adapter")
 ahead = pytest.importorskip("twofold_cupy.ahead")
+capture = pytest.importorskip("twofold_cupy.capture")
 launch = pytest.importorskip("twofold_cupy.launch")
 rehearsal = pytest.importorskip("twofold_cupy.rehearsal")
 GPU = Device("gpu", 0)
@@ -432,3 +433,27 @@ def test_results_do_not_depend_on_it(gpus, graphs, monkeypatch):
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_numbers_that_change_are_right_after_a_graph_was_given_up(gpus, graphs, monkeypatch):
+    """One that was launched so often that all is looked at anew: the numbers of the first run then are not those known before."""
+    monkeypatch.setattr(capture, "WORTH", 3)
+    batches = [nd.array(drawn(6, 6, seed=k), ctx=gpus[0]) for k in (1, 2)]
+
+    def descended():
+        w = nd.array(drawn(6, 6), ctx=gpus[0])
+        w.attach_grad()
+        for k in range(16):
+            with autograd.record():
+                loss = (nd.dot(w, batches[k >= 10]) * 2).tanh().sum()
+            loss.backward()
+            w -= 0.01 * (1 + k) * w.grad
+            nd.waitall()
+        return [w]
+
+    for threads in (0, 1):
+        monkeypatch.setattr(SETTINGS, "compile_threads", threads)
+        drop_generation()
+        graphs.counts.launched = 0
+        same(descended, monkeypatch, graphs)
+        assert graphs.counts.captured >= 2

@@ -290,6 +290,56 @@ def test_what_cuda_forbids_in_a_capture_is_told(gpus, monkeypatch, backend, grap
     assert "cudaErrorStreamCaptureUnsupported" in told
 
 
+@simulated
+def test_a_capture_that_others_break_is_tried_again(gpus, monkeypatch, graphs):
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    want = net(data).asnumpy()
+    real = capture._captured
+
+    def captured(streams, run, given):
+        def broken(arrays):
+            with suppress(cupy.cuda.runtime.CUDARuntimeError):
+                cupy.cuda.runtime.deviceSynchronize()
+            return run(arrays)
+
+        return real(streams, broken, given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(capture, "_captured", captured)
+        for _ in range(6):
+            np.testing.assert_array_equal(net(data).asnumpy(), want)
+        (told,) = reports(lambda: net(data).wait_to_read())
+        assert told.startswith("step by step for now: ")
+    for _ in range(4 * capture.PAUSE):
+        np.testing.assert_array_equal(net(data).asnumpy(), want)
+    assert graphs.counts.launched > 0
+
+
+@simulated
+def test_no_capsule_is_waited_for_while_another_thread_captures(gpus, monkeypatch, graphs):
+    capsule, found = cupy.ones((4,), np.float32).__dlpack__(stream=-1), []
+    importer = threading.Thread(target=lambda: found.append(nd.from_dlpack(capsule).asnumpy()))
+    real = capture._captured
+
+    def captured(streams, run, given):
+        def meanwhile(arrays):
+            importer.start()
+            importer.join(0.5)
+            assert not found
+            return run(arrays)
+
+        return real(streams, run if found or importer.is_alive() else meanwhile, given)
+
+    monkeypatch.setattr(capture, "_captured", captured)
+    net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
+    for _ in range(6):
+        net(data).wait_to_read()
+    importer.join()
+    np.testing.assert_array_equal(found, [[1, 1, 1, 1]])
+    assert graphs.counts.refused == 0
+    assert graphs.counts.launched > 0
+
+
 def test_it_can_be_switched_off(gpus, monkeypatch, graphs):
     monkeypatch.setattr(SETTINGS, "cuda_graphs", False)
     trained(gpus[0], perceptron(gpus[0]))

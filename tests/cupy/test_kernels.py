@@ -211,11 +211,11 @@ def test_random_bits_are_those_of_numpy_across_carries(backend):
 @pytest.mark.sanitizer
 def test_scatters_add_in_the_order_of_their_elements(backend):
     draw = np.random.default_rng(3)
-    index, value = draw.integers(0, 3, 200), draw.normal(size=(200, 2)).astype(np.float32) * 10.0 ** draw.integers(-6, 6, (200, 1))
+    index, value = draw.integers(0, 5, 200), draw.normal(size=(200, 2)).astype(np.float32) * 10.0 ** draw.integers(-6, 6, (200, 1))
     value = value.astype(np.float32)
-    want = np.zeros((3, 2), np.float32)
+    want = np.zeros((5, 2), np.float32)
     np.add.at(want, index, value)
-    zeros = backend.from_host(np.zeros((3, 2), np.float32), GPU)
+    zeros = backend.from_host(np.zeros((5, 2), np.float32), GPU)
     got = backend.xp.index_add(zeros, backend.from_host(value, GPU), backend.from_host(index, GPU), key=(0, None))
     np.testing.assert_array_equal(backend.to_host(got), want)
 

@@ -18,6 +18,7 @@ from tests.cupy.conftest import DEVICES, SIMULATION, simulated, two_gpus
 
 cupy = pytest.importorskip("cupy")
 memory = pytest.importorskip("twofold_cupy.memory")
+queues = pytest.importorskip("twofold_cupy.streams")
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
 ONES = np.ones(100_000, np.float32)
 
@@ -205,6 +206,8 @@ def test_a_failure_of_the_device_is_an_error_of_the_package(backend, status, say
 
 @simulated
 def test_nothing_uses_the_legacy_stream(backend, gpus):
+    gc.collect()
+    nd.waitall()  # also what other libraries were given has come back
     before = SIMULATION.counts().legacy_uses
     x = nd.array(np.ones((40, 50)), ctx=gpus[0])
     y = (nd.dot(x, x.T) + 1).copyto(gpus[1])
@@ -254,6 +257,48 @@ def test_another_library_waits_for_what_is_computed(backend):
     with cupy.cuda.Stream(non_blocking=True) as theirs:
         seen = cupy.from_dlpack(exporter) * 2
     np.testing.assert_array_equal(seen.get(stream=theirs), ONES * 4)
+
+
+@simulated
+@pytest.mark.usefixtures("schedule")
+@pytest.mark.parametrize("is_default", [False, True])
+def test_memory_that_another_library_was_given_is_not_used_again_before_it_has_read_it(gpus, backend, is_default):
+    theirs, pool = cupy.cuda.Stream.null if is_default else cupy.cuda.Stream(non_blocking=True), cupy.get_default_memory_pool()
+    backend.trim()
+    used = pool.used_bytes()
+    x = nd.ones((1000,), ctx=gpus[0]) * 3
+    with theirs:
+        seen = cupy.from_dlpack(x)
+        y = seen + 1
+        del seen
+    del x
+    gc.collect()
+    for _ in range(2):  # what is kept for our own stream would be free then
+        nd.waitall()
+    others = [nd.full((1000,), 7, ctx=gpus[0]) * k for k in range(5)]
+    nd.waitall()
+    np.testing.assert_array_equal(y.get(stream=theirs), 4)
+    del others, y
+    backend.trim()
+    assert backend.memory.held == 0
+    assert pool.used_bytes() - used < 4000, "and then it is free"
+
+
+def test_memory_that_another_library_captures_is_kept_until_the_capture_ends(gpus, backend):
+    theirs = cupy.cuda.Stream(non_blocking=True)
+    shared = backend.memory.lent(backend.empty((1000,), "float32"), queues.Consumer(backend.stream(GPU), theirs.ptr))
+    backend.synchronize(GPU)
+    held = backend.memory.held
+    theirs.begin_capture()
+    del shared
+    backend.memory.collect()
+    assert backend.memory.held == held + 1
+    theirs.end_capture()
+    backend.synchronize(GPU)
+    backend.memory.collect()
+    theirs.synchronize()
+    backend.memory.collect()
+    assert backend.memory.held == held
 
 
 def test_complex_numbers_are_refused(gpus):

@@ -70,6 +70,40 @@ def test_what_the_arguments_have_no_room_for_goes_by_further_launches(backend):
 
 
 @simulated
+@pytest.mark.parametrize(("operands_of_each", "launches"), [(100, 1), (250, 1), (260, 2)])
+def test_kernels_of_many_operands_go_together_while_two_have_room(backend, operands_of_each, launches):
+    last = operands_of_each - 1
+    steps = [step("add", Ref("in", 0), Ref("in", 1))]
+    steps += [step("add", Ref("step", k - 2), Ref("in", k)) for k in range(2, operands_of_each)]
+    programs = [RowProgram("sum", (n,), (ArrayType((n,), "float32"),) * operands_of_each, tuple(steps), (last - 1,)) for n in (3, 5)]
+    given = [[backend.from_host(np.full(n, k, np.float32), GPU) for k in range(operands_of_each)] for n in (3, 5)]
+    outs = [backend.empty((n,), "float32") for n in (3, 5)]
+    kernel = backend.compile_together(programs)
+    count = launches_of(lambda: backend.quietly(kernel, *[a for own, out in zip(given, outs, strict=True) for a in (*own, out)]))
+    assert count == launches
+    for out in outs:
+        np.testing.assert_array_equal(backend.to_host(out), sum(range(operands_of_each)))
+
+
+def test_an_unrolled_cell_of_many_steps_is_trained(gpus):
+    def trained(ctx):
+        mx.random.seed(1)
+        cell = gluon.rnn.RNNCell(3, input_size=2)
+        cell.initialize(mx.init.Uniform(0.5), ctx=ctx)
+        trainer = gluon.Trainer(cell.collect_params(), "sgd", {"learning_rate": 0.1})
+        x = nd.array(np.random.default_rng(0).normal(size=(2, 90, 2)), ctx=ctx)
+        for _ in range(2):
+            with autograd.record():
+                loss = cell.unroll(90, x, merge_outputs=True)[0].sum()
+            loss.backward()
+            trainer.step(2)
+        return [p.data(ctx).asnumpy() for p in cell.collect_params().values()]
+
+    for got, want in zip(trained(gpus[0]), trained(mx.cpu()), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@simulated
 def test_an_operand_that_lies_otherwise_is_computed_apart(backend):
     shapes = [(3, 4), (4, 3), (5,)]
     given = operands(backend, shapes)

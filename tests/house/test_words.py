@@ -19,6 +19,8 @@ BAD = [
     ("development tool", "as the A|I said"),
     ("way of working", "the agen|t that wrote this"),
     ("way of working", "left for the next sess|ion"),
+    ("unfinished merge", "<<<<|<<< HEAD"),
+    ("unfinished merge", ">>>>|>>> strides"),
     ("unfinished mark", "x = 1  # TO|DO: negative axes"),
     ("unfinished mark", "# FIX|ME"),
     ("unfinished mark", "    raise NotImplemented|Error()"),

@@ -17,6 +17,7 @@ FORBIDDEN = {
     "way of working": re.compile(
         r"(?i)(?<!user-)(?<!user_)\b(?:sub)?agen[t]s?\b|\bsession[s]\b|\b(?:this|our|my|last|next|previous|earlier) sessio[n]\b"
     ),
+    "unfinished merge": re.compile(r"^(?:<{7}|>{7}) "),
     "unfinished mark": re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X])\b|\braise NotImplementedErro[r]\s*(?:\(\s*\)\s*)?(?:#|$)"),
 }
 # Paths that may say something of one kind, each with its reason.

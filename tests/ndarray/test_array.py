@@ -1,5 +1,7 @@
 """Properties and methods of `NDArray`, and the functions that are no operators."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -386,3 +388,25 @@ def test_a_gradient_is_fresh_until_told_otherwise():
     assert a._fresh_grad
     a._fresh_grad = False
     assert not a._fresh_grad
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
+@pytest.mark.parametrize("limits", [(-2, 3), (-300, 300), (0, 1e10), (0.5, 2.5), (-math.inf, 3), (-(2**40), 2**40), (-1e30, 1e30)])
+@pytest.mark.parametrize("count", [5, 70_000])
+def test_limits_beyond_the_dtype_limit_nothing(dtype, limits, count):
+    host = np.resize(np.array([0, 1, 5, 100, 127], dtype), count)
+    want = np.clip(host.astype(np.float64), *np.trunc(limits)).astype(dtype)
+    x = nd.array(host, dtype=dtype)
+    symbol = mx.sym.clip(mx.sym.var("x", dtype=dtype), *limits).bind(mx.cpu(), {"x": x}, grad_req="null")
+    for got in (nd.clip(x, *limits), x.clip(*limits), symbol.forward()[0]):
+        assert np.dtype(got.dtype) == dtype
+        np.testing.assert_array_equal(got.asnumpy(), want)
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_a_number_that_no_integer_is_is_refused(number):
+    x = nd.array([1, 2], dtype="int32")
+    with pytest.raises(ParameterError, match="is no int32"):
+        x + number
+    with pytest.raises(ParameterError, match="is no int32"):
+        x[:] = number

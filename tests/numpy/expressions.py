@@ -44,7 +44,8 @@ ARITHMETIC = [
         i1 == 'a'; i1 != 'a'; f0 == 'a'
         b + b; b * 2; f * 2j; d * 1j; round(f0 * 1.0, 1); f.T + f.T; f[:, ::-1] * f[:, ::2][:, :1]; 1 / (f + 1); -f ** 2; f @ square
         i @ i.T; f + numpy.float64(1); f + numpy.float32(1); i + numpy.int8(1); numpy.ones(3) * f; numpy.float64(2) * f
-        numpy.int64(2) ** i; f > numpy.float64(2); f1 // f1[1]; f % -2; i // -2; -i // 2; i % -3
+        u / 300; u / -1; 300 / (u + 1); u.astype('i1') / 300; h / 2**40; i / 2**70; b / 2**64; u + 2**40; u // 300; u < 2**70; -(2**70) < i
+        i != 2**63; b + 2**63; u ** -1; b ** -1; numpy.int64(2) ** i; f > numpy.float64(2); f1 // f1[1]; f % -2; i // -2; -i // 2; i % -3
     """),
 ]
 _UNARY = (
@@ -57,6 +58,10 @@ _BINARY = (
     "left_shift less logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum mod multiply nextafter not_equal power "
     "remainder subtract true_divide"
 )
+_TO_FLOAT = ("hypot", "arctan2", "logaddexp", "logaddexp2", "copysign", "nextafter", "heaviside", "float_power")
+#: Whole numbers that an array's integers cannot hold, and integers of two kinds.
+_BEYOND = (("u", 300), ("u", -1), ("u.astype('i1')", 300), ("h", "2**40"), ("i", "2**70"), ("b", "2**64"))
+_MIXED = (("u", "u.astype('i1')"), ("u", "h"), ("u", "h.astype('i2')"), ("h", "h.astype('u4')"), ("b", "u"), ("u", "e"), ("i", "e"))
 UFUNCS = [
     *[f"np.{name}({x})" for name in _UNARY.split() for x in ("f / 5", "d + 1", "f0", "i + 1", "e", "b", "u")],
     *[
@@ -64,6 +69,9 @@ UFUNCS = [
         for name in _BINARY.split()
         for a, b in (("f", "d1"), ("f", 2), ("3.0", "f"), ("i + 1", "i1 + 1"), ("h", 2), ("2", "3"), ("b", "mask"), ("u + 1", "u1 + 1"))
     ],
+    *[f"np.{name}({x}, {number})" for name in _TO_FLOAT for x, number in (*_BEYOND, ("b", True))],
+    *[f"np.{name}({x}, {number})" for name in ("logical_and", "fmax") for x, number in _BEYOND],
+    *[f"np.{name}({x}, {y})" for name in ("hypot", "arctan2", "logaddexp", "divide", "fmax") for x, y in _MIXED],
     *[f"np.{name}(gaps)" for name in ("isnan", "isfinite", "isinf", "sign", "abs", "floor", "exp", "maximum.reduce", "nansum")],
     *listed("""
         np.fmax(gaps, 0.0); np.maximum(gaps, 0.0); np.add(f, f, dtype='float64')
@@ -72,7 +80,9 @@ UFUNCS = [
         np.maximum.accumulate(f, 1); np.logical_and.reduce(b, 1); np.hypot.reduce(f, 1); np.minimum.reduce(cube)
         np.add.reduceat(d1, [0, 1]); np.sqrt(f, out=np.zeros((2, 3), 'd')); np.divmod(d, 2)[0]; np.modf(d)[0]; np.frexp(d)[1]
         np.gcd(i, 6); np.exp(1); np.sqrt(2.0); np.add(1, 2); np.maximum([1, 5], [2, 3]); np.log(numpy.ones(3)); np.add(f, f, f * 0)
-        np.conjugate(d * 1j)
+        np.conjugate(d * 1j); np.arctan2(300, u); np.hypot(u, 5001, dtype='f'); np.add(u, 300, dtype='i4'); np.add(u, 300, dtype='u1')
+        np.positive(b); np.add.accumulate(f0); np.maximum.accumulate(f0); np.add(f, f, out=np.zeros(5))
+        np.add(f, f, where=np.zeros(5, bool))
     """),
 ]
 _REDUCTIONS = listed("sum; prod; max; min; mean; std; var; any; all; ptp; amax; amin; count_nonzero; nansum; nanmean; nanprod")
@@ -107,8 +117,26 @@ REDUCTIONS = [
         np.cumulative_prod(d, axis=1); np.sum(d * 1j); np.mean(d * 1j); np.var(d * 1j); d.sum(axis=1, out=np.zeros(2)); np.nanmax(gaps)
         np.nanvar(gaps); np.argmax(f, axis=numpy.array(0)); np.argmax(f, axis=1.0); np.sum(f, axis='a')
         np.max(f0, axis=(0,)); np.ptp(f0, axis=(0,))
+        np.nansum(gaps, 0, initial=2.5, where=mask); np.nanprod(gaps, 1, initial=2); np.nansum(i, initial=2, where=mask)
+        np.nanmean(np.abs(gaps), 1, where=~mask); np.nanmean(i, 0, where=i > 0)
+        np.cumsum(f0, 0); np.cumsum(f0, axis=-1); np.cumsum(i0, 1); np.cumprod(i0, axis=-1); f0.cumsum(0); f0.cumprod(0)
+        np.cumulative_sum(f0, include_initial=True)
     """),
 ]
+STARTS = ("3", "0", "-2", "2.5", "True", "300", "2**64", "1j", "numpy.nan", "numpy.float64(1.5)", "np.array(2)")
+REDUCTIONS += [f"np.{name}({x}, 0, initial={start})" for name in ("sum", "prod", "max", "min") for x in "bufi" for start in STARTS]
+REDUCTIONS += [f"np.{name}({x}, 0, initial=3, where=mask)" for name in ("sum", "prod", "max", "min") for x in "bufi"]
+REDUCTIONS += [
+    f"np.{name}({x}, 0, out=np.zeros(3, '{dtype}'))"
+    for name in ("sum", "prod", "max", "mean", "any", "argmax", "nansum")
+    for x in "bufi"
+    for dtype in ("?", "u1", "i8", "f4", "f8")
+]
+REDUCTIONS += [f"np.cumsum({x}, 1, out=np.zeros((2, 3), '{dtype}'))" for x in "bufi" for dtype in ("?", "u1", "f8")]
+REDUCTIONS += listed("""
+    np.sum(np.array([6e4, 6e4], 'e'), out=np.zeros((), 'd')); np.sum(np.array([0.6, 0.6]), out=np.zeros((), 'i8'))
+    np.mean(np.array([2**24, 1, 1], 'f'), out=np.zeros((), 'd')); np.sum(np.array([200, 200], 'u1'), out=np.zeros((), 'i2'))
+""")
 SHAPES = [
     *[f"np.rot90(cube, {k})" for k in range(-1, 5)],
     *[f"np.split({x})[{k}]" for x, k in (("f, 3, 1", 2), ("cube, [1, 2], axis=2", 2), ("f1, [5]", 1))],
@@ -132,13 +160,26 @@ SHAPES = [
         np.pad(f1, 2, 'symmetric'); np.pad(f, 1, 'mean'); np.pad(f, 1, constant_values=(1, 2)); np.delete(f, 1, 1); np.delete(f, [0, 2])
         np.insert(f, 1, 5.0, axis=1); np.resize(f, (4, 2)); np.diagonal(cube); np.diagonal(square, 1); cube.diagonal(0, 1, 2)
         np.diag(f1); np.diag(square); np.diag(square, -1); np.diag(f1, 1); np.diagflat(f); np.tril(square); np.triu(square, 1)
-        np.tril(cube, -1); np.tril(f1); np.trace(square); np.trace(cube, 1); square.trace(); np.block([[f, f], [d, d]])
+        np.tril(cube, -1); np.tril(f1); np.tril(b); np.triu(b, 1); np.triu(u)
+        np.trace(square); np.trace(cube, 1); square.trace(); np.block([[f, f], [d, d]])
         np.trim_zeros(np.array([0, 1, 0])); f.copy(); np.lib.stride_tricks.sliding_window_view(f, (2, 2)); np.ediff1d(d); f.view()
         np.rot90(f); np.shape(f); np.ndim(f); np.size(f, 1); np.size(f); len(f); f.size; f.ndim; f.nbytes; f.itemsize; f.strides
         f.T.strides; cube[:, ::2].strides; list(f1); [v.item() for v in f.flat]; f.tolist()
     """),
 ]
+_CLOSE = ("", ", atol=1.5, rtol=0", ", rtol=0.5", ", 0.1, np.array(1.5, 'f')", ", atol=[2.0]", ", equal_nan=True")
 SELECTION = [
+    *[f"np.isclose({x}, {y}{rest})" for x, y in ("uh", "hu", "bi", "ue", "ef", "ff", "eb", "iu") for rest in _CLOSE],
+    *[f"np.isclose({x}, {y})" for k in ("3", "2.999", "True", "-1", "300") for x, y in (("u", k), (k, "u"), ("e", k), (k, "f"), ("b", k))],
+    *listed("""
+        np.isclose(u, u - 1, atol=1, rtol=0); np.isclose(u.astype('i1') - 100, 100, atol=60); np.isclose(1, 1 + 1e-9)
+        np.isclose(gaps, -gaps); np.isclose(numpy.inf, gaps); np.isclose([1, 2], (1, 2.1)); np.isclose(f * 1j, f)
+        np.allclose(u, u + 1, atol=1); np.allclose(3, 3.0)
+        np.where(mask, u, -1); np.where(mask, 300, u); np.where(mask, u, 2**64); np.where(mask, 2**63, 2); np.where(mask, h, 2**40)
+        np.where(mask, f, 2**70); np.where(mask, b, 300); np.where(mask, 300, [1, 2, 3]); np.where(mask, -1, numpy.uint8(3))
+        np.where(mask, u, 2.5); np.round(f * (1 + 2j), 1); np.round(d * 1j, -1); np.round(f * 1j); (d * (1 + 1j)).round(2)
+        np.round(f * 1j, 1, out=f * 0j); np.round(b); np.round(b, 1); np.round(u, -1)
+    """),
     *listed("""
         np.where(mask, f, d); np.where(f > 2, f, 0); np.where(mask, 1, 0); np.where(mask); np.where(mask, f1, 2.5); np.nonzero(i)
         i.nonzero(); np.flatnonzero(i); np.argwhere(i); np.take(f, [0, -1]); np.take(f, places, axis=1); np.take(f, 1, 0)
@@ -178,7 +219,9 @@ INDEXING = [
 CREATION = [
     *listed("""
         np.array([1, 2]); np.array([1.5, 2]); np.array([True]); np.array(3); np.array([[1], [2]], dtype='f'); np.array(f)
-        np.array([f1, f1]); np.array([f0, 2.0]); np.array([1, 2], ndmin=3); np.array(1j); np.asarray([1, 2]); np.asarray(f, dtype='d')
+        np.array([f1, f1]); np.array([f0, 2.0]); np.array([1, 2], ndmin=3); np.array([[1], [2]], ndmax=2)
+        np.array([[1], [2]], ndmax=1); np.array(f, ndmax=1); np.array([1, 2], ndmin=2, ndmax=2); np.array([1, 2], ndmin=2, ndmax=1)
+        np.array(1j); np.asarray([1, 2]); np.asarray(f, dtype='d')
         np.zeros(3); np.zeros((2, 0)); np.zeros((), 'i4'); np.ones((2, 2), int); np.full((2,), 3); np.full((2, 3), f1)
         np.full(2, 1.5, 'f'); np.full(2, True); np.zeros_like(i); np.ones_like(f, dtype=bool); np.full_like(i, 2.7); np.empty((0,))
         np.zeros_like(f, shape=(2,)); np.arange(5); np.arange(1, 2, 0.3); np.arange(5.0); np.arange(3, dtype='f'); np.arange(5, 1, -2)
@@ -199,7 +242,14 @@ LINEAR = [
         np.inner(f, d); np.inner(f, 2); np.outer(f, f1); np.outer(i, i); np.tensordot(cube, cube, ([0, 1], [0, 1]))
         np.tensordot(cube, cube.T, 1); np.tensordot(f1, i1, 0); np.einsum('ij,ij->i', f, d); np.einsum('...ij->...ji', cube)
         np.einsum('ii', square); np.einsum('ij,jk', f, square); np.einsum(f, [0, 1], f1, [1]); np.einsum(f, [27, 0]);
-        np.einsum(cube, [..., 3, 5], [5, ...]); np.kron(f, i1); np.kron(f1, f); np.vecdot(f, d); np.cross(f1, d1)
+        np.einsum(cube, [..., 3, 5], [5, ...]); np.kron(f, i1); np.kron(f1, f); np.vecdot(f, d); np.vecdot(cube, cube, axis=1)
+        np.vecdot(cube, cube[0, 0]); np.vecdot(cube, f1, axes=[1, 0]); np.vecdot(cube, f1, axes=[(1,), (0,), ()]); np.vecdot(u, u)
+        np.vecdot(cube, cube, axis=0, keepdims=True); np.vecdot(cube, f1, axes=[1, 0], keepdims=True); np.vecdot(b, mask); np.vecdot(b, u)
+        np.vecdot(cube, f1, axes=[1, 0, 1], keepdims=True); np.vecdot(cube, cube, axes=[1]); np.vecdot(cube, cube, axes=[1, 1], axis=1)
+        np.vecdot(f * (1 + 2j), f * 1j); np.vecdot(f, f * 1j); np.vecdot(f, f, dtype='d'); np.vecdot(f, f, dtype='i8')
+        np.vecdot(u, [1, 2, 3]); np.vecdot(f, f, np.zeros(2)); np.vecdot(f, f, out=np.zeros(2, 'f')); np.vecdot(f, f, out=np.zeros(2, 'i8'))
+        np.vecdot(f, 2); np.vecdot(f, f, out=np.zeros(3)); np.vecdot(f, f, out=np.zeros((5, 2))); np.vecdot(f, [1]); np.vecdot(f, f, axis=2)
+        np.vecdot(f, d, dtype='f', casting='safe'); np.vecdot(none[:, :0], none[:, :0]); np.linalg.vecdot(f * 1j, f * 1j); np.cross(f1, d1)
         np.linalg.norm(f); np.linalg.norm(f, axis=1); np.linalg.norm(f1, 1); np.linalg.norm(f1, np.inf)
         np.linalg.norm(cube, axis=(0, 1)); np.linalg.norm(f1, 3); np.linalg.norm(square, 2); np.linalg.norm(square, 'nuc')
         np.linalg.norm(i1); np.linalg.norm(f, keepdims=True); np.linalg.norm(f1, 0); np.linalg.norm(f, 'fro'); np.linalg.det(square)

@@ -6,7 +6,7 @@ import pytest
 import twofold.numpy as np
 from twofold import nd
 from twofold.config import SETTINGS
-from twofold.errors import DTypeError, MXNetError, ParameterError
+from twofold.errors import DTypeError, MXNetError, ParameterError, ShapeError
 
 from tests.numpy.expressions import variables
 
@@ -38,6 +38,8 @@ REFUSED = [
     "np.max(none)",
     "np.argmax(none)",
     "np.max(f, where=mask)",
+    "np.sum(i, initial=[1, 2])",
+    "np.argmax(f, 0, out=np.zeros(3, 'f8'))",
     "np.take(f, [9])",
     "np.take(f, np.array([0.5]))",
     "np.take(f, 0, mode='somewhere')",
@@ -74,6 +76,7 @@ REFUSED = [
     "u - 300",
     "np.add(u, 300)",
     "i ** -1",
+    "np.power(i, -1 - i).tolist()",
     "f & 1",
     "~f",
     "b - b",
@@ -100,6 +103,8 @@ WRITES = [
     "f += np.ones((2, 2, 3))",
     "i += 1.5",
     "i /= 2",
+    "u /= 300",
+    "i **= -1",
     "u += 300",
     "b += 0.5",
     "h += i * 1.0",
@@ -129,6 +134,52 @@ def test_what_numpy_refuses_is_refused(monkeypatch, text, run, defer):
     theirs, ours = refusal(text, run, numpy), refusal(text, run, np)
     builtin = next(c for c in type(theirs).__mro__ if c.__module__ == "builtins")
     assert isinstance(ours, builtin), f"{ours!r}, in NumPy {theirs!r}"
+
+
+UPDATES = [
+    "i += 1.5",
+    "i /= 2",
+    "u /= 10",
+    "u /= 300",
+    "u += i",
+    "b += 1",
+    "b -= b",
+    "f <<= 1",
+    "u[:3] += 1.5",
+    "i **= -1",
+    "i += i * -0.5",
+]
+
+
+@pytest.mark.parametrize("text", UPDATES)
+def test_an_update_is_refused_alike_at_any_size(text):
+    errors = []
+    for size in (6, SETTINGS.defer_elements):
+        names = {k: np.ones(size, dtype) for k, dtype in (("i", "int64"), ("u", "uint8"), ("b", "bool"), ("f", "float32"))}
+        with pytest.raises(MXNetError) as caught:
+            exec(text, names)
+        errors.append(caught.value)
+    assert type(errors[0]) is type(errors[1])
+    assert str(errors[0]) == str(errors[1])
+
+
+def test_an_update_that_does_not_broadcast_is_the_librarys_error():
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        exec("a += b", {"a": np.ones(3), "b": np.ones(2)})
+
+
+@pytest.mark.parametrize("power", ["i ** -i", "np.power(i, -i)", "2 ** -i", "b ** -i", "[1, 2] ** -i", "i.__ipow__(-i)", "np.power(u, -i)"])
+def test_negative_powers_of_whole_numbers_are_refused_at_once_on_a_device(fake_gpus, power):
+    i = np.array([1, 2], device=fake_gpus[0])
+    with pytest.raises(ParameterError, match="negative integer powers"):
+        eval(power, {"np": np, "i": i, "b": i > 0, "u": i.astype("uint8")})
+
+
+def test_powers_of_floats_are_not_waited_for_on_a_device(fake_gpus):
+    x, exponent = np.array([1.0, 2.0], device=fake_gpus[0]), -np.array([1, 2], device=fake_gpus[0])
+    power = x**exponent
+    assert exponent._v.data is None
+    assert power._v.data is None
 
 
 @pytest.mark.parametrize("mix", ["a + x", "a * x", "a < x", "np.add(a, x)", "a.__iadd__(x)"])

@@ -7,6 +7,7 @@ import numpy as np
 import twofold as mx
 from twofold import nd, profiler
 from twofold.backend.ledger import HAND_OFFS
+from twofold.profiler.recorder import RECORDER
 
 from tests.devices import fake_gpus
 
@@ -72,6 +73,12 @@ def test_the_peak_is_the_most_that_was_alive(profile):
     assert found.allocations == 10
     assert found.allocated == 40_000
     assert live() == start
+
+
+def test_what_was_not_followed_is_none(monkeypatch):
+    monkeypatch.setattr(RECORDER.accounts, "ledgers", {})
+    found = profiler.memory()[mx.cpu()]
+    assert (found.peak, found.allocations, found.allocated) == (None, None, None)
 
 
 def test_temporaries_of_programs_count_for_the_peak(profile):

@@ -20,7 +20,7 @@ from . import cache
 from .callables import function_of
 from .compiler import Code, Compiler, compiler
 from .kernel import kernel_text
-from .primitives import Unsupported
+from .primitives import APPROXIMATE, Unsupported
 from .reductions import leaves
 from .strided import in_order, numbers_of
 from .structure import Layout, Structure, element_strides, structure_of
@@ -104,14 +104,15 @@ def jit_kernel(program: RowProgram) -> Kernel:
     Parameters
     ----------
     program
-        Any row program; one with a step that is not supported stays with the default kernel.
+        Any row program; one with a step that is not supported stays with the default kernel, and so does one that computes random
+        numbers by functions of which machine code gives other bits: a seed gives the same numbers at every use.
 
     Returns
     -------
     callable
         Takes whole arrays: inputs, then outputs.
     """
-    return _JitKernel(program)
+    return _JitKernel(program) if APPROXIMATE.isdisjoint(program.drawn) else compile_kernel(program)
 
 
 class _Default:

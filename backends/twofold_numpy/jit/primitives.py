@@ -157,6 +157,18 @@ def _integer_sign(x: Value) -> Value:
     return x.compare("sgt", 0).choose(x.like(1), x.compare("slt", 0).choose(x.like(-1), 0))
 
 
+def _shift(instruction: str) -> Rule:
+    """Shifts, also by as many bits as there are, or more, which leaves none; by less than 0 is by more, as in NumPy."""
+
+    def rule(x: Value, count: Value) -> Value:
+        bits = int(x.kind[1:])
+        fits = count.compare("ult", bits)
+        shifted = x.binary(instruction, fits.choose(count, x.like(0)))
+        return fits.choose(shifted, x.binary("ashr", x.like(bits - 1)) if instruction == "ashr" else x.like(0))
+
+    return rule
+
+
 def _call(name: str) -> Rule:
     return lambda *operands: operands[0].code.call(name, *operands)
 
@@ -236,6 +248,9 @@ _FLOAT: dict[str, Rule] = {
     },
 }
 
+#: Operators of which machine code gives other bits than NumPy.
+APPROXIMATE = frozenset(name for name, rule in _FLOAT.items() if getattr(rule, "__module__", "") == functions.__name__)
+
 
 def _orders(sign: str) -> dict[str, Rule]:
     """Comparisons of integers with (``"s"``) or without (``"u"``) a sign."""
@@ -252,6 +267,8 @@ def _integer(sign: str) -> dict[str, Rule]:
         **_BITWISE,
         **_orders(sign),
         "invert": lambda x: x ^ -1,
+        "left_shift": _shift("shl"),
+        "right_shift": _shift("ashr" if sign == "s" else "lshr"),
         "maximum": largest,
         "minimum": least,
         "clip": lambda x, low, high: least(largest(x, low), high),

@@ -105,6 +105,8 @@ class RowProgram(NamedTuple):
         Numbers of the steps whose results leave the kernel.
     in_place
         (output, input): the output is written over the input's memory, which no later step reads.
+    drawn
+        Operators that compute with random words: their results must have the same bits at every use.
     """
 
     name: str
@@ -113,6 +115,7 @@ class RowProgram(NamedTuple):
     steps: tuple[KernelStep, ...]
     outputs: tuple[int, ...]
     in_place: tuple[tuple[int, int], ...] = ()
+    drawn: frozenset[str] = frozenset()
 
     def nanoseconds(self, simple: float, other: float) -> float:
         """About how long it takes, given how long an element takes of a simple step (arithmetic, comparison, copy) and of any other."""

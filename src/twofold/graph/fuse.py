@@ -5,12 +5,10 @@ from typing import NamedTuple
 
 from .epilogues import endings
 from .ir import Node, is_const, post_order, topological
-from .together import Ends, Member, ends_of
+from .together import MOST_NODES, Ends, Member, ends_of
 
 #: Primitives that may be in a kernel as reductions over the last axis.
 ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
-#: Nodes of a kernel, at most: what compiling it takes grows faster than their number.
-MOST_NODES = 64
 #: Nodes ahead among which a kernel over rows looks for what it can compute as well.
 AHEAD = 64
 #: Elements from which a node may be part of a kernel: for all nodes, or for each.

@@ -9,6 +9,11 @@ from typing import Any, NamedTuple
 
 from .ir import Node, is_const, post_order, topological
 
+#: Nodes of a kernel, at most: what compiling it takes grows faster than their number.
+MOST_NODES = 64
+#: Nodes of shape ``()`` that a kernel computes for one that it needs, at most.
+MOST_NUMBERS = 16
+
 #: What a node computes of what: its operator, dtype, operands (numbers of nodes of the kernel, of its inputs, or constants) and
 #: whether others read it.
 Signature = tuple[Any, ...]
@@ -46,7 +51,8 @@ def ends_of(outputs: Sequence[Node], is_large: Callable[[Node], bool]) -> Ends:
     order = [n for n in topological(outputs) if n.sig is not None and not is_const(n)]
     readers = _readers(order)
     wanted = set(outputs)
-    last = _read_by_none_but_each_other(order, readers, lambda n: is_large(n) or (n.shape == () and n not in wanted))
+    few = _computed_of_few(order)
+    last = _read_by_none_but_each_other(order, readers, lambda n: is_large(n) if n.shape or n in wanted else n in few)
     numbers = {n for n in last if n.shape == () and n not in wanted}
     members = _members([n for n in order if n in last and n not in numbers], numbers)
     kept = _grouped(members, outputs, readers)
@@ -62,6 +68,15 @@ def _readers(order: Iterable[Node]) -> dict[Node, list[Node]]:
     return found
 
 
+def _computed_of_few(order: Iterable[Node]) -> set[Node]:
+    """Numbers that each kernel may well compute for itself: not the sum of the norms of all weights, say."""
+    count: dict[Node, int] = {}
+    for n in order:
+        if n.shape == () and n.sig is not None and n.sig.op.elementwise:
+            count[n] = min(1 + sum(count.get(i, 0) for i in n.inputs if i is not None), MOST_NUMBERS + 1)
+    return {n for n, computed in count.items() if computed <= MOST_NUMBERS}
+
+
 def _read_by_none_but_each_other(
     order: Sequence[Node], readers: dict[Node, list[Node]], is_large_enough: Callable[[Node], bool]
 ) -> set[Node]:
@@ -75,7 +90,7 @@ def _read_by_none_but_each_other(
 
 
 def _members(nodes: Sequence[Node], numbers: Collection[Node]) -> list[Member]:
-    """Nodes of one shape that are computed of one another are one kernel."""
+    """Nodes of one shape that are computed of one another are one kernel, or several one after another if they are many."""
     inside, owner = set(nodes), {n: n for n in nodes}
 
     def root(n: Node) -> Node:
@@ -91,12 +106,15 @@ def _members(nodes: Sequence[Node], numbers: Collection[Node]) -> list[Member]:
     parts: dict[Node, list[Node]] = {}
     for n in nodes:
         parts.setdefault(root(n), []).append(n)
-    members, level = [], dict.fromkeys(parts, 0)
-    for top, own in sorted(parts.items(), key=lambda part: (part[0].size, len(part[0].shape))):  # broadcasting only makes larger
-        below = {root(i) for n in own for i in n.inputs if i in inside} - {top}  # type: ignore[arg-type]
-        level[top] = max([level[b] + 1 for b in below], default=0)
-        needed = post_order(own, lambda n: [i for i in n.inputs if i in numbers])  # type: ignore[misc]
-        members.append(Member((*[n for n in needed if n in numbers], *own), level[top]))
+    members: list[Member] = []
+    made: dict[Node, int] = {}  # in which member
+    for part in sorted(parts.values(), key=lambda own: (own[0].size, len(own[0].shape))):  # broadcasting only makes larger
+        for own in (part[k : k + MOST_NODES] for k in range(0, len(part), MOST_NODES)):
+            below = {made[i] for n in own for i in n.inputs if i in made}  # type: ignore[index]
+            made.update(dict.fromkeys(own, len(members)))
+            needed = post_order(own, lambda n: [i for i in n.inputs if i in numbers])  # type: ignore[misc]
+            level = max([members[b].level + 1 for b in below], default=0)
+            members.append(Member((*[n for n in needed if n in numbers], *own), level))
     return members
 
 

@@ -11,7 +11,7 @@ from ..dtype import FLOATS, is_float
 from ..errors import DeviceError, DTypeError, MXNetError
 from ..graph.build import apply
 from ..graph.ir import Node, const, leaf
-from ..op.conventions import legacy_scalar, working_dtype
+from ..op.conventions import operator_scalar
 from ..op.spec import Input, Op, Sig
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
@@ -253,8 +253,7 @@ def _legacy_scalars(sig: Sig, contents: list[Any]) -> list[Any]:
     dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
     if dtype is None or (dtype in FLOATS and all(v.__class__ not in (int, bool) for v in contents)):
         return contents
-    dtype = working_dtype(sig, dtype)
-    return [legacy_scalar(v, dtype) if isinstance(v, (int, float)) else v for v in contents]
+    return [operator_scalar(sig, v, dtype) if isinstance(v, (int, float)) else v for v in contents]
 
 
 def _nothing(count: int) -> tuple[list[None], list[bool]]:

@@ -36,6 +36,7 @@ def array(
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
+    ndmax: int = 0,
     device: Any = None,
     ctx: Any = None,
 ) -> Any:
@@ -53,6 +54,8 @@ def array(
         Have no effect.
     ndmin
         Least number of axes; new ones come in front.
+    ndmax
+        To what depth nested sequences are axes, if not 0; what is deeper must be allowed to be objects by ``dtype``. For NumPy from 2.4.
     device, ctx
         The device; that of an array, else the current one if None.
 
@@ -64,7 +67,7 @@ def array(
     if isinstance(object, Array):
         out = _of_ours(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
     else:
-        host, fresh = _host(object, dtype)
+        host, fresh = _host(object, dtype, {"ndmin": ndmin, "ndmax": ndmax} if ndmax else {})
         if host.dtype not in NAME_OF:
             return host
         if copy is False:
@@ -85,9 +88,9 @@ def _of_ours(source: Any, dtype: Any, copy: bool | None, device: Device | None) 
     return out.copy() if copy and not fresh else out
 
 
-def _host(object: Any, dtype: Any) -> tuple[np.ndarray, bool]:
+def _host(object: Any, dtype: Any, limits: dict[str, Any]) -> tuple[np.ndarray, bool]:
     """A NumPy array of something, and whether nobody else holds it."""
-    host = np.asarray(hosts(object), dtype)
+    host = np.array(hosts(object), dtype, copy=None, **limits)
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
 
 

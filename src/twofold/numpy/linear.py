@@ -1,14 +1,19 @@
 """Products of vectors and matrices in ``twofold.np``."""
 
 from collections.abc import Sequence
+from operator import index
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from ..errors import ParameterError, ShapeError
+import numpy as np
+
+from ..dtype import NUMPY, dtype_name, promote
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..op.shapes import normalized_axis
 from .array import ndarray
 from .creation import operands
 from .reductions import run, sum
+from .shapes import expand_dims, moveaxis
 from .ufuncs import delivered, function_of
 
 
@@ -134,6 +139,75 @@ def kron(a: Any, b: Any) -> ndarray:
     return apart.reshape([m * n for m, n in zip(x.shape, y.shape, strict=True)])
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
-    """Sums of products along an axis, broadcast over the others."""
-    return sum(function_of("multiply")(x1, x2), axis)
+def vecdot(
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    axes: Any = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    casting: Any = "same_kind",
+    order: str = "K",
+    dtype: Any = None,
+    subok: bool = True,
+) -> Any:
+    """Sums of products of vectors, those of the first array conjugated; broadcast over the other axes.
+
+    Parameters
+    ----------
+    x1, x2
+        Arrays whose vectors are of one length.
+    out
+        Array for the result.
+    axes, axis
+        Where the vectors lie: an axis of each array and, if it is kept, of the result; or one for all. The last if neither is given.
+    keepdims
+        Keep the vectors' axis, with size 1.
+    casting
+        What may be cast to ``dtype``, and the result to that of ``out``.
+    order, subok
+        Have no effect.
+    dtype
+        In which to compute; the common one of the arrays if None.
+
+    Raises
+    ------
+    ShapeError
+        If the lengths differ.
+    DTypeError
+        If an array may not be cast.
+    """
+    x, y = operands(x1, x2)
+    name = promote(x._dtype, y._dtype) if dtype is None else dtype_name(dtype)
+    if not all(np.can_cast(v.dtype, NUMPY[name], casting) for v in (x, y)):
+        raise DTypeError(f"vecdot: cannot cast operands to {name}", f"{x.dtype} and {y.dtype}, casting={casting!r}", "give another dtype")
+    *places, kept = _vector_axes(axes, axis)
+    x, y = [moveaxis(v, k, -1).astype(name, copy=False) for v, k in zip((x, y), places, strict=True)]
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError("vecdot: vectors of different lengths", f"{x.shape[-1]} and {y.shape[-1]}", "make them equal")
+    products = function_of("multiply")(function_of("conjugate")(x) if name.startswith("complex") else x, y)
+    result = sum(products, -1, name)
+    result = expand_dims(result, kept) if keepdims else result
+    return result if out is None else delivered(result, out, casting, widens=True)
+
+
+def _vector_axes(axes: Any, axis: int | None) -> list[int]:
+    """The axes of two arrays' vectors, and that of the result where it is kept, of what a caller gave.
+
+    Raises
+    ------
+    DTypeError
+        If both are given.
+    ParameterError
+        If there is not one for each array.
+    """
+    if axes is None:
+        return [-1 if axis is None else axis] * 3
+    if axis is not None:
+        raise DTypeError("vecdot: cannot specify both 'axis' and 'axes'", f"{axis} and {axes}", "leave one out")
+    given = [index(k[0] if isinstance(k, tuple) else k) for k in axes if k != ()]
+    if len(axes) not in (2, 3) or len(given) < 2:
+        raise ParameterError("vecdot: axes needs one for each array and, if it is kept, for the result", str(axes), "give two or three")
+    return [*given, -1][:3]

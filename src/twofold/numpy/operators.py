@@ -5,7 +5,7 @@ through `general`: operands of other classes, numbers that do not fit, recording
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -26,6 +26,8 @@ from .creation import array, operand
 
 NUMBERS = (bool, int, float)
 COMPARISONS = frozenset(COMPARISON.values())
+RANGES = {name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in INTEGERS}
+SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 
 
 def element_operand(value: Any, like: ndarray | None) -> Any:
@@ -54,8 +56,8 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
     return operand(value, None if like is None else like.context)
 
 
-def element_operands(values: tuple[Any, ...], compares: bool = False) -> list[Any]:
-    """Operands of one operation; whole numbers out of the dtype's range are compared exactly, and are an error otherwise.
+def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
+    """Operands of a primitive; a whole number that the arrays' integers cannot hold becomes an array that it fits in, if NumPy has such.
 
     Raises
     ------
@@ -70,26 +72,76 @@ def element_operands(values: tuple[Any, ...], compares: bool = False) -> list[An
     like = next((v for v in values if isinstance(v, ndarray)), None)
     out = [element_operand(v, like) for v in values]
     for k, v in enumerate(out):
-        if v.__class__ is int:
-            dtype = promote(*[a._dtype for a in out if isinstance(a, ndarray)])
-            if dtype in INTEGERS and not np.iinfo(dtype).min <= v <= np.iinfo(dtype).max:
-                if not compares:
-                    raise OverflowError(f"Python integer {v} out of bounds for {dtype}")
-                out[k] = operand(v, None if like is None else like.context)
+        if v.__class__ is int and not holds(promote(*[a._dtype for a in out if isinstance(a, ndarray)], "weaki"), v):
+            out[k] = operand(_beyond(op, out, k), None if like is None else like.context)
     return out
 
 
-def applied(op: Op, *values: Any) -> ndarray:
-    """An element-wise primitive on anything array-like.
+def holds(dtype: str, value: int) -> bool:
+    """Whether a dtype has a whole number; those of floats take any."""
+    return dtype not in RANGES or value in RANGES[dtype]
+
+
+def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:
+    """A whole number that the integers beside it cannot hold: its truth, a float, or for exact comparisons what is as far beyond them."""
+    value, names = values[place], [name_of_operand(v) for v in values]
+    if op.name in COMPARISONS and "bool" not in names:
+        return np.asarray(np.inf if value > 0 else -np.inf)
+    dtype = promote(*names) if op.ufunc is None else loop_dtypes(op.ufunc, *names)[place]
+    if dtype in INTEGERS or (dtype == "bool" and not holds("int64", value)):
+        raise OverflowError(f"Python integer {value} out of bounds for {'int64' if dtype == 'bool' else dtype}")
+    return np.asarray(value, NUMPY[dtype])
+
+
+def name_of_operand(value: Any) -> str:
+    """The dtype of an array, or the weak one of a Python number."""
+    if isinstance(value, ndarray):
+        return value._dtype
+    return "bool" if isinstance(value, bool) else "weakf" if isinstance(value, float) else "weaki"
+
+
+@cache
+def loop_dtypes(ufunc: str, *names: str) -> tuple[str, ...]:
+    """The dtypes in which NumPy's ufunc of that name combines operands of these dtypes, weak ones among them.
+
+    Raises
+    ------
+    DTypeError
+        If it has no such loop.
+    """
+    if "bfloat16" in names:  # not NumPy's own
+        return (promote(*names),) * len(names)
+    function = getattr(np, ufunc)
+    try:
+        found = function.resolve_dtypes((*[WEAK.get(n) or NUMPY[n] for n in names], *(None,) * function.nout))
+        return tuple(NAME_OF[d] for d in found[: function.nin])
+    except (TypeError, KeyError):
+        raise DTypeError(f"{ufunc}: not defined for these dtypes", ", ".join(names), "cast the operands with astype") from None
+
+
+def evaluated(op: Op, operands: Sequence[Any]) -> list[Any]:
+    """The contents of an element-wise operator's results.
 
     Raises
     ------
     ParameterError
-        For a negative power of whole numbers.
+        For a negative power of whole numbers. Arrays on the host are left to NumPy, which refuses where they are computed.
     """
-    if op.name == "power" and values[1].__class__ is int and values[1] < 0 and operand(values[0])._dtype in INTEGERS:
-        raise ParameterError("Integers to negative integer powers are not allowed.", str(values[1]), "cast the base with astype")
-    return wrap(ndarray, invoke(op.sig(), element_operands(values, op.name in COMPARISONS))[0])
+    if op.name == "power" and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
+        raise ParameterError("Integers to negative integer powers are not allowed.", None, "cast the base with astype")
+    return invoke(op.sig(), operands)
+
+
+def _is_negative(exponent: Any) -> bool:
+    """Whether a whole number is negative, or an element of an array of them in a device's memory."""
+    if exponent.__class__ is int:
+        return exponent < 0
+    return isinstance(exponent, ndarray) and exponent._dtype in SIGNED and not exponent.context.is_host and bool((exponent < 0).any())
+
+
+def applied(op: Op, *values: Any) -> ndarray:
+    """A primitive on anything array-like."""
+    return wrap(ndarray, evaluated(op, element_operands(op, values))[0])
 
 
 @cache
@@ -147,13 +199,16 @@ def in_place(name: str) -> Callable[..., Any]:
             kind = b.__class__
             if kind is PLAIN or kind is float or kind is int:
                 target = a if whole else look(HOST, a, self._chain)
-                fn(target, b, target)
-                return self
+                try:
+                    fn(target, b, target)
+                    return self
+                except (TypeError, ValueError):  # NumPy's refusal is said below, in our words
+                    pass
         if whole and not self.shape and getattr(self, "_g", None) is None:
             return NotImplemented  # what NumPy has a scalar for: the result is a new one
         if not is_array_like(other):
             return NotImplemented
-        _update(op, fn if is_ufunc else None, self, *element_operands((self, other))[1:])
+        _update(op, fn if is_ufunc else None, self, element_operands(op, (self, other))[1])
         return self
 
     return method
@@ -170,8 +225,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
         If the result has another shape.
     """
     dtype = target._dtype
-    weak = "weakf" if isinstance(other, float) else "bool" if isinstance(other, bool) else "weaki"
-    given = other._dtype if isinstance(other, ndarray) else weak
+    given = name_of_operand(other)
     result = ufunc_result(op.ufunc, dtype, given) if op.ufunc is not None else promote(dtype, given)
     if not np.can_cast(NUMPY[result], NUMPY[dtype], "same_kind"):
         what = f"Cannot cast ufunc '{op.name}' output from {NUMPY[result]} to {NUMPY[dtype]} with casting rule 'same_kind'"
@@ -180,7 +234,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     alike = result == dtype and (given == dtype or given in WEAK)
     if fn is not None and alike and update_in_place(root, chain, fn, other):
         return
-    new = invoke(op.sig(), (target, other))[0]
+    new = evaluated(op, (target, other))[0]
     shape = type_of(new)[0]
     if shape != target.shape:
         raise ShapeError(f"in-place {op.name}: the result has another shape", f"{shape} into {target.shape}", "write it to a new array")

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import dtype_name, is_float
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..dtype import NAME_OF, NUMPY, dtype_name, is_float
+from ..errors import DTypeError, ParameterError, ShapeError, own_error
 from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
+from ..ndarray.interop import hosts
 from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axes, normalized_axis
 from ..op.spec import Op
@@ -51,14 +52,33 @@ def _reducer(name: str) -> Callable[[ndarray, Any, bool], ndarray]:
     return reduced
 
 
-def _ready(a: Any, dtype: Any = None) -> ndarray:
-    """The operand of a reduction: an array, in the dtype that it is computed in."""
+def _ready(a: Any, dtype: Any = None, out: Any = None) -> ndarray:
+    """The operand of a reduction: an array, in the dtype that it is computed in, which is not narrower than that of ``out``."""
     x = a if a.__class__ is ndarray else operand(a)
+    if dtype is None and isinstance(out, (ndarray, np.ndarray)):
+        dtype = NAME_OF.get(np.result_type(x.dtype, out.dtype))
     return x if dtype is None else x.astype(dtype_name(dtype), copy=False)
 
 
-def _given(result: ndarray, out: Any, casting: str = "same_kind") -> Any:
+def _given(result: ndarray, out: Any, casting: str = "unsafe") -> Any:
     return result if out is None else delivered(result, out, casting)
+
+
+def _initial(value: Any, result: ndarray) -> ndarray:
+    """What a result starts from, in its dtype.
+
+    Raises
+    ------
+    MXNetError
+        If it is no number, or none of that dtype.
+    """
+    try:
+        host = np.asarray(hosts(value), NUMPY[result._dtype])
+    except (TypeError, ValueError) as error:
+        raise own_error("initial: this dtype has no such number", error) from error
+    if host.ndim:
+        raise DTypeError("initial is no number", str(host.shape), "give a number")
+    return operand(host, result.context)
 
 
 def _axis(axis: Any) -> Axis:
@@ -83,13 +103,13 @@ def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
     def total(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:
-        x = _ready(a, dtype)
+        x = _ready(a, dtype, out)
         if where is not True:
             x = chosen(where, x, neutral)
         result = reduced(x, _axis_of(x, axis), bool(keepdims))
         if dtype is not None:
             result = result.astype(dtype, copy=False)
-        return _given(result if initial is None else function_of(combine)(result, initial), out)
+        return _given(result if initial is None else function_of(combine)(result, _initial(initial, result)), out)
 
     total.__name__ = total.__qualname__ = primitive
     return total
@@ -106,19 +126,20 @@ def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
     def extremum(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
         x = _ready(a)
         axis = _axis_of(x, axis)
+        start = None if initial is None else _initial(initial, x)
         if where is not True:
-            if initial is None:
+            if start is None:
                 what = f"reduction operation '{combine}' does not have an identity, so to use a where mask one has to specify 'initial'"
                 raise ParameterError(what, None, "give initial")
-            x = chosen(where, x, initial)
+            x = chosen(where, x, start)
         if x.size == 0 and 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)]:
-            if initial is None:
+            if start is None:
                 raise ParameterError(
                     f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "give initial"
                 )
             return by_numpy(getattr(np, primitive), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
         result = reduced(x, axis, bool(keepdims))
-        return _given(result if initial is None else function_of(combine)(result, initial), out)
+        return _given(result if start is None else function_of(combine)(result, start), out)
 
     extremum.__name__ = extremum.__qualname__ = primitive
     extremum.__doc__ = f"The {worst} element along axes (of all if ``axis`` is None); NaN if there is one."
@@ -131,7 +152,7 @@ amax, amin = max, min
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """The largest element less the smallest, along axes."""
-    return _given(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out)
+    return _given(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out, "same_kind")
 
 
 def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., Any]:
@@ -141,7 +162,7 @@ def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., Any]:
         x = _ready(a)
         if where is not True:
             x = chosen(where, x.astype("bool", copy=False), neutral)
-        return _given(reduced(x, _axis_of(x, axis), bool(keepdims)), out, "unsafe")
+        return _given(reduced(x, _axis_of(x, axis), bool(keepdims)), out)
 
     test.__name__ = test.__qualname__ = primitive
     test.__doc__ = doc
@@ -161,6 +182,8 @@ def _place(primitive: str, doc: str) -> Callable[..., Any]:
             raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
         if axis is not None:
             axis = None if _axis_of(x, index(axis)) is None else normalized_axis(index(axis), x.ndim)
+        if isinstance(out, (ndarray, np.ndarray)) and not np.can_cast(out.dtype, np.int64):
+            raise DTypeError(f"{primitive}: out is no array for indices", str(out.dtype), "give one of integers")
         return _given(reduced(x, axis, bool(keepdims)), out)
 
     place.__name__ = place.__qualname__ = primitive
@@ -179,7 +202,7 @@ _mean = _reducer("_npi_mean")
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
-    x = _ready(a)
+    x = _ready(a, out=out)
     if where is not True:
         counted = count_nonzero(broadcast(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
         total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
@@ -280,8 +303,8 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
 
 
 def _running(primitive: str, a: Any, axis: int | None, dtype: Any, out: Any) -> Any:
-    x = _ready(a, dtype)
-    x = x.reshape(-1) if axis is None else x
+    x = _ready(a, dtype, out)
+    x = x.reshape(-1) if axis is None or not x.ndim else x
     result = run(primitive, x, axis=0 if axis is None else normalized_axis(axis, x.ndim))
     return _given(result if dtype is None else result.astype(dtype, copy=False), out)
 
@@ -299,6 +322,7 @@ def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, ou
 def _cumulative(function: Any, first: int, x: ndarray, axis: int | None, dtype: Any, out: Any, include_initial: bool) -> Any:
     if axis is None and x.ndim > 1:
         raise ParameterError("For arrays which have more than one dimension ``axis`` argument is required", str(x.shape), "give axis")
+    x = x if x.ndim else x.reshape(1)
     result = function(x, axis or 0, dtype)
     if include_initial:
         shape = [1 if k == (axis or 0) % x.ndim else n for k, n in enumerate(x.shape)]
@@ -315,11 +339,13 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> ndarra
 
 
 def _without_nan(name: str, neutral: float, reduce: Callable[..., Any]) -> Callable[..., Any]:
-    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def function(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         x = _ready(a)
         if is_float(x._dtype):
             x = chosen(function_of("isnan")(x), neutral, x)
-        return reduce(x, axis, dtype, out, keepdims)
+        return reduce(x, axis, dtype, out, keepdims, initial, where)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"As `{reduce.__name__}`, with NaN as {neutral:g}."
@@ -329,14 +355,14 @@ def _without_nan(name: str, neutral: float, reduce: Callable[..., Any]) -> Calla
 nansum, nanprod = _without_nan("nansum", 0, sum), _without_nan("nanprod", 1, prod)
 
 
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Arithmetic mean along axes of the elements that are not NaN."""
     x = _ready(a)
     if not is_float(x._dtype):
-        return mean(x, axis, dtype, out, keepdims)
-    counted = count_nonzero(~function_of("isnan")(x), axis, keepdims=keepdims)
-    total = nansum(x, axis, dtype, keepdims=keepdims)
-    return _given(function_of("divide")(total, counted.astype(total.dtype)), out)
+        return mean(x, axis, dtype, out, keepdims, where=where)
+    counted = sum(~function_of("isnan")(x), axis, keepdims=keepdims, where=where)
+    total = nansum(x, axis, dtype, keepdims=keepdims, where=where)
+    return _given(function_of("divide")(total, counted.astype(total.dtype)), out, "same_kind")
 
 
 REDUCE.update(add=sum, multiply=prod, maximum=max, minimum=min, logical_and=all, logical_or=any)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import is_float
+from ..dtype import INTEGERS, is_float, promote
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.cell import wrap
@@ -14,8 +14,9 @@ from ..ndarray.interop import hosts
 from ..op.registry import NAMES, OPS
 from ..op.shapes import normalized_axis
 from .array import ndarray
-from .creation import array, operand, operands
-from .operators import applied
+from .creation import operand, operands
+from .fallback import by_numpy
+from .operators import NUMBERS, applied, holds, name_of_operand
 from .reductions import all, run
 from .shapes import broadcast_to, concatenate, moveaxis
 from .ufuncs import chosen, delivered, function_of
@@ -35,7 +36,15 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ParameterError("either both or neither of x and y should be given", None, "give both")
-    return chosen(condition, x, y)
+    return chosen(condition, _wrapped(x, y), _wrapped(y, x))
+
+
+def _wrapped(value: Any, other: Any) -> Any:
+    """A choice of `where`; a whole number beside integers wraps around in their dtype, as NumPy's does."""
+    if value.__class__ is not int or 0 <= value < 128:
+        return value
+    dtype = promote(name_of_operand(other if isinstance(other, NUMBERS) else operand(other)), "weaki")
+    return value if holds(dtype, value) else int(np.asarray(value).astype(dtype))
 
 
 def nonzero(a: Any) -> tuple[ndarray, ...]:
@@ -158,10 +167,20 @@ def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
 
 
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    """Elements rounded to a number of decimals, halves to the even neighbour."""
+    """Elements rounded to a number of decimals, halves to the even neighbour; bools become float16.
+
+    Raises
+    ------
+    DTypeError
+        For decimals of bools.
+    """
     x = operand(a)
-    if not is_float(x._dtype):
-        result = x.copy() if decimals >= 0 else array(np.round(host_of(x), decimals), device=x.context)
+    if x._dtype == "bool" and decimals:
+        raise DTypeError("round: bools have no decimals", f"decimals={decimals}", "cast the array with astype")
+    if x._dtype in INTEGERS and decimals >= 0:
+        result = x.copy()
+    elif not is_float(x._dtype) and x._dtype != "bool":
+        result = by_numpy(np.round, (x, decimals), {})
     elif decimals == 0:
         result = applied(OPS["round_even"], x)
     else:
@@ -219,11 +238,20 @@ def _sortable(axis: int | None, order: Any) -> int | None:
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> ndarray:
     """Whether ``|a - b| <= atol + rtol |b|``, element by element; infinities only equal themselves, NaN nothing or, if so told, NaN."""
-    x, y = operands(a, b)
-    finite = function_of("isfinite")(y) & function_of("isfinite")(x)
-    near = function_of("less_equal")(function_of("absolute")(x - y), atol + rtol * function_of("absolute")(y))
-    result = finite & near | (x == y)
+    x, y, rtol, atol = _unless_numbers(a, b, rtol, atol)
+    if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
+        x = operand(x)
+    y = y.astype(promote(y._dtype, "weakf"), copy=False) if isinstance(y, ndarray) else float(y)
+    with np.errstate(invalid="ignore"):
+        near = function_of("less_equal")(abs(x - y), atol + rtol * abs(y))
+        result = near & function_of("isfinite")(y) | (x == y)
     return result | function_of("isnan")(x) & function_of("isnan")(y) if equal_nan else result
+
+
+def _unless_numbers(*values: Any) -> list[Any]:
+    """Operands of one function as arrays, on one device, but for Python numbers, which have no dtype."""
+    arrays = iter(operands(*[v for v in values if v.__class__ not in NUMBERS]))
+    return [v if v.__class__ in NUMBERS else next(arrays) for v in values]
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:

@@ -382,7 +382,7 @@ def _triangle(name: str, keep_low: bool) -> Callable[..., ndarray]:
         x = operand(m)
         low = np.tri(*x.shape[-2:], k=k if keep_low else k - 1, dtype=bool)
         mask = adopted(ndarray, low if keep_low else ~low, x.context)
-        return chosen(mask, x, 0)
+        return chosen(mask, x, False)  # the zero of any dtype
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The array with zeros {'above' if keep_low else 'below'} diagonal ``k`` of its last two axes."

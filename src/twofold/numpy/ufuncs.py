@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import NUMPY, dtype_name, promote
+from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
-from ..imperative.invoke import host_of, invoke
+from ..imperative.invoke import host_of
 from ..op.registry import NAMES, OPS
+from ..op.shapes import broadcast_shapes
 from ..op.spec import Op
 from .array import ndarray, ndarrayView
 from .creation import NotOurs, operands, zeros
 from .fallback import by_numpy
 from .indexing import add_at
-from .operators import COMPARISONS, applied, element_operands, short
+from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
 
 #: NumPy's name → registered name of the operator that has its semantics but is no primitive of that name.
 COMPOSITES = {
@@ -122,14 +123,18 @@ class ufunc:  # NumPy's name
         if op is None or (op.result == "bool" and dtype is not None):
             got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype})
             return list(got) if isinstance(got, tuple) else [got]
-        values = element_operands(inputs, op.name in COMPARISONS)
-        if dtype is None and not op.primitive:  # what a number's dtype is must not depend on how the definition combines it
-            dtype = promote(*[v._dtype if isinstance(v, ndarray) else "weakf" if isinstance(v, float) else "weaki" for v in values])
-            values = operands(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[dtype]) for v in values])
-            values = [v.astype(_loop_dtype(self._numpys, dtype), copy=False) for v in values]
-        elif dtype is not None:
-            values = [v.astype(dtype_name(dtype), copy=False) for v in operands(*values)]
-        return [wrap(ndarray, c) for c in invoke(op.sig(), values)]
+        # what a number's dtype is must not depend on how a composite's definition combines it
+        values = element_operands(op, inputs) if dtype is None and op.primitive else self._cast(inputs, dtype)
+        return [wrap(ndarray, c) for c in evaluated(op, values)]
+
+    def _cast(self, inputs: tuple[Any, ...], dtype: Any) -> list[ndarray]:
+        """The operands in a dtype, or in those that NumPy computes in."""
+        like = next((v for v in inputs if isinstance(v, ndarray)), None)
+        values = [element_operand(v, like) for v in inputs]
+        names = [name_of_operand(v) for v in values]
+        loop = loop_dtypes(self.__name__, *names) if dtype is None else [dtype_name(dtype)] * self.nin
+        values = operands(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[d]) for v, d in zip(values, loop, strict=True)])
+        return [v.astype(d, copy=False) for v, d in zip(values, loop, strict=True)]
 
     # methods
 
@@ -145,6 +150,8 @@ class ufunc:  # NumPy's name
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """The results of combining the elements along an axis so far."""
         function = ACCUMULATE.get(self.__name__)
+        if not operands(array)[0].ndim:
+            raise DTypeError("cannot accumulate on a scalar", None, "give it an axis")
         if function is None:
             return by_numpy(self._numpys.accumulate, (array,), {"axis": axis, "dtype": dtype, "out": out})
         return function(array, axis=axis, dtype=dtype, out=out)
@@ -179,19 +186,11 @@ class ufunc:  # NumPy's name
         return f"<ufunc {self.__name__!r}>"
 
 
-@cache
-def _loop_dtype(numpys: np.ufunc, dtype: str) -> str:
-    """The dtype in which NumPy computes a function of operands of one dtype."""
-    if dtype == "bfloat16":  # not NumPy's own
-        return dtype
-    return dtype_name(numpys.resolve_dtypes((np.dtype(dtype),) * numpys.nin + (None,) * numpys.nout)[0])
-
-
 def _delivered(result: ndarray, out: Any, where: Any, casting: Any) -> Any:
     """A result written into ``out``, or completed, where ``where`` says."""
     if where is not True:
         where = operands(where, result)[0]
-        shape = np.broadcast_shapes(result.shape, where.shape)
+        shape = broadcast_shapes("where", (result.shape, where.shape))
         rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
         result = chosen(where, result, rest)
     return result if out is None else delivered(result, out, casting, widens=True)
@@ -211,7 +210,7 @@ def delivered(result: ndarray, out: Any, casting: Any = "same_kind", *, widens: 
     ------
     DTypeError
         If ``out`` is no array, or of a dtype that the result may not be cast to.
-    ParameterError
+    ParameterError, ShapeError
         If it has another shape.
     """
     if isinstance(out, tuple) and len(out) == 1:
@@ -223,7 +222,7 @@ def delivered(result: ndarray, out: Any, casting: Any = "same_kind", *, widens: 
         raise DTypeError("return arrays must be of ArrayType", type(out).__name__, "give an array for out")
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise DTypeError(f"Cannot cast output from {result.dtype} to {out.dtype}", f"casting={casting!r}", "give an array of another dtype")
-    if result.shape != out.shape and not (widens and np.broadcast_shapes(result.shape, out.shape) == out.shape):
+    if result.shape != out.shape and not (widens and broadcast_shapes("out", (result.shape, out.shape)) == out.shape):
         raise ParameterError("out has another shape than the result", f"{out.shape} for {result.shape}", "give an array of that shape")
     out[...] = result
     return out

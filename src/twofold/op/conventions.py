@@ -5,11 +5,12 @@ Operators are written once, with NumPy's semantics. A `Sig` made with ``legacy=T
 indices come as float32. Its front ends check equal dtypes and keep scalars in the array's dtype before the call.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from ..dtype import FLOATS, INTEGERS, NUMPY, WEAK, is_float, promote
-from ..errors import DTypeError
+from ..errors import DTypeError, ParameterError
 from .spec import Op, Sig
 
 
@@ -56,10 +57,27 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
         raise DTypeError(f"{op.title}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
 
 
-def legacy_scalar(value: float | int | bool, dtype: str) -> float | int:
-    """A Python scalar as MXNet combines it with an array: converted to the array's dtype, integers wrapping as in C."""
+def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) -> float | int:
+    """A Python scalar as MXNet combines it with an array: converted to the array's dtype, integers wrapping as in C.
+
+    A ``limit`` of elements does not wrap: beyond the dtype's range it limits nothing.
+
+    Raises
+    ------
+    ParameterError
+        If it is infinite or not a number, and the dtype is one of integers.
+    """
     if is_float(dtype) or dtype not in INTEGERS:
         return float(value) if dtype in FLOATS else value
-    bits = NUMPY[dtype].itemsize * 8
-    wrapped = int(value) % (1 << bits)
-    return wrapped - (1 << bits) if dtype.startswith("int") and wrapped >= 1 << (bits - 1) else wrapped
+    count = 1 << NUMPY[dtype].itemsize * 8
+    least = -(count >> 1) if dtype.startswith("int") else 0
+    if limit:
+        value = min(max(value, least), least + count - 1)
+    if not math.isfinite(value):
+        raise ParameterError(f"a number is no {dtype}", value, "cast the array to floats with astype")
+    return (int(value) - least) % count + least
+
+
+def operator_scalar(sig: Sig, value: float | int | bool, dtype: str) -> float | int:
+    """A Python scalar as an element-wise operator takes it beside arrays of a dtype."""
+    return legacy_scalar(value, working_dtype(sig, dtype), sig.op.limits)

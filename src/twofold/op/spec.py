@@ -52,6 +52,8 @@ class Op:
         One scalar function over broadcast inputs, and which dtype it gives (see ``graph.infer``).
     alike, real
         Under the LEGACY convention all array inputs must have one dtype; the first must be of floating-point numbers.
+    limits
+        Its scalars are limits of elements: under the LEGACY convention they do not wrap as other numbers do.
     keeps_shape
         The first result has the first input's shape, whatever that is.
     view
@@ -79,6 +81,7 @@ class Op:
         self.view: bool = facts.pop("view", False)
         self.alike: bool = facts.pop("alike", False)
         self.real: bool = facts.pop("real", False)
+        self.limits: bool = facts.pop("limits", False)
         self.dynamic_shape: bool = facts.pop("dynamic_shape", False)
         self.differentiable: bool = facts.pop("differentiable", True)
         self.recompute: bool = facts.pop("recompute", False)

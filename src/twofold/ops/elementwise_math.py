@@ -219,7 +219,7 @@ for _op in (round_away, round_half_down, fix):
     _op.sample(lambda draw: draw(draw.real((3, 4)), gradient=False))
 
 
-@elementwise("clip", "_npi_clip", "_sparse_clip", method=True)
+@elementwise("clip", "_npi_clip", "_sparse_clip", method=True, limits=True)
 def clip_range(xp, data, *, a_min: Scalar, a_max: Scalar):
     """``data`` limited to [a_min, a_max]; its gradient passes at the bounds too."""
     return xp.clip(data, a_min, a_max)

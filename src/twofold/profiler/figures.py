@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ..backend.ledger import HAND_OFFS, Ledger
+from ..backend.ledger import HAND_OFFS
 from ..device import CPU, Device
 from ..imperative.counters import COUNTERS
 from .accounts import live_arrays, nbytes_of, owner_of
@@ -20,14 +20,14 @@ class DeviceMemory(NamedTuple):
         What compiled programs keep from run to run.
     peak, allocations, allocated
         Since the profiler was last started with ``profile_memory``, and only while it runs: the most that was alive (temporaries of
-        programs and scratch made meanwhile included), arrays allocated, and their bytes.
+        programs and scratch made meanwhile included), arrays allocated, and their bytes. None if nothing was followed on the device.
     """
 
     live: int
     scratch: int
-    peak: int
-    allocations: int
-    allocated: int
+    peak: int | None
+    allocations: int | None
+    allocated: int | None
 
 
 def memory() -> dict[Device, DeviceMemory]:
@@ -61,9 +61,9 @@ def memory() -> dict[Device, DeviceMemory]:
     devices = {device for device, _ in totals} | {*accounts.ledgers}
     found = {}
     for device in sorted(devices, key=lambda d: (d.device_typeid, d.device_id)):
-        ledger = accounts.ledgers.get(device) or Ledger()
-        live, scratch = totals.get((device, False), 0), totals.get((device, True), 0)
-        found[device] = DeviceMemory(live, scratch, ledger.peak, ledger.allocations, ledger.allocated)
+        ledger = accounts.ledgers.get(device)
+        seen_there = (None, None, None) if ledger is None else (ledger.peak, ledger.allocations, ledger.allocated)
+        found[device] = DeviceMemory(totals.get((device, False), 0), totals.get((device, True), 0), *seen_there)
     return found
 
 

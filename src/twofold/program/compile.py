@@ -33,6 +33,7 @@ from . import declared  # noqa: F401  (tells adapters of the element-wise primit
 from .constants import without_constants
 from .control_flow import DECIDED, LOOPS, call_for_loop
 from .cost import nanoseconds_of
+from .draws import drawn_nodes
 from .replay import replayed, traits_of
 from .stepwise import Part, in_steps
 from .watched import PROGRAM, Mark, Title, Watched, mark, with_entry
@@ -262,6 +263,7 @@ class Printer:
         self.name: dict[Any, str] = {}
         self.kernels: list[RowProgram] = []
         self.forms: dict[Step, Callable[..., None]] = {}
+        self.drawn = drawn_nodes(program.steps)
         #: Steps for observers, and how many lines of the source stand before the body.
         self.marks: list[Mark] = []
         self.body = 0
@@ -464,7 +466,7 @@ class Printer:
     def _kernel(self, step: Step) -> None:
         programs, operands = [], []
         for nodes in step.members or (step.nodes,):
-            program, inputs, outputs = row_program(nodes, self.plan)
+            program, inputs, outputs = row_program(nodes, self.plan, self.drawn)
             programs.append(program)
             operands += [self._operand(i, dtype) for i, dtype in inputs]
             for n in outputs:
@@ -548,7 +550,9 @@ def _rename(text: str, key: str, full: str) -> str:
     return re.sub(rf"(?<![\w.{{]){re.escape(key)}(?![\w}}])", full, text)
 
 
-def row_program(nodes: Sequence[Node], plan: MemoryPlan) -> tuple[RowProgram, list[tuple[Node, str]], list[Node]]:
+def row_program(
+    nodes: Sequence[Node], plan: MemoryPlan, drawn: frozenset[Node] = frozenset()
+) -> tuple[RowProgram, list[tuple[Node, str]], list[Node]]:
     """A group as plain data, with its inputs (a Python scalar once for each dtype that it is read in) and outputs in order."""
     number: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
     inputs: dict[tuple[Node, str], int] = {}
@@ -576,4 +580,6 @@ def row_program(nodes: Sequence[Node], plan: MemoryPlan) -> tuple[RowProgram, li
     outputs = [n for n in nodes if plan.place[n].kind != "kernel"]
     name = "_".join(dict.fromkeys(n.sig.op.name for n in nodes if n.sig is not None))[:60]
     types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
-    return RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs)), list(inputs), outputs
+    of_draws = frozenset(n.sig.op.name for n in nodes if n.sig is not None and not drawn.isdisjoint(n.inputs))
+    program = RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs), drawn=of_draws)
+    return program, list(inputs), outputs

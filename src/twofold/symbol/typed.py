@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..dtype import WEAK
 from ..graph.build import apply
 from ..graph.ir import Node, const
-from ..op.conventions import legacy_scalar, working_dtype
+from ..op.conventions import operator_scalar
 from ..op.spec import Sig
 from .node import SymbolNode
 
@@ -34,7 +34,7 @@ def applied(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | None
     strong = next((a.dtype for a in arrays if a.dtype not in WEAK), None)
     for value in node.scalars:
         if value is not None and op.elementwise and strong is not None:
-            value = legacy_scalar(value, working_dtype(sig, strong))
+            value = operator_scalar(sig, value, strong)
         operands.append(None if value is None else const(value))
     return apply(sig, tuple(operands)).parts
 

@@ -1,0 +1,210 @@
+"""Axes of any length: which blocks work on them, the order of adding where they are cut into parts, and what is found across parts."""
+
+import math
+
+import numpy as np
+import pytest
+
+from twofold.device import Device
+from twofold.dtype import NUMPY
+
+from tests.backend.compilers import compile_for_gpu
+from tests.cupy.conftest import launches_of, simulated
+
+GPU = Device("gpu", 0)
+pytest.importorskip("cupy")
+launch = pytest.importorskip("twofold_cupy.launch")
+reductions = pytest.importorskip("twofold_cupy.reductions")
+rehearsal = pytest.importorskip("twofold_cupy.rehearsal")
+scans = pytest.importorskip("twofold_cupy.scans")
+#: Outer sizes, what is reduced, inner sizes: more parts than a grid has along y, more rows and columns than it has blocks along x.
+HUGE = [(1, 2**32 + 1, 1), (1, 2**34, 3), (2**33, 9, 1), (2**31, 2, 2), (2**40, 1, 1), (2**36, 2, 40), (70_000, 70_000, 1), (1, 10, 2**38)]
+
+
+class Nowhere:
+    """Arrays that take no memory."""
+
+    def empty(self, shape, dtype):
+        return rehearsal.phantom(shape, dtype)
+
+
+@pytest.fixture
+def launched(backend, monkeypatch):
+    """The (name, grid, block) of what would be launched."""
+    seen = []
+    for module in (reductions, scans):
+        monkeypatch.setattr(module, "function", lambda text, name: lambda grid, block, arguments: seen.append((name, grid, block)))
+    return seen
+
+
+def on_gpu(backend, name, x, **params):
+    return backend.to_host(getattr(backend.xp, name)(backend.from_host(x, GPU), **params))
+
+
+def drawn(*shape, dtype="float32", seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(NUMPY[dtype])
+
+
+# grids
+
+
+@pytest.mark.parametrize("shape", HUGE)
+def test_grids_have_room_for_all_sizes(launched, shape):
+    outer, n, inner = shape
+    x = rehearsal.phantom(shape, np.dtype(np.int8))
+    rows = rehearsal.phantom((outer * inner, n), np.dtype(np.int8))
+    small, large = (rehearsal.phantom((outer, inner), np.dtype(dtype)) for dtype in (np.int8, np.int64))
+    reductions.reduced(Nowhere(), "max", x, *shape, small)
+    reductions.reduced(Nowhere(), "sum", x, *shape, large)
+    reductions.place_of_extremum(Nowhere(), "argmax", x, *shape, large)
+    scans.scan(Nowhere(), "sum", rows, rehearsal.phantom(rows.shape, np.dtype(np.int64)))
+    names = {name.removesuffix("_rows").removesuffix("_columns") for name, _, _ in launched}
+    assert names == {"tf_max", "tf_sum", "tf_argmax", "tf_running_sum"}
+    for _, (blocks,), block in launched:
+        assert 0 < blocks <= 2**31 - 1
+        assert math.prod(block) <= 1024
+
+
+def test_long_axes_are_worked_on_by_many_blocks(launched):
+    x, out = (rehearsal.phantom((1, 2**20), np.dtype(dtype)) for dtype in (np.float32, np.float32))
+    reductions.place_of_extremum(Nowhere(), "argmax", x, 1, 2**20, 1, out)
+    assert launched == [("tf_argmax_rows", (256,), (256, 1)), ("tf_argmax_rows", (1,), (64, 4))]
+    launched.clear()
+    scans.scan(Nowhere(), "sum", x, out)
+    assert [grid for _, grid, _ in launched] == [(256,), (1,), (256,)]
+
+
+def test_a_block_has_several_short_rows(launched):
+    x, out = (rehearsal.phantom((1000, 10), np.dtype(dtype)) for dtype in (np.float32, np.float32))
+    reductions.place_of_extremum(Nowhere(), "argmax", x, 1000, 10, 1, out)
+    scans.scan(Nowhere(), "sum", x, out)
+    assert launched == [("tf_argmax_rows", (16,), (4, 64)), ("tf_running_sum", (63,), (16, 16))]
+
+
+@pytest.mark.sanitizer
+def test_blocks_take_turns_where_there_are_more_than_a_grid_has(backend, monkeypatch):
+    x, programs = drawn(70, 9, 40), [("sum", 1), ("max", 2), ("argmax", 0), ("argmin", 2), ("cumulative_sum", 2), ("cumulative_prod", 0)]
+    want = [on_gpu(backend, name, x, axis=axis) for name, axis in programs]
+    monkeypatch.setattr(launch, "MOST_BLOCKS", 3)
+    for (name, axis), result in zip(programs, want, strict=True):
+        np.testing.assert_array_equal(on_gpu(backend, name, x, axis=axis), result)
+
+
+# reductions
+
+
+@pytest.mark.parametrize(("inner", "order"), [((), (0, 1, 2)), ((2,), (0, 2, 1))])
+def test_a_long_sum_is_that_of_its_parts_sums(backend, inner, order):
+    """Parts have 65,536 elements. A thread adds a row's three sums one after another; of columns three threads have one each, and halve."""
+    x = drawn(3 * 65_536, *inner)
+    sums = [on_gpu(backend, "sum", part, axis=0) for part in np.split(x, 3)]
+    first, second, third = (sums[k] for k in order)
+    np.testing.assert_array_equal(on_gpu(backend, "sum", x, axis=0), first + second + third)
+
+
+# places of extrema
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int64", "bool", "uint8"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((9000,), 0), ((3, 9000), 1), ((4097, 3), 0), ((2, 4100, 2), 1), ((300, 3), 1), ((40, 2, 5), 1)]
+)
+def test_extrema_are_found_where_numpy_finds_them(backend, dtype, shape, axis):
+    x = np.random.default_rng(1).integers(0, 100, shape).astype(NUMPY[dtype])  # many are equal, in all parts
+    np.testing.assert_array_equal(on_gpu(backend, "argmax", x, axis=axis), np.argmax(x, axis=axis))
+    np.testing.assert_array_equal(on_gpu(backend, "argmin", x, axis=axis), np.argmin(x, axis=axis))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("places", [(8999,), (5000, 8999), (0, 5000), (4096,), (4095, 4096)])
+def test_the_first_nan_of_a_long_row_wins(backend, name, places):
+    x = drawn(2, 9000)
+    x[:, [7, 8000]] = np.array([math.inf, -math.inf], np.float32)
+    x[0, list(places)] = math.nan
+    np.testing.assert_array_equal(on_gpu(backend, name, x, axis=1), getattr(np, name)(x, axis=1))
+
+
+def test_what_was_found_in_parts_is_searched_in_parts(backend, monkeypatch):
+    monkeypatch.setattr(reductions, "SEARCHED", 8)
+    for shape in ((2, 500), (500, 3)):
+        x = np.random.default_rng(2).integers(0, 30, shape).astype(np.float32)
+        axis = shape.index(500)
+        np.testing.assert_array_equal(on_gpu(backend, "argmax", x, axis=axis), x.argmax(axis))
+        np.testing.assert_array_equal(on_gpu(backend, "argmin", x, axis=axis), x.argmin(axis))
+
+
+@simulated
+@pytest.mark.parametrize(("length", "searches", "scanned"), [(4096, 1, 1), (4097, 2, 3), (100_000, 2, 3)])
+def test_a_long_row_takes_few_launches(backend, length, searches, scanned):
+    x = backend.from_host(drawn(length), GPU)
+    assert launches_of(lambda: backend.xp.argmax(x)) == searches
+    assert launches_of(lambda: backend.xp.cumulative_sum(x, axis=0)) == scanned
+
+
+# running sums
+
+
+def by_pieces(x):
+    """The running sum of a row in the order of adding: pieces of 256, in which distances double, on top of what came before."""
+    out, carried = [], np.float32(0)
+    for begin in range(0, len(x), 256):
+        piece = x[begin : begin + 256].copy()
+        step = 1
+        while step < 256:
+            piece[step:] = piece[:-step] + piece[step:]
+            step *= 2
+        out.append(carried + piece)
+        carried = carried + piece[-1]
+    return np.concatenate(out)
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("length", [1, 2, 3, 10, 255, 256, 257, 1000, 4096])
+def test_running_sums_of_rows_that_are_not_cut_go_by_pieces(backend, length):
+    x = drawn(5, length)
+    np.testing.assert_array_equal(on_gpu(backend, "cumulative_sum", x, axis=1), np.stack([by_pieces(row) for row in x]))
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "bool"])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 9000), 1), ((4097, 2), 0), ((8192,), 0), ((1000, 10), 1)])
+def test_running_sums_of_integers_are_numpys(backend, dtype, shape, axis):
+    x = np.random.default_rng(3).integers(0, 100, shape).astype(NUMPY[dtype])
+    for name, run in (("cumulative_sum", np.cumsum), ("cumulative_prod", np.cumprod)):
+        want = run(x, axis=axis)
+        got = on_gpu(backend, name, x, axis=axis)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13), ("float16", 2e-3), ("bfloat16", 1e-2)])
+def test_long_running_sums_are_close(backend, dtype, tolerance):
+    x = np.random.default_rng(4).uniform(0, 1, (2, 20_000)).astype(NUMPY[dtype])
+    got = on_gpu(backend, "cumulative_sum", x, axis=1).astype(np.float64)
+    np.testing.assert_allclose(got, np.cumsum(x.astype(np.float64), axis=1), tolerance)
+    x = np.random.default_rng(5).uniform(0.99, 1.01, (2, 9000)).astype(NUMPY["float64"])
+    np.testing.assert_allclose(on_gpu(backend, "cumulative_prod", x, axis=1), np.cumprod(x, axis=1), 1e-12)
+
+
+def test_a_row_is_added_up_in_one_order_whatever_is_beside_it(backend):
+    x = drawn(4, 9000)
+    together = on_gpu(backend, "cumulative_sum", x, axis=1)
+    for row, alone in zip(together, x, strict=True):
+        np.testing.assert_array_equal(on_gpu(backend, "cumulative_sum", alone, axis=0), row)
+
+
+def test_the_sums_of_very_many_parts_are_scanned_in_parts(backend, monkeypatch):
+    monkeypatch.setattr(scans, "PART", 16)
+    x = np.random.default_rng(6).integers(-9, 9, (3, 5000))
+    np.testing.assert_array_equal(on_gpu(backend, "cumulative_sum", x, axis=1), np.cumsum(x, axis=1))
+
+
+# texts
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "bool"])
+@pytest.mark.parametrize("rows", [True, False])
+@pytest.mark.parametrize(("among_found", "finds"), [(False, True), (True, True), (True, False)])
+def test_searches_of_parts_compile(dtype, rows, among_found, finds):
+    compile_for_gpu(reductions.extremum_text("argmax", dtype, among_found, finds, rows=rows), "sm_90")
