@@ -3,7 +3,7 @@
 from tests.mutant_rules import Mutant
 
 #: Which tests must notice.
-MACHINE_CODE = ("tests/backend/test_jit.py", "tests/backend/test_jit_rows.py", "tests/backend/test_jit_strides.py")
+MACHINE_CODE = tuple(f"tests/backend/test_jit{part}.py" for part in ("", "_pairs", "_rows", "_strides"))
 
 
 def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
@@ -20,9 +20,23 @@ MACHINE_CODE_MUTANTS = (
     _machine_code(
         "both halves refuse",
         "compiled",
-        "(*end, space[axis]), *whole[axis + 1 :]], _refuse)",
-        "(*end, space[axis]), *whole[axis + 1 :]], refused)",
+        "_on_two(part(first, _refuse, RELEASES), part(second, _refuse, RELEASES)",
+        "_on_two(part(first, refused, RELEASES), part(second, refused, RELEASES)",
     ),
+    _machine_code(
+        "a half that was begun is waited for",
+        "pairs",
+        "  %is.done = icmp eq i64 %state, DONE\n  br",
+        "  %is.done = icmp ne i64 %state, 99\n  br",
+    ),
+    _machine_code(
+        "a half that nobody began is run",
+        "pairs",
+        "%own.returned = call ptr %code(ptr %there, ptr %arguments, i64 %count)",
+        "%own.returned = select i1 true, ptr null, ptr null",
+    ),
+    _machine_code("what both halves refuse is computed", "pairs", "label %full, label %alone\n", "label %full, label %full\n"),
+    _machine_code("a child has nobody who waits", "pairs", "os.register_at_fork(after_in_child=forget)\n", ""),
     _machine_code("refused arrays are copied", "compiled", "if any(a is not b for a, b in zip(packed, arrays, strict=True)):", "if False:"),
     _machine_code("arrays of another size are refused", "checks", "  ret i1 %differs\n", "  ret i1 false\n"),
     _machine_code("strided arrays are refused", "checks", "_begin(head, PACKED | ALIGNED)", "_begin(head, ALIGNED)"),

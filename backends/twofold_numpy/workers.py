@@ -16,10 +16,11 @@ _tasks: list["SimpleQueue[Task]"] = []
 _starting = threading.RLock()  # a signal handler of the thread that starts the other may come here
 
 
-def both(here: Task, there: Task) -> None:
+def both(here: Task, there: Task, then: Task | None = None) -> None:
     """Run two functions, the second one in another thread, where floating-point warnings are off; wait for both.
 
-    Where the other thread has not begun when the first function is done (the machine is busy), the second one runs here, too.
+    That thread does something else afterwards, for which nobody waits. Where it has not begun when the first function is done (the
+    machine is busy), the second one runs here, too.
     """
     begun, done = threading.Lock(), threading.Lock()
     done.acquire()
@@ -34,6 +35,8 @@ def both(here: Task, there: Task) -> None:
             errors.append(error)
         finally:
             done.release()
+        if then is not None:
+            then()
 
     HAND_OFFS.count += 1
     _queue().put(task)

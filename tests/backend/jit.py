@@ -10,7 +10,7 @@ from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
-from twofold_numpy.jit import compiled
+from twofold_numpy.jit import compiled, pairs
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.installed import is_installed
 
@@ -27,8 +27,13 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 1e-31
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch, tmp_path):
-    """Kernels are on, small ones too at the second use, nothing is known of any structure, files are this test's own, counts are 0."""
+    """Kernels are on, small ones too at the second use, nothing is known of any structure, files are this test's own, counts are 0.
+
+    No thread waits for work: each hand-off goes by Python.
+    """
     monkeypatch.setattr(SETTINGS, "jit", True)
+    monkeypatch.setattr(compiled, "waiting", lambda own: None)
+    pairs.forget()
     monkeypatch.setattr(compiled, "WORTH", 0)
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
     monkeypatch.setattr(compiled, "_known", type(compiled._known)())

@@ -334,6 +334,7 @@ def test_strided_inputs_are_computed_by_machine_code_too(monkeypatch):
 
 def test_halves_refuse_together(monkeypatch):
     monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(compiled, "PAIRED", 0)
     monkeypatch.setattr(compiled.workers, "THREADS", 2)
     memory, turned = np.arange(401, dtype=np.float32), np.ones((20, 20), np.float32).T
     x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result lies where the input does, one element before
@@ -368,6 +369,7 @@ def test_large_spaces_are_computed_by_two_threads(shape, operand, monkeypatch):
     hand_offs = []
     both = compiled.workers.both
     monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(compiled, "PAIRED", 0)
     monkeypatch.setattr(compiled.workers, "both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
     monkeypatch.setattr(compiled.workers, "THREADS", 2)
     x, y = (np.random.default_rng(k).normal(size=s).astype(np.float32) for k, s in enumerate((shape, operand)))

@@ -164,6 +164,7 @@ def test_rows_are_cut_between_threads(monkeypatch):
     hand_offs = []
     both = compiled.workers.both
     monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(compiled, "PAIRED", 0)
     monkeypatch.setattr(compiled.workers, "both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
     monkeypatch.setattr(compiled.workers, "THREADS", 2)
     for shape in ((501, 300), (2, 3, 40_000), (1, 60_000)):

@@ -153,6 +153,7 @@ def test_spaces_of_no_element_and_of_one(shape):
 def test_transposed_inputs_are_read_in_blocks_by_both_threads(shape, threads, monkeypatch):
     hand_offs, both = [], compiled.workers.both
     monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(compiled, "PAIRED", 0)
     monkeypatch.setattr(compiled.workers, "THREADS", threads)
     monkeypatch.setattr(compiled.workers, "both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
     x, y = np.random.default_rng(0).normal(size=shape[::-1]).astype(np.float32).T, np.ones(shape, np.float32)
@@ -329,6 +330,7 @@ def test_uses_are_counted_for_each_layout():
 
 def test_halves_of_rows_of_strided_inputs(monkeypatch):
     monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(compiled, "PAIRED", 0)
     monkeypatch.setattr(compiled.workers, "THREADS", 2)
     for seed in range(8):
         check_rows(seed)

@@ -14,8 +14,11 @@ import numpy as np
 #: The calling convention: ``PyObject *f(self, PyObject **arguments, Py_ssize_t count)``.
 METH_FASTCALL = 0x80
 #: Numbers before a kernel's own: the addresses of None, of the class of arrays and of what is called with arrays that are refused,
-#: and whether other threads may run meanwhile.
+#: and what it does about the lock.
 HEAD = 4
+#: What code does about the interpreter's lock: it keeps it, lets other threads run while it computes, is called without it, or does as
+#: the second and, like the third, returns null, or another address where it refuses the arrays, and then calls nothing.
+KEEPS, RELEASES, FOREIGN, TELLS = range(4)
 #: Bytes before the content of a bytes object.
 CONTENT = bytes.__basicsize__ - 1
 
@@ -37,7 +40,7 @@ class _Kept:
         self.objects = objects
 
 
-def function_of(address: int, library: Any, numbers: Iterable[int], refused: Callable[..., Any], releases: bool) -> Callable[..., Any]:
+def function_of(address: int, library: Any, numbers: Iterable[int], refused: Callable[..., Any], lock: int) -> Callable[..., Any]:
     """A function of arrays.
 
     Parameters
@@ -48,9 +51,9 @@ def function_of(address: int, library: Any, numbers: Iterable[int], refused: Cal
         What the kernel reads.
     refused
         Called with the arrays, and its result returned, if they are not what the kernel takes; nothing is written before.
-    releases
-        Whether other threads of Python may run while it computes.
+    lock
+        What it does about the interpreter's lock: `KEEPS`, `RELEASES`, `FOREIGN` or `TELLS`.
     """
     definition = _Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
-    flat = [id(None), id(np.ndarray), id(refused), int(releases), *numbers]
+    flat = [id(None), id(np.ndarray), id(refused), lock, *numbers]
     return _make(ctypes.addressof(definition), struct.pack(f"{len(flat)}q", *flat), _Kept(definition, library, refused))

@@ -17,9 +17,10 @@ from .. import workers
 from ..blocked import compile_kernel
 from ..namespace import BLOCK
 from . import cache
-from .callables import function_of
+from .callables import FOREIGN, KEEPS, RELEASES, TELLS, function_of
 from .compiler import Code, Compiler, compiler
 from .kernel import kernel_text
+from .pairs import pair, waiting
 from .primitives import APPROXIMATE, Unsupported
 from .reductions import leaves
 from .strided import in_order, numbers_of
@@ -35,8 +36,8 @@ SHORT = 8
 WORTH, SOON, LATE = 10_000, 2, 1000
 #: Elements of an inner axis at which halves meet: a multiple of what lies in a cache line.
 GRAIN = 64
-#: Nanoseconds of an element of a simple step and of any other, and nanoseconds of work from which a second thread pays.
-SIMPLE, OTHER, THREADED = 0.05, 0.2, 100_000
+#: Nanoseconds of an element of a simple step and of any other, and of work from which a second thread pays: if it waits, and if not.
+SIMPLE, OTHER, PAIRED, THREADED = 0.05, 0.2, 20_000, 100_000
 #: Nanoseconds of work from which other threads of Python may run meanwhile.
 RELEASED = 5_000
 
@@ -327,13 +328,22 @@ def _runner(code: Code, program: RowProgram, form: _Form, arrays: Sequence[np.nd
     work = program.nanoseconds(SIMPLE, OTHER)
     strides = numbers_of(structure, form.layout, arrays) if structure.columns else []
     table = [n for leaf in leaves(space[-1]) for n in leaf] if structure.has_rows else []
-    cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= THREADED and workers.THREADS > 1 else None
 
-    def part(axes: list[Extent], when_refused: Kernel) -> Kernel:
+    def part(axes: Sequence[Extent], when_refused: Kernel, lock: int) -> Kernel:
         numbers = [*[n for axis in axes for n in axis], *strides, *table]
-        return function_of(code.address, code.library, numbers, when_refused, work >= RELEASED)
+        return function_of(code.address, code.library, numbers, when_refused, lock)
 
-    return part([(0, n, n) for n in space], refused) if cut is None else _on_two(part, space, cut, refused)
+    whole = [(0, n, n) for n in space]
+    alone = part(whole, refused, RELEASES if work >= RELEASED else KEEPS)
+    cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= PAIRED and workers.THREADS > 1 else None
+    if cut is None:
+        return alone
+    first, second = _halves(whole, cut)
+    if work >= THREADED:
+        alone = _on_two(part(first, _refuse, RELEASES), part(second, _refuse, RELEASES), refused)
+    own = compiler()
+    assert own is not None  # it has made the code
+    return pair(own, code.address, part(first, refused, TELLS), part(second, refused, FOREIGN), alone)
 
 
 def _axis_to_cut(space: tuple[int, ...]) -> int | None:
@@ -351,18 +361,22 @@ def _refuse(*arrays: np.ndarray) -> None:
     raise _Refused
 
 
-def _on_two(part: Callable[[list[Extent], Kernel], Kernel], space: tuple[int, ...], axis: int, refused: Kernel) -> Kernel:
-    """Halves of an axis, on two threads; both take the arrays, or neither does."""
-    half = space[axis] // 2
-    if axis == len(space) - 1 and half > GRAIN:
+def _halves(whole: Sequence[Extent], axis: int) -> list[list[Extent]]:
+    """A space cut in two along an axis."""
+    size = whole[axis][-1]
+    half = size // 2
+    if axis == len(whole) - 1 and half > GRAIN:
         half -= half % GRAIN
-    whole = [(0, n, n) for n in space]
-    ends = (0, half), (half, space[axis])
-    here, there = (part([*whole[:axis], (*end, space[axis]), *whole[axis + 1 :]], _refuse) for end in ends)
+    return [[*whole[:axis], (*end, size), *whole[axis + 1 :]] for end in ((0, half), (half, size))]
+
+
+def _on_two(here: Kernel, there: Kernel, refused: Kernel) -> Kernel:
+    """Halves on two threads, of which the other one is woken, and waits for more afterwards; both take the arrays, or neither does."""
 
     def run(*arrays: np.ndarray) -> None:
+        own = compiler()
         try:
-            workers.both(partial(here, *arrays), partial(there, *arrays))
+            workers.both(partial(here, *arrays), partial(there, *arrays), None if own is None else waiting(own))
         except _Refused:
             refused(*arrays)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from twofold.backend.kernel import Ref
 
-from .callables import CONTENT, HEAD
+from .callables import CONTENT, FOREIGN, HEAD, RELEASES, TELLS
 from .checks import FIELDS, is_packed, lies_as, word_of
 from .ir import BITS, Code, Value, splat
 from .pass_text import SIZES, STORED, PassText
@@ -145,8 +145,9 @@ class Printer:
     def _entry(self) -> None:
         """The numbers, the checks, and the arrays' memory."""
         self.emit(f"%numbers = getelementptr i8, ptr %self, i64 {self.machine.content}")
-        for number, name in enumerate(("none", "class", "refusing", "releases")):
+        for number, name in enumerate(("none", "class", "refusing", "lock")):
             self._number(name, number)
+        self.emit(f"%tells = icmp uge i64 %lock, {FOREIGN}")
         for axis in range(self.structure.rank):
             for k, name in enumerate(("begin", "end", "size")):
                 self._number(f"{name}{axis}", HEAD + 3 * axis + k)
@@ -160,7 +161,9 @@ class Printer:
         self._scratch()
         entered = "room" if self.kept else "taken"
         self.emit(
-            "%shared = icmp ne i64 %releases, 0",
+            f"%lets.go = icmp eq i64 %lock, {RELEASES}",
+            f"%lets.go.too = icmp eq i64 %lock, {TELLS}",
+            "%shared = or i1 %lets.go, %lets.go.too",
             "br i1 %shared, label %release, label %start",
             "release:",
             "%state = call ptr @PyEval_SaveThread()",
@@ -265,10 +268,18 @@ class Printer:
             "call void @PyEval_RestoreThread(ptr %released)",
             "br label %finish",
             "finish:",
+            "br i1 %tells, label %leave, label %give",
+            "leave:",
+            "ret ptr null",
+            "give:",
             "%nothing = inttoptr i64 %none to ptr",
             "call void @Py_IncRef(ptr %nothing)",
             "ret ptr %nothing",
             "refused:",
+            "br i1 %tells, label %refuse, label %ask",
+            "refuse:",
+            "ret ptr %self",
+            "ask:",
             "%default = inttoptr i64 %refusing to ptr",
             "%result = call ptr @PyObject_Vectorcall(ptr %default, ptr %arguments, i64 %count, ptr null)",
             "ret ptr %result",

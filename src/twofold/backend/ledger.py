@@ -1,5 +1,7 @@
 """Counts that adapters and observers keep of a device: bytes that are alive, allocations, work given to other threads."""
 
+import ctypes
+
 
 class Ledger:
     """Bytes of arrays on one device.
@@ -35,12 +37,22 @@ class Ledger:
 
 
 class HandOffs:
-    """How often work was given to another thread, since the program began."""
+    """How often work was given to another thread, since the program began; ``address`` is for machine code that counts."""
 
-    __slots__ = ("count",)
+    __slots__ = ("_count", "address")
 
     def __init__(self) -> None:
-        self.count = 0
+        self._count = ctypes.c_int64()
+        self.address = ctypes.addressof(self._count)
+
+    @property
+    def count(self) -> int:
+        """How often."""
+        return self._count.value
+
+    @count.setter
+    def count(self, value: int) -> None:
+        self._count.value = value
 
 
 HAND_OFFS = HandOffs()

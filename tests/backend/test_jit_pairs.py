@@ -1,0 +1,244 @@
+"""Halves of kernels on two threads, without the interpreter between them: the bits of one thread, whoever waits, forks or ends."""
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.backend.ledger import HAND_OFFS
+from twofold.testing.backend_conformance import step
+from twofold_numpy.jit import compiled, pairs
+from twofold_numpy.jit.callables import FOREIGN, TELLS, function_of
+from twofold_numpy.jit.compiler import compiler
+
+from tests.backend.jit import EagerBackend, chain, fresh, machine_code, same_bits
+from tests.backend.test_jit_rows import softmax
+
+__all__ = ["fresh"]
+SHAPE = (37, 129)
+
+
+@pytest.fixture(autouse=True)
+def _all_sizes(fresh, monkeypatch):
+    monkeypatch.setattr(compiled, "PAIRED", 0)
+    monkeypatch.setattr(compiled, "THREADED", 10**12)
+    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+
+
+@pytest.fixture
+def waiting():
+    """A thread that always waits for work."""
+    stop = threading.Event()
+
+    def serve():
+        while not stop.is_set():
+            pairs.serve(compiler())()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    while pairs._note[0] != pairs.READY:
+        time.sleep(0.001)
+    yield
+    stop.set()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def turns(count):
+    """So many numbers; the interpreter's lock is let go before some of them, so that who waits can begin to do so again."""
+    for k in range(count):
+        if k % 10 == 0:
+            time.sleep(0.001)
+        yield k
+
+
+def operands(shape=SHAPE, seed=0):
+    draw = np.random.default_rng(seed)
+    return [draw.normal(size=shape).astype(np.float32) for _ in range(2)]
+
+
+def handed(run):
+    before = HAND_OFFS.count
+    run()
+    return HAND_OFFS.count - before
+
+
+def test_without_anybody_who_waits_one_thread_does_it():
+    pairs.forget()
+    x, y = operands()
+    out = np.empty(SHAPE, np.float32)
+    kernel = machine_code(chain(SHAPE, "negative"))
+    assert handed(lambda: kernel(x, y, out)) == 0
+    assert same_bits(out, -(x * 2 + y))
+
+
+@pytest.mark.usefixtures("waiting")
+@pytest.mark.parametrize("shape", [SHAPE, (2,), (70_001,), (3, 5, 7)])
+def test_halves_have_the_bits_of_the_whole(shape):
+    x, y = operands(shape)
+    out = np.empty(shape, np.float32)
+    kernel = machine_code(chain(shape, "negative"))
+    kernel(x, y, out)
+
+    def run():
+        for k in turns(300):
+            np.negative(x, out=out)
+            kernel(x, y, out)
+            assert same_bits(out, -(x * 2 + y)), k
+
+    assert handed(run) > 5
+
+
+@pytest.mark.usefixtures("waiting")
+def test_rows_and_results_over_operands():
+    x, _ = operands()
+    kernel, want = machine_code(softmax(SHAPE)), np.empty(SHAPE, np.float32)
+    kernel(x, want)
+    for _ in turns(50):
+        (got,) = kernel(x, np.empty_like(x))
+        assert same_bits(got, want)
+    program = chain(SHAPE, "negative")._replace(in_place=((0, 1),))
+    for _ in turns(50):
+        a, b = operands()
+        machine_code(program)(a, b, b)
+        assert same_bits(b, -(a * 2 + operands()[1]))
+
+
+@pytest.mark.usefixtures("waiting")
+def test_arrays_that_are_refused_are_computed_once():
+    memory = np.arange(401, dtype=np.float32)
+    x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result lies where the input does, one element before
+    turned = np.ones((20, 20), np.float32).T
+    steps = step("add", Ref("in", 0), Ref("in", 1)), step("add", Ref("step", 0), Ref("in", 2))
+    kernel = machine_code(RowProgram("add", (20, 20), (ArrayType((20, 20), "float32"),) * 3, steps, (1,), ((0, 2),)))
+    for _ in turns(50):
+        want = x + turned + y
+        kernel(x, turned, y, y)
+        assert same_bits(y, want)
+    own = EagerBackend().compile(chain(SHAPE, "negative"))
+    a, b = operands()
+    own(a, b, np.empty_like(a))
+    for _ in turns(20):
+        with pytest.raises(ValueError, match=r"broadcast|shape"):
+            own(a, b[:5], np.empty_like(a))
+
+
+@pytest.mark.usefixtures("waiting")
+def test_one_half_that_refuses_is_an_error(monkeypatch):
+    """As where memory for its scratch is missing: the other half may have been written over what was read."""
+    made = []
+
+    def noted(address, library, numbers, refused, lock):
+        numbers = list(numbers)
+        if lock == FOREIGN:
+            numbers[-1] += 1  # as if the arrays were larger
+        made.append(lock)
+        return function_of(address, library, numbers, refused, lock)
+
+    monkeypatch.setattr(compiled, "function_of", noted)
+    x, y = operands((1000,))
+    kernel, out = machine_code(chain((1000,), "negative")), np.empty(1000, np.float32)
+    failed = 0
+    for _ in turns(50):
+        try:
+            kernel(x, y, out)
+        except MemoryError:
+            failed += 1
+    assert failed > 0
+    assert {TELLS, FOREIGN} <= set(made)
+
+
+@pytest.mark.usefixtures("waiting")
+def test_threads_take_turns_with_the_one_that_waits():
+    errors = []
+
+    def work(seed):
+        x, y = operands(seed=seed)
+        kernel, want = machine_code(chain(SHAPE, "negative")), -(x * 2 + y)
+        try:
+            for _ in turns(400):
+                out = np.empty_like(x)
+                kernel(x, y, out)
+                assert same_bits(out, want)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    assert handed(lambda: [[t.start() for t in threads], [t.join() for t in threads]]) > 5
+    assert errors == []
+
+
+@pytest.mark.usefixtures("waiting")
+def test_a_child_has_nobody_who_waits():
+    x, y = operands()
+    kernel = machine_code(chain(SHAPE, "negative"))
+    kernel(x, y, np.empty_like(x))
+    for _ in range(5):
+        child = os.fork()
+        if not child:
+            good = handed(lambda: [kernel(x, y, np.empty_like(x)) for _ in range(20)]) == 0
+            os._exit(0 if good and same_bits(kernel(x, y, np.empty_like(x))[0], -(x * 2 + y)) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_woken_thread_waits_for_more(monkeypatch):
+    monkeypatch.setattr(compiled, "THREADED", 0)
+    waited = []
+    monkeypatch.setattr(compiled, "waiting", lambda own: lambda: waited.append(own))
+    pairs.forget()
+    x, y = operands((400_000,))
+    kernel = machine_code(chain((400_000,), "tanh"))
+    for _ in range(200):
+        kernel(x, y, np.empty_like(x))
+    assert waited  # unless the machine was busy each time: then the one thread did both halves
+    assert isinstance(waited[0], type(compiler()))
+
+
+def test_who_waits_in_vain_does_so_less_often(monkeypatch):
+    one, turns_taken, done = pairs.Waiting(compiler()), [], []
+
+    def serve():
+        turns_taken.append(len(done))
+        HAND_OFFS.count += len(done) >= 90
+
+    monkeypatch.setattr(one, "_serve", serve)
+    while len(done) < 100:
+        one()
+        done.append(True)
+    assert turns_taken == [0, 2, 6, 14, 30, 62, *range(94, 100)]
+
+
+def test_functions_die_with_their_kernel():
+    x, y = operands()
+    kernel = machine_code(chain(SHAPE, "negative"))
+    kernel(x, y, np.empty_like(x))
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(20):
+        machine_code(chain(SHAPE, "negative"))(x, y, np.empty_like(x))
+    gc.collect()
+    assert len(gc.get_objects()) - before < 20
+
+
+PROGRAM = """
+import numpy as np
+import twofold as mx
+x = mx.nd.array(np.ones(1_000_000))
+for _ in range(60):
+    y = (x * 2 + 1).tanh()
+    y.wait_to_read()
+assert float(y.asnumpy()[5]) > 0.99
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_a_process_ends_while_the_other_thread_waits(seed):
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
