@@ -44,7 +44,8 @@ class _Printer:
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
-        self.space, self.shapes = collapsed(program)
+        self.space, shapes = collapsed(program)
+        self.shapes = [() if set(own) == {1} else own for own in shapes]  # without axes a ufunc needs no iterator for numbers
         self.row = 1
         for n in self.space[1:]:
             self.row *= n
@@ -88,7 +89,7 @@ class _Printer:
         lines += [f" for s in range(lo, hi, {self.step}):", f"  e = s + {self.step}", "  if e > hi:", "   e = hi"]
         lines += [f"   t{k} = t{k}[:e - s]" for k in range(len(self.scratch))]
         for k, shape in enumerate(self.shapes):
-            lines.append(f"  i{k} = I{k}[s:e]" if shape[0] == self.space[0] and self.space[0] > 1 else f"  i{k} = I{k}")
+            lines.append(f"  i{k} = I{k}[s:e]" if shape[:1] == self.space[:1] != (1,) else f"  i{k} = I{k}")
         lines += [f"  o{k} = O{k}[s:e]" for k in range(len(self.program.outputs))]
         return "\n".join(lines + ["  " + b for b in self.body])
 
@@ -145,7 +146,7 @@ class _Printer:
         return self._call(step, args, out)
 
     def _is_scalar(self, ref: Ref) -> bool:
-        return ref.kind == "const" or (ref.kind == "in" and set(self.shapes[ref.value]) <= {1})
+        return ref.kind == "const" or (ref.kind == "in" and not self.shapes[ref.value])
 
     def _filled(self, ref: Ref, dtype: str) -> str:
         """Scratch full of one number, filled at the kernel's begin."""
