@@ -4,6 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/ready
+# For real GPUs: the wheels of CUDA 12 or 13.
+CUDA ?= 12
+GPU := .venv-gpu$(CUDA)
+GPU_PY := $(GPU)/bin/python
 PEERS := .venv-peers/ready
 TORCH := .venv-torch/ready
 
@@ -33,6 +37,11 @@ $(READY): pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+$(GPU)/ready: pyproject.toml
+	@test -x $(GPU_PY) || $(PYTHON) -m venv $(GPU)
+	$(GPU_PY) -m pip install --quiet --disable-pip-version-check --editable '.[demo,safetensors,test,viz,cuda$(CUDA),cudnn]' nvidia-cudnn-cu$(CUDA)
+	@touch $@
+
 # ------------------------------------------------------------------------------------------------------------- tests
 
 test: $(READY) ## Run the tests, without the slow ones (ARGS="tests/formats -k params")
@@ -54,14 +63,14 @@ test-gpu-sim: $(READY) ## Run every test of the CuPy adapter, and the front ends
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal tests/cupy tests/fakes $(ARGS)
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS)
 
-test-gpu: $(READY) ## Run the same tests on a real GPU, those that need one, and, where it is installed, compute-sanitizer
+test-gpu: $(GPU)/ready ## Run the same tests on a real GPU, those that need one, and, where it is installed, compute-sanitizer (CUDA=13)
 	@failed=0; export TWOFOLD_TEST_GPU=device; \
-	$(PY) -m pytest tests/cupy $(ARGS) || failed=1; \
-	$(PY) -m pytest -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS) || failed=1; \
-	$(if $(ARGS),,$(PY) -m tests.sanitizer --optional || failed=1;) exit $$failed
+	$(GPU_PY) -m pytest tests/cupy $(ARGS) || failed=1; \
+	$(GPU_PY) -m pytest -p tests.on_gpu $$($(GPU_PY) -m tests.on_gpu) $(ARGS) || failed=1; \
+	$(if $(ARGS),,$(GPU_PY) -m tests.sanitizer --optional || failed=1;) exit $$failed
 
-test-gpu-sanitizer: $(READY) ## Run some of them under NVIDIA's compute-sanitizer (ARGS="--tool racecheck -x")
-	@$(PY) -m tests.sanitizer $(ARGS)
+test-gpu-sanitizer: $(GPU)/ready ## Run some of them under NVIDIA's compute-sanitizer (ARGS="--tool racecheck -x")
+	@$(GPU_PY) -m tests.sanitizer $(ARGS)
 
 mutants: $(READY) ## Remove each ownership and ordering rule once; some test must fail
 	@$(PY) -m tests.mutants $(ARGS)
@@ -112,8 +121,8 @@ $(PEERS): asv_benchmarks/peers/environment.py
 	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D)
 	@touch $@
 
-bench-gpu: $(READY) ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")
-	@$(PY) -m asv_benchmarks.gpu $(ARGS)
+bench-gpu: $(GPU)/ready ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")
+	@$(GPU_PY) -m asv_benchmarks.gpu $(ARGS)
 
 bench-peers: $(READY) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, numba and MXNet (ARGS="--quick --only chains")
 	@$(PY) -m asv_benchmarks.peers $(ARGS)

@@ -3,7 +3,7 @@
 from tests.mutant_rules import Mutant
 
 #: Which tests must notice.
-MACHINE_CODE = tuple(f"tests/backend/test_jit{part}.py" for part in ("", "_pairs", "_rows", "_strides"))
+MACHINE_CODE = tuple(f"tests/backend/test_jit{part}.py" for part in ("", "_pairs", "_rows", "_strides", "_when"))
 
 
 def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
@@ -36,6 +36,17 @@ MACHINE_CODE_MUTANTS = (
         "%own.returned = select i1 true, ptr null, ptr null",
     ),
     _machine_code("what both halves refuse is computed", "pairs", "label %full, label %alone\n", "label %full, label %full\n"),
+    _machine_code("one half that refuses is an error", "compiled", "if computed:", "if False:"),
+    _machine_code("a thread that always has work waits for others'", "pairs", "or i1 %is.old, %is.long", "or i1 %is.old, false"),
+    _machine_code("a fork waits for a compilation", "compiled", "        with BUILDING:\n", "        if True:\n"),
+    _machine_code("a fork waits for code between threads", "pairs", "    with BUILDING:\n", "    if True:\n"),
+    Mutant(
+        "machine code: a fork takes locks when no lane is at work",
+        "src/twofold/imperative/window.py",
+        "    QUEUE.pause()\n    for lock in forks.LOCKS:\n        lock.acquire()\n",
+        "    for lock in forks.LOCKS:\n        lock.acquire()\n    QUEUE.pause()\n",
+        MACHINE_CODE,
+    ),
     _machine_code("a child has nobody who waits", "pairs", "os.register_at_fork(after_in_child=forget)\n", ""),
     _machine_code("refused arrays are copied", "compiled", "if any(a is not b for a, b in zip(packed, arrays, strict=True)):", "if False:"),
     _machine_code("arrays of another size are refused", "checks", "  ret i1 %differs\n", "  ret i1 false\n"),

@@ -19,7 +19,7 @@ from twofold.backend.loader import backend_for
 
 from tests import devices
 from tests.fakes import simulation
-from tests.gpu_exceptions import EXCEPTIONS
+from tests.gpu_exceptions import EXCEPTIONS, REAL_EXCEPTIONS, is_exception
 
 REAL = os.environ.get("TWOFOLD_TEST_GPU") == "device"
 #: The suites that are run so.
@@ -69,10 +69,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what speaks of the CPU alone, and what is not in the sample; a sample of all suites finds exceptions that name no test."""
     every = config.getoption("every")
     names = [i.nodeid for i in items]
-    stale = [start for start in EXCEPTIONS if every > 1 and not any(n.startswith(start) for n in names)]
+    stale = [start for start in EXCEPTIONS + REAL_EXCEPTIONS if every > 1 and not any(n.startswith(start) for n in names)]
     if stale:
         raise pytest.UsageError(f"tests/gpu_exceptions.py: no test's name begins with {', '.join(stale)}")
-    kept = {i for i in items if hash_of(i.nodeid) % every == 0 and not i.nodeid.startswith(EXCEPTIONS)}
+    kept = {i for i in items if hash_of(i.nodeid) % every == 0 and not is_exception(i.nodeid, REAL)}
     config.hook.pytest_deselected(items=[i for i in items if i not in kept])
     items[:] = [i for i in items if i in kept]
 

@@ -1,6 +1,6 @@
 """The protocol on CuPy: arrays on NVIDIA GPUs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,13 +15,13 @@ from twofold.device import Device
 from twofold.dtype import NUMPY, WEAK
 from twofold.errors import DeviceError, MXNetError
 
-from . import cublaslt, failures, limits
+from . import cublaslt, cudnn, failures, limits
 from .capture import LEAST, GraphReplay, Graphs
 from .checks import Checks
 from .endings import with_ending
 from .kernels import elementwise
+from .library import LIBRARIES, cuda_library, cuda_major, runtime
 from .library import memory as cupy_memory
-from .library import runtime
 from .memory import Memory, does_not_fit
 from .namespace import CupyNamespace, device_among, one_step, typed_operands
 from .numbers import Number
@@ -258,6 +258,18 @@ class CupyBackend(Backend):
             self._mapped(stream.synchronize)
         self._mapped(self.memory.collect)
         self._mapped(self.checks.raise_earliest)
+
+    def libraries(self) -> Iterator[tuple[str, str]]:
+        """CUDA's, and cuDNN."""
+        wheel = f"pip install 'cupy-cuda{cuda_major()}x[ctk]'"
+        for name, use in LIBRARIES.items():
+            try:
+                yield name, cuda_library(name)._name
+            except Exception as error:  # the finder has errors of its own for each way of not finding
+                yield name, f"not found: {use} need it; {wheel} ({type(error).__name__})"
+        found = cudnn.library()
+        version = f"version {found.backend_version()}" if found else "not found: convolutions go without it; pip install 'twofold[cudnn]'"
+        yield "cudnn", version
 
     def settle(self, device: Device) -> None:
         """Wait for the whole device, then as `synchronize`."""

@@ -15,6 +15,7 @@ from twofold.backend.strides import Sizes, merged
 from twofold.errors import DeviceError, MissingDependency
 
 from . import cublaslt
+from .library import cuda_library, cuda_major
 from .operands import dtype_of
 from .rehearsal import rehearses
 from .streams import Stream
@@ -38,12 +39,9 @@ GEMM = (
 @cache
 def _library() -> Any:
     try:
-        from cuda import pathfinder
-
-        path = pathfinder.load_nvidia_dynamic_lib("cublas").abs_path
+        library = cuda_library("cublas")
     except Exception as error:
-        raise MissingDependency.of("cublas", "a matrix product on a GPU", "cupy-cuda12x[ctk]") from error
-    library = ctypes.PyDLL(path)  # one call at a time, as a handle belongs to one thread at once; CuPy needs a Python with the GIL
+        raise MissingDependency.of("cublas", "a matrix product on a GPU", f"cupy-cuda{cuda_major()}x[ctk]") from error
     pointer = ctypes.c_void_p
     library.cublasGemmStridedBatchedEx_64.argtypes = GEMM
     library.cublasSetStream_v2.argtypes = [pointer, pointer]

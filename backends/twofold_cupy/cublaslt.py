@@ -12,6 +12,7 @@ import cupy
 
 from twofold.errors import DeviceError
 
+from .library import cuda_library
 from .operands import dtype_of
 
 #: cuBLASLt's codes of epilogues: a bias for the rows of its column-major result, that and relu, the sums of its right matrix' columns.
@@ -30,9 +31,7 @@ KEPT = 512
 def library() -> Any:
     """The library; None where there is none."""
     try:
-        from cuda import pathfinder
-
-        loaded = ctypes.PyDLL(pathfinder.load_nvidia_dynamic_lib("cublasLt").abs_path)
+        loaded = cuda_library("cublasLt")
     except Exception:  # the finder has errors of its own for each way of not finding
         return None
     pointer, size = ctypes.c_void_p, ctypes.c_size_t

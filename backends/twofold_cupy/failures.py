@@ -4,7 +4,7 @@ from typing import Any
 
 import cupy
 
-from twofold.errors import BackendUnavailable, DeviceError, KernelCompileError, MXNetError, own_error
+from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory, KernelCompileError, MXNetError, own_error
 
 from .library import compiler, driver, runtime
 
@@ -15,10 +15,16 @@ NO_DEVICE = {
     100: ("no GPU is visible", "look at nvidia-smi and CUDA_VISIBLE_DEVICES"),
     3: ("the CUDA runtime cannot start", "look at nvidia-smi; after a fork, use GPUs only in one of the processes"),
     46: ("all GPUs are busy, or forbidden to this process", "look at nvidia-smi: compute mode"),
+    802: ("the system is not ready for CUDA", "look at nvidia-smi: on machines with NVSwitch its fabric manager must run"),
+    803: ("the NVIDIA driver's parts are of different versions", "reboot, or install the driver anew"),
+    804: ("this GPU's driver is older than CuPy's CUDA", "install a newer driver, or the CuPy wheel of an older CUDA"),
     999: ("the CUDA driver reports an unknown error", "look at nvidia-smi, and reload the driver"),
 }
+#: The status of full memory, where it is not CuPy's pool that asks: for a context, a stream, a graph.
+FULL = 2
 #: Statuses after which a process can use its GPU no more.
 STICKY = {
+    214: "the device's memory has an error that cannot be corrected",
     700: "a kernel read or wrote memory that is not its own",
     702: "a kernel ran too long",
     709: "the device's context is gone",
@@ -26,6 +32,8 @@ STICKY = {
     714: "the device's memory or a pointer is faulty",
     715: "a kernel has an instruction that the device does not know",
     716: "a kernel read or wrote memory at a misaligned address",
+    717: "a kernel used an address of another kind of memory",
+    718: "a kernel jumped out of its code",
     719: "a kernel failed for a reason that CUDA does not tell",
 }
 
@@ -56,4 +64,10 @@ def _device_error(error: Any) -> DeviceError:
     if status in STICKY:
         todo = "save what is on the CPU and start the process anew: it cannot use this GPU any more, while mx.cpu() still works"
         return DeviceError(f"gpu: {STICKY[status]}", f"CUDA status {status}: {error}", todo)
+    if status in NO_DEVICE:
+        reason, todo = NO_DEVICE[status]
+        return DeviceError(f"gpu: {reason}", f"CUDA status {status}: {error}", todo)
+    if status == FULL:
+        todo = "use smaller batches, free unused arrays, or look at nvidia-smi for who else uses the memory"
+        return DeviceOutOfMemory("gpu: the memory is full", f"CUDA status {status}: {error}", todo)
     return DeviceError("gpu: CUDA refused a call", f"CUDA status {status}: {error}", "see the cause above")

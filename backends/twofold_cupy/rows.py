@@ -219,7 +219,7 @@ class _Printer:
         inputs, steps = self._needed(wanted)
         later = self._needed_later(round_) if self.items <= KEPT else set()
         new = [v for v in [*(-1 - k for k in inputs), *steps] if v in later and v not in self.kept]
-        self.lines += [f"{C_TYPES[self._dtype(v)]} {_register(v)}[{self.items}];" for v in new]
+        self.lines += [f"{C_TYPES[self._dtype(v)]} {_register(v)}[{max(self.items, 1)}];" for v in new]
         self.lines += ["#pragma unroll" if self.items <= KEPT else "#pragma unroll 1", f"for (int e = 0; e < {self.items}; ++e) {{"]
         self.lines += [f"    const {self.index} j = lane + e * {self.width};", f"    if (live && j < {self.n}) {{"]
         body = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
 from twofold.backend.protocol import Backend
 from twofold.config import SETTINGS
@@ -149,7 +150,8 @@ class NumpyBackend(Backend):
         """1 for what becomes machine code, which costs less than one ufunc."""
         if not _compiles():
             return None
-        from .jit.primitives import has_rule
+        with IMPORTING:
+            from .jit.primitives import has_rule
 
         return 1 if has_rule(op, (*operands, dtype)) else None
 
@@ -157,7 +159,8 @@ class NumpyBackend(Backend):
         """What the table says of convolutions; large sums of channels begin with the images anyway."""
         if op == "sum":
             return 0.0 if math.prod(inputs[0].shape) > BLOCK and inputs[0].dtype in ("float32", "float64") else None
-        from .convolution import bytes_saved
+        with IMPORTING:
+            from .convolution import bytes_saved
 
         (first, second), dtype = (i.shape for i in inputs), inputs[0].dtype
         return bytes_saved(op, params, first, second, dtype) if inputs[1].dtype == dtype else None
@@ -166,7 +169,8 @@ class NumpyBackend(Backend):
         """A kernel that becomes machine code when it is used again where llvmlite is installed, else one over cache-sized blocks."""
         if not _compiles():
             return compile_kernel(program)
-        from .jit.compiled import jit_kernel  # with what it imports, for those who have llvmlite
+        with IMPORTING:
+            from .jit.compiled import jit_kernel  # with what it imports, for those who have llvmlite
 
         return jit_kernel(program)
 

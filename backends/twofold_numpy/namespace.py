@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import opt_einsum
 
+from twofold.backend.forks import IMPORTING
 from twofold.backend.namespace import checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
@@ -97,7 +98,8 @@ def _convolution(name: str) -> Any:
     """A primitive of convolution; who uses none does not wait for the import of its algorithms."""
 
     def run(*arrays: Any, **params: Any) -> Any:
-        from . import convolution
+        with IMPORTING:
+            from . import convolution
 
         return getattr(convolution, name)(*arrays, **params)
 

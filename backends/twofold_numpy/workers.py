@@ -38,18 +38,30 @@ def both(here: Task, there: Task, then: Task | None = None) -> None:
         if then is not None:
             then()
 
+    second = there
     HAND_OFFS.count += 1
     _queue().put(task)
     try:
         here()
     finally:
         mine = begun.acquire(blocking=False)
-        if not mine:
+        if mine:
+            there = _nothing  # the task stays in the queue, but not what it refers to
+        else:
             done.acquire()
     if mine:
-        there()
+        second()
     elif errors:
         raise errors[0]
+
+
+def _nothing() -> None:
+    pass
+
+
+def is_waited_for() -> bool:
+    """Whether the other thread has something to run; for those who keep it busy."""
+    return bool(_tasks) and not _tasks[0].empty()
 
 
 def _queue() -> "SimpleQueue[Task]":

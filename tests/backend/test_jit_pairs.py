@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.backend.ledger import HAND_OFFS
 from twofold.testing.backend_conformance import step
 from twofold_numpy.jit import compiled, pairs
-from twofold_numpy.jit.callables import FOREIGN, TELLS, function_of
+from twofold_numpy.jit.callables import FOREIGN, RELEASES, TELLS, function_of
 from twofold_numpy.jit.compiler import compiler
 
 from tests.backend.jit import EagerBackend, chain, fresh, machine_code, same_bits
@@ -154,6 +155,42 @@ def test_one_half_that_refuses_is_an_error(monkeypatch):
     assert {TELLS, FOREIGN} <= set(made)
 
 
+def test_one_half_that_refuses_in_a_woken_thread_is_an_error(monkeypatch):
+    monkeypatch.setattr(compiled, "THREADED", 0)
+    made = []
+
+    def noted(address, library, numbers, refused, lock):
+        numbers = list(numbers)
+        made.extend([lock] if refused is compiled._refuse else [])
+        if refused is compiled._refuse and len(made) == 2:
+            numbers[-1] += 1  # as if the arrays were larger
+        return function_of(address, library, numbers, refused, lock)
+
+    monkeypatch.setattr(compiled, "function_of", noted)
+    pairs.forget()
+    x, y = operands((1000,))
+    kernel = compiled.jit_kernel(chain((1000,), "negative"))
+    kernel(x, y, np.empty(1000, np.float32))
+    with pytest.raises(MemoryError):
+        kernel(x, y, np.empty(1000, np.float32))
+    assert made == [RELEASES, RELEASES]
+
+
+def test_who_always_has_work_leaves_the_other_thread_to_others_in_between(monkeypatch):
+    monkeypatch.setattr(pairs, "PATIENCE", 10**9)
+    monkeypatch.setattr(pairs, "_code", pairs._code.__wrapped__)
+    thread = threading.Thread(target=pairs.serve.__wrapped__(compiler()), daemon=True)
+    x, y = operands()
+    kernel = machine_code(chain(SHAPE, "negative"))
+    kernel(x, y, np.empty_like(x))
+    pairs.forget()
+    thread.start()
+    end = time.monotonic() + 30
+    while thread.is_alive() and time.monotonic() < end:
+        kernel(x, y, np.empty_like(x))
+    assert not thread.is_alive()
+
+
 @pytest.mark.usefixtures("waiting")
 def test_threads_take_turns_with_the_one_that_waits():
     errors = []
@@ -182,6 +219,7 @@ def test_a_child_has_nobody_who_waits():
     for _ in range(5):
         child = os.fork()
         if not child:
+            signal.alarm(30)  # nobody waits for it longer
             good = handed(lambda: [kernel(x, y, np.empty_like(x)) for _ in range(20)]) == 0
             os._exit(0 if good and same_bits(kernel(x, y, np.empty_like(x))[0], -(x * 2 + y)) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -214,6 +252,19 @@ def test_who_waits_in_vain_does_so_less_often(monkeypatch):
     assert turns_taken == [0, 2, 6, 14, 30, 62, *range(94, 100)]
 
 
+def test_who_has_done_much_goes_on_unless_others_wait(monkeypatch):
+    one, turns_taken = pairs.Waiting(compiler()), []
+
+    def serve():
+        turns_taken.append(1)
+        HAND_OFFS.count += pairs.LONG
+
+    monkeypatch.setattr(one, "_serve", serve)
+    monkeypatch.setattr(pairs, "is_waited_for", lambda: len(turns_taken) == 5)
+    one()
+    assert len(turns_taken) == 5
+
+
 def test_functions_die_with_their_kernel():
     x, y = operands()
     kernel = machine_code(chain(SHAPE, "negative"))
@@ -240,5 +291,6 @@ assert float(y.asnumpy()[5]) > 0.99
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_process_ends_while_the_other_thread_waits(seed):
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+    environment = os.environ | {"TWOFOLD_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,12 +1,17 @@
 """When kernels are compiled: by threads that meet, in the midst of other work, around forks, at once, and never if they are long."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import twofold as mx
+import twofold.imperative.window
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.config import SETTINGS
 from twofold.graph.build import G
@@ -14,7 +19,8 @@ from twofold.graph.ir import leaf
 from twofold.program.compile import Program
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
-from twofold_numpy.jit import compiled
+from twofold_numpy.jit import compiled, pairs
+from twofold_numpy.jit.compiler import compiler
 
 from tests.backend.jit import chain, fresh, same_bits
 
@@ -118,9 +124,60 @@ def test_a_fork_waits_for_a_compilation(slowly):
     threading.Timer(0.2, on.set).start()
     child = os.fork()
     if child == 0:
+        signal.alarm(30)  # nobody waits for it longer
         os._exit(0 if np.allclose(used(NumpyBackend().compile(chain())), np.exp(X * 2 + X), 1e-6) else 1)
     thread.join()
     assert os.waitpid(child, 0)[1] == 0
+
+
+FORKING = """
+import os, threading, time
+import numpy as np
+import twofold as mx
+from twofold.scheduler.queue import QUEUE
+from twofold.scheduler.variable import Lane
+x, begun, done = mx.nd.array(np.ones(300_000)), threading.Event(), []
+def on_a_lane():
+    begun.set()
+    time.sleep(0.2)  # the fork has begun
+    done.extend([(x * 2 + 1).tanh().asnumpy()[0] for _ in range(3)])
+QUEUE.push(on_a_lane, lane=Lane("one that compiles"))
+begun.wait()
+child = os.fork()
+if not child:
+    os._exit(len(done))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_fork_waits_for_lanes_that_need_to_compile():
+    """It takes no lock of theirs before they end."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TWOFOLD_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=False, env=environment)
+    assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+def test_a_fork_waits_for_code_between_threads(monkeypatch):
+    """What two threads need for their halves is made by the same library as kernels."""
+    own, begun, finished = compiler(), threading.Event(), []
+    object_code = own.object_code
+
+    def slow(text):
+        begun.set()
+        time.sleep(0.2)
+        finished.append(text)
+        return object_code(text)
+
+    monkeypatch.setattr(own, "object_code", slow)
+    thread = threading.Thread(target=pairs._code.__wrapped__, args=(own, pairs.PAIR))
+    thread.start()
+    assert begun.wait(30)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # nobody waits for it longer
+        os._exit(len(finished))
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
 def test_at_once_if_results_are_not_to_depend_on_what_ran_before(monkeypatch):

@@ -11,6 +11,7 @@ from twofold.backend import loader
 from twofold.command import doctor, main
 from twofold.command.doctor import VARIABLES
 from twofold.config import TABLE
+from twofold.errors import DeviceError
 
 from tests.devices import forget_backends
 
@@ -136,8 +137,17 @@ def test_no_visible_device_is_pointed_out(machine, monkeypatch):
 
 def test_devices_are_listed_with_their_memory(machine):
     memory = {0: (3 << 30, 4 << 30), 1: (1 << 29, 4 << 30)}
-    served = SimpleNamespace(name="cupy", kind="gpu", device_count=lambda: 2, memory_info=lambda device: memory[device.device_id])
+
+    def memory_info(device):
+        if device.device_id not in memory:
+            raise DeviceError("gpu: the memory is full", "CUDA status 2", "look at nvidia-smi")
+        return memory[device.device_id]
+
+    found = [("cublas", "not found: matrix products need it")]
+    served = SimpleNamespace(name="cupy", kind="gpu", device_count=lambda: 3, memory_info=memory_info, libraries=lambda: found)
     page = machine(lambda: served, driver="570.1")
+    assert re.search(r"cublas +not found: matrix products need it", page)
+    assert re.search(r"mx\.gpu\(2\) +not usable: .*the memory is full", page)
     assert re.search(r"mx\.gpu\(0\) +served by cupy; 3\.0 of 4\.0 GiB free", page)
     assert re.search(r"mx\.gpu\(1\) +served by cupy; 0\.5 of 4\.0 GiB free", page)
 

@@ -1,9 +1,13 @@
 """Fused kernels on NumPy: blocks, scratch, threads, forks; the bits of one operation after another."""
 
+import contextlib
+import gc
 import os
 import sys
 import threading
 import time
+import weakref
+from functools import partial
 from queue import SimpleQueue
 
 import numpy as np
@@ -223,6 +227,26 @@ def test_a_busy_machine_runs_both_halves_in_one_thread(monkeypatch):
     ran = []
     workers.both(lambda: ran.append("here"), lambda: ran.append("there"))
     assert ran == ["here", "there"]
+
+
+@pytest.mark.parametrize("error", [None, ZeroDivisionError])
+def test_what_was_to_run_in_a_busy_thread_keeps_nothing(error, monkeypatch):
+    tasks = SimpleQueue()
+    monkeypatch.setattr(workers, "_queue", lambda: tasks)  # nobody serves it
+    array = np.ones(3)
+    gone, there = weakref.ref(array), partial(array.sum)
+    del array
+
+    def here():
+        if error:
+            raise error
+
+    with pytest.raises(error) if error else contextlib.nullcontext():
+        workers.both(here, there)
+    del there
+    gc.collect()
+    assert gone() is None
+    tasks.get()()  # does nothing any more
 
 
 def test_the_caller_waits_for_the_other_thread():

@@ -147,6 +147,11 @@ def test_every_kernel_of_a_training_step_is_foreseen(gpus, graphs, seen, name, h
     assert seen.missed() == []
 
 
+def test_every_kernel_is_foreseen_where_there_is_one_gpu(backend, gpus, graphs, seen, monkeypatch):
+    monkeypatch.setattr(backend, "device_count", lambda: 1)
+    test_every_kernel_of_a_training_step_is_foreseen(gpus, graphs, seen, "perceptron", True)
+
+
 @pytest.mark.parametrize("part", [0, *[pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS)]])
 @simulated
 def test_rehearsals_of_operators_touch_nothing_and_find_their_kernels(backend, seen, monkeypatch, part):

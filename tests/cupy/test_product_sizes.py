@@ -1,4 +1,4 @@
-"""Products of matrices by cuBLAS: sizes that need 64 bits."""
+"""Products of matrices by cuBLAS: sizes that need 64 bits, and which library computes them."""
 
 import ctypes
 from types import SimpleNamespace
@@ -6,8 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.cupy.conftest import simulated
+
 cupy = pytest.importorskip("cupy")
 cublas = pytest.importorskip("twofold_cupy.cublas")
+own_library = pytest.importorskip("twofold_cupy.library")
 BIG = 2**31 + 5
 
 
@@ -42,3 +45,29 @@ def test_sizes_distances_and_counts_reach_the_library_whole(gpus, monkeypatch, a
     out = nowhere(shape, tuple(int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))))
     handle.matmul(nowhere(*a), nowhere(*b), out, None)
     assert told == [given]
+
+
+@simulated
+def test_a_library_of_another_cuda_is_not_taken(backend, monkeypatch):
+    """Where two are installed the finder takes the newest."""
+    from cuda import pathfinder
+
+    opened = []
+    monkeypatch.setattr(own_library.ctypes, "PyDLL", opened.append)
+    for found in ("/a/libcublas.so.13", "/a/libcublas.so.12", "C:/a/cublas64_12.dll"):
+        monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", lambda name, path=found: SimpleNamespace(abs_path=path))
+        own_library.cuda_library("cublas")
+    assert opened == ["libcublas.so.12", "/a/libcublas.so.12", "C:/a/cublas64_12.dll"]
+
+
+@simulated
+def test_libraries_are_reported(backend, monkeypatch):
+    from cuda import pathfinder
+
+    def missing(name):
+        raise RuntimeError(name)
+
+    monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", missing)
+    report = dict(backend.libraries())
+    assert set(report) == {"nvrtc", "cublas", "cublasLt", "cudnn"}
+    assert report["cublas"] == "not found: matrix products need it; pip install 'cupy-cuda12x[ctk]' (RuntimeError)"

@@ -190,7 +190,17 @@ def test_a_machine_without_devices_says_why(gpus):
 
 
 @simulated
-@pytest.mark.parametrize(("status", "says"), [(700, "start the process anew"), (719, "start the process anew"), (1, "CUDA status 1")])
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (700, "start the process anew"),
+        (717, "start the process anew"),
+        (719, "start the process anew"),
+        (1, "CUDA status 1"),
+        (2, "the memory is full.*use smaller batches"),
+        (802, "its fabric manager must run"),
+    ],
+)
 def test_a_failure_of_the_device_is_an_error_of_the_package(backend, status, says):
     x = backend.from_host(ONES, GPU)
     SIMULATION.fail(status)

@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import struct
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,12 @@ class _Definition(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
+@cache
+def _definition(address: int) -> _Definition:
+    """The one of a place in memory, kept for good: a function looks at its own until it is gone, in whatever order cycles are collected."""
+    return _Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
+
+
 class _Kept:
     """What a function needs as long as it lives; it stands where other builtins have their module."""
 
@@ -54,6 +61,5 @@ def function_of(address: int, library: Any, numbers: Iterable[int], refused: Cal
     lock
         What it does about the interpreter's lock: `KEEPS`, `RELEASES`, `FOREIGN` or `TELLS`.
     """
-    definition = _Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
     flat = [id(None), id(np.ndarray), id(refused), lock, *numbers]
-    return _make(ctypes.addressof(definition), struct.pack(f"{len(flat)}q", *flat), _Kept(definition, library, refused))
+    return _make(ctypes.addressof(_definition(address)), struct.pack(f"{len(flat)}q", *flat), _Kept(library, refused))

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from twofold.backend.forks import BUILDING, LOCKS
 from twofold.backend.kernel import SIMPLE as SIMPLE_STEPS
 from twofold.backend.kernel import RowProgram
 from twofold.config import SETTINGS
@@ -61,9 +62,9 @@ class _Known:
 
 
 _known: "OrderedDict[str, _Known]" = OrderedDict()
-#: Of the table, held for moments; and of LLVM, held while it compiles, so that a fork waits. Both may be entered again by a signal
-#: handler or finalizer of the thread that has them.
-_lock, _compiling = threading.RLock(), threading.RLock()
+#: Held for moments, while the table is in use.
+_lock = threading.RLock()
+LOCKS.append(_lock)
 
 
 class Stats:
@@ -78,25 +79,14 @@ class Stats:
     compiled = loaded = refused = 0
 
 
-def _before_fork() -> None:
-    _compiling.acquire()
-    _lock.acquire()
-
-
-def _after_fork() -> None:
-    _lock.release()
-    _compiling.release()
-
-
 def _in_child() -> None:
     """What another thread was about to compile nobody compiles here."""
     for known in _known.values():
         if known.compiler != threading.get_ident():
             known.compiler = None
-    _after_fork()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
+os.register_at_fork(after_in_child=_in_child)
 
 
 def jit_kernel(program: RowProgram) -> Kernel:
@@ -279,7 +269,7 @@ def _compile(known: _Known, structure: Structure, is_mine: bool) -> bool:
         known.ready.wait()
         return known.is_compiled
     try:
-        with _compiling:
+        with BUILDING:
             known.code = _code_of(structure)
         known.is_compiled = True
     finally:
@@ -374,10 +364,17 @@ def _on_two(here: Kernel, there: Kernel, refused: Kernel) -> Kernel:
     """Halves on two threads, of which the other one is woken, and waits for more afterwards; both take the arrays, or neither does."""
 
     def run(*arrays: np.ndarray) -> None:
-        own = compiler()
+        own, computed = compiler(), []
+
+        def half(kernel: Kernel) -> None:
+            kernel(*arrays)
+            computed.append(kernel)
+
         try:
-            workers.both(partial(here, *arrays), partial(there, *arrays), None if own is None else waiting(own))
+            workers.both(partial(half, here), partial(half, there), None if own is None else waiting(own))
         except _Refused:
+            if computed:  # one of them had no memory for its scratch; the other's results may lie over what it read
+                raise MemoryError from None
             refused(*arrays)
 
     return run

@@ -20,14 +20,18 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from twofold.backend.forks import BUILDING
 from twofold.backend.ledger import HAND_OFFS
 
+from ..workers import is_waited_for
 from .callables import CONTENT, HEAD, KEEPS, function_of
 from .compiler import Compiler
 
 ASLEEP, READY, CLAIMED, POSTED, TAKEN, DONE = range(6)
 #: How often the other thread looks for work before it sleeps (some 100 µs), and one for the other's end before it lets others run.
 PATIENCE, SHORT_WAIT = 4_500, 20_000
+#: After how many halves the other thread looks whether something else is to be done.
+LONG = 64
 #: After n waits in vain it leaves 2^n - 1 out, for n up to this.
 MOST_IN_VAIN = 5
 #: Microseconds for which a thread then sleeps each time.
@@ -35,6 +39,7 @@ NAP = 20
 
 #: The note: its state; function, numbers, arguments, how many they are; and what the function returned.
 _note = (ctypes.c_int64 * 6)()
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_note))  # for good: the other thread may look at it to the process's end
 
 #: What all texts begin with; ``ENTRY`` stands for the words' places.
 PLACES = """declare ptr @PyEval_SaveThread()
@@ -67,6 +72,7 @@ begin:
   br label %look
 look:
   %n = phi i64 [ 0, %begin ], [ 0, %leave ], [ %n.next, %idle ], [ %n.next, %tired ]
+  %served = phi i64 [ 0, %begin ], [ %served.next, %leave ], [ %served, %idle ], [ %served, %tired ]
   %state = load atomic i64, ptr %note acquire, align 8
   %is.posted = icmp eq i64 %state, POSTED
   br i1 %is.posted, label %take, label %wait
@@ -91,19 +97,22 @@ done:
 again:
   %m.next = add i64 %m, 1
   PAUSE
-  %is.long = icmp ugt i64 %m, SHORT_WAIT
-  br i1 %is.long, label %slow, label %still
+  %takes.long = icmp ugt i64 %m, SHORT_WAIT
+  br i1 %takes.long, label %slow, label %still
 slow:
   %let = call i32 @usleep(i32 NAP)
   br label %done
 still:
   br label %done
 leave:
+  %served.next = add i64 %served, 1
   br label %look
 wait:
   %n.next = add i64 %n, 1
   PAUSE
-  %is.tired = icmp ugt i64 %n, PATIENCE
+  %is.old = icmp ugt i64 %n, PATIENCE
+  %is.long = icmp uge i64 %served, LONG
+  %is.tired = or i1 %is.old, %is.long
   br i1 %is.tired, label %tired, label %idle
 idle:
   br label %look
@@ -211,8 +220,9 @@ def text(body: str, x86: bool) -> str:
     """The module of one of the two functions."""
     pause = "call void @llvm.x86.sse2.pause()" if x86 else ""
     words = {"PAUSE_DECLARED": "declare void @llvm.x86.sse2.pause()" if x86 else "", "PAUSE": pause, "CONTENT": CONTENT}
-    words |= {f"HEAD{k}": HEAD + k for k in (4, 3, 2, 1)} | {"HEAD": HEAD, "SHORT_WAIT": SHORT_WAIT, "PATIENCE": PATIENCE, "NAP": NAP}
-    words |= {name: globals()[name] for name in ("ASLEEP", "READY", "CLAIMED", "POSTED", "TAKEN", "DONE")}
+    words |= {f"HEAD{k}": HEAD + k for k in (4, 3, 2, 1)} | {"HEAD": HEAD}
+    named = "SHORT_WAIT", "PATIENCE", "NAP", "LONG", "ASLEEP", "READY", "CLAIMED", "POSTED", "TAKEN", "DONE"
+    words |= {name: globals()[name] for name in named}
     whole = PLACES + body
     for word, value in words.items():
         whole = whole.replace(word, str(value))
@@ -221,7 +231,8 @@ def text(body: str, x86: bool) -> str:
 
 @cache
 def _code(own: Compiler, body: str) -> Any:
-    return own.loaded(own.object_code(text(body, own.triple.startswith("x86"))))
+    with BUILDING:
+        return own.loaded(own.object_code(text(body, own.triple.startswith("x86"))))
 
 
 def _nothing() -> None:
@@ -247,10 +258,16 @@ class Waiting:
         if self._left_out:
             self._left_out -= 1
             return
+        served = self._served()
+        self._vain = 0 if served else min(self._vain + 1, MOST_IN_VAIN)
+        self._left_out = (1 << self._vain) - 1
+        while served >= LONG and not is_waited_for():
+            served = self._served()
+
+    def _served(self) -> int:
         before = HAND_OFFS.count
         self._serve()
-        self._vain = 0 if HAND_OFFS.count != before else min(self._vain + 1, MOST_IN_VAIN)
-        self._left_out = (1 << self._vain) - 1
+        return HAND_OFFS.count - before
 
 
 @cache

@@ -44,6 +44,7 @@ class HandOffs:
     def __init__(self) -> None:
         self._count = ctypes.c_int64()
         self.address = ctypes.addressof(self._count)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._count))  # for good: code of another thread may count to the process's end
 
     @property
     def count(self) -> int:

@@ -5,7 +5,7 @@ Methods with a default work for most libraries; an adapter overrides them for sp
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -212,6 +212,10 @@ class Backend(ABC):
                 self.write(arrays[len(program.inputs) + k], ..., xp.broadcast_to(results[step_number], shape=program.shape))
 
         return kernel
+
+    def libraries(self) -> Iterable[tuple[str, str]]:
+        """What the adapter loads when it is needed, for reports: the name of each, and where it is, or what goes without it."""
+        return ()
 
     def form_of(self, kernel: Callable[..., None]) -> str:
         """What of a kernel, as `compile` gave it, is worth to be said where programs are explained; empty for nothing."""

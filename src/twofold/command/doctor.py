@@ -143,10 +143,15 @@ def _gpu() -> Rows:
     except (MXNetError, RuntimeError) as error:
         yield "mx.gpu(0)", f"not usable: {error}"
         return
+    yield from backend.libraries()
     for number in range(backend.device_count()):
         device = Device("gpu", number)
-        free, total = backend.memory_info(device)
-        yield f"mx.{device}", f"served by {backend.name}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
+        try:
+            free, total = backend.memory_info(device)
+        except (MXNetError, RuntimeError) as error:
+            yield f"mx.{device}", f"not usable: {error}"
+        else:
+            yield f"mx.{device}", f"served by {backend.name}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
 
 
 def _settings() -> Rows:

@@ -14,6 +14,7 @@ from threading import get_ident
 from typing import Any
 from weakref import WeakSet, ref
 
+from ..backend import forks
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device
@@ -70,18 +71,26 @@ _used: set[Device] = set()
 def _before_fork() -> None:
     """No lane may be at work when the process forks: its thread would not be there in the child."""
     QUEUE.pause()
+    for lock in forks.LOCKS:
+        lock.acquire()
     LOCK.acquire()
     QUEUE.hold()
 
 
 def _in_parent() -> None:
     QUEUE.let_go()
+    _release_locks()
+
+
+def _release_locks() -> None:
     LOCK.release()
+    for lock in reversed(forks.LOCKS):
+        lock.release()
 
 
 def _in_child() -> None:
     """In a child: what another thread of the parent was running will never be done here; what was only recorded can be run."""
-    LOCK.release()
+    _release_locks()
     QUEUE.in_child()
     for w in list(_open):
         if w.closed and not w.is_done and (w.task is None or w.task.runner):

@@ -388,7 +388,7 @@ class Printer:
     def _single(self, n: Node) -> None:
         assert n.sig is not None
         if n.sig.op.name == "iota":
-            if self.backend.device_count() > 1:
+            if self.backend.device_count() > 1 or self.backend.kind != "cpu":  # launched as the steps around it
                 made = self.backend.for_each_device(partial(self.backend.xp.iota, **n.sig.params))
                 self._define(n, f"{self.bind(made, 'iota')}()")
                 return
