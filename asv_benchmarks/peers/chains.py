@@ -78,14 +78,20 @@ MET = 3
 
 
 class NewChains:
-    """Functions ``f(xp, y)`` of a structure that the process has not seen: every call gives the next order of `STEPS`."""
+    """Functions ``f(xp, y)`` of a structure that the process has not seen: every call gives the next order of `STEPS`.
+
+    They are there beforehand: what Python takes to read their text is no part of a turn.
+    """
 
     def __init__(self) -> None:
-        self._orders = itertools.permutations(range(len(STEPS)))
+        self._functions = iter([_chain(order) for order in itertools.permutations(STEPS)])
 
     def __call__(self) -> Any:
         """The next function."""
-        lines = [f"    y = {STEPS[k]}" for k in next(self._orders)]
-        namespace: dict[str, Any] = {}
-        exec("\n".join(["def chain(xp, y):", *lines, "    return y"]), namespace)
-        return namespace["chain"]
+        return next(self._functions)
+
+
+def _chain(steps: tuple[str, ...]) -> Any:
+    namespace: dict[str, Any] = {}
+    exec("\n".join(["def chain(xp, y):", *[f"    y = {step}" for step in steps], "    return y"]), namespace)
+    return namespace["chain"]

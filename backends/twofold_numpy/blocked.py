@@ -3,15 +3,16 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from twofold.backend.iteration import collapse
-from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram
+from twofold.backend.kernel import KernelStep, Ref, RowProgram, code_of
 from twofold.dtype import NUMPY
 
-from .calls import call_for
+from .calls import UFUNC_OF, clip, select
 from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .workers import THREADS, both
 
@@ -25,6 +26,14 @@ REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "max": lambda a, out: np.maximum.reduce(a, -1, out=out, keepdims=True),
     "min": lambda a, out: np.minimum.reduce(a, -1, out=out, keepdims=True),
 }
+#: Primitives whose ufunc does not take its memory as the last operand, or that have none.
+OWN: dict[str, Callable[..., Any]] = REDUCED | {
+    "where": select,
+    "clip": clip,
+    "astype": lambda a, out: out.__setitem__(..., a),
+    "maximum": lambda a, b, out: np.maximum(a, b, out=out),  # NumPy is about to read a third operand as one to compare
+    "minimum": lambda a, b, out: np.minimum(a, b, out=out),
+}
 #: Dtypes and shapes of a kernel's scratch; each thread keeps that of so many kernels, if it is of at most so many bytes.
 Scratch = tuple[tuple[str, tuple[int, ...]], ...]
 REMEMBERED, KEPT = 16, 4 << 20
@@ -36,10 +45,11 @@ _local = threading.local()
 
 
 class _Printer:
-    """Source of one kernel: ``kernel(inputs…, outputs…, lo, hi, scratch)`` over rows lo to hi of the collapsed space.
+    """Source of one kernel over the collapsed space: a ufunc call for each step, with its memory as the last operand.
 
     A row is an element of the first axis; with reductions, the last axis is that of the program, and the scratch of their results
-    (named in ``row_scratch``) has one element for it.
+    (named in ``row_scratch``) has one element for it. ``I0`` … and ``O0`` … are whole inputs and outputs, ``i0`` … and ``o0`` … what a
+    block has of them, ``t0`` … scratch, ``c…`` constants and ``f…`` functions.
     """
 
     def __init__(self, program: RowProgram) -> None:
@@ -54,46 +64,49 @@ class _Printer:
         self.scratch: list[str] = []
         self.row_scratch: set[int] = set()
         self.fills: list[str] = []
-        self.body: list[str] = []
-
-    def bind(self, name: str, value: Any) -> str:
-        full = f"{name}_{len(self.env)}"
-        self.env[full] = value
-        return full
+        self.calls: list[str] = []
+        self._print()
 
     @property
     def is_small(self) -> bool:
         """Whether the whole space is computed at once."""
         return self.space[0] * self.row <= min(SMALL, BLOCK)
 
-    def source(self) -> str:
-        self._steps()
-        return self._whole() if self.is_small else self._in_blocks()
-
-    def _whole(self) -> str:
-        """``kernel(inputs…, outputs…)`` over arrays as they are."""
-        operands = [f"i{k}" for k in range(len(self.program.inputs))] + [f"o{k}" for k in range(len(self.program.outputs))]
+    def whole(self, fresh: Callable[[], list[np.ndarray]]) -> Callable[..., None]:
+        """``kernel(inputs…, outputs…)`` over arrays as they are, generated, in scratch that calls take turns with."""
+        operands = [f"I{k}" for k in range(len(self.program.inputs))] + [f"o{k}" for k in range(len(self.program.outputs))]
         lines = [f"def kernel({', '.join(operands)}):"]
         if self.scratch:
-            names = "".join(f"t{k}, " for k in range(len(self.scratch)))
-            lines += [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}= S"]
-        lines += [f" {line}" for line in [*self.fills, *self.body]]
-        return "\n".join([*lines, *([" pool.append(S)"] if self.scratch else []), ""])
+            self.env |= {"pool": [], "fresh": fresh}
+            lines += [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {self._all_scratch()}= S"]
+        lines += [f" {line}" for line in [*self.fills, *self.calls]]
+        return self._made([*lines, *([" pool.append(S)"] if self.scratch else [])])
 
-    def _in_blocks(self) -> str:
-        inputs = [f"I{k}" for k in range(len(self.program.inputs))]
-        outputs = [f"O{k}" for k in range(len(self.program.outputs))]
-        lines = [f"def kernel({', '.join(inputs + outputs)}, lo, hi, S):"]
-        lines += [f" t{k} = S[{k}]" for k in range(len(self.scratch))]
+    def in_blocks(self) -> Callable[..., None]:
+        """``kernel(inputs…, outputs…, lo, hi, scratch)`` over rows lo to hi, block by block."""
+        inputs, outputs = range(len(self.program.inputs)), range(len(self.program.outputs))
+        lines = [f"def kernel({', '.join([*[f'I{k}' for k in inputs], *[f'O{k}' for k in outputs]])}, lo, hi, S):"]
+        if self.scratch:
+            lines.append(f" {self._all_scratch()}= S")
         lines += [f" {fill}" for fill in self.fills]
-        lines += [f" for s in range(lo, hi, {self.step}):", f"  e = s + {self.step}", "  if e > hi:", "   e = hi"]
-        lines += [f"   t{k} = t{k}[:e - s]" for k in range(len(self.scratch))]
-        for k, shape in enumerate(self.shapes):
-            lines.append(f"  i{k} = I{k}[s:e]" if shape[:1] == self.space[:1] != (1,) else f"  i{k} = I{k}")
-        lines += [f"  o{k} = O{k}[s:e]" for k in range(len(self.program.outputs))]
-        return "\n".join(lines + ["  " + b for b in self.body])
+        lines += [f" for s in range(lo, hi, {self.step}):", f"  e = s + {self.step}"]
+        if self.scratch:
+            lines += ["  if e > hi:", *[f"   t{k} = t{k}[:hi - s]" for k in range(len(self.scratch))]]
+        lines += [f"  i{k} = I{k}[s:e]" for k in inputs if self._is_cut(k)] + [f"  o{k} = O{k}[s:e]" for k in outputs]
+        return self._made([*lines, *[f"  {call}" for call in self.calls]])
 
-    def _steps(self) -> None:
+    def _made(self, lines: list[str]) -> Callable[..., None]:
+        exec(code_of("\n".join(lines), "<twofold kernel>"), self.env)
+        return self.env.pop("kernel")  # else they would keep each other
+
+    def _all_scratch(self) -> str:
+        return "".join(f"t{k}, " for k in range(len(self.scratch)))
+
+    def _is_cut(self, k: int) -> bool:
+        """Whether an input is read in blocks."""
+        return not self.is_small and self.shapes[k][:1] == self.space[:1] != (1,)
+
+    def _print(self) -> None:
         program = self.program
         last: dict[int, int] = {}
         for t, step in enumerate(program.steps):
@@ -111,7 +124,8 @@ class _Printer:
             else:
                 held[t] = self._scratch_for(step, dying, held, free)
                 name[t] = f"t{held[t]}"
-            self.body += self._text(step, name, name[t]).split("; ")
+            operands = [self._operand(step, ref, name) for ref in step.args]
+            self.calls.append(f"{self._bind('f', _function(step.op, step.params))}({', '.join(operands)}, {name[t]})")
             free += [held[d] for d in dying if held[d] != held.get(t)]
 
     def _scratch_for(self, step: KernelStep, dying: list[int], held: dict[int, int], free: list[int]) -> int:
@@ -132,59 +146,47 @@ class _Printer:
     def _fits(self, k: int, step: KernelStep) -> bool:
         return self.scratch[k] == step.dtype and (k in self.row_scratch) == step.row
 
-    def _text(self, step: KernelStep, name: dict[int, str], out: str) -> str:
-        args = []
-        for ref in step.args:
-            if step.op in FILLED and not step.row and self._is_scalar(ref):
-                args.append(self._filled(ref, step.operand_dtype))
-            elif ref.kind == "in":
-                args.append(f"i{ref.value}")
-            elif ref.kind == "step":
-                args.append(name[ref.value])
-            else:
-                args.append(self.bind("c", np.array(ref.value, NUMPY[step.operand_dtype])))
-        return self._call(step, args, out)
-
-    def _is_scalar(self, ref: Ref) -> bool:
-        return ref.kind == "const" or (ref.kind == "in" and not self.shapes[ref.value])
-
-    def _filled(self, ref: Ref, dtype: str) -> str:
-        """Scratch full of one number, filled at the kernel's begin."""
-        name = f"t{len(self.scratch)}"
-        self.scratch.append(dtype)
-        self.fills.append(
-            f"{name}[...] = {self.bind('c', np.array(ref.value, NUMPY[dtype])) if ref.kind == 'const' else self._whole_input(ref.value)}"
-        )
+    def _bind(self, letter: str, value: Any) -> str:
+        name = f"{letter}{len(self.env)}"
+        self.env[name] = value
         return name
 
-    def _whole_input(self, k: int) -> str:
-        """The name of an input before it is cut into blocks."""
-        return f"{'i' if self.is_small else 'I'}{k}"
+    def _operand(self, step: KernelStep, ref: Ref, name: dict[int, str]) -> str:
+        if ref.kind == "step":
+            return name[ref.value]
+        if ref.kind == "in":
+            found, is_number = f"{'i' if self._is_cut(ref.value) else 'I'}{ref.value}", not self.shapes[ref.value]
+        else:
+            found, is_number = self._bind("c", np.array(ref.value, NUMPY[step.operand_dtype])), True
+        if not is_number or step.op not in FILLED or step.row:
+            return found
+        full = f"t{len(self.scratch)}"
+        self.scratch.append(step.operand_dtype)
+        self.fills.append(f"{full}[...] = {found}")
+        return full
 
-    def _call(self, step: KernelStep, args: list[str], out: str) -> str:
-        if step.op in REDUCED:
-            return f"{self.bind('reduce', REDUCED[step.op])}({args[0]}, {out})"
-        kind = ArrayType((), step.dtype)
-        operands = [OperandType((), step.operand_dtype)] * len(args)
-        call = call_for(step.op, dict(step.params), operands, kind)
-        if call is None:
-            run = self.bind("f", getattr(NumpyNamespace, step.op))
-            keywords = "".join(f", {k}={v!r}" for k, v in step.params)
-            return f"{out}[...] = {run}({', '.join(args)}{keywords})"
-        text = call.text
-        for key, value in call.names.items():
-            text = text.replace(f"{key}(", f"{self.bind(key, value)}(") if callable(value) else text
-        return text.format(*args, out=out)
+
+@lru_cache(256)
+def _function(op: str, params: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
+    """``function(operands…, out)`` of a primitive."""
+    if op in OWN:
+        return OWN[op]
+    if op in UFUNC_OF:
+        return getattr(np, UFUNC_OF[op])
+    run, keywords = getattr(NumpyNamespace, op), dict(params)
+
+    def function(*arrays: np.ndarray) -> None:
+        arrays[-1][...] = run(*arrays[:-1], **keywords)
+
+    return function
 
 
 def compile_kernel(program: RowProgram) -> Callable[..., None]:
     """A kernel over whole arrays: called with the inputs and then the outputs' memory, all of the program's shapes."""
     printer = _Printer(program)
-    env = printer.env
-    exec(printer.source(), env)
-    kernel, space = env.pop("kernel"), printer.space
     if printer.is_small:
-        return _at_once(kernel, printer)
+        return _at_once(printer)
+    kernel, space = printer.in_blocks(), printer.space
     row = (*space[:-1], 1)
     shapes = [*printer.shapes, *[row if program.steps[k].row else space for k in program.outputs]]
     step, rows, small = printer.step, space[0], program.nanoseconds(SIMPLE, OTHER) < THREADED
@@ -205,13 +207,12 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
     return run
 
 
-def _at_once(kernel: Callable[..., None], printer: _Printer) -> Callable[..., None]:
+def _at_once(printer: _Printer) -> Callable[..., None]:
     """The kernel of a small space, with scratch of the program's shape that calls take turns with."""
     shape = printer.program.shape
     row = (*shape[:-1], 1)
     kinds = [(NUMPY[kind], row if k in printer.row_scratch else shape) for k, kind in enumerate(printer.scratch)]
-    printer.env |= {"pool": [], "fresh": lambda: [np.empty(own, kind) for kind, own in kinds]}
-    return kernel
+    return printer.whole(lambda: [np.empty(own, kind) for kind, own in kinds])
 
 
 def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: Scratch) -> None:

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 #: Steps that take as long as memory does.
@@ -189,3 +191,17 @@ class ProgramTraits(NamedTuple):
     primitives: frozenset[str]
     host: tuple[str, ...]
     in_steps: Callable[[Steps, Sequence[Any]], list[Any]] | None = None
+
+
+def code_of(source: str, name: str) -> CodeType:
+    """A text compiled: short ones once for all programs and kernels that have it, which differ in what its names stand for."""
+    return _known_code(source, name) if len(source) <= SHORT else compile(source, name, "exec")
+
+
+#: Characters of a text whose code is kept.
+SHORT = 8192
+
+
+@lru_cache(1024)
+def _known_code(source: str, name: str) -> CodeType:
+    return compile(source, name, "exec")

@@ -49,9 +49,9 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
     """
     height: dict[Node, int] = {}
     for n in topological(outputs):
-        height[n] = 1 + max((height[i] for i in n.inputs if i is not None), default=0)
+        height[n] = 1 + max([height[i] for i in n.inputs if i is not None], default=0)
     below = sorted(dict.fromkeys(outputs), key=height.__getitem__)
-    return post_order(below, lambda n: sorted((i for i in n.inputs if i is not None), key=height.__getitem__, reverse=True))
+    return post_order(below, lambda n: sorted([i for i in n.inputs if i is not None], key=height.__getitem__, reverse=True))
 
 
 class _Group:

@@ -194,6 +194,11 @@ def post_order(
 _INPUTS = attrgetter("inputs")
 
 
+def names_of(outputs: Iterable[Node]) -> set[str]:
+    """Which operators a graph has."""
+    return {n.sig.op.name for n in topological(outputs) if n.sig is not None}
+
+
 def leaves_of(outputs: Iterable[Node]) -> list[Node]:
     """The leaves below outputs, in order of first use."""
     return [n for n in topological(outputs) if is_leaf(n)]

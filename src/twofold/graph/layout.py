@@ -7,7 +7,6 @@ border only. Where that costs more than the convolutions gain, the border is dra
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ..op.registry import OPS
 from ..op.shapes import normalized_axes
 from .build import G, apply
 from .ir import Node, is_const, topological
@@ -24,13 +23,8 @@ MOVED = frozenset({"slice", "pad", "concat", "broadcast_to", "contiguous", "resh
 
 def with_channels_last(outputs: Sequence[Node], gain: Callable[[Node], Gain]) -> list[Node]:
     """The graph of primitives with images in the faster order; its inputs and outputs are as they were."""
-    if not any(OPS[name].sigs for name in IMAGES):
-        return list(outputs)  # this process has none
     order = [n for n in topological(outputs) if n.sig is not None]
-    convolutions = [n for n in order if n.sig.op.name in IMAGES]  # type: ignore[union-attr]
-    if not convolutions:
-        return list(outputs)
-    gains = {n: gain(n) for n in convolutions}
+    gains = {n: gain(n) for n in order if n.sig.op.name in IMAGES}  # type: ignore[union-attr]
     if not any(gains.values()):
         return list(outputs)
     gains |= {n: gain(n) if _sums_channels(n) else None for n in order if n.sig.op.name == "sum"}  # type: ignore[union-attr]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from ..dtype import FLOATS
 from ..op.shapes import normalized_axes
 from .build import G, apply
-from .ir import Node, is_const, topological
+from .ir import Node, is_const
 from .rewrite import rebuild, simplify
 
 #: Steps back to which an element is followed.
@@ -23,9 +23,7 @@ DEEP = 8
 
 
 def summed(outputs: Sequence[Node]) -> list[Node]:
-    """A lowered and simplified graph with such sums rewritten."""
-    if not any(n.sig is not None and n.sig.op.name == "index_add" for n in topological(outputs)):
-        return list(outputs)
+    """A lowered and simplified graph with such sums, of what ``index_add`` gives, rewritten."""
     return simplify(rebuild(outputs, lambda n, inputs: _summed(apply(n.sig, inputs))))  # type: ignore[arg-type]
 
 
@@ -39,8 +37,6 @@ def _summed(n: Node) -> Node:
 
 def gathered(outputs: Sequence[Node], big: Callable[[Node], bool]) -> list[Node]:
     """A lowered and simplified graph where one element of each row is gathered before what is computed place by place, if that is big."""
-    if not any(n.sig is not None and n.sig.op.name == "take_along_axis" for n in topological(outputs)):
-        return list(outputs)
     return rebuild(outputs, lambda n, inputs: _gathered(apply(n.sig, inputs), big))  # type: ignore[arg-type]
 
 

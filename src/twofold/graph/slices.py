@@ -34,8 +34,6 @@ def narrowed(outputs: Sequence[Node], fuses: Callable[[Node], bool], simple: Col
         Primitives that take as long as reading what they read.
     """
     order = topological(outputs)
-    if not any(n.sig is not None and n.sig.op.name in ("slice", "contiguous") for n in order):
-        return list(outputs)
     graph = _Graph(order, outputs, fuses, simple)
     for n in reversed(order):
         graph.want(n)

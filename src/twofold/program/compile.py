@@ -6,22 +6,22 @@ so that threads never share one, and put back afterwards. Results are fresh arra
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache, cached_property, partial
 from math import prod
 from time import perf_counter_ns
 from traceback import walk_tb
 from typing import Any
 
-from ..backend.kernel import SIMPLE, ArrayType, Call, KernelStep, OperandType, ProgramTraits, Ref, RowProgram, Steps
+from ..backend.kernel import SIMPLE, ArrayType, Call, KernelStep, OperandType, ProgramTraits, Ref, RowProgram, Steps, code_of
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..device import Device
 from ..dtype import WEAK, promote
 from ..errors import KernelCompileError, MXNetError
 from ..graph.fuse import Big, Step, is_big, steps_of, with_epilogues
-from ..graph.ir import Node, is_const, is_leaf
-from ..graph.layout import with_channels_last
+from ..graph.ir import Node, is_const, is_leaf, names_of
+from ..graph.layout import IMAGES, with_channels_last
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.row_results import kept
@@ -110,7 +110,7 @@ class Program:
     ) -> None:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
-        least = partial(_fused_from, backend) if big is None else big
+        least = cache(partial(_fused_from, backend)) if big is None else big
         self.outputs = _arranged(simplify(lower(list(outputs), boundaries)), backend, least)
         verify(self.outputs, self.leaves)
         self.constants: dict[Node, Any] = {}
@@ -137,7 +137,7 @@ class Program:
         self.kernels, self._forms = printer.kernels, printer.forms
         self._lines = [(begin + printer.body, end + printer.body) for begin, end, _ in printer.lines_of]
         printer.env |= {"listeners": LISTENERS, "watched": Watched(self, title, printer.env, printer.body, printer.marks)}
-        exec(compile(with_entry(self.source), FILE, "exec"), printer.env)
+        exec(code_of(with_entry(self.source), FILE), printer.env)
         self._scratch: list[Any] = printer.env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = printer.env["program"]
         if not LISTENERS and not any(n.sig.op.name in USER_CODE for n in singles):  # type: ignore[union-attr]
@@ -193,13 +193,24 @@ class Program:
 
 def _arranged(outputs: list[Node], backend: Backend, least: Big) -> list[Node]:
     """The graph as a backend's algorithms and kernels want it: the same bits."""
+    names = names_of(outputs)
+    for concerned, arrange in _arrangements(backend, partial(is_big, least)):
+        if not names.isdisjoint(concerned):
+            outputs = arrange(outputs)
+            names = names_of(outputs)
+    return outputs
+
+
+def _arrangements(backend: Backend, big: Callable[[Node], bool]) -> Iterator[tuple[Collection[str], Callable[[list[Node]], list[Node]]]]:
+    """Passes in order, each with the primitives that a graph must have one of to be changed."""
     if SETTINGS.channels_last:
-        outputs = with_channels_last(outputs, partial(_gain_of_channels_last, backend))
-    outputs = summed(outputs)
+        yield IMAGES, partial(with_channels_last, gain=partial(_gain_of_channels_last, backend))
+    yield ("index_add",), summed
     if backend.row_reductions:
-        outputs = kept(outputs)
-        outputs = compared(outputs) if backend.whole_rows else gathered(outputs, partial(is_big, least))
-    return narrowed(outputs, partial(is_big, least), SIMPLE) if backend.strided_kernels else outputs
+        yield ("reshape",), kept
+        yield ("take_along_axis", "index_add"), compared if backend.whole_rows else partial(gathered, big=big)
+    if backend.strided_kernels:
+        yield ("slice", "contiguous"), partial(narrowed, fuses=big, simple=SIMPLE)
 
 
 def _fused_from(backend: Backend, n: Node) -> int:
@@ -366,8 +377,8 @@ class Printer:
             key = n, dtype
             if key not in self.name:
                 self.name[key] = f"{self.name[n]}_{dtype}"
-                scalar = self.bind(self.backend.scalar, "scalar")
-                self.lines.append(f"{self.name[key]} = {scalar}({self.name[n]}, {dtype!r})")
+                self.env["scalar"] = self.backend.scalar
+                self.lines.append(f"{self.name[key]} = scalar({self.name[n]}, {dtype!r})")
             return self.name[key]
         if n not in self.name and n.sig is not None and n.sig.op.name == "full":
             self.name[n] = self.bind(self.backend.constant(n.sig.params["value"], n.shape, n.dtype))
