@@ -50,8 +50,11 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
     height: dict[Node, int] = {}
     for n in topological(outputs):
         height[n] = 1 + max([height[i] for i in n.inputs if i is not None], default=0)
-    below = sorted(dict.fromkeys(outputs), key=height.__getitem__)
-    return post_order(below, lambda n: sorted([i for i in n.inputs if i is not None], key=height.__getitem__, reverse=True))
+
+    def farthest_first(n: Node) -> Sequence[Node | None]:
+        return sorted([i for i in n.inputs if i is not None], key=height.__getitem__, reverse=True) if len(n.inputs) > 1 else n.inputs
+
+    return post_order(sorted(dict.fromkeys(outputs), key=height.__getitem__), farthest_first)
 
 
 class _Group:

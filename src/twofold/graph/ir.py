@@ -184,8 +184,12 @@ def post_order(
             order.append(stack.pop())
         elif node not in seen:
             seen.add(node)
+            below = inputs_of(node)
+            if not below:
+                order.append(node)
+                continue
             stack += (node, None)
-            for i in inputs_of(node)[::-1]:
+            for i in below[::-1]:
                 if i is not None and i not in seen:
                     stack.append(i)
     return order

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..dtype import FLOATS
 from ..op.spec import Op
 from .build import G, apply
-from .ir import Node, is_const, topological
+from .ir import Node, is_const, post_order, topological
 from .recompute import is_apart
 
 Visit = Callable[[Node, tuple[Node | None, ...]], Node]
@@ -15,13 +15,18 @@ def rebuild(outputs: Sequence[Node], visit: Visit, at: Mapping[Node, Node] | Non
     """Replace every application by ``visit(node, new inputs)``; leaves and constants stay. ``at`` gives replacements beforehand."""
     new: dict[Node, Node] = dict(at or {})
     for n in topological(outputs, until=new):
-        new[n] = n if n.sig is None else visit(n, tuple(None if i is None else new[i] for i in n.inputs))
+        new[n] = n if n.sig is None else visit(n, tuple([None if i is None else new[i] for i in n.inputs]))
     return [new[o] for o in outputs]
 
 
 def substitute(outputs: Sequence[Node], at: Mapping[Node, Node]) -> list[Node]:
     """The graph with some nodes replaced; what is only below them disappears."""
-    return rebuild(outputs, lambda n, inputs: n if inputs == n.inputs else apply(n.sig, inputs), at)  # type: ignore[arg-type]
+    return rebuild(outputs, applied, at)
+
+
+def applied(node: Node, inputs: tuple[Node | None, ...]) -> Node:
+    """An application to other inputs; itself if they are its own."""
+    return node if inputs == node.inputs else apply(node.sig, inputs)  # type: ignore[arg-type]
 
 
 #: Primitives whose result may be a strided view: materialised where an operator's caller could see it, so that what a
@@ -42,25 +47,21 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
         Operators to leave as they are, because the backend runs them whole.
     """
     bounds = set(boundaries)
+    sources: dict[Node, Node] = {}
     done: dict[Node, Node] = {}
 
-    stack: list[tuple[Node, bool]] = [(o, False) for o in outputs]
-    while stack:
-        node, ready = stack.pop()
-        if node in done:
-            continue
-        source = _source(node, keep or _keep_none)
-        below = [source] if source is not node else [i for i in node.inputs if i is not None]
-        if not ready:
-            stack.append((node, True))
-            stack.extend((i, False) for i in below if i not in done)
-            continue
+    def below(node: Node) -> tuple[Node | None, ...]:
+        source = sources[node] = _source(node, keep or _keep_none)
+        return node.inputs if source is node else (source,)
+
+    for node in post_order(outputs, below):
+        source = sources[node]
         if source is not node:
             low = done[source]
         elif node.sig is None:
             low = node
         else:
-            low = apply(node.sig, tuple(None if i is None else done[i] for i in node.inputs))
+            low = applied(node, tuple([None if i is None else done[i] for i in node.inputs]))
         if node in bounds and low.sig is not None and low.sig.op.name in STRIDED:
             low = G.contiguous(low)
         done[node] = low
@@ -84,7 +85,7 @@ def _source(node: Node, keep: Callable[[Op], bool]) -> Node:
 
 def simplify(outputs: Sequence[Node]) -> list[Node]:
     """Algebra that is exact in floating point, to a fixpoint in one pass (operands are simplified before their users)."""
-    return rebuild(outputs, lambda n, inputs: _simplified(apply(n.sig, inputs)))  # type: ignore[arg-type]
+    return rebuild(outputs, lambda n, inputs: _simplified(applied(n, inputs)))
 
 
 def _simplified(node: Node) -> Node:
