@@ -13,6 +13,7 @@ from twofold.backend.kernel import KernelStep, Ref, RowProgram, code_of
 from twofold.dtype import NUMPY
 
 from .calls import UFUNC_OF, clip, select
+from .memory import aligned
 from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .workers import THREADS, both
 
@@ -221,7 +222,7 @@ def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int
     Each thread keeps its own, so that the halves of a kernel do not take each other's.
     """
     waiting = _local.__dict__.setdefault("waiting", OrderedDict())
-    blocks = waiting.pop(kinds, None) or [np.empty(shape, NUMPY[kind]) for kind, shape in kinds]
+    blocks = waiting.pop(kinds, None) or [aligned(shape, NUMPY[kind]) for kind, shape in kinds]
     kernel(*arrays, lo, hi, blocks)
     if sum(b.nbytes for b in blocks) <= KEPT:
         waiting[kinds] = blocks
