@@ -27,14 +27,8 @@ REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "max": lambda a, out: np.maximum.reduce(a, -1, out=out, keepdims=True),
     "min": lambda a, out: np.minimum.reduce(a, -1, out=out, keepdims=True),
 }
-#: Primitives whose ufunc does not take its memory as the last operand, or that have none.
-OWN: dict[str, Callable[..., Any]] = REDUCED | {
-    "where": select,
-    "clip": clip,
-    "astype": lambda a, out: out.__setitem__(..., a),
-    "maximum": lambda a, b, out: np.maximum(a, b, out=out),  # NumPy is about to read a third operand as one to compare
-    "minimum": lambda a, b, out: np.minimum(a, b, out=out),
-}
+#: Functions of primitives that are no ufuncs of NumPy's interface.
+OWN: dict[str, Callable[..., Any]] = REDUCED | {"where": select, "clip": clip}
 #: Dtypes and shapes of a kernel's scratch; each thread keeps that of so many kernels, if it is of at most so many bytes.
 Scratch = tuple[tuple[str, tuple[int, ...]], ...]
 REMEMBERED, KEPT = 16, 4 << 20
@@ -126,8 +120,14 @@ class _Printer:
                 held[t] = self._scratch_for(step, dying, held, free)
                 name[t] = f"t{held[t]}"
             operands = [self._operand(step, ref, name) for ref in step.args]
-            self.calls.append(f"{self._bind('f', _function(step.op, step.params))}({', '.join(operands)}, {name[t]})")
+            self.calls.append(self._call(step, operands, name[t]))
             free += [held[d] for d in dying if held[d] != held.get(t)]
+
+    def _call(self, step: KernelStep, operands: list[str], out: str) -> str:
+        if step.op == "astype":
+            return f"{out}[...] = {operands[0]}"
+        keyword = "out=" if step.op in FILLED else ""  # NumPy is about to read their third operand as one to compare
+        return f"{self._bind('f', _function(step.op, step.params))}({', '.join(operands)}, {keyword}{out})"
 
     def _scratch_for(self, step: KernelStep, dying: list[int], held: dict[int, int], free: list[int]) -> int:
         """Scratch of the result: a dying operand's if types agree (not for ``where``, which writes twice), else a free or new one."""

@@ -194,14 +194,17 @@ class ProgramTraits(NamedTuple):
 
 
 def code_of(source: str, name: str) -> CodeType:
-    """A text compiled: short ones once for all programs and kernels that have it, which differ in what its names stand for."""
-    return _known_code(source, name) if len(source) <= SHORT else compile(source, name, "exec")
+    """A text compiled; short ones that were met before are copied, since functions of one code spoil each other's inline caches."""
+    if len(source) > SHORT:
+        return compile(source, name, "exec")
+    code = _known_code(source, name)
+    return code.replace(co_consts=tuple([c.replace() if isinstance(c, CodeType) else c for c in code.co_consts]))
 
 
 #: Characters of a text whose code is kept.
-SHORT = 8192
+SHORT = 4096
 
 
-@lru_cache(1024)
+@lru_cache(512)
 def _known_code(source: str, name: str) -> CodeType:
     return compile(source, name, "exec")

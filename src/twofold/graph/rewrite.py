@@ -61,7 +61,7 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
         elif node.sig is None:
             low = node
         else:
-            low = applied(node, tuple([None if i is None else done[i] for i in node.inputs]))
+            low = apply(node.sig, tuple([None if i is None else done[i] for i in node.inputs]))  # of this generation, as all of it then
         if node in bounds and low.sig is not None and low.sig.op.name in STRIDED:
             low = G.contiguous(low)
         done[node] = low
