@@ -20,7 +20,7 @@ from .capture import LEAST, GraphReplay, Graphs
 from .checks import Checks
 from .endings import with_ending
 from .kernels import elementwise
-from .library import LIBRARIES, cuda_library, cuda_major, runtime
+from .library import LIBRARIES, cuda_library, cuda_wheel, runtime
 from .library import memory as cupy_memory
 from .memory import Memory, does_not_fit
 from .namespace import CupyNamespace, device_among, one_step, typed_operands
@@ -261,12 +261,11 @@ class CupyBackend(Backend):
 
     def libraries(self) -> Iterator[tuple[str, str]]:
         """CUDA's, and cuDNN."""
-        wheel = f"pip install 'cupy-cuda{cuda_major()}x[ctk]'"
         for name, use in LIBRARIES.items():
             try:
                 yield name, cuda_library(name)._name
             except Exception as error:  # the finder has errors of its own for each way of not finding
-                yield name, f"not found: {use} need it; {wheel} ({type(error).__name__})"
+                yield name, f"not found: {use} need it; pip install '{cuda_wheel()}' ({type(error).__name__})"
         found = cudnn.library()
         version = f"version {found.backend_version()}" if found else "not found: convolutions go without it; pip install 'twofold[cudnn]'"
         yield "cudnn", version

@@ -15,7 +15,7 @@ from twofold.backend.strides import Sizes, merged
 from twofold.errors import DeviceError, MissingDependency
 
 from . import cublaslt
-from .library import cuda_library, cuda_major
+from .library import cuda_library, cuda_wheel
 from .operands import dtype_of
 from .rehearsal import rehearses
 from .streams import Stream
@@ -41,7 +41,7 @@ def _library() -> Any:
     try:
         library = cuda_library("cublas")
     except Exception as error:
-        raise MissingDependency.of("cublas", "a matrix product on a GPU", f"cupy-cuda{cuda_major()}x[ctk]") from error
+        raise MissingDependency.of("cublas", "a matrix product on a GPU", cuda_wheel()) from error
     pointer = ctypes.c_void_p
     library.cublasGemmStridedBatchedEx_64.argtypes = GEMM
     library.cublasSetStream_v2.argtypes = [pointer, pointer]

@@ -21,6 +21,11 @@ def cuda_major() -> int:
     return int(runtime.runtimeGetVersion()) // 1000
 
 
+def cuda_wheel() -> str:
+    """The package that brings this CuPy together with CUDA's libraries."""
+    return f"cupy-cuda{cuda_major()}x[ctk]"
+
+
 def cuda_library(name: str) -> Any:
     """One of CUDA's libraries, of the major version that CuPy is for; the finder takes the newest that there is.
 

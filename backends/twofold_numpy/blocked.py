@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from twofold.backend.iteration import collapse
-from twofold.backend.kernel import KernelStep, Ref, RowProgram, code_of
+from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram, code_of
 from twofold.dtype import NUMPY
 
-from .calls import UFUNC_OF, clip, select
+from .calls import call_for
 from .memory import aligned
 from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .workers import THREADS, both
@@ -27,8 +27,6 @@ REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "max": lambda a, out: np.maximum.reduce(a, -1, out=out, keepdims=True),
     "min": lambda a, out: np.minimum.reduce(a, -1, out=out, keepdims=True),
 }
-#: Functions of primitives that are no ufuncs of NumPy's interface.
-OWN: dict[str, Callable[..., Any]] = REDUCED | {"where": select, "clip": clip}
 #: Dtypes and shapes of a kernel's scratch; each thread keeps that of so many kernels, if it is of at most so many bytes.
 Scratch = tuple[tuple[str, tuple[int, ...]], ...]
 REMEMBERED, KEPT = 16, 4 << 20
@@ -40,7 +38,7 @@ _local = threading.local()
 
 
 class _Printer:
-    """Source of one kernel over the collapsed space: a ufunc call for each step, with its memory as the last operand.
+    """Source of one kernel over the collapsed space: a call for each step, which writes into the step's memory.
 
     A row is an element of the first axis; with reductions, the last axis is that of the program, and the scratch of their results
     (named in ``row_scratch``) has one element for it. ``I0`` … and ``O0`` … are whole inputs and outputs, ``i0`` … and ``o0`` … what a
@@ -67,12 +65,15 @@ class _Printer:
         """Whether the whole space is computed at once."""
         return self.space[0] * self.row <= min(SMALL, BLOCK)
 
-    def whole(self, fresh: Callable[[], list[np.ndarray]]) -> Callable[..., None]:
-        """``kernel(inputs…, outputs…)`` over arrays as they are, generated, in scratch that calls take turns with."""
+    def whole(self) -> Callable[..., None]:
+        """``kernel(inputs…, outputs…)`` over arrays of the program's shapes, in scratch that calls take turns with."""
+        shape = self.program.shape
+        row = (*shape[:-1], 1)
+        kinds = [(NUMPY[kind], row if k in self.row_scratch else shape) for k, kind in enumerate(self.scratch)]
         operands = [f"I{k}" for k in range(len(self.program.inputs))] + [f"o{k}" for k in range(len(self.program.outputs))]
         lines = [f"def kernel({', '.join(operands)}):"]
         if self.scratch:
-            self.env |= {"pool": [], "fresh": fresh}
+            self.env |= {"pool": [], "fresh": lambda: [np.empty(own, kind) for kind, own in kinds]}
             lines += [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {self._all_scratch()}= S"]
         lines += [f" {line}" for line in [*self.fills, *self.calls]]
         return self._made([*lines, *([" pool.append(S)"] if self.scratch else [])])
@@ -124,10 +125,8 @@ class _Printer:
             free += [held[d] for d in dying if held[d] != held.get(t)]
 
     def _call(self, step: KernelStep, operands: list[str], out: str) -> str:
-        if step.op == "astype":
-            return f"{out}[...] = {operands[0]}"
-        keyword = "out=" if step.op in FILLED else ""  # NumPy is about to read their third operand as one to compare
-        return f"{self._bind('f', _function(step.op, step.params))}({', '.join(operands)}, {keyword}{out})"
+        text, function = _form(step.op, step.params, len(operands), step.operand_dtype, step.dtype)
+        return text.format(*operands, f=self._bind("f", function), out=out)
 
     def _scratch_for(self, step: KernelStep, dying: list[int], held: dict[int, int], free: list[int]) -> int:
         """Scratch of the result: a dying operand's if types agree (not for ``where``, which writes twice), else a free or new one."""
@@ -168,25 +167,25 @@ class _Printer:
 
 
 @lru_cache(256)
-def _function(op: str, params: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
-    """``function(operands…, out)`` of a primitive."""
-    if op in OWN:
-        return OWN[op]
-    if op in UFUNC_OF:
-        return getattr(np, UFUNC_OF[op])
-    run, keywords = getattr(NumpyNamespace, op), dict(params)
-
-    def function(*arrays: np.ndarray) -> None:
-        arrays[-1][...] = run(*arrays[:-1], **keywords)
-
-    return function
+def _form(op: str, params: tuple[tuple[str, Any], ...], count: int, operand_dtype: str, dtype: str) -> tuple[str, Any]:
+    """The text of a step, with ``{0}``, ``{1}`` … for operands, ``{out}`` for its memory and ``{f}`` for a function, and that function."""
+    if op in REDUCED:
+        return "{f}({0}, {out})", REDUCED[op]
+    call = call_for(op, dict(params), [OperandType((), operand_dtype)] * count, ArrayType((), dtype))
+    if call is None:
+        operands = ", ".join([*[f"{{{k}}}" for k in range(count)], *[f"{k}={v!r}" for k, v in params]])
+        return f"{{out}}[...] = {{f}}({operands})", getattr(NumpyNamespace, op)
+    if not call.names:  # a cast calls nothing
+        return call.text, None
+    ((name, function),) = call.names.items()
+    return call.text.replace(f"{name}(", "{f}("), function
 
 
 def compile_kernel(program: RowProgram) -> Callable[..., None]:
     """A kernel over whole arrays: called with the inputs and then the outputs' memory, all of the program's shapes."""
     printer = _Printer(program)
     if printer.is_small:
-        return _at_once(printer)
+        return printer.whole()
     kernel, space = printer.in_blocks(), printer.space
     row = (*space[:-1], 1)
     shapes = [*printer.shapes, *[row if program.steps[k].row else space for k in program.outputs]]
@@ -206,14 +205,6 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
         )
 
     return run
-
-
-def _at_once(printer: _Printer) -> Callable[..., None]:
-    """The kernel of a small space, with scratch of the program's shape that calls take turns with."""
-    shape = printer.program.shape
-    row = (*shape[:-1], 1)
-    kinds = [(NUMPY[kind], row if k in printer.row_scratch else shape) for k, kind in enumerate(printer.scratch)]
-    return printer.whole(lambda: [np.empty(own, kind) for kind, own in kinds])
 
 
 def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: Scratch) -> None:

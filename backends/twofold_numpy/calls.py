@@ -12,16 +12,16 @@ from .namespace import BLOCK, UFUNCS, NumpyNamespace, tree_sum
 
 Maker = Callable[[dict[str, Any], Sequence[OperandType], ArrayType], Call]
 
-UFUNC_OF = {name: name for name in UFUNCS} | {"divide": "true_divide", "round_even": "rint"}
-clip = np._core.umath.clip  # type: ignore[attr-defined]
+_UFUNC_OF = {name: name for name in UFUNCS} | {"divide": "true_divide", "round_even": "rint"}
+_clip = np._core.umath.clip  # type: ignore[attr-defined]
 
 
 def call_for(op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call | None:
     """The fastest call of a primitive, or None where the namespace's function is as good."""
-    if op in UFUNC_OF:
+    if op in _UFUNC_OF:
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         keyword = "out=" if op in ("maximum", "minimum") else ""  # NumPy is about to read their third operand as one to compare
-        return Call(f"f({operands}, {keyword}{{out}})", {"f": getattr(np, UFUNC_OF[op])}, into=True, or_fresh=True)
+        return Call(f"f({operands}, {keyword}{{out}})", {"f": getattr(np, _UFUNC_OF[op])}, into=True, or_fresh=True)
     maker = _MAKERS.get(op)
     return maker(params, inputs, output) if maker is not None else None
 
@@ -150,7 +150,7 @@ _MAKERS: dict[str, Maker] = {
     "where": _where,
     "astype": _cast,
     "contiguous": _copy,
-    "clip": lambda params, inputs, output: Call("f({0}, {1}, {2}, {out})", {"f": clip}, into=True),
+    "clip": lambda params, inputs, output: Call("f({0}, {1}, {2}, {out})", {"f": _clip}, into=True),
     "matmul": _matmul,
     "sum": _reduce(np.add),
     "prod": _reduce(np.multiply),

@@ -193,16 +193,16 @@ class ProgramTraits(NamedTuple):
     in_steps: Callable[[Steps, Sequence[Any]], list[Any]] | None = None
 
 
+#: Characters of a text whose code is kept.
+SHORT = 4096
+
+
 def code_of(source: str, name: str) -> CodeType:
     """A text compiled; short ones that were met before are copied, since functions of one code spoil each other's inline caches."""
     if len(source) > SHORT:
         return compile(source, name, "exec")
     code = _known_code(source, name)
     return code.replace(co_consts=tuple([c.replace() if isinstance(c, CodeType) else c for c in code.co_consts]))
-
-
-#: Characters of a text whose code is kept.
-SHORT = 4096
 
 
 @lru_cache(512)

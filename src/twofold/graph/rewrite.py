@@ -29,6 +29,11 @@ def applied(node: Node, inputs: tuple[Node | None, ...]) -> Node:
     return node if inputs == node.inputs else apply(node.sig, inputs)  # type: ignore[arg-type]
 
 
+def by_rule(outputs: Sequence[Node], rule: Callable[[Node], Node]) -> list[Node]:
+    """The graph with what a rule makes of every application, inputs before users."""
+    return rebuild(outputs, lambda n, inputs: rule(applied(n, inputs)))
+
+
 #: Primitives whose result may be a strided view: materialised where an operator's caller could see it, so that what a
 #: later matrix product or reduction reads has the same layout however the operators were grouped (bitwise equal modes).
 STRIDED = frozenset({"permute_dims", "slice", "broadcast_to", "unfold"})
@@ -85,7 +90,7 @@ def _source(node: Node, keep: Callable[[Op], bool]) -> Node:
 
 def simplify(outputs: Sequence[Node]) -> list[Node]:
     """Algebra that is exact in floating point, to a fixpoint in one pass (operands are simplified before their users)."""
-    return rebuild(outputs, lambda n, inputs: _simplified(applied(n, inputs)))
+    return by_rule(outputs, _simplified)
 
 
 def _simplified(node: Node) -> Node:

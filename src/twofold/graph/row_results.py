@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..op.shapes import normalized_axes
 from .build import G, apply
 from .ir import Node, is_const, topological
-from .rewrite import rebuild, simplify
+from .rewrite import by_rule, simplify
 
 REDUCTIONS = frozenset({"sum", "max", "min"})
 
@@ -19,7 +19,7 @@ def kept(outputs: Sequence[Node]) -> list[Node]:
     """A lowered and simplified graph with the last axis of such reductions kept; the same bits."""
     if not any(_is_column_of_rows(n) for n in topological(outputs)):
         return list(outputs)
-    return simplify(rebuild(outputs, lambda n, inputs: _rewritten(apply(n.sig, inputs))))  # type: ignore[arg-type]
+    return simplify(by_rule(outputs, _rewritten))
 
 
 def _is_column_of_rows(n: Node) -> bool:

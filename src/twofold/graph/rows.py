@@ -11,12 +11,13 @@ program out of reductions over it: else it would read all of the row for one ele
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from ..dtype import FLOATS
 from ..op.shapes import normalized_axes
 from .build import G, apply
 from .ir import Node, is_const
-from .rewrite import rebuild, simplify
+from .rewrite import by_rule, simplify
 
 #: Steps back to which an element is followed.
 DEEP = 8
@@ -24,7 +25,7 @@ DEEP = 8
 
 def summed(outputs: Sequence[Node]) -> list[Node]:
     """A lowered and simplified graph with such sums, of what ``index_add`` gives, rewritten."""
-    return simplify(rebuild(outputs, lambda n, inputs: _summed(apply(n.sig, inputs))))  # type: ignore[arg-type]
+    return simplify(by_rule(outputs, _summed))
 
 
 def _summed(n: Node) -> Node:
@@ -37,7 +38,7 @@ def _summed(n: Node) -> Node:
 
 def gathered(outputs: Sequence[Node], big: Callable[[Node], bool]) -> list[Node]:
     """A lowered and simplified graph where one element of each row is gathered before what is computed place by place, if that is big."""
-    return rebuild(outputs, lambda n, inputs: _gathered(apply(n.sig, inputs), big))  # type: ignore[arg-type]
+    return by_rule(outputs, partial(_gathered, big=big))
 
 
 def _gathered(n: Node, big: Callable[[Node], bool]) -> Node:
@@ -71,7 +72,7 @@ def _is_of_rows(n: Node) -> bool:
 
 def compared(outputs: Sequence[Node]) -> list[Node]:
     """A lowered and simplified graph with such gathers and scatters rewritten."""
-    return rebuild(outputs, lambda n, inputs: _rewritten(apply(n.sig, inputs)))  # type: ignore[arg-type]
+    return by_rule(outputs, _rewritten)
 
 
 def _rewritten(n: Node) -> Node:
