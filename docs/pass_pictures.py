@@ -17,7 +17,7 @@ from twofold.graph.rewrite import lower, simplify
 from twofold.graph.row_results import kept
 from twofold.graph.stabilise import stabilise
 from twofold.imperative.cell import HOST
-from twofold.op.registry import NAMES
+from twofold.opdef.registry import NAMES
 from twofold.program.compile import Program
 from twofold.visualization import plot_memory
 from twofold.visualization.graph import plot_graph

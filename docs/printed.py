@@ -11,15 +11,15 @@ from sphinx.util.docutils import SphinxDirective
 from twofold import errors
 from twofold import ndarray as _registers_the_operators  # noqa: F401
 from twofold.config import TABLE
-from twofold.op.frontend import place_of
-from twofold.op.params import text as spelt
-from twofold.op.registry import NAMES
+from twofold.opdef.frontend import place_of
+from twofold.opdef.params import text as spelt
+from twofold.opdef.registry import NAMES
 
 if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
 
-    from twofold.op.spec import Op
+    from twofold.opdef.spec import Op
 
 #: Where operators stand in ``mx.nd`` and ``mx.sym``, in the order of the page.
 PLACES = {

@@ -6,7 +6,7 @@ The composition root: the public names, loaded when first used. The only file th
 import importlib as _importlib
 from typing import Any as _Any
 
-from . import root as _root  # noqa: F401  (gives this module its class)
+from . import startup as _startup  # noqa: F401  (acts on environment variables)
 
 __version__ = "0.1.0"
 
@@ -34,7 +34,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "explain": ("explanation", "explain"),
     "executor": "executor",
     "Executor": ("executor", "Executor"),
-    "elementwise": ("op.declare", "elementwise"),
+    "elementwise": ("opdef.declare", "elementwise"),
     "compile": ("symbol.compiled", "compile"),
     "name": "symbol.naming",
     "attribute": "symbol.naming",
@@ -58,6 +58,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "npx": "numpy_extension",
     "numpy": "numpy",
     "numpy_extension": "numpy_extension",
+    "op": ("opdef.declare", "op"),
     "opt": "optimizer",
     "optimizer": "optimizer",
     "profiler": "profiler",

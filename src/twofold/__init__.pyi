@@ -24,7 +24,7 @@ from . import engine
 from .explanation import explain
 from . import executor
 from .executor import Executor
-from .op.declare import elementwise
+from .opdef.declare import elementwise
 from .symbol.compiled import compile
 from .symbol import naming as name
 from .symbol import naming as attribute
@@ -48,11 +48,11 @@ from . import numpy as np
 from . import numpy_extension as npx
 from . import numpy
 from . import numpy_extension
+from .opdef.declare import op
 from . import optimizer as opt
 from . import optimizer
 from . import profiler
 from . import registry
-from .op.declare import op
 
 __all__ = [
     "AttrScope",

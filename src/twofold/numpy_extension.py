@@ -23,9 +23,9 @@ from .ndarray.saving import Loaded, load_arrays, save_arrays
 from .numpy.array import ndarray
 from .numpy.creation import asarray
 from .numpy.selecting import argwhere
-from .op.frontend import function_of
-from .op.registry import NAMES, find
-from .op.shapes import filled_shape
+from .opdef.frontend import function_of
+from .opdef.registry import NAMES, find
+from .opdef.shapes import filled_shape
 from .random import seed
 
 CALLS = Calls(ndarray)

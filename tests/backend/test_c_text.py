@@ -11,7 +11,7 @@ from twofold.backend.iteration import collapse, places
 from twofold.backend.kernel import ArrayType, KernelStep, Ref, RowProgram
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import KernelCompileError
-from twofold.op.registry import primitives
+from twofold.opdef.registry import primitives
 from twofold.testing.backend_cases import cases
 from twofold.testing.backend_conformance import TOLERANCE, names, one_step, step
 from twofold.testing.backend_samples import numbers

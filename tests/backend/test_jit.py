@@ -16,7 +16,7 @@ from twofold.config import SETTINGS
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
-from twofold.op.registry import primitives
+from twofold.opdef.registry import primitives
 from twofold.program.compile import Program
 from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_conformance import step

@@ -11,8 +11,8 @@ from twofold.imperative.array import apply_op
 from twofold.imperative.invoke import data_of
 from twofold.ndarray.array import NDArray
 from twofold.ndarray.namespace import call
-from twofold.op.declare import build
-from twofold.op.params import Scalar, Shape
+from twofold.opdef.declare import build
+from twofold.opdef.params import Scalar, Shape
 from twofold.ops.random_floats import uniform
 
 #: Elements of an array that is deferred in mode "deferred".

@@ -9,7 +9,7 @@ from twofold import autograd, nd
 from twofold.graph import ir
 from twofold.graph.build import apply
 from twofold.imperative import backward, fast, residuals, window
-from twofold.op.registry import OPS
+from twofold.opdef.registry import OPS
 
 from .operators import SIZE, growth, in_thread, logistic, pair, ramp, soft
 from .random_programs import run

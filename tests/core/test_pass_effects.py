@@ -13,7 +13,7 @@ from twofold.graph.rewrite import lower, simplify
 from twofold.graph.row_results import kept
 from twofold.graph.stabilise import stabilise, stabilised
 from twofold.imperative.counters import COUNTERS
-from twofold.op.registry import NAMES
+from twofold.opdef.registry import NAMES
 
 N = 1 << 16
 BYTES = 4 * N

@@ -6,7 +6,7 @@ import twofold as mx
 from twofold.imperative.cell import wrap
 from twofold.imperative.invoke import invoke
 from twofold.ndarray.array import NDArray
-from twofold.op.declare import build
+from twofold.opdef.declare import build
 
 
 def pair(xp, data):

@@ -16,7 +16,7 @@ from twofold.imperative import window
 from twofold.imperative.cell import Value
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.record import tls
-from twofold.op.registry import OPS
+from twofold.opdef.registry import OPS
 from twofold.program import compile as programs
 
 from .operators import SIZE, address, held_windows, in_thread, op, ramp

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from twofold.op.registry import primitives
+from twofold.opdef.registry import primitives
 from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_cases import REAL, cases
 

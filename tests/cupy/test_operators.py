@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 
 import twofold.ndarray  # noqa: F401  (registers the operators)
-from twofold.op.registry import OPS
-from twofold.op.samples import samples_of
+from twofold.opdef.registry import OPS
+from twofold.opdef.samples import samples_of
 from twofold.testing.op_conformance import check_backend
 
 from tests.cupy.conftest import SIMULATION

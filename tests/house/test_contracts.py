@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-PACKAGES = [*(f"src/twofold{part}" for part in ("", "/op", "/backend", "/ndarray")), "backends/twofold_numpy", "backends/twofold_fake"]
+PACKAGES = [*(f"src/twofold{part}" for part in ("", "/opdef", "/backend", "/ndarray")), "backends/twofold_numpy", "backends/twofold_fake"]
 GOOD = {
     "src/twofold/backend/protocol.py": "from ..errors import DeviceError",
     "src/twofold/errors.py": "import numpy",
-    "src/twofold/op/spec.py": "from ..errors import ShapeError",
-    "src/twofold/ndarray/array.py": "from ..op import spec\nfrom ..backend import protocol\nimport numpy",
+    "src/twofold/opdef/spec.py": "from ..errors import ShapeError",
+    "src/twofold/ndarray/array.py": "from ..opdef import spec\nfrom ..backend import protocol\nimport numpy",
     "backends/twofold_numpy/adapter.py": "import numpy\nfrom twofold.backend.protocol import Backend\nfrom twofold.errors import A",
 }
 # What breaks each contract, by its id.
 BAD = {
-    "layers": {"src/twofold/backend/loader.py": "def f():\n    from ..op import spec"},
-    "pure": {"src/twofold/op/spec.py": "import numpy"},
-    "apart": {"src/twofold/op/spec.py": "from ..backend import loader"},
-    "root": {"src/twofold/op/spec.py": "import twofold"},
+    "layers": {"src/twofold/backend/loader.py": "def f():\n    from ..opdef import spec"},
+    "pure": {"src/twofold/opdef/spec.py": "import numpy"},
+    "apart": {"src/twofold/opdef/spec.py": "from ..backend import loader"},
+    "root": {"src/twofold/opdef/spec.py": "import twofold"},
     "core": {"src/twofold/backend/loader.py": "import twofold_numpy"},
-    "adapters": {"backends/twofold_numpy/adapter.py": "from twofold.op import spec"},
+    "adapters": {"backends/twofold_numpy/adapter.py": "from twofold.opdef import spec"},
     "strangers": {"backends/twofold_numpy/adapter.py": "import twofold_fake"},
 }
 

@@ -36,7 +36,7 @@ def __getattr__(name):
 
 
 def init(text: str) -> list[Source]:
-    return [Source("src/twofold/op/__init__.py", text)]
+    return [Source("src/twofold/opdef/__init__.py", text)]
 
 
 def test_a_file_without_a_docstring_is_found():
@@ -44,8 +44,8 @@ def test_a_file_without_a_docstring_is_found():
 
 
 def test_a_folder_that_is_no_package_is_found():
-    sources = [Source("src/twofold/__init__.py", ""), Source("src/twofold/op/spec.py", "")]
-    assert folders_without_init(sources, roots=["src"]) == ["src/twofold/op: Python files and no __init__.py"]
+    sources = [Source("src/twofold/__init__.py", ""), Source("src/twofold/opdef/spec.py", "")]
+    assert folders_without_init(sources, roots=["src"]) == ["src/twofold/opdef: Python files and no __init__.py"]
 
 
 def test_an_init_that_lists_names_passes():
@@ -67,7 +67,7 @@ def test_an_init_that_lists_names_passes():
     ],
 )
 def test_an_init_that_does_something_else_is_found(statement: str):
-    assert [line.partition(": ")[0] for line in busy_inits(init('"""A."""\n' + statement))] == ["src/twofold/op/__init__.py:2"]
+    assert [line.partition(": ")[0] for line in busy_inits(init('"""A."""\n' + statement))] == ["src/twofold/opdef/__init__.py:2"]
 
 
 @pytest.mark.parametrize(

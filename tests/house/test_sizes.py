@@ -9,12 +9,12 @@ from tests.house.sources import Source, budgets, python_files
 from tests.house.verdict import expect_none
 
 
-def source(text: str, path: str = "src/twofold/op/spec.py") -> Source:
+def source(text: str, path: str = "src/twofold/opdef/spec.py") -> Source:
     return Source(path, textwrap.dedent(text))
 
 
 def test_a_file_over_the_cap_is_found():
-    assert long_files([source("a\n" * 5)], cap=4) == ["src/twofold/op/spec.py: 5 lines, the cap is 4: split it"]
+    assert long_files([source("a\n" * 5)], cap=4) == ["src/twofold/opdef/spec.py: 5 lines, the cap is 4: split it"]
     assert long_files([source("a\n" * 4)], cap=4) == []
 
 
@@ -25,7 +25,7 @@ def test_a_function_over_the_cap_is_found_with_its_line():
             a = 1
             return a
     """
-    assert long_functions([source(text)], cap=2) == ["src/twofold/op/spec.py:3 f: 3 lines, the cap is 2: split it"]
+    assert long_functions([source(text)], cap=2) == ["src/twofold/opdef/spec.py:3 f: 3 lines, the cap is 2: split it"]
     assert long_functions([source(text)], cap=3) == []
 
 
@@ -38,7 +38,7 @@ def test_a_docstring_does_not_count_for_its_function():
         """
         return 1
     '''
-    assert list(function_lengths(source(text))) == [("src/twofold/op/spec.py:2 f", 2)]
+    assert list(function_lengths(source(text))) == [("src/twofold/opdef/spec.py:2 f", 2)]
 
 
 def test_an_inner_function_counts_for_itself_and_for_the_outer_one():
@@ -58,10 +58,10 @@ def test_lines_count_for_the_package_that_has_the_file():
 
 
 def test_a_package_over_its_ceiling_and_one_without_any_are_found():
-    sources = [source("a\nb\n"), source("a\n", "src/twofold/op/params.py"), source("a\n", "src/twofold/stray/new.py")]
-    assert over_budget(package_lines(sources), {"op": 2}) == [
+    sources = [source("a\nb\n"), source("a\n", "src/twofold/opdef/params.py"), source("a\n", "src/twofold/stray/new.py")]
+    assert over_budget(package_lines(sources), {"opdef": 2}) == [
         "stray: no ceiling in budgets.toml: place it",
-        "op: 3 lines, the ceiling is 2",
+        "opdef: 3 lines, the ceiling is 2",
     ]
 
 

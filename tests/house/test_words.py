@@ -50,7 +50,9 @@ def test_a_word_that_only_looks_alike_is_not_found(text: str):
 
 
 def test_a_name_that_says_nothing_is_found():
-    assert silent_names(["src/twofold/op/utils.py", "src/twofold/op/params.py"]) == ["src/twofold/op/utils.py: name it for what it holds"]
+    assert silent_names(["src/twofold/opdef/utils.py", "src/twofold/opdef/params.py"]) == [
+        "src/twofold/opdef/utils.py: name it for what it holds"
+    ]
 
 
 def test_no_file_says_what_none_may_say():

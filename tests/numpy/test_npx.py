@@ -9,8 +9,8 @@ import twofold as mx
 import twofold.numpy as np
 from twofold import nd, npx
 from twofold.errors import DTypeError, FormatError, OperatorError, ParameterError, ShapeError
-from twofold.op.registry import NAMES
-from twofold.op.samples import samples_of
+from twofold.opdef.registry import NAMES
+from twofold.opdef.samples import samples_of
 from twofold.testing.op_conformance import realised
 
 from tests.numpy.expressions import listed

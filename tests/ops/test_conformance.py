@@ -7,8 +7,8 @@ import twofold_array_api
 import twofold_fake
 from twofold.config import SETTINGS
 from twofold.errors import DTypeError
-from twofold.op.registry import OPS
-from twofold.op.samples import samples_of
+from twofold.opdef.registry import OPS
+from twofold.opdef.samples import samples_of
 from twofold.testing.op_conformance import CHECKS, check_backend
 
 CASES = [(op, k, sample) for op in OPS.values() for k, sample in enumerate(samples_of(op))]

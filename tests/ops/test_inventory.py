@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import twofold.ndarray  # noqa: F401  (registers the operators)
-from twofold.op.registry import NAMES
+from twofold.opdef.registry import NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from twofold.op.params import Param
+    from twofold.opdef.params import Param
 
 #: What the inventory says wrongly or leaves open: (operator, parameter).
 EXCEPTIONS = {("_linspace", "*"), ("_set_value", "src"), ("smooth_l1", "scalar")}

@@ -10,7 +10,7 @@ import pytest
 
 import twofold as mx
 import twofold.ndarray
-from twofold.op.registry import NAMES
+from twofold.opdef.registry import NAMES
 
 from tests.ops.differences import DIFFERENCES, SINGLE_PRECISION, Difference
 from tests.ops.neural_differences import ELSEWHERE

@@ -134,7 +134,7 @@ def test_draws_one_after_another_differ():
 def test_a_schedule_of_parameters_compiles_nothing_anew():
     op = mx.nd.random_normal
     op(loc=0.5, scale=1.5, shape=(7,)).asnumpy()
-    from twofold.op.registry import NAMES
+    from twofold.opdef.registry import NAMES
 
     before = len(NAMES["_random_normal"].sigs)
     for k in range(5):

@@ -5,8 +5,8 @@ import pytest
 
 import twofold as mx
 from twofold.config import SETTINGS
-from twofold.op.registry import OPS
-from twofold.op.samples import samples_of
+from twofold.opdef.registry import OPS
+from twofold.opdef.samples import samples_of
 from twofold.symbol.compose import apply_op
 from twofold.testing.op_conformance import realised
 

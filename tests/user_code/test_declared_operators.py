@@ -5,8 +5,8 @@ import pytest
 
 import twofold as mx
 from twofold.errors import OperatorError, ParameterError
-from twofold.op.params import Scalar
-from twofold.op.samples import samples_of
+from twofold.opdef.params import Scalar
+from twofold.opdef.samples import samples_of
 from twofold.testing.op_conformance import CHECKS
 
 
@@ -75,7 +75,7 @@ def test_a_name_that_is_taken_is_refused():
 
 
 def test_the_decorator_is_there_whatever_was_imported_before():
-    import twofold.op.spec
+    import twofold.opdef.spec
 
     assert callable(twofold.op)
     assert twofold.op.__name__ == "op"

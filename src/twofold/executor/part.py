@@ -17,7 +17,7 @@ from ..graph.gradient import gradient
 from ..graph.ir import Node, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import lower, simplify, substitute
-from ..op.spec import Sig, unregistered
+from ..opdef.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.watched import Title
 

@@ -12,7 +12,7 @@ from ..imperative.pending import issue
 from ..imperative.record import Tape
 from ..imperative.window import complete, defer, flush_complete
 from ..ndarray.array import NDArray
-from ..op.spec import Sig
+from ..opdef.spec import Sig
 from ..program.compile import Program
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on

@@ -13,7 +13,7 @@ from ..imperative.pending import is_pending, issue, steady
 from ..imperative.residuals import runner
 from ..imperative.transfer import named, on_device
 from ..ndarray.array import NDArray
-from ..op.registry import OPS
+from ..opdef.registry import OPS
 
 ADD = OPS["add"].sig()
 

@@ -14,7 +14,7 @@ from ..graph.ir import TABLES, Node, leaf, topological
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..imperative.residuals import plan_of
-from ..op.spec import Input, Op
+from ..opdef.spec import Input, Op
 from ..symbol.inference import Inference
 from ..symbol.inference_rules import is_open
 from ..symbol.node import Head, SymbolNode

@@ -7,12 +7,12 @@ from typing import Any
 from .. import ops  # noqa: F401  (registers the operators)
 from ..dtype import float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
-from ..op.conventions import check_legacy, finish_legacy
-from ..op.declare import primitive
-from ..op.registry import OPS
-from ..op.shapes import broadcast_shapes
-from ..op.spec import Op, Sig
-from ..op.vocabulary import Derived
+from ..opdef.conventions import check_legacy, finish_legacy
+from ..opdef.declare import primitive
+from ..opdef.registry import OPS
+from ..opdef.shapes import broadcast_shapes
+from ..opdef.spec import Op, Sig
+from ..opdef.vocabulary import Derived
 from .ir import TABLES, Node, const, intern
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..dtype import is_float
 from ..errors import ShapeError
-from ..op.declare import build
-from ..op.params import Static
-from ..op.registry import register
+from ..opdef.declare import build
+from ..opdef.params import Static
+from ..opdef.registry import register
 from .build import G
 from .gradient import accumulate
 from .ir import Node, leaf

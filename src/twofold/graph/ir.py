@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..dtype import ITEMSIZE
-from ..op.spec import Sig
+from ..opdef.spec import Sig
 
 INTERN_LIMIT = 200_000
 AnyNode = TypeVar("AnyNode")

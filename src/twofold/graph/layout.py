@@ -7,7 +7,7 @@ border only. Where that costs more than the convolutions gain, the border is dra
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ..op.shapes import normalized_axes
+from ..opdef.shapes import normalized_axes
 from .build import G, apply
 from .ir import Node, is_const, topological
 from .rewrite import simplify

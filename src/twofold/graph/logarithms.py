@@ -18,9 +18,9 @@ import math
 from collections.abc import Callable
 
 from ..dtype import is_float
-from ..op.registry import OPS
-from ..op.shapes import normalized_axes
-from ..op.spec import Op
+from ..opdef.registry import OPS
+from ..opdef.shapes import normalized_axes
+from ..opdef.spec import Op
 from .build import G, apply, item
 from .ir import Node, const, is_const
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..dtype import FLOATS
-from ..op.spec import Op
+from ..opdef.spec import Op
 from .build import G, apply
 from .ir import Node, is_const, post_order, topological
 from .recompute import is_apart

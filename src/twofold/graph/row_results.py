@@ -7,7 +7,7 @@ computed of the column.
 
 from collections.abc import Sequence
 
-from ..op.shapes import normalized_axes
+from ..opdef.shapes import normalized_axes
 from .build import G, apply
 from .ir import Node, is_const, topological
 from .rewrite import by_rule, simplify

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..dtype import FLOATS
-from ..op.shapes import normalized_axes
+from ..opdef.shapes import normalized_axes
 from .build import G, apply
 from .ir import Node, is_const
 from .rewrite import by_rule, simplify

@@ -15,9 +15,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from ..dtype import is_float
-from ..op.registry import OPS
-from ..op.shapes import normalized_axes, reduced_shape
-from ..op.spec import Sig
+from ..opdef.registry import OPS
+from ..opdef.shapes import normalized_axes, reduced_shape
+from ..opdef.spec import Sig
 from .build import G, apply
 from .control_flow import SubGraph
 from .ir import Node, is_const

@@ -10,7 +10,7 @@ from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..graph.ir import leaf
-from ..op.registry import OPS
+from ..opdef.registry import OPS
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import before_overwriting, run_on
 from .backward import assign, run_backward

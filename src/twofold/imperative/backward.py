@@ -15,8 +15,8 @@ from ..graph.gradient import accumulate, ones_head
 from ..graph.ir import TABLES, Node, leaf, topological
 from ..graph.recompute import apart
 from ..graph.rewrite import substitute
-from ..op.registry import OPS
-from ..op.spec import Sig, unregistered
+from ..opdef.registry import OPS
+from ..opdef.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS

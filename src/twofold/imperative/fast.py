@@ -14,8 +14,8 @@ from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NAME_OF
 from ..graph.ir import TABLES, leaf
-from ..op.registry import OPS
-from ..op.spec import Sig
+from ..opdef.registry import OPS
+from ..opdef.spec import Sig
 from ..scheduler.observers import exchangeable
 from .cell import ALWAYS, HOST, PLAIN, Value, wrap
 from .invoke import invoke

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import IndexingError, ShapeError
-from ..op.registry import OPS
-from ..op.shapes import broadcast_shapes, checked_index
-from ..op.spec import Sig
+from ..opdef.registry import OPS
+from ..opdef.shapes import broadcast_shapes, checked_index
+from ..opdef.spec import Sig
 from .array import Array, from_host
 from .cell import Cell, wrap
 from .invoke import invoke

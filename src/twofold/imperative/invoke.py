@@ -11,8 +11,8 @@ from ..dtype import FLOATS, is_float
 from ..errors import DeviceError, DTypeError, MXNetError
 from ..graph.build import apply
 from ..graph.ir import Node, const, leaf
-from ..op.conventions import operator_scalar
-from ..op.spec import Input, Op, Sig
+from ..opdef.conventions import operator_scalar
+from ..opdef.spec import Input, Op, Sig
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PLAIN, Cell, Value, wrap

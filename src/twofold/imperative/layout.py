@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..op.shapes import sliced_shape
-from ..op.spec import Sig
+from ..opdef.shapes import sliced_shape
+from ..opdef.spec import Sig
 
 Sizes = tuple[int, ...]
 

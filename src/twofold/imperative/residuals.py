@@ -13,7 +13,7 @@ from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Node, is_leaf, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import substitute
-from ..op.spec import Sig, unregistered
+from ..opdef.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
 from ..program.watched import Title

@@ -12,7 +12,7 @@ from ..backend.kernel import ArrayType
 from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import leaf
-from ..op.registry import OPS
+from ..opdef.registry import OPS
 from ..scheduler.observers import LISTENERS, report_arrays, span
 from ..scheduler.streams import Arrival
 from ..scheduler.variable import Lane

@@ -6,7 +6,7 @@ from typing import Any
 from ..backend.loader import backend_for
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..op.registry import OPS
+from ..opdef.registry import OPS
 from .cell import Cell, wrap
 from .handle import Handle
 from .invoke import content, data_of, invoke

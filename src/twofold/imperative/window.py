@@ -21,7 +21,7 @@ from ..device import CPU, Device
 from ..errors import EngineError, MXNetError
 from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
-from ..op.spec import Sig
+from ..opdef.spec import Sig
 from ..program.compile import Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS, span

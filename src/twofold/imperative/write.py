@@ -15,8 +15,8 @@ import numpy as np
 from ..backend.loader import backend_for
 from ..errors import ParameterError
 from ..graph.ir import leaf
-from ..op.registry import OPS
-from ..op.spec import Sig
+from ..opdef.registry import OPS
+from ..opdef.spec import Sig
 from ..program.namespace import namespace_of
 from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS

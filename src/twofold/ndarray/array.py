@@ -11,8 +11,8 @@ from ..imperative.array import Array, ViewMixin, view_of
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..imperative.transfer import on_device
-from ..op.registry import OPS
-from ..op.shapes import reshape_codes
+from ..opdef.registry import OPS
+from ..opdef.shapes import reshape_codes
 from . import indexing
 from .interop import array_function, array_ufunc, class_of_views
 

@@ -9,8 +9,8 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.cell import Value, new, wrap
 from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
-from ..op.frontend import Fast
-from ..op.spec import Op, Sig
+from ..opdef.frontend import Fast
+from ..opdef.spec import Op, Sig
 
 
 class Calls:

@@ -12,8 +12,8 @@ from ..errors import BackendUnavailable, DTypeError, ParameterError, ShapeError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
 from ..imperative.window import wait_for_all
-from ..op.registry import OPS, find
-from ..op.shapes import normalized_axis
+from ..opdef.registry import OPS, find
+from ..opdef.shapes import normalized_axis
 from .array import NDArray
 from .creation import array
 from .namespace import call

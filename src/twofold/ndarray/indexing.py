@@ -11,7 +11,7 @@ from ..imperative.cell import HOST, PLAIN, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.transfer import on_device
-from ..op.conventions import legacy_scalar
+from ..opdef.conventions import legacy_scalar
 
 
 def _is_basic(item: Any) -> bool:

@@ -13,7 +13,7 @@ from ..errors import DTypeError
 from ..imperative.array import Array, adopted
 from ..imperative.cell import Cell, wrap
 from ..imperative.invoke import host_of, invoke
-from ..op.registry import OPS
+from ..opdef.registry import OPS
 
 #: NumPy's function → (name of ours, NumPy's keywords that it understands → its own). With another keyword given NumPy computes.
 FUNCTIONS: dict[Callable[..., Any], tuple[str, dict[str, str]]] = {

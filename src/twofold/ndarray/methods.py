@@ -1,6 +1,6 @@
 """Methods of `NDArray` that are operators: MXNet's fluent methods, by name; each takes what the function of that name takes."""
 
-from ..op.registry import NAMES, OPS
+from ..opdef.registry import NAMES, OPS
 from .array import NDArray
 from .functions import split_v2
 from .namespace import generated

@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import OperatorError
-from ..op.frontend import PREFIXES, function_of
-from ..op.registry import NAMES
-from ..op.spec import Op
+from ..opdef.frontend import PREFIXES, function_of
+from ..opdef.registry import NAMES
+from ..opdef.spec import Op
 from . import control_flow
 from .array import NDArray
 from .calls import Calls

@@ -13,9 +13,9 @@ from ..imperative.cell import HOST, PLAIN, Cell, wrap
 from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import update_in_place
-from ..op.conventions import legacy_scalar
-from ..op.registry import NAMES, OPS
-from ..op.spec import Op, Sig
+from ..opdef.conventions import legacy_scalar
+from ..opdef.registry import NAMES, OPS
+from ..opdef.spec import Op, Sig
 from .array import NDArray, NDArrayView
 from .interop import operands
 

@@ -7,8 +7,8 @@ import numpy as np
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError
-from ..op.frontend import NULL
-from ..op.registry import find
+from ..opdef.frontend import NULL
+from ..opdef.registry import find
 from .array import NDArray
 from .namespace import call, function_in
 

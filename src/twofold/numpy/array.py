@@ -23,9 +23,9 @@ from ..imperative.invoke import host_of
 from ..imperative.layout import Layout, layout_of, reshaped_strides
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
-from ..op.registry import OPS
-from ..op.shapes import filled_shape, normalized_axes, normalized_axis
-from ..op.spec import Sig
+from ..opdef.registry import OPS
+from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis
+from ..opdef.spec import Sig
 
 
 class ndarray(Array):  # NumPy's name

@@ -18,7 +18,7 @@ from ..imperative.cell import wrap
 from ..imperative.invoke import content
 from ..ndarray.creation import shape_of
 from ..ndarray.interop import hosts
-from ..op.registry import OPS
+from ..opdef.registry import OPS
 from .array import ndarray
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..op.shapes import normalized_axis
+from ..opdef.shapes import normalized_axis
 from .array import ndarray
 from .creation import operands
 from .reductions import run, sum

@@ -19,8 +19,8 @@ from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
-from ..op.registry import OPS
-from ..op.spec import Op
+from ..opdef.registry import OPS
+from ..opdef.spec import Op
 from .array import ndarray, ndarrayView
 from .creation import array, operand
 

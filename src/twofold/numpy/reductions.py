@@ -16,9 +16,9 @@ from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
 from ..ndarray.interop import hosts
-from ..op.registry import NAMES, OPS
-from ..op.shapes import normalized_axes, normalized_axis
-from ..op.spec import Op
+from ..opdef.registry import NAMES, OPS
+from ..opdef.shapes import normalized_axes, normalized_axis
+from ..opdef.spec import Op
 from .array import ndarray
 from .creation import broadcast, full_like, operand, operands
 from .fallback import by_numpy

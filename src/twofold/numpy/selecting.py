@@ -11,8 +11,8 @@ from ..imperative.array import adopted
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
 from ..ndarray.interop import hosts
-from ..op.registry import NAMES, OPS
-from ..op.shapes import normalized_axis
+from ..opdef.registry import NAMES, OPS
+from ..opdef.shapes import normalized_axis
 from .array import ndarray
 from .creation import operand, operands
 from .fallback import by_numpy

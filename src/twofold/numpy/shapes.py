@@ -14,7 +14,7 @@ import numpy as np
 from ..dtype import promote
 from ..errors import ParameterError, ShapeError
 from ..imperative.array import adopted
-from ..op.shapes import broadcast_shapes, normalized_axes, normalized_axis
+from ..opdef.shapes import broadcast_shapes, normalized_axes, normalized_axis
 from .array import ndarray
 from .creation import broadcast, operand, operands
 from .fallback import by_numpy, hosts

@@ -13,9 +13,9 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
-from ..op.registry import NAMES, OPS
-from ..op.shapes import broadcast_shapes
-from ..op.spec import Op
+from ..opdef.registry import NAMES, OPS
+from ..opdef.shapes import broadcast_shapes
+from ..opdef.spec import Op
 from .array import ndarray, ndarrayView
 from .creation import NotOurs, operands, zeros
 from .fallback import by_numpy

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..errors import ShapeError
-from ..op.declare import elementwise, op
-from ..op.params import Training
+from ..opdef.declare import elementwise, op
+from ..opdef.params import Training
 from .joining import check_same_dtype
 from .random_floats import uniform
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from ..dtype import FLOATS, WEAK
 from ..errors import ShapeError
-from ..op.declare import elementwise
-from ..op.params import Scalar
-from ..op.samples import Draw, Sample
-from ..op.spec import Op
+from ..opdef.declare import elementwise
+from ..opdef.params import Scalar
+from ..opdef.samples import Draw, Sample
+from ..opdef.spec import Op
 
 Formula = Callable[[Any, Any, Any], Any]
 

@@ -4,10 +4,10 @@ import math
 
 from ..dtype import HALVES
 from ..errors import DTypeError, ShapeError
-from ..op.declare import op
-from ..op.params import Training
-from ..op.partial_shapes import along_axis
-from ..op.shapes import normalized_axis
+from ..opdef.declare import op
+from ..opdef.params import Training
+from ..opdef.partial_shapes import along_axis
+from ..opdef.shapes import normalized_axis
 
 
 def _along(xp, values, ndim, axis):

@@ -3,9 +3,9 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.params import Shape
-from ..op.partial_shapes import first_known, size_at, with_size
+from ..opdef.declare import op
+from ..opdef.params import Shape
+from ..opdef.partial_shapes import first_known, size_at, with_size
 from .windows import Layout, channels_first, from_channels_first, is_channels_last, padded, per_axis
 
 Tuning = Literal["fastest", "limited_workspace", "off"] | None

@@ -7,9 +7,9 @@ import math
 
 from ..dtype import dtype_name
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.params import DType, Scalar, Shape
-from ..op.shapes import normalized_axis
+from ..opdef.declare import op
+from ..opdef.params import DType, Scalar, Shape
+from ..opdef.shapes import normalized_axis
 
 
 @op("_zeros", differentiable=False)

@@ -6,8 +6,8 @@ Source: Graves, Fernández, Gomez & Schmidhuber, "Connectionist temporal classif
 from typing import Any, Literal, NamedTuple
 
 from ..errors import ShapeError
-from ..op.declare import op
-from ..op.partial_shapes import first_known, size_at, with_size
+from ..opdef.declare import op
+from ..opdef.partial_shapes import first_known, size_at, with_size
 from .softmax import log_softmax_of
 
 #: The logarithm of a probability of 0: finite, so that differences of two of them are no NaN.

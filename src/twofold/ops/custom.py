@@ -4,8 +4,8 @@ The object is an input like any other, so that two calls of one structure share 
 """
 
 from ..errors import AutogradError
-from ..op.declare import primitive
-from ..op.params import Static
+from ..opdef.declare import primitive
+from ..opdef.params import Static
 
 
 @primitive(outputs=lambda types, needs, label: len(types), dynamic_shape=True)

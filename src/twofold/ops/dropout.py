@@ -3,9 +3,9 @@
 from typing import Literal
 
 from ..errors import ParameterError
-from ..op.declare import op
-from ..op.params import Shape, Training
-from ..op.shapes import normalized_axes
+from ..opdef.declare import op
+from ..opdef.params import Shape, Training
+from ..opdef.shapes import normalized_axes
 from .random_floats import bernoulli
 
 

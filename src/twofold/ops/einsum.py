@@ -3,7 +3,7 @@
 import string
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
+from ..opdef.declare import op
 from .creation import diagonal
 
 

@@ -3,8 +3,8 @@
 import math
 
 from ..dtype import FLOATS
-from ..op.declare import elementwise
-from ..op.params import Scalar
+from ..opdef.declare import elementwise
+from ..opdef.params import Scalar
 
 #: Γ of whole numbers up to here has fewer digits than float64, so rounding makes it exact.
 LAST_EXACT_GAMMA = 16

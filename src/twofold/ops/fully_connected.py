@@ -3,7 +3,7 @@
 import math
 
 from ..errors import ShapeError
-from ..op.declare import op
+from ..opdef.declare import op
 
 
 def _as_rows(xp, data, flatten):

@@ -8,10 +8,10 @@ from typing import Literal
 
 from ..dtype import FLOATS
 from ..errors import ShapeError
-from ..op.declare import elementwise, op
-from ..op.params import DType, Shape
-from ..op.partial_shapes import agreed, without_axis
-from ..op.shapes import normalized_axis
+from ..opdef.declare import elementwise, op
+from ..opdef.params import DType, Shape
+from ..opdef.partial_shapes import agreed, without_axis
+from ..opdef.shapes import normalized_axis
 
 Mode = Literal["clip", "raise", "wrap"]
 

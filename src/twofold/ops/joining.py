@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..op.declare import op
-from ..op.params import Shape
-from ..op.partial_shapes import agreed, joined, without_axis
-from ..op.shapes import normalized_axis
+from ..opdef.declare import op
+from ..opdef.params import Shape
+from ..opdef.partial_shapes import agreed, joined, without_axis
+from ..opdef.shapes import normalized_axis
 
 
 def check_same_dtype(xp, name, arrays):

@@ -4,9 +4,9 @@ import math
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.partial_shapes import agreed
-from ..op.shapes import normalized_axis
+from ..opdef.declare import op
+from ..opdef.partial_shapes import agreed
+from ..opdef.shapes import normalized_axis
 
 Storage = Literal["default", "csr", "row_sparse"]
 

@@ -4,9 +4,9 @@ import math
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.partial_shapes import along_axis
-from ..op.shapes import normalized_axis
+from ..opdef.declare import op
+from ..opdef.partial_shapes import along_axis
+from ..opdef.shapes import normalized_axis
 
 
 def _normalized(xp, x, axes, eps):

@@ -3,7 +3,7 @@
 import math
 
 from ..dtype import is_float
-from ..op.declare import elementwise
+from ..opdef.declare import elementwise
 
 
 @elementwise("_npi_exp2")

@@ -2,8 +2,8 @@
 
 from ..dtype import is_float
 from ..errors import ParameterError
-from ..op.declare import op
-from ..op.params import Axis, DType
+from ..opdef.declare import op
+from ..opdef.params import Axis, DType
 from .primitive_reduce import count_of
 
 

@@ -1,7 +1,7 @@
 """Optimizer updates scaled by running second moments: Adam and RMSProp. See `optimizer_sgd` for what all updates share."""
 
-from ..op.declare import op
-from ..op.params import Scalar
+from ..opdef.declare import op
+from ..opdef.params import Scalar
 from .optimizer_sgd import decayed, like, rescaled
 
 

@@ -4,8 +4,8 @@ Each returns the new weight (a front end writes it with ``out=weight``) and give
 are run-time inputs: a schedule never compiles anew. ``lazy_update`` concerns row-sparse gradients only.
 """
 
-from ..op.declare import op
-from ..op.params import Scalar
+from ..opdef.declare import op
+from ..opdef.params import Scalar
 
 
 def prepared(xp, grad, rescale_grad, clip_gradient):

@@ -4,9 +4,9 @@ import math
 from typing import Literal
 
 from ..errors import ParameterError
-from ..op.declare import op
-from ..op.params import DType
-from ..op.shapes import normalized_axis
+from ..opdef.declare import op
+from ..opdef.params import DType
+from ..opdef.shapes import normalized_axis
 
 
 def flattened(xp, data, axis, name):

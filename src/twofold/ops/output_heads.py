@@ -7,8 +7,8 @@ import math
 from typing import Literal
 
 from ..errors import ShapeError
-from ..op.declare import op
-from ..op.partial_shapes import along_axis, expected_shape, product_of
+from ..opdef.declare import op
+from ..opdef.partial_shapes import along_axis, expected_shape, product_of
 from .softmax import softmax
 
 Normalization = Literal["batch", "null", "valid"]

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from ..dtype import FLOATS
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.params import Shape
+from ..opdef.declare import op
+from ..opdef.params import Shape
 from .windows import Layout, channels_first, from_channels_first, padded, per_axis
 
 #: What stands for "no element" in a maximum: the lowest finite number, as in MXNet.

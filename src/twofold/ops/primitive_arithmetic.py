@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from ..op.declare import primitive
-from ..op.params import DType
+from ..opdef.declare import primitive
+from ..opdef.params import DType
 
 binary = partial(primitive, elementwise=True, result="ufunc")
 compare = partial(primitive, elementwise=True, result="bool", differentiable=False)

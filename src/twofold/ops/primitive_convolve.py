@@ -8,9 +8,9 @@ With ``channels_last`` data and results are (n, d…, c) and (n, o…, f); weigh
 
 from ..dtype import promote
 from ..errors import ShapeError
-from ..op.declare import primitive
-from ..op.params import Shape
-from ..op.shapes import window_size
+from ..opdef.declare import primitive
+from ..opdef.params import Shape
+from ..opdef.shapes import window_size
 
 
 @primitive()

@@ -1,8 +1,8 @@
 """Primitives that read or write at computed places: take, index, their accumulating transposes, checks; and random bits."""
 
-from ..op.declare import primitive
-from ..op.params import Shape, Static
-from ..op.shapes import broadcast_shapes
+from ..opdef.declare import primitive
+from ..opdef.params import Shape, Static
+from ..opdef.shapes import broadcast_shapes
 
 
 @primitive()

@@ -3,7 +3,7 @@
 import math
 from functools import partial
 
-from ..op.declare import primitive
+from ..opdef.declare import primitive
 
 unary = partial(primitive, elementwise=True, result="ufunc")
 flat = partial(primitive, elementwise=True, result="ufunc", differentiable=False)

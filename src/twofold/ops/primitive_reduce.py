@@ -5,9 +5,9 @@ from functools import partial
 
 from ..dtype import promote
 from ..errors import ShapeError
-from ..op.declare import primitive
-from ..op.params import Axis
-from ..op.shapes import broadcast_shapes, normalized_axes, reduced_shape
+from ..opdef.declare import primitive
+from ..opdef.params import Axis
+from ..opdef.shapes import broadcast_shapes, normalized_axes, reduced_shape
 
 reduction = partial(primitive)
 

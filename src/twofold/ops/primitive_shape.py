@@ -2,9 +2,9 @@
 
 from ..dtype import promote
 from ..errors import ShapeError
-from ..op.declare import primitive
-from ..op.params import DType, Shape, Static
-from ..op.shapes import broadcast_shapes, filled_shape, normalized_axis, sliced_shape, window_size
+from ..opdef.declare import primitive
+from ..opdef.params import DType, Shape, Static
+from ..opdef.shapes import broadcast_shapes, filled_shape, normalized_axis, sliced_shape, window_size
 
 Triples = Static
 FULL = (None, None, None)

@@ -9,9 +9,9 @@ from typing import Literal
 
 from ..dtype import FLOATS
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.params import Scalar, Shape
-from ..op.partial_shapes import agreed
+from ..opdef.declare import op
+from ..opdef.params import Scalar, Shape
+from ..opdef.partial_shapes import agreed
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma, poisson, poisson_of
 

@@ -8,9 +8,9 @@ import math
 from typing import Any, Literal, NamedTuple
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.params import Training
-from ..op.partial_shapes import agreed, first_known, size_at
+from ..opdef.declare import op
+from ..opdef.params import Training
+from ..opdef.partial_shapes import agreed, first_known, size_at
 from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip

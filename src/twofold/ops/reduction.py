@@ -5,9 +5,9 @@ from typing import Literal
 
 from ..dtype import FLOATS, promote
 from ..errors import ParameterError
-from ..op.declare import op
-from ..op.params import Axis, DType
-from ..op.shapes import normalized_axes
+from ..opdef.declare import op
+from ..opdef.params import Axis, DType
+from ..opdef.shapes import normalized_axes
 from .primitive_reduce import count_of, spread
 
 

@@ -3,10 +3,10 @@
 import math
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.params import Axis, Shape
-from ..op.partial_shapes import agreed, permuted, reshaped, without_axis
-from ..op.shapes import filled_shape, normalized_axes, normalized_axis, reshape_codes
+from ..opdef.declare import op
+from ..opdef.params import Axis, Shape
+from ..opdef.partial_shapes import agreed, permuted, reshaped, without_axis
+from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis, reshape_codes
 
 
 @op("Reshape", "reshape")

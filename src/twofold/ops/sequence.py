@@ -1,8 +1,8 @@
 """SequenceMask, SequenceLast and SequenceReverse: batches of sequences of unequal lengths, time on one axis, batch on the other."""
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.partial_shapes import along_axis, without_axis
+from ..opdef.declare import op
+from ..opdef.partial_shapes import along_axis, without_axis
 
 
 def _check(name, data, length, use_sequence_length, axis):

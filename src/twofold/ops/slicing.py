@@ -3,10 +3,10 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.params import Scalar, Shape
-from ..op.partial_shapes import expected_shape, size_at
-from ..op.shapes import normalized_axes, normalized_axis, sliced_shape
+from ..opdef.declare import op
+from ..opdef.params import Scalar, Shape
+from ..opdef.partial_shapes import expected_shape, size_at
+from ..opdef.shapes import normalized_axes, normalized_axis, sliced_shape
 
 FULL = (None, None, None)
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 from ..dtype import HALVES
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
-from ..op.partial_shapes import agreed, without_axis
-from ..op.shapes import normalized_axis
+from ..opdef.declare import op
+from ..opdef.partial_shapes import agreed, without_axis
+from ..opdef.shapes import normalized_axis
 
 FloatName = Literal["float16", "float32", "float64"] | None
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..op.declare import op
+from ..opdef.declare import op
 from .convolution import deconvolution
 
 

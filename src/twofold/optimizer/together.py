@@ -10,8 +10,8 @@ from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
 from ..ndarray.array import NDArray
 from ..ndarray.namespace import delivered
-from ..op.registry import NAMES
-from ..op.spec import Op, Sig, unregistered
+from ..opdef.registry import NAMES
+from ..opdef.spec import Op, Sig, unregistered
 
 __all__ = ["are_independent", "update_together"]
 

@@ -2,6 +2,6 @@
 
 from .. import ops  # noqa: F401  (registers the primitives)
 from ..backend.kernel import ELEMENTWISE, Elementwise
-from ..op.registry import primitives
+from ..opdef.registry import primitives
 
 ELEMENTWISE.update({name: Elementwise(op.ufunc, op.c, op.result) for name, op in primitives().items() if op.elementwise})

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from ..backend.protocol import Backend
-from ..op.vocabulary import Derived
+from ..opdef.vocabulary import Derived
 
 
 @cache

@@ -7,7 +7,7 @@ unless ``no_bias``, a length where ``use_length`` says so, what only one mode of
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..op.spec import Input, Op
+from ..opdef.spec import Input, Op
 
 Attrs = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..dtype import MXNET_CODES, dtype_name
 from ..errors import ParameterError
-from ..op.spec import Op
+from ..opdef.spec import Op
 from .arguments import argument_inputs, initializer_of
 from .naming import AttrScope, NameManager
 from .node import HIDDEN, VARIABLE, Head, SymbolNode

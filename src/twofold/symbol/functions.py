@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import FormatError, ParameterError
 from ..formats.files import read_file
-from ..op.registry import find
+from ..opdef.registry import find
 from .compose import apply_op
 from .serialization import from_json
 from .symbol import Symbol

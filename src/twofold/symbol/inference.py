@@ -12,7 +12,7 @@ from typing import Any
 
 from ..dtype import FROM_MXNET_CODE, NUMPY, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
-from ..op.params import SHAPE, Param
+from ..opdef.params import SHAPE, Param
 from .inference_rules import infer_node
 from .known import Known, Unknown, shown
 from .node import Head, SymbolNode, topological, variables

@@ -8,7 +8,7 @@ from ..errors import ParameterError
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.ir import Node, leaf
-from ..op.params import UNREADABLE
+from ..opdef.params import UNREADABLE
 from .inference import Inference
 from .inference_rules import SPECIAL
 from .known import Known

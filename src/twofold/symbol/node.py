@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from ..errors import OperatorError, ParameterError
 from ..formats.symbol_upgrade import HIDDEN_KEYS
 from ..graph.ir import post_order
-from ..op.registry import NAMES
-from ..op.spec import Op, Sig
+from ..opdef.registry import NAMES
+from ..opdef.spec import Op, Sig
 from .arguments import argument_names
 
 VARIABLE = "null"

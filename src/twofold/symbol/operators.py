@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DTypeError
-from ..op.registry import find
+from ..opdef.registry import find
 from .compose import apply_op
 from .symbol import Symbol
 

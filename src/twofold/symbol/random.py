@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import OperatorError, ParameterError
-from ..op.frontend import NULL
-from ..op.registry import NAMES, find
+from ..opdef.frontend import NULL
+from ..opdef.registry import NAMES, find
 from .compose import apply_op
 from .namespace import made
 from .symbol import Symbol

@@ -5,8 +5,8 @@ from typing import Any
 
 from ..errors import AutogradError
 from ..imperative.record import Rec
-from ..op.params import text
-from ..op.spec import Op
+from ..opdef.params import text
+from ..opdef.spec import Op
 from .naming import NameManager
 from .node import VARIABLE, Head, SymbolNode
 from .symbol import Symbol

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import FormatError, MXNetError, ParameterError
 from ..formats.symbol_json import dump_symbol, load_symbol
 from ..formats.symbol_records import MXNET_VERSION, Entry, GraphRecord, NodeRecord
-from ..op.registry import NAMES
+from ..opdef.registry import NAMES
 from .arguments import argument_inputs, argument_names
 from .inference import declared_dtype, declared_shape
 from .node import VARIABLE, Head, SymbolNode, topological

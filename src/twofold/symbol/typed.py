@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from ..dtype import WEAK
 from ..graph.build import apply
 from ..graph.ir import Node, const
-from ..op.conventions import operator_scalar
-from ..op.spec import Sig
+from ..opdef.conventions import operator_scalar
+from ..opdef.spec import Sig
 from .node import SymbolNode
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from .. import ops  # noqa: F401  (registers the primitives)
 from ..dtype import FLOATS, INTEGERS, NAME_OF, NUMPY, float_of, ufunc_result
 from ..errors import DTypeError
-from ..op.registry import primitives
-from ..op.spec import Op
+from ..opdef.registry import primitives
+from ..opdef.spec import Op
 from .backend_samples import LISTED, numbers
 
 #: What an adapter is held to unless its library has less.

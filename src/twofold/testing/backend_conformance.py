@@ -19,7 +19,7 @@ from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowP
 from ..backend.protocol import Backend
 from ..device import Device
 from ..dtype import NAME_OF, NUMPY, is_float, promote
-from ..op.registry import primitives
+from ..opdef.registry import primitives
 from ..program import declared as _declared  # noqa: F401  (tells adapters of the element-wise primitives)
 from .backend_cases import REAL, Case, cases
 from .backend_samples import numbers

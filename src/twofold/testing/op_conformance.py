@@ -21,9 +21,9 @@ from ..imperative.cell import HOST, Cell, Value, wrap
 from ..imperative.invoke import host_of, invoke
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
-from ..op.params import text
-from ..op.samples import Drawn, Sample
-from ..op.spec import Op, Sig
+from ..opdef.params import text
+from ..opdef.samples import Drawn, Sample
+from ..opdef.spec import Op, Sig
 from ..program.compile import Program
 from ..program.namespace import namespace_of
 

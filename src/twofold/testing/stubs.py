@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from .. import ndarray, symbol
-from ..op import params as kinds
-from ..op.frontend import place_of
-from ..op.registry import NAMES
-from ..op.spec import Op
+from ..opdef import params as kinds
+from ..opdef.frontend import place_of
+from ..opdef.registry import NAMES
+from ..opdef.spec import Op
 
 WIDTH = 140
 ROOT = Path(__file__).parents[1]
@@ -110,7 +110,7 @@ def root_stub() -> str:
     """The stub of the package itself, whose names are loaded when first used; from the text of its table."""
     source = (ROOT / "__init__.py").read_text(encoding="utf-8")
     table = next(n for n in ast.parse(source).body if isinstance(n, ast.AnnAssign) and ast.unparse(n.target) == "_PUBLIC").value
-    public: dict[str, str | tuple[str, str]] = {**ast.literal_eval(table or "{}"), "op": ("op.declare", "op")}
+    public: dict[str, str | tuple[str, str]] = ast.literal_eval(table or "{}")
     lines = ['"""Written by ``make stubs`` from the table of public names."""\n', "# ruff: noqa: I001  (in the order of the table)\n"]
     for name, where in public.items():
         folder, _, last = where.rpartition(".") if isinstance(where, str) else (where[0], "", where[1])

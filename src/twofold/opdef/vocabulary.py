@@ -18,7 +18,7 @@ class Derived:
 
     def __getattr__(self, name: str) -> Any:
         """Primitives are found by name (each namespace defines or makes them)."""
-        raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in op/vocabulary.py")
+        raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py")
 
     # shapes
 

@@ -158,7 +158,7 @@ class Op:
         return rule
 
     def sample(self, rule: Rule) -> Rule:
-        """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``op.samples``)."""
+        """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``opdef.samples``)."""
         self.samples.append(rule)
         return rule
 

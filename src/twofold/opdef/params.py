@@ -186,7 +186,7 @@ def kind_of(annotation: Any) -> Kind:
         return _choice(args)
     if origin in (types.UnionType, typing.Union) and type(None) in args:
         return _optional(kind_of(next(a for a in args if a is not type(None))))
-    raise TypeError(f"{annotation!r} is no parameter kind; see twofold.op.params")
+    raise TypeError(f"{annotation!r} is no parameter kind; see twofold.opdef.params")
 
 
 def _choice(values: tuple[Any, ...]) -> Kind:
