@@ -22,7 +22,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-gpu bench-peers stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-gpu bench-peers stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -93,6 +93,9 @@ contracts: $(READY) ## Check who imports whom
 
 stubs: $(READY) ## Write the .pyi files anew (ARGS=--check only says which are stale)
 	@$(PY) -m twofold.testing.stubs $(ARGS)
+
+code-lines: $(READY) ## Print the lines of code by folder, and the change since the last tag (or REV)
+	@$(PY) tools/code_lines.py $(if $(filter command,$(origin REV)),$(REV),$$(git describe --tags --abbrev=0 2>/dev/null))
 
 docs: $(READY) ## Build the documentation into docs/_build/html
 	@$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html

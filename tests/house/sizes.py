@@ -1,10 +1,9 @@
-"""Checks of size: lines of a file, of a function without its docstring, of a package."""
+"""Checks of size: lines of a file, and of a function without its docstring."""
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,27 +42,3 @@ def long_functions(sources: Iterable[Source], cap: int) -> list[str]:
     """The functions of more lines than the cap."""
     lengths = (found for source in sources for found in function_lengths(source))
     return [f"{name}: {lines} lines, the cap is {cap}: split it" for name, lines in lengths if lines > cap]
-
-
-def budget_of(path: str) -> str:
-    """The row of budgets.toml that a file of src/ or backends/ counts for."""
-    top, _, inner = path.partition("/")
-    if top == "backends":
-        return "backends"
-    package, _, rest = inner.removeprefix("twofold/").partition("/")
-    return package if rest else "modules"
-
-
-def package_lines(sources: Iterable[Source]) -> dict[str, int]:
-    """Lines of Python per row of budgets.toml."""
-    lines: Counter[str] = Counter()
-    for source in sources:
-        lines[budget_of(source.path)] += line_count(source)
-    return dict(lines)
-
-
-def over_budget(lines: Mapping[str, int], ceilings: Mapping[str, int]) -> list[str]:
-    """The packages that have no ceiling, or more lines than it."""
-    unknown = [f"{name}: no ceiling in budgets.toml: place it" for name in lines if name not in ceilings]
-    known = ((name, lines[name], ceilings[name]) for name in lines if name in ceilings)
-    return unknown + [f"{name}: {count} lines, the ceiling is {ceiling}" for name, count, ceiling in known if count > ceiling]

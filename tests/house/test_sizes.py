@@ -1,10 +1,10 @@
-"""Files, functions and packages keep their size."""
+"""Files and functions keep their size."""
 
 from __future__ import annotations
 
 import textwrap
 
-from tests.house.sizes import budget_of, function_lengths, long_files, long_functions, over_budget, package_lines
+from tests.house.sizes import function_lengths, long_files, long_functions
 from tests.house.sources import Source, budgets, python_files
 from tests.house.verdict import expect_none
 
@@ -51,27 +51,9 @@ def test_an_inner_function_counts_for_itself_and_for_the_outer_one():
     assert [lines for _, lines in function_lengths(source(text))] == [4, 2]
 
 
-def test_lines_count_for_the_package_that_has_the_file():
-    assert budget_of("src/twofold/gluon/nn/basic_layers.py") == "gluon"
-    assert budget_of("src/twofold/errors.py") == "modules"
-    assert budget_of("backends/twofold_numpy/adapter.py") == "backends"
-
-
-def test_a_package_over_its_ceiling_and_one_without_any_are_found():
-    sources = [source("a\nb\n"), source("a\n", "src/twofold/opdef/params.py"), source("a\n", "src/twofold/stray/new.py")]
-    assert over_budget(package_lines(sources), {"opdef": 2}) == [
-        "stray: no ceiling in budgets.toml: place it",
-        "opdef: 3 lines, the ceiling is 2",
-    ]
-
-
 def test_every_file_keeps_the_cap():
     expect_none(long_files(python_files(), budgets()["caps"]["file_lines"]))
 
 
 def test_every_function_keeps_the_cap():
     expect_none(long_functions(python_files(), budgets()["caps"]["function_lines"]))
-
-
-def test_every_package_keeps_its_budget():
-    expect_none(over_budget(package_lines(python_files("src", "backends")), budgets()["package_lines"]))

@@ -1,0 +1,110 @@
+"""Prints the lines of code by folder, with the change since a revision, and what else is counted of the code's texture.
+
+A line of code has a token other than a comment or a docstring. Run by `make code-lines` (REV names the revision compared with).
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
+
+
+@dataclass
+class Texture:
+    """What is counted of a file, or of many."""
+
+    code: int = 0
+    comments: int = 0
+    ignores: int = 0
+    public: int = 0
+    says_any: int = 0
+
+    def __add__(self, other: Texture) -> Texture:
+        return Texture(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+def docstring_lines(tree: ast.Module) -> set[int]:
+    """The lines of all strings that stand alone as statements."""
+    lone = (n for n in ast.walk(tree) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) and isinstance(n.value.value, str))
+    return {line for n in lone for line in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
+
+
+def annotations_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """The texts of a function's annotations."""
+    given = function.args
+    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    return [ast.unparse(a) for a in (*(x.annotation for x in arguments), function.returns) if a is not None]
+
+
+def texture_of(text: str) -> Texture:
+    """The counts of one file's text."""
+    tree = ast.parse(text)
+    strings, code, comments = docstring_lines(tree), set[int](), 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            # what a tool is told is no comment for a reader
+            comments += not re.match(r"#\s*(type:|noqa|ruff:|pyright:|pragma)", token.string)
+        elif token.type not in SKIPPED:
+            code.update(range(token.start[0], token.end[0] + 1))
+    public = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) and not f.name.startswith("_")]
+    typed = [notes for f in public if (notes := annotations_of(f))]
+    says_any = sum(any(re.search(r"\bAny\b", note) for note in notes) for notes in typed)
+    return Texture(len(code - strings), comments, len(re.findall(r"#\s*type:\s*ignore", text)), len(typed), says_any)
+
+
+def folder_of(path: str) -> str:
+    """The row that a file counts for: an adapter, a package of twofold, or its single modules."""
+    top, *rest = path.split("/")
+    if top == "backends":
+        return rest[0]
+    return rest[1] if len(rest) > 2 else "modules"
+
+
+def files_at(revision: str | None) -> dict[str, str]:
+    """Path to text of the Python files of src and backends, in the working tree or at a revision."""
+    if revision is None:
+        paths = sorted(p for top in ("src", "backends") for p in (ROOT / top).rglob("*.py"))
+        return {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in paths}
+    names = git("ls-tree", "-r", "--name-only", revision, "src", "backends").split()
+    return {name: git("show", f"{revision}:{name}") for name in names if name.endswith(".py")}
+
+
+def git(*words: str) -> str:
+    """What a git command prints."""
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def by_folder(files: dict[str, str]) -> dict[str, Texture]:
+    """The counts by folder."""
+    found: dict[str, Texture] = {}
+    for path, text in files.items():
+        folder = folder_of(path)
+        found[folder] = found.get(folder, Texture()) + texture_of(text)
+    return found
+
+
+def main(revision: str | None) -> None:
+    """Print the table, and the totals."""
+    now = by_folder(files_at(None))
+    before = Counter({k: v.code for k, v in by_folder(files_at(revision)).items()}) if revision else Counter[str]()
+    for folder in sorted({*now, *before}):
+        lines = now.get(folder, Texture()).code
+        print(f"{folder:24} {lines:7,}" + (f" {lines - before[folder]:+7,}" if revision else ""))
+    total = sum(now.values(), Texture())
+    print(f"{'total':24} {total.code:7,}" + (f" {total.code - before.total():+7,} since {revision}" if revision else ""))
+    print(f"comments {total.comments / total.code:.1%} of the lines; type: ignore {total.ignores}; ", end="")
+    print(f"typed public functions that say Any {total.says_any / total.public:.0%}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else None)
