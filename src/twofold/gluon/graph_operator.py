@@ -106,12 +106,17 @@ class GraphOperator:
         inputs = [Input(f"x{k}", auxiliary=k in moved) for k in range(len(number))] + [Input(f"key{k}") for k in range(self.draws)]
         inputs += [Input(f"object{k}") for k in range(len(self.objects))]
         mirror = mirror and not any(o.states for o in self.objects)  # user code that changes states runs once
-        facts = {"outputs": total, "visible": count, "recompute": mirror, "dynamic_shape": bool(self.objects)}
-        op = Op(f"graph {self._name}", self._rule, names=(), inputs=tuple(inputs), variadic=False, params={}, **facts)
-        if moved:
-            op.backward_rule = self._moved
-        op.grad_rule = _with_signature(self._gradients, [i.name for i in inputs])
-        return op
+        return Op(
+            f"graph {self._name}",
+            self._rule,
+            inputs=tuple(inputs),
+            outputs=total,
+            visible=count,
+            recompute=mirror,
+            dynamic_shape=bool(self.objects),
+            grad_rule=_with_signature(self._gradients, [i.name for i in inputs]),
+            backward_rule=self._moved if moved else None,
+        )
 
     # the graph as nodes
 

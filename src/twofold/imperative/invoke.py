@@ -400,9 +400,7 @@ def _hook(sig: Sig, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[
             new = op.backward_rule(xp, arrays[:count], *arrays[count:], **sig.params)  # type: ignore[misc]
             return tuple(new[n] for n in names if n in op.auxiliary)
 
-        synthetic = Op(
-            f"{op.name}_on_backward", rule, names=(), inputs=(Input("arrays"),), variadic=True, params={}, outputs=len(op.auxiliary)
-        )
+        synthetic = Op(f"{op.name}_on_backward", rule, inputs=(Input("arrays"),), variadic=True, outputs=len(op.auxiliary))
         found = _hook_sigs[sig] = synthetic.sig()
     results = [wrap(Cell, v) for v in outs]
     targets = [a for a, i in zip(args, op.inputs, strict=False) if i.auxiliary]

@@ -6,13 +6,12 @@ A ``Sig`` is interned: the same operator, parameters and convention are the same
 import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
-from ..errors import ParameterError
-
-if TYPE_CHECKING:
-    from .params import Param
+from ..errors import OperatorError, ParameterError
+from .params import Param
 
 Rule = Callable[..., Any]
 
@@ -31,82 +30,151 @@ class Input:
         return self.name == "rng"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Op:
-    """An operator: its declaration (read from the rule's signature) and the rules attached to it.
+    """An operator: everything the package knows about it, set where it is declared.
 
-    Attributes
-    ----------
-    name
-        The name inside the package; primitives stand under it in the namespace ``xp``.
-    names
-        The registered name and its aliases, as MXNet's files and front ends know them.
-    inputs, variadic
-        Array inputs in order; with ``variadic`` the last stands for any number.
-    params
-        Parameters in registry order; those whose kind is ``runtime`` (``scalars``) are further inputs of a node.
-    outputs
-        Number of outputs, or a function of the parameters; ``visible`` likewise for those a caller sees.
-    primitive
-        Part of the closed vocabulary: backends implement it. Other operators are composites, lowered by their rule.
-    elementwise, result
-        One scalar function over broadcast inputs, and which dtype it gives (see ``graph.infer``).
-    alike, real
-        Under the LEGACY convention all array inputs must have one dtype; the first must be of floating-point numbers.
-    limits
-        Its scalars are limits of elements: under the LEGACY convention they do not wrap as other numbers do.
-    keeps_shape
-        The first result has the first input's shape, whatever that is.
-    view
-        The result shares its first input's memory when run on arrays.
-    recompute
-        Backward computes most of what is inside the definition again, instead of keeping it from forward.
+    The comment above each field says what it means; a decorator such as `opdef.declare.op` takes any of them by keyword. The rules at
+    the end are attached by decorators (``@relu.grad``), each at most once.
     """
 
-    def __init__(self, name: str, rule: Rule, **facts: Any) -> None:
-        self.name, self.rule, self.doc = name, rule, rule.__doc__ or ""
-        self.names: tuple[str, ...] = facts.pop("names")
-        self.inputs: tuple[Input, ...] = facts.pop("inputs")
-        self.variadic: bool = facts.pop("variadic")
-        self.params: dict[str, Param] = facts.pop("params")
-        self.scalars = tuple(p.name for p in self.params.values() if p.kind.runtime)
-        self.outputs: int | Callable[..., int] = facts.pop("outputs", 1)
-        self.visible: int | Callable[..., int] | None = facts.pop("visible", None)
-        self.output_names: tuple[str, ...] = facts.pop("output_names", ())
-        self.primitive: bool = facts.pop("primitive", False)
-        self.elementwise: bool = facts.pop("elementwise", False)
-        self.result: str = facts.pop("result", "promote")
-        self.ufunc: str | None = facts.pop("ufunc", None)
-        self.c: str | None = facts.pop("c", None)
-        self.keeps_shape: bool = facts.pop("keeps_shape", False)
-        self.view: bool = facts.pop("view", False)
-        self.alike: bool = facts.pop("alike", False)
-        self.real: bool = facts.pop("real", False)
-        self.limits: bool = facts.pop("limits", False)
-        self.dynamic_shape: bool = facts.pop("dynamic_shape", False)
-        self.differentiable: bool = facts.pop("differentiable", True)
-        self.recompute: bool = facts.pop("recompute", False)
-        self.ignores_head: bool = facts.pop("ignores_head", False)
-        self.mutates: tuple[str, ...] = facts.pop("mutates", ())
-        self.method: bool | str = facts.pop("method", False)
-        self.numpy_names: tuple[str, ...] = facts.pop("numpy_names", ())
-        self.random: bool = facts.pop("random", False) or any(i.injected for i in self.inputs)
-        self.count_param: str | None = facts.pop("count_param", None)
-        if facts:
-            raise TypeError(f"operator {name}: unknown facts {sorted(facts)}")
-        self.training = tuple(p.name for p in self.params.values() if p.kind.name.startswith("the training flag"))
-        self.grad_rule: Rule | None = None
-        self.type_rule: Rule | None = None
-        self.infer_rule: Rule | None = None
-        self.dtype_rule: Rule | None = None
-        self.infers_results = False
-        self.backward_rule: Rule | None = None
-        self.samples: list[Rule] = []
-        self.sigs: dict[Any, Sig] = {}
+    # -- identity
+    #: The name inside the package; primitives stand under it in the namespace ``xp``.
+    name: str
+    #: The definition, ``(xp, <inputs>, *, <params>) -> result(s)``; its signature is the declaration.
+    rule: Rule
+    #: The registered name and its aliases, as MXNet's files and front ends know them.
+    names: tuple[str, ...] = ()
 
-    @property
+    # -- inputs and parameters, read from the rule's signature
+    #: Array inputs in order.
+    inputs: tuple[Input, ...] = ()
+    #: Whether the last input stands for any number of arrays.
+    variadic: bool = False
+    #: Parameters in registry order; those whose kind is ``runtime`` (see ``scalars``) are further inputs of a node.
+    params: Mapping[str, Param] = field(default_factory=dict)
+    #: The parameter in which MXNet's files store the number of variadic inputs.
+    count_param: str | None = None
+
+    # -- results
+    #: Number of outputs, or a function of the parameters.
+    outputs: int | Callable[..., int] = 1
+    #: Number of outputs that a caller sees (None: all), or a function of the parameters.
+    visible: int | Callable[..., int] | None = None
+    #: What symbols call the outputs; empty for ``output``, ``output0`` …
+    output_names: tuple[str, ...] = ()
+    #: Inputs that get new values; the rule returns them beside its results.
+    mutates: tuple[str, ...] = ()
+    #: Result dtype of an element-wise operator: ``promote``, ``float``, ``bool``, ``ufunc``, ``first``, ``tail`` or ``dtype``;
+    #: ``index`` for one that returns places.
+    result: str = "promote"
+    #: The first result has the first input's shape, whatever that is.
+    keeps_shape: bool = False
+    #: The shape of a result depends on the values of the inputs.
+    dynamic_shape: bool = False
+
+    # -- how it computes
+    #: Part of the closed vocabulary that backends implement; other operators are composites, lowered by their rule.
+    primitive: bool = False
+    #: One scalar function of broadcast inputs.
+    elementwise: bool = False
+    #: NumPy's ufunc of the same function.
+    ufunc: str | None = None
+    #: Its C text, such as ``"expf({0})"``.
+    c: str | None = None
+    #: The result shares its first input's memory when run on arrays.
+    view: bool = False
+    #: Draws random numbers; true of every operator with an ``rng`` input.
+    random: bool = False
+
+    # -- gradients
+    #: Whether it has a gradient at all.
+    differentiable: bool = True
+    #: Backward computes most of what is inside the definition again, instead of keeping it from forward.
+    recompute: bool = False
+    #: The gradient does not depend on the head gradient (losses).
+    ignores_head: bool = False
+
+    # -- the LEGACY convention (``nd``, ``sym``)
+    #: All array inputs must have one dtype.
+    alike: bool = False
+    #: The first input must be floating-point.
+    real: bool = False
+    #: Its scalars are limits of elements, so that they saturate where other scalars wrap.
+    limits: bool = False
+
+    # -- front ends
+    #: A method of arrays and symbols too: True under its registered name, or the method's name.
+    method: bool | str = False
+    #: Names under which ``np`` has it.
+    numpy_names: tuple[str, ...] = ()
+
+    # -- rules, attached by the decorators below
+    #: See `grad`.
+    grad_rule: Rule | None = None
+    #: See `type`.
+    type_rule: Rule | None = None
+    #: See `infer`.
+    infer_rule: Rule | None = None
+    #: See `dtypes`.
+    dtype_rule: Rule | None = None
+    #: See `on_backward`.
+    backward_rule: Rule | None = None
+    #: See `sample`.
+    samples: tuple[Rule, ...] = ()
+
+    #: The interned `Sig` objects.
+    sigs: "dict[Any, Sig]" = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        if any(i.injected for i in self.inputs):
+            object.__setattr__(self, "random", True)
+
+    # what follows from the declaration
+
+    @cached_property
+    def doc(self) -> str:
+        """The rule's docstring."""
+        return self.rule.__doc__ or ""
+
+    @cached_property
+    def title(self) -> str:
+        """The name in messages: the registered one, or that inside the package."""
+        return self.names[0] if self.names else self.name
+
+    @cached_property
+    def scalars(self) -> tuple[str, ...]:
+        """Names of the run-time parameters."""
+        return tuple(p.name for p in self.params.values() if p.kind.runtime)
+
+    @cached_property
+    def training(self) -> tuple[str, ...]:
+        """Name of the parameter that is the training flag, if there is one."""
+        return tuple(p.name for p in self.params.values() if p.kind.name.startswith("the training flag"))
+
+    @cached_property
     def auxiliary(self) -> tuple[str, ...]:
         """Names of the inputs that are auxiliary states."""
         return tuple(i.name for i in self.inputs if i.auxiliary)
+
+    @cached_property
+    def infers_results(self) -> bool:
+        """Whether the rule of `infer` is told what is known of the results' shapes."""
+        if self.infer_rule is None:
+            return False
+        kinds = [p.kind for p in inspect.signature(self.infer_rule).parameters.values()]
+        return kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) > 1
+
+    # rules
+
+    def _attach(self, field_name: str, rule: Rule) -> Rule:
+        """Complete the declaration with a rule, once: an `Op` is frozen for everyone else."""
+        if getattr(self, field_name) is not None:
+            raise OperatorError(
+                f"{self.title}: {field_name} is set already", repr(rule), "attach a rule once, where the operator is declared"
+            )
+        object.__setattr__(self, field_name, rule)
+        return rule
 
     def grad(self, rule: Rule) -> Rule:
         """Attach the gradient rule: ``(xp, dout, out, <inputs by name>, *, <params by name>)``, each asked for only if wanted.
@@ -114,16 +182,14 @@ class Op:
         Returns one gradient per array input (a tuple; a single value where there is one input); None means no gradient.
         With several outputs ``dout`` and ``out`` are tuples (``dout`` holds None for an output nothing depends on).
         """
-        self.grad_rule = rule
-        return rule
+        return self._attach("grad_rule", rule)
 
     def type(self, rule: Rule) -> Rule:
         """Attach typed inference, for primitives that are not element-wise: ``(*inputs, **params) -> (shape, dtype)``.
 
         ``inputs`` have ``.shape`` and ``.dtype``; with several outputs it returns a list of pairs.
         """
-        self.type_rule = rule
-        return rule
+        return self._attach("type_rule", rule)
 
     def infer(self, rule: Rule) -> Rule:
         """Attach completion of input shapes: ``(shapes, **params) -> shapes``; unknown shapes are None, unknown sizes too.
@@ -131,9 +197,22 @@ class Op:
         With a second positional argument, ``(shapes, results, **params) -> (shapes, results)``, the rule is told what is known of
         the results' shapes, and completes these too.
         """
-        self.infer_rule = rule
-        kinds = [p.kind for p in inspect.signature(rule).parameters.values()]
-        self.infers_results = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) > 1
+        return self._attach("infer_rule", rule)
+
+    def dtypes(self, rule: Rule) -> Rule:
+        """Attach the results' dtypes where they are not the operands' nor a parameter ``dtype``: ``(dtypes, **params) -> dtypes``.
+
+        ``dtypes`` has one entry for each array input, None where it is not known yet; so may the list that the rule returns.
+        """
+        return self._attach("dtype_rule", rule)
+
+    def on_backward(self, rule: Rule) -> Rule:
+        """Attach new values of inputs, written when backward runs: ``(xp, out, <inputs by name>, *, <params>) -> {input: value}``."""
+        return self._attach("backward_rule", rule)
+
+    def sample(self, rule: Rule) -> Rule:
+        """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``opdef.samples``)."""
+        object.__setattr__(self, "samples", (*self.samples, rule))
         return rule
 
     def completed(self, shapes: Sequence[Any], results: Sequence[Any], params: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -144,23 +223,7 @@ class Op:
             return self.infer_rule(shapes, results, **params)
         return self.infer_rule(shapes, **params), results
 
-    def dtypes(self, rule: Rule) -> Rule:
-        """Attach the results' dtypes where they are not the operands' nor a parameter ``dtype``: ``(dtypes, **params) -> dtypes``.
-
-        ``dtypes`` has one entry for each array input, None where it is not known yet; so may the list that the rule returns.
-        """
-        self.dtype_rule = rule
-        return rule
-
-    def on_backward(self, rule: Rule) -> Rule:
-        """Attach new values of inputs, written when backward runs: ``(xp, out, <inputs by name>, *, <params>) -> {input: value}``."""
-        self.backward_rule = rule
-        return rule
-
-    def sample(self, rule: Rule) -> Rule:
-        """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``opdef.samples``)."""
-        self.samples.append(rule)
-        return rule
+    # use
 
     def sig(self, legacy: bool = False, /, **params: Any) -> "Sig":
         """The operator with structural parameters fixed, under one calling convention; interned.
@@ -198,11 +261,6 @@ class Op:
             self.sigs[legacy, tuple(given.items())] = sig
         return sig
 
-    @property
-    def title(self) -> str:
-        """The name in messages: the registered one, or that inside the package."""
-        return self.names[0] if self.names else self.name
-
     def __call__(self, xp: Any, *inputs: Any, **params: Any) -> Any:
         """Run the rule: how one rule uses another operator."""
         return self.rule(xp, *inputs, **params)
@@ -235,4 +293,4 @@ class Sig:
 def unregistered(name: str, rule: Rule, inputs: int, outputs: int) -> Sig:
     """An operator that the package makes for itself, of so many arrays or scalars and without a gradient."""
     given = tuple(Input(f"x{k}", optional=True) for k in range(inputs))
-    return Op(name, rule, names=(), inputs=given, variadic=False, params={}, outputs=outputs, differentiable=False).sig()
+    return Op(name, rule, inputs=given, outputs=outputs, differentiable=False).sig()
