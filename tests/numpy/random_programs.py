@@ -92,16 +92,16 @@ class Program:
 
     def move(self) -> None:
         target = self.own()
-        a, u, kind = self.pick(), self.moves.random() + 0.25, self.moves.randrange(25)
+        a, u, kind = self.pick(), self.moves.random() + 0.25, self.moves.randrange(27)
         b = self.pick().reshape(a.shape)
         if kind < 7:
             self.pool.append(self.api.fresh(self.computed(kind, a, b, u)))
         elif kind < 12:
             self.pool.append(self.viewed(kind - 7, a))
-        elif kind < 22:
+        elif kind < 24:
             self.write(kind - 12, target, self.pick().reshape(target.shape), u)
         else:
-            self.live(kind - 22, target, a, u)
+            self.live(kind - 24, target, a, u)
 
     def computed(self, kind: int, a: Any, b: Any, u: float) -> Any:
         np = self.np
@@ -148,6 +148,12 @@ class Program:
         elif kind == 8:
             row = target.reshape(4, 6)[1:, ::2]
             row -= u
+        elif kind == 9:
+            repeated = [0, target.shape[0] - 1, 0]
+            target[repeated] = b[[0, 1, -1]] * u
+        elif kind == 10:
+            matrix = target.reshape(4, 6)
+            matrix[[1, 3, 1], ..., 2] += matrix[None, [0, 3, 0], ..., 1][:, 0] * u
         else:
             other = self.api.by_nd(target)
             other *= u

@@ -132,6 +132,24 @@ def test_a_write_through_a_view_while_recording_is_part_of_the_graph():
 
 
 @pytest.mark.parametrize("defer", [1, 1 << 40])
+def test_of_values_written_to_one_place_only_the_last_has_a_gradient(monkeypatch, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    w, u = np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones((3, 2))
+    w.attach_grad()
+    u.attach_grad()
+    with mx.autograd.record():
+        z = u * 1
+        z[np.array([1, 1])] = w
+        z[[0, 0]] += 1
+        z[[2, 2], :1] *= w[0, 1]
+        loss = (z * z).sum()
+    loss.backward()
+    # z is [[2, 2], [w10, w11], [w01, 1]], and the loss the sum of its squares
+    assert w.grad.tolist() == [[0, 4], [6, 8]]
+    assert u.grad.tolist() == [[4, 4], [0, 0], [8, 2]]
+
+
+@pytest.mark.parametrize("defer", [1, 1 << 40])
 def test_second_gradients(monkeypatch, defer):
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     x = np.array([1.0, 2.0, 3.0])

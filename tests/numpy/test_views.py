@@ -10,6 +10,8 @@ import twofold.numpy as np
 from twofold import nd
 from twofold.errors import ParameterError
 
+from tests.ndarray.test_indexing import array_items
+
 VIEWS = {
     "transpose": "a.T",
     "transpose of some": "a.transpose(1, 0, 2)",
@@ -110,6 +112,26 @@ def test_chains_of_views_show_and_share_what_numpys_do(data):
     a[...] = -1
     host[...] = -1
     numpy.testing.assert_array_equal(root.asnumpy(), host_root)
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_views_and_pending_arrays_read_and_write_at_every_index_as_numpy(data):
+    """Of plain arrays NumPy itself selects, of all others our own indexing does."""
+    host = numbered(numpy).transpose(2, 0, 1)
+    view, pending = numbered().transpose(2, 0, 1), numbered().transpose(2, 0, 1) + 0
+    pending._capture()
+    index = data.draw(array_items(host.shape))
+    expected = host[index]
+    value = numpy.arange(expected.size, dtype="float64").reshape(expected.shape)
+    for ours in (view, pending):
+        got = ours[index]
+        assert got.shape == expected.shape
+        numpy.testing.assert_array_equal(got.asnumpy(), expected)
+        ours[index] = np.array(value)
+    host[index] = value
+    numpy.testing.assert_array_equal(view.asnumpy(), host)
+    numpy.testing.assert_array_equal(pending.asnumpy(), host)
 
 
 def divides(shape, size):

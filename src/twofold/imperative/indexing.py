@@ -62,6 +62,8 @@ class Rules(NamedTuple):
         An item as a NumPy array: of bools (a mask), or of int64.
     value
         A value to be written into an array as something that fits: a cell in its dtype on its device, a Python number or a NumPy array.
+    ellipsis_separates
+        Whether an ellipsis that stands for no axes separates the index arrays on its two sides, so that their axes come first.
     """
 
     element: tuple[int, ...]
@@ -69,6 +71,7 @@ class Rules(NamedTuple):
     is_basic: Callable[[Any], bool]
     places: Callable[[Any], np.ndarray]
     value: Callable[[Any, Any], Any]
+    ellipsis_separates: bool
 
 
 class Indexer:
@@ -145,9 +148,13 @@ class Indexer:
             i if i is None or i is Ellipsis or isinstance(i, slice) else self.rules.places(i)
             for i in (index if isinstance(index, tuple) else (index,))
         ]
-        for item in _expanded(items, len(source)):
-            if item is None or (isinstance(item, np.ndarray) and item.dtype == bool and not item.ndim):
-                arrays.append(None if item is None else np.zeros(int(item), np.int64))  # a single bool is a new axis, taken once or not
+        separator: int | None = None
+        for item in _expanded(items, len(source), self.rules.ellipsis_separates):
+            if item is Ellipsis:
+                separator = len(arrays)
+            if item is None or item is Ellipsis or (isinstance(item, np.ndarray) and item.dtype == bool and not item.ndim):
+                is_mask = isinstance(item, np.ndarray)
+                arrays.append(np.zeros(int(item), np.int64) if is_mask else None)  # a single bool is a new axis, taken once or not
                 shape.append(1)
                 continue
             for a in [None] if isinstance(item, slice) else _index_arrays(item, source, len(key)):
@@ -158,12 +165,14 @@ class Indexer:
         chain = [] if all(k == FULL for k in key) else [OPS["slice"].sig(key=tuple(key))]
         if len(shape) > len(source):
             chain.append(OPS["reshape"].sig(shape=tuple(shape)))
-        return Places(tuple(chain), tuple(arrays), tuple(shape))
+        return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
     def _gathered(self, x: Any, index: Any) -> Any:
         places = self._places(x, index)
         sig, cells = _index_sig(places.arrays, x)
         out = wrap(_class_of(x), invoke(sig, (_applied(x, places.chain), *cells))[0])
+        if places.dropped is not None:
+            out = _applied(out, [OPS["reshape"].sig(shape=_selected_shape(places))])
         return out if out.shape or not self.rules.element else _applied(out, [OPS["reshape"].sig(shape=self.rules.element)])
 
     def _scatter(self, x: Any, root: Cell, chain: Any, index: Any, value: Any) -> None:
@@ -187,16 +196,29 @@ class Indexer:
         arrays: Sequence[Any] = places.arrays
         if places.chain:
             where = tuple(slice(None) if a is None else a for a in places.arrays)
-            arrays = [_coordinates(x.shape, k, places)[where] for k in range(x.ndim)]
+            arrays = [_coordinates(x.shape, k, places)[where].reshape(_selected_shape(places)) for k in range(x.ndim)]
         return *_index_sig(arrays, x), _selected_shape(places)
 
 
 class Places(NamedTuple):
-    """An index with arrays: what to do to the source first, then the arrays and the axes they index (None: whole axes)."""
+    """An index with arrays.
+
+    Attributes
+    ----------
+    chain
+        What to do to the source first: slices and new axes.
+    arrays
+        For each axis of what that gives an index array, or None for the whole axis.
+    shape
+        The shape of what that gives.
+    dropped
+        A new axis that the selection does not have: it only separates the index arrays beside it.
+    """
 
     chain: tuple[Sig, ...]
     arrays: tuple[Any, ...]
     shape: tuple[int, ...]
+    dropped: int | None
 
 
 def _class_of(x: Any) -> type:
@@ -207,8 +229,10 @@ def _triple(item: slice) -> Triple:
     return tuple(None if k is None else k.__index__() for k in (item.start, item.stop, item.step))  # type: ignore[return-value]
 
 
-def _expanded(items: Sequence[Any], ndim: int) -> list[Any]:
+def _expanded(items: Sequence[Any], ndim: int, separates: bool = False) -> list[Any]:
     """The items with the ellipsis written out, one (or more, for a mask) per axis.
+
+    If ``separates``, an ellipsis for no axes stays where it stands between index arrays.
 
     Raises
     ------
@@ -222,7 +246,10 @@ def _expanded(items: Sequence[Any], ndim: int) -> list[Any]:
     if len(dots) > 1:
         raise IndexingError("Cannot use more than one ellipsis (`...`) for indexing")
     at = dots[0] if dots else len(items)
-    return [*items[:at], *[slice(None)] * (ndim - used), *items[at + 1 :]]
+    beside = items[max(at - 1, 0) : at + 2]
+    between_arrays = dots and len(beside) == 3 and isinstance(beside[0], np.ndarray) and isinstance(beside[2], np.ndarray)
+    written_out = [Ellipsis] if separates and used == ndim and between_arrays else [slice(None)] * (ndim - used)
+    return [*items[:at], *written_out, *items[at + 1 :]]
 
 
 def _axes_of(item: Any) -> int:
@@ -287,10 +314,10 @@ def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
 
 
 def _selected_shape(places: Places) -> tuple[int, ...]:
-    """The shape of what an index with arrays selects: theirs stands at the first if they are adjacent, else in front."""
+    """The shape that an index with arrays selects: the arrays' axes stand at the first array if these are adjacent, else in front."""
     used = [k for k, a in enumerate(places.arrays) if a is not None]
     index = broadcast_shapes("index", [places.arrays[k].shape for k in used])
-    rest = [n for k, n in enumerate(places.shape) if places.arrays[k] is None]
+    rest = [n for k, n in enumerate(places.shape) if places.arrays[k] is None and k != places.dropped]
     at = used[0] if used == list(range(used[0], used[0] + len(used))) else 0
     return (*rest[:at], *index, *rest[at:])
 

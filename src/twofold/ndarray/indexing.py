@@ -66,7 +66,7 @@ def _value(value: Any, x: Any) -> Any:
         ) from None
 
 
-INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _places, _value))
+INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _places, _value, ellipsis_separates=False))
 get = INDEXER.get
 
 

@@ -1,5 +1,7 @@
 """Primitives that read or write at computed places: take, index, their accumulating transposes, checks; and random bits."""
 
+import math
+
 from ..opdef.declare import primitive
 from ..opdef.params import Shape, Static
 from ..opdef.shapes import broadcast_shapes
@@ -55,12 +57,16 @@ def indexed_shape(shape, arrays, key):
 
     The broadcast index stands where NumPy puts it: at the first indexed axis if they are adjacent, else in front.
     """
-    used = [k for k, place in enumerate(key) if place is not None]
     index = broadcast_shapes("index", [a.shape for a in arrays])
     rest = [n for k, n in enumerate(shape) if key[k] is None]
-    adjacent = used == list(range(used[0], used[0] + len(used)))
-    at = used[0] if adjacent else 0
+    at = index_axis(key)
     return (*rest[:at], *index, *rest[at:])
+
+
+def index_axis(key):
+    """The axis of ``data[key]`` at which the broadcast index stands (see `indexed_shape`)."""
+    used = [k for k, place in enumerate(key) if place is not None]
+    return used[0] if used == list(range(used[0], used[0] + len(used))) else 0
 
 
 @primitive()
@@ -104,7 +110,23 @@ index_update.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
 
 @index_update.grad
 def _(xp, dout, value, arrays, *, key):
-    return (xp.index_update(dout, 0, *arrays, key=key), xp.index(dout, *arrays, key=key), *[None] * len(arrays))
+    through = xp.where(survives(xp, dout.shape, arrays, key), xp.index(dout, *arrays, key=key), 0)
+    return (xp.index_update(dout, 0, *arrays, key=key), through, *[None] * len(arrays))
+
+
+def survives(xp, shape, arrays, key):
+    """Which elements of the value of `index_update` are in its result: of those written to one place only the last.
+
+    The same primitive writes the elements' numbers, so this agrees with what the adapter's update did. Whole axes are not
+    numbered: the result broadcasts against the value.
+    """
+    used = [k for k, place in enumerate(key) if place is not None]
+    order = tuple(key[k] for k in used)
+    extent = broadcast_shapes("index", [a.shape for a in arrays])
+    numbers = xp.reshape(xp.iota(size=math.prod(extent), dtype="int64"), shape=extent)
+    holders = xp.index_update(xp.zeros(tuple(shape[k] for k in used), "int64"), numbers, *arrays, key=order)
+    last = xp.equal(xp.index(holders, *arrays, key=order), numbers)
+    return xp.reshape(last, shape=(*extent, *[1] * (len(key) - len(used) - index_axis(key))))
 
 
 @primitive(differentiable=False)
