@@ -18,7 +18,7 @@ from ..opdef.spec import Input, Op
 from ..symbol.inference import Inference
 from ..symbol.inference_rules import is_open
 from ..symbol.node import Head, SymbolNode
-from ..symbol.replay import Replay
+from ..symbol.replay import Replay, passed_by_gradient
 
 __all__ = ["GraphOperator"]
 
@@ -94,13 +94,12 @@ class GraphOperator:
         self.draws, self.objects = len(replay.keys), replay.objects
         self.written = [number[n] for n in replay.written]
         self._hidden: list[tuple[SymbolNode, int]] = []
-        self._updates = [
-            self._update(replay, n, number) for n in self._order if training and n.op is not None and n.op.backward_rule is not None
-        ]
+        self._updates = {n: self._update(replay, n, number) for n in replay.moving}
+        self._passed: dict[tuple[bool, ...], list[tuple[_Update, list[bool]]]] = {}
         self.sig = self._operator(number, mirror).sig()
 
     def _operator(self, number: Mapping[SymbolNode, int], mirror: bool) -> Op:
-        moved = {k for u in self._updates for k in u.states.values()}
+        moved = {k for u in self._updates.values() for k in u.states.values()}
         count = len(self._heads)
         total = count + len(self.written) + len(self._hidden)
         inputs = [Input(f"x{k}", auxiliary=k in moved) for k in range(len(number))] + [Input(f"key{k}") for k in range(self.draws)]
@@ -163,14 +162,14 @@ class GraphOperator:
         sig = node.sig(self._training)
         parts, operands = _parts(replay, node), node.operands([replay.values[h] for h in node.inputs])
         heads = node.operands(node.inputs)
-        new = sig.op.backward_rule(G, parts, *operands, **sig.params)  # type: ignore[misc]
+        new = sig.op.moved(G, parts, operands, sig.params, [o is not None and o.tracked for o in operands])
         ends = {*parts, *(o for o in operands if o is not None)}
         seen = {i for n in topological(new.values(), until=ends) for i in n.inputs} | set(new.values())
         read: dict[int, int] = {}
         for k, operand in enumerate(operands):
             if operand in seen and operand not in parts:
                 owner = heads[k].node
-                read[k] = -1 - number[owner] if owner in number else self._hide(owner, heads[k].index)
+                read[k] = -1 - number[owner] if owner in number else self._hide(owner, heads[k].place)
         names = [i.name for i in sig.op.inputs if not i.injected]
         states = {name: number[heads[names.index(name)].node] for name in new}
         return _Update(node, len(parts), {k: self._hide(node, k) for k, p in enumerate(parts) if p in seen}, read, states)
@@ -180,20 +179,37 @@ class GraphOperator:
             self._hidden.append((node, part))
         return self._hidden.index((node, part))
 
-    def _moved(self, xp: Any, out: Sequence[Any], *inputs: Any) -> dict[str, Any]:
-        """New values of the states, one node after the other, as backward meets them: the last one first."""
+    def _passed_by(self, inputs: Sequence[Any], tracked: Sequence[bool]) -> list[tuple[_Update, list[bool]]]:
+        """The updates of the nodes that backward passes through if these inputs want a gradient, in its order.
+
+        Each comes with whether the node's operands have a gradient.
+        """
+        key = tuple(tracked)
+        found = self._passed.get(key)
+        if found is None:
+            leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(inputs, tracked, strict=True))]
+            values = self._replay(leaves).values
+            found = self._passed[key] = []
+            for node in passed_by_gradient(self._heads, values):
+                if node in self._updates:
+                    operands = node.operands([values[h].tracked for h in node.inputs])
+                    found.append((self._updates[node], [bool(o) for o in operands]))
+        return found
+
+    def _moved(self, xp: Any, out: Sequence[Any], *inputs: Any, tracked: Sequence[bool]) -> dict[str, Any]:
+        """New values of the states: each node that backward passes through reads what those before it have written."""
         hidden = out[len(out) - len(self._hidden) :]
         current = dict(enumerate(inputs))
-        for update in reversed(self._updates):
+        for update, passed in self._passed_by(inputs, tracked):
             sig = update.node.sig(self._training)
             count = len([i for i in sig.op.inputs if not i.injected])
             parts = [hidden[update.parts[k]] if k in update.parts else None for k in range(update.results)]
             operands: list[Any] = [None] * count
             for k, place in update.operands.items():
                 operands[k] = hidden[place] if place >= 0 else current[-1 - place]
-            new = sig.op.backward_rule(xp, parts, *operands, **sig.params)  # type: ignore[misc]
+            new = sig.op.moved(xp, parts, operands, sig.params, passed)
             current |= {update.states[name]: value for name, value in new.items()}
-        return {f"x{k}": current[k] for u in self._updates for k in u.states.values()}
+        return {f"x{k}": current[k] for u in self._updates.values() for k in u.states.values()}
 
 
 class _Typed:

@@ -4,11 +4,11 @@ Reverse accumulation as in Griewank & Walther, "Evaluating Derivatives", SIAM 20
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .build import G, item
-from .ir import Node, const, leaf, topological
+from .ir import AnyNode, Node, const, leaf, post_order, topological
 
 Gradients = dict[Node, Node]
 
@@ -119,6 +119,28 @@ def gradient(outputs: Sequence[Node], heads: Sequence[Node], wrt: Sequence[Node]
     """Gradient of sum(outputs · heads) with respect to nodes; zeros where nothing depends on them."""
     found = accumulate(outputs, heads)
     return [found[w] if w in found else G.full(shape=w.shape, value=0, dtype=w.dtype) for w in wrt]
+
+
+def backward_order(heads: Iterable[AnyNode], inputs_of: Callable[[AnyNode], Sequence[AnyNode]]) -> list[AnyNode]:
+    """The operations that a gradient passes through, in the order in which MXNet's backward runs them.
+
+    States that several operations share (the moving averages of a layer called twice) are updated in this order.
+
+    Parameters
+    ----------
+    heads
+        What is differentiated: operations or variables of any graph.
+    inputs_of
+        The inputs of a node through which gradients flow; none for a variable.
+    """
+    order = post_order(heads, inputs_of)
+    # The gradient graph is visited depth first from each variable in turn; a node's gradient adds up that of its last use first.
+    uses: dict[AnyNode, list[AnyNode]] = {n: [] for n in order}
+    for user in reversed(order):
+        for i in dict.fromkeys(inputs_of(user)):
+            uses[i].append(user)
+    variables = [n for n in order if not inputs_of(n)]
+    return [n for n in post_order(variables, uses.__getitem__) if inputs_of(n)]
 
 
 def ones_head(node: Node) -> Node:

@@ -11,7 +11,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..errors import AutogradError
-from ..graph.gradient import accumulate, ones_head
+from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Node, leaf, topological
 from ..graph.recompute import apart
 from ..graph.rewrite import substitute
@@ -74,7 +74,9 @@ class Backward:
         mirrored = {names[id(r)] for r in order if r.node.sig is not None and r.node.sig.op.recompute}
         self.again = {leaf for leaf, path in saved if path.partition(".")[0] in mirrored}  # what is computed of them is computed again
         operations = [r for r in order if r.node.sig is not None]
-        self.hooked = [k for k, r in enumerate(operations) if r.node.sig.op.backward_rule is not None]  # type: ignore[union-attr]
+        number = {id(r): k for k, r in enumerate(operations)}
+        passed = [r for r in backward_order(heads, _differentiated_inputs) if id(r) in number]
+        self.hooked = [number[id(r)] for r in passed if r.node.sig.op.backward_rule is not None]  # type: ignore[union-attr]
         lines = ["def fetch(heads):", *self._path_lines]
         lines.append(
             f" return [{', '.join(saved[k][1] for k in self.slots)}], [{', '.join(variables[n] for n in self.wrt)}], "
@@ -156,6 +158,11 @@ class Backward:
                 for node in nodes:
                     at.setdefault(node, stand_in)
         return at, saved, owners
+
+
+def _differentiated_inputs(rec: Rec) -> list[Rec]:
+    """The inputs of an operation through which gradients flow; none of a leaf, also where it continues an older tape."""
+    return [i for i in rec.inputs if i is not None and i.node.tracked] if rec.node.sig is not None else []
 
 
 def _part(rec: Rec, k: int) -> Rec:
@@ -402,7 +409,12 @@ def _filled(cls: type, number: Any, like: Node, device: Device) -> Any:
 def run_hook(rec: Rec) -> None:
     """Write what an operator's ``on_backward`` rule gives into its input cells."""
     sig, arguments, targets = rec.hook
-    for cell, new in zip(targets, invoke(sig, arguments), strict=True):
+    was, tls.tape = tls.tape, None  # on a tape the saved results would become leaves, which end the gradient of a gradient
+    try:
+        results = invoke(sig, arguments)
+    finally:
+        tls.tape = was
+    for cell, new in zip(targets, results, strict=True):
         cell._v = new
 
 

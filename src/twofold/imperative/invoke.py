@@ -381,30 +381,32 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     if plan.saves:
         _save(rec, plan, values, kept, residual, tape)
     if hooked:
-        rec.hook = _hook(sig, args, kept)
+        rec.hook = _hook(node, args, kept)
     return outs
 
 
-_hook_sigs: dict[Sig, Sig] = {}
-
-
-def _hook(sig: Sig, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[Sig, list[Any], list[Cell]]:
+def _hook(node: Node, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[Sig, list[Any], list[Cell]]:
     """What `backward.run_hook` needs: the ``on_backward`` rule as an operator on results and inputs, and the cells it writes."""
-    op = sig.op
-    found = _hook_sigs.get(sig)
-    if found is None:
-        count = len(outs)
-
-        def rule(xp: Any, *arrays: Any) -> tuple[Any, ...]:
-            names = [i.name for i in op.inputs]
-            new = op.backward_rule(xp, arrays[:count], *arrays[count:], **sig.params)  # type: ignore[misc]
-            return tuple(new[n] for n in names if n in op.auxiliary)
-
-        synthetic = Op(f"{op.name}_on_backward", rule, inputs=(Input("arrays"),), variadic=True, outputs=len(op.auxiliary))
-        found = _hook_sigs[sig] = synthetic.sig()
+    plan = plan_of(node)
+    if plan.hook is None:
+        plan.hook = _on_backward(node)
+    op = node.sig.op  # type: ignore[union-attr]
     results = [wrap(Cell, v) for v in outs]
     targets = [a for a, i in zip(args, op.inputs, strict=False) if i.auxiliary]
-    return found, [*results, *args[: len(op.inputs)]], targets
+    return plan.hook, [*results, *args[: len(op.inputs)]], targets
+
+
+def _on_backward(node: Node) -> Sig:
+    """A node's ``on_backward`` rule as an operator: of its results and inputs, giving the new values of its auxiliary states."""
+    sig: Any = node.sig
+    op, count = sig.op, len(node.parts)
+    tracked = tuple([i is not None and i.tracked for i in node.inputs])
+
+    def rule(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+        new = op.moved(xp, arrays[:count], arrays[count:], sig.params, tracked)
+        return tuple(new[n] for n in op.auxiliary)
+
+    return Op(f"{op.name}_on_backward", rule, inputs=(Input("arrays"),), variadic=True, outputs=len(op.auxiliary)).sig()
 
 
 def _twins(outs: Sequence[Value], plan: NodePlan, every: bool) -> list[Value | None]:

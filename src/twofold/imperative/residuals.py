@@ -41,14 +41,17 @@ class NodePlan:
         Numbers of the inputs that are not constants.
     keeps_out
         Whether backward reads a result.
+    hook
+        The operator's ``on_backward`` rule as an operator of its own, made when first needed.
     fast
         Whether the generated fast path may record this node: a one-result element-wise primitive with a known plan.
     """
 
-    __slots__ = ("extended", "fast", "given", "keeps_out", "positions", "run", "saves", "tracked")
+    __slots__ = ("extended", "fast", "given", "hook", "keeps_out", "positions", "run", "saves", "tracked")
 
     def __init__(self) -> None:
         self.extended: Sig | None = None
+        self.hook: Sig | None = None
         self.saves: tuple[Saved, ...] | None = None
         self.positions: tuple[int, ...] = ()
         self.tracked: tuple[bool, ...] = ()

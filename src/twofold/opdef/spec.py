@@ -207,7 +207,10 @@ class Op:
         return self._attach("dtype_rule", rule)
 
     def on_backward(self, rule: Rule) -> Rule:
-        """Attach new values of inputs, written when backward runs: ``(xp, out, <inputs by name>, *, <params>) -> {input: value}``."""
+        """Attach new values of inputs, written when backward runs: ``(xp, out, <inputs by name>, *, <params>) -> {input: value}``.
+
+        A rule that has a keyword ``tracked`` is told there which inputs have a gradient.
+        """
         return self._attach("backward_rule", rule)
 
     def sample(self, rule: Rule) -> Rule:
@@ -222,6 +225,23 @@ class Op:
         if self.infers_results:
             return self.infer_rule(shapes, results, **params)
         return self.infer_rule(shapes, **params), results
+
+    def moved(self, xp: Any, out: Sequence[Any], inputs: Sequence[Any], params: Mapping[str, Any], tracked: Sequence[bool]) -> Any:
+        """What the rule of `on_backward` gives: new values by input.
+
+        Parameters
+        ----------
+        xp, out, inputs, params
+            See `on_backward`.
+        tracked
+            For each input whether it has a gradient.
+        """
+        asked = {"tracked": tracked} if self._asks_tracked else {}
+        return self.backward_rule(xp, out, *inputs, **asked, **params)  # type: ignore[misc]
+
+    @cached_property
+    def _asks_tracked(self) -> bool:
+        return self.backward_rule is not None and "tracked" in inspect.signature(self.backward_rule).parameters
 
     # use
 

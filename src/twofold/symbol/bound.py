@@ -18,7 +18,7 @@ from .inference import Inference, inside_shape
 from .known import shown
 from .node import Head, SymbolNode, variables
 from .placement import stretches
-from .replay import Replay
+from .replay import Replay, passed_by_gradient
 from .serialization import to_text
 
 Groups = Mapping[str, Device]
@@ -68,25 +68,27 @@ class Bound:
         bound_tables()
         given_away = self._given_away()
         seen: dict[Head, Node] = {}
-        out = []
+        made: list[tuple[Part, Replay]] = []
         for place, (device, nodes) in enumerate(self._stretches):
-            part, values = self._part(device, nodes, training, seen)
+            part, replay = self._part(device, nodes, training, seen)
             if place == len(self._stretches) - 1:  # outputs that are variables are made by the last part
-                self._pass_through(part, values)
+                self._pass_through(part, seen)
             own = set(nodes)
-            part.makes += [(self.output_key(h), values[h]) for h in dict.fromkeys(values) if h.node in own and h in given_away]
-            seen |= values
-            out.append(_stable(part))
-        return out
+            part.makes += [(self.output_key(h), v) for h, v in replay.values.items() if h.node in own and h in given_away]
+            seen = replay.values | seen
+            made.append((part, replay))
+        order = passed_by_gradient(self.heads, seen)
+        for part, replay in made:
+            moved = replay.moved(order)
+            part.updates = [(state.name, moved[state]) for state in self.states if state in moved]
+        return [_stable(part) for part, _ in made]
 
     def _given_away(self) -> set[Head]:
         """The outputs that are read outside of their part, or are the graph's."""
         place = {n: k for k, (_, nodes) in enumerate(self._stretches) for n in nodes}
         return {h for n in self.order for h in n.inputs if place.get(h.node) != place.get(n)} | set(self.heads)
 
-    def _part(
-        self, device: Device, nodes: Sequence[SymbolNode], training: bool, seen: Mapping[Head, Node]
-    ) -> tuple[Part, dict[Head, Node]]:
+    def _part(self, device: Device, nodes: Sequence[SymbolNode], training: bool, seen: Mapping[Head, Node]) -> tuple[Part, Replay]:
         own = set(nodes)
         outside = dict.fromkeys(h for n in nodes for h in n.inputs if h.node not in own)
         values: dict[Head, Node] = {}
@@ -100,15 +102,14 @@ class Bound:
         part = Part(device, list(reads.items()), replay.keys, [])
         part.objects = [UserCode(o.leaf, o.make, [v.name for v in o.states]) for o in replay.objects]
         part.written = [(state.name, new) for state, new in replay.written.items()]
-        part.updates = [(state.name, new) for state, new in replay.updates.items()]
         for n in nodes:
             if n.attrs.get("__force_mirroring__", "").lower() in ("true", "1"):
                 part.mirrored += [((n.name, True), replay.values[Head(n, k)]) for k in range(n.visible)]
                 part.mirrored += [((n.name, False), replay.values[h]) for h in n.inputs]
         part.internals = list(_internals(nodes, replay.values, before))
-        return part, {h: v for h, v in replay.values.items() if h not in before}
+        return part, replay
 
-    def _pass_through(self, part: Part, values: dict[Head, Node]) -> None:
+    def _pass_through(self, part: Part, seen: dict[Head, Node]) -> None:
         have = dict(part.reads)
         for head in dict.fromkeys(h for h in self.heads if h.node.is_variable):
             key = self.key_of(head)
@@ -116,6 +117,7 @@ class Bound:
                 have[key] = self._leaf(head.node)
                 part.reads.append((key, have[key]))
             part.makes.append((self.output_key(head), have[key]))
+            seen.setdefault(head, have[key])
 
     def rebound(self, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
         """The same graph for other shapes, with the arrays whose shape stays."""

@@ -112,7 +112,8 @@ def _replayed(replay: "Replay", node: SymbolNode, heads: Sequence[Head], given: 
     sub = type(replay)(inference, replay.training, values, objects=replay.objects)
     before = len(replay.objects)
     sub.run(topological(heads))
-    states = [*sub.written, *sub.updates, *(s for o in replay.objects[before:] for s in o.states)]
+    moving = [n.inputs[k].node for n in sub.moving for k in sorted(n.written)]
+    states = [*sub.written, *moving, *(s for o in replay.objects[before:] for s in o.states)]
     if states:
         raise ParameterError(
             f"symbol: node {node.name}: an operator inside changes a state",

@@ -1,11 +1,12 @@
 """Replays a symbol's nodes as typed nodes: shapes, dtypes, the training flag and random keys fixed."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..device import Device
 from ..graph.build import G
+from ..graph.gradient import backward_order
 from ..graph.ir import Node, leaf
 from .gradient import GRADIENT, expanded
 from .inference import Inference
@@ -45,8 +46,8 @@ class Replay:
         Leaves for random keys, in the order of the draws.
     written
         State variable to its new value, for operators that change states when they run.
-    updates
-        The same for those that change them when backward runs.
+    moving
+        The nodes that change states when backward runs, each with all its results; see `moved`.
     objects
         Users' objects, in the order of their nodes.
     """
@@ -56,7 +57,7 @@ class Replay:
     values: dict[Head, Node]
     keys: list[Node] = field(default_factory=list)
     written: dict[SymbolNode, Node] = field(default_factory=dict)
-    updates: dict[SymbolNode, Node] = field(default_factory=dict)
+    moving: dict[SymbolNode, Sequence[Node]] = field(default_factory=dict)
     objects: list[UserObject] = field(default_factory=list)
 
     def run(self, nodes: Iterable[SymbolNode]) -> "Replay":
@@ -80,9 +81,25 @@ class Replay:
         for name, new in changed.items():
             self._write(node, name, new)
         if sig.op.backward_rule is not None and self.training:
-            states = sig.op.backward_rule(G, parts, *node.operands(arrays), **sig.params)
-            self.updates |= {self._state(node, name): new for name, new in states.items()}
+            self.moving[node] = parts
         return parts[: node.visible]
+
+    def moved(self, order: Iterable[SymbolNode]) -> dict[SymbolNode, Node]:
+        """New values of the states that nodes change when backward runs.
+
+        Parameters
+        ----------
+        order
+            The nodes that backward passes through, in its order: each reads what those before it have written.
+        """
+        current: dict[SymbolNode, Node] = {}
+        for node in [n for n in order if n in self.moving]:
+            sig = node.sig(self.training)
+            arrays = [current.get(h.node, self.values[h]) for h in node.inputs]
+            operands = node.operands(arrays)
+            new = sig.op.moved(G, self.moving[node], operands, sig.params, [o is not None and o.tracked for o in operands])
+            current |= {self._state(node, name): value for name, value in new.items()}
+        return current
 
     def user_object(self, make: Callable[[Device, Sequence[Any]], Any], states: Sequence[SymbolNode]) -> Node:
         """The leaf of a new user's object; see `UserObject`."""
@@ -97,6 +114,12 @@ class Replay:
         """A state's new value, which later nodes read."""
         state = self._state(node, name)
         self.written[state] = self.values[Head(state, 0)] = new
+
+
+def passed_by_gradient(heads: Iterable[Head], values: Mapping[Head, Node]) -> list[SymbolNode]:
+    """The nodes that a gradient of outputs passes through, in the order of `graph.gradient.backward_order`, given their values."""
+    inner = [h.node for h in heads if values[h].tracked]
+    return backward_order(inner, lambda n: [h.node for h in n.inputs if values[h].tracked])
 
 
 #: Operators that are no function of arrays, by registered name.
