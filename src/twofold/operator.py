@@ -314,6 +314,12 @@ def symbolic_custom(*data: Any, op_type: str, name: str | None = None, attr: Any
     return Symbol([Head(node, k) for k in range(node.outputs)])
 
 
+def _output_names(node: SymbolNode) -> list[str]:
+    """What the property calls the results; none while the operator is not registered."""
+    op_type = node.attrs["op_type"]
+    return names_of(f"Custom({op_type})", _node_prop(node)).outputs if op_type in REGISTERED else []
+
+
 def _node_prop(node: SymbolNode) -> CustomOpProp:
     attrs = {k: v for k, v in node.attrs.items() if not k.startswith("__") and k != "op_type"}
     return prop_of(node.attrs["op_type"], attrs)
@@ -373,7 +379,7 @@ CUSTOM = "Custom"
 custom.__name__ = custom.__qualname__ = symbolic_custom.__name__ = symbolic_custom.__qualname__ = CUSTOM
 # nothing can be registered before this module is loaded
 SPECIAL[CUSTOM] = _infer
-SPECIAL_NODES[CUSTOM] = Special(_check, _states)
+SPECIAL_NODES[CUSTOM] = Special(_check, _states, _output_names)
 EXPANDERS[CUSTOM] = _replay
 ndarray.Custom = custom  # type: ignore[attr-defined]
 symbol.Custom = symbolic_custom  # type: ignore[attr-defined]

@@ -234,3 +234,22 @@ def test_parameters_that_were_handed_out_are_copies() -> None:
     module.forward(batch(mx))
     assert module.get_outputs()[0].asnumpy().max() < 1
     np.testing.assert_array_equal(module.get_params()[0]["fc2_bias"].asnumpy(), params(mx)["fc2_bias"].asnumpy())
+
+
+def test_parameters_for_more_layers_than_the_symbol_has_are_ignored() -> None:
+    """How features are extracted: MXNet ignores names that the symbol lacks, unless ``allow_missing`` is set."""
+    given, extra = {"fc_weight": mx.nd.ones((3, 4)), "fc_bias": mx.nd.ones(3)}, {"top_weight": mx.nd.ones((2, 3))}
+    for module in (mx.mod.Module(features(), label_names=None), mx.mod.SequentialModule().add(mx.mod.Module(features(), label_names=None))):
+        module.bind([("data", (2, 4))])
+        module.set_params(given | extra, {})
+        np.testing.assert_array_equal(module.get_params()[0]["fc_weight"].asnumpy(), np.ones((3, 4)))
+        with pytest.raises(ParameterError, match="top_weight"):
+            module.set_params(given | extra, {}, allow_missing=True)
+
+
+def test_parameters_are_listed_in_the_symbols_order() -> None:
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="z")
+    module = mx.mod.Module(mx.sym.FullyConnected(x, num_hidden=2, name="a"), label_names=None)
+    module.bind([("data", (2, 4))])
+    module.init_params()
+    assert list(module.get_params()[0]) == ["z_weight", "z_bias", "a_weight", "a_bias"]

@@ -47,6 +47,10 @@ ARITHMETIC = [
         u / 300; u / -1; 300 / (u + 1); u.astype('i1') / 300; h / 2**40; i / 2**70; b / 2**64; u + 2**40; u // 300; u < 2**70; -(2**70) < i
         i != 2**63; b + 2**63; u ** -1; b ** -1; numpy.int64(2) ** i; f > numpy.float64(2); f1 // f1[1]; f % -2; i // -2; -i // 2; i % -3
     """),
+    *[f"b ** {power}" for power in ("2", "True", "numpy.int64(2)", "b", "np.array(2)", "0")],
+    "b0 ** 2",
+    "np.power(b, 2)",
+    "(b * b) ** 2",
 ]
 _UNARY = (
     "abs absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh deg2rad degrees exp exp2 expm1 fabs floor isfinite "
@@ -81,6 +85,7 @@ UFUNCS = [
         np.add.reduceat(d1, [0, 1]); np.sqrt(f, out=np.zeros((2, 3), 'd')); np.divmod(d, 2)[0]; np.modf(d)[0]; np.frexp(d)[1]
         np.gcd(i, 6); np.exp(1); np.sqrt(2.0); np.add(1, 2); np.maximum([1, 5], [2, 3]); np.log(numpy.ones(3)); np.add(f, f, f * 0)
         np.conjugate(d * 1j); np.arctan2(300, u); np.hypot(u, 5001, dtype='f'); np.add(u, 300, dtype='i4'); np.add(u, 300, dtype='u1')
+        np.float_power(f * 1j, 2); np.float_power(f, 2j); np.float_power(d * (1 + 1j), f); np.float_power(2, f * 1j)
         np.positive(b); np.add.accumulate(f0); np.maximum.accumulate(f0); np.add(f, f, out=np.zeros(5))
         np.add(f, f, where=np.zeros(5, bool))
     """),
@@ -133,6 +138,10 @@ REDUCTIONS += [
     for dtype in ("?", "u1", "i8", "f4", "f8")
 ]
 REDUCTIONS += [f"np.cumsum({x}, 1, out=np.zeros((2, 3), '{dtype}'))" for x in "bufi" for dtype in ("?", "u1", "f8")]
+REDUCTIONS += [
+    f"np.{name}(np.zeros({shape}), axis={axis})" for name in ("argmax", "argmin") for shape in ("(2, 0, 3)", "(0, 0)") for axis in (0, 1)
+]
+REDUCTIONS += [f"np.mean({x}, 0, dtype='{dtype}')" for x in ("u * 30", "i", "f", "b") for dtype in ("i1", "u1", "i4", "?")]
 REDUCTIONS += listed("""
     np.sum(np.array([6e4, 6e4], 'e'), out=np.zeros((), 'd')); np.sum(np.array([0.6, 0.6]), out=np.zeros((), 'i8'))
     np.mean(np.array([2**24, 1, 1], 'f'), out=np.zeros((), 'd')); np.sum(np.array([200, 200], 'u1'), out=np.zeros((), 'i2'))

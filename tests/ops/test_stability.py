@@ -126,3 +126,18 @@ def test_a_norm_of_large_values_has_a_second_gradient():
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_norm_of_nothing_is_zero(order):
     assert nd.norm(nd.zeros((2, 0)), ord=order, axis=1).asnumpy().tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "data", "expected"), [("int32", [50000, 50000], 70710), ("uint8", [200, 200], 282 % 256), ("int8", [100, 100], 141 - 256)]
+)
+def test_squares_of_integers_do_not_overflow_in_a_norm(dtype, data, expected):
+    """MXNet's values; the result itself wraps to the dtype."""
+    assert nd.norm(nd.array(data, dtype=dtype)).asnumpy().tolist() == [expected]
+
+
+def test_zeros_keep_the_sign():
+    x = nd.array([-0.3, -0.0, 0.0, 0.3, 0.5, -0.5])
+    np.testing.assert_array_equal(nd.rint(x).asnumpy(), [-0.0, -0.0, 0.0, 0.0, 0.0, -1.0])
+    np.testing.assert_array_equal(np.signbit(nd.rint(x).asnumpy()), [True, True, False, False, False, True])
+    np.testing.assert_array_equal(nd.gamma(nd.array([-0.0, 0.0])).asnumpy(), [-np.inf, np.inf])

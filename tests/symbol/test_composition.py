@@ -133,3 +133,12 @@ def test_an_array_among_symbols_is_named_by_its_class():
     with pytest.raises(ParameterError, match="Activation: Argument data must be Symbol instances: given NDArray") as caught:
         sym.Activation(mx.nd.ones((1,)), act_type="relu")
     assert isinstance(caught.value, AssertionError)  # what MXNet raises
+
+
+def test_the_name_of_a_node_is_an_attribute_too():
+    a = sym.var("a")
+    assert a.attr("name") == "a"
+    assert sym.split(a, num_outputs=2, name="parts")[1].attr("name") == "parts"
+    assert sym.var("b", attr={"name": "other"}).attr("name") == "other"
+    assert sym.Group([a, a + 1]).attr("name") is None
+    assert a.list_attr() == {}

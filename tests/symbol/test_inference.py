@@ -261,3 +261,14 @@ def test_rules_accept_what_is_unknown(op):
             if got is not None and true is not None:
                 assert len(got) == len(true)
                 assert all(g in (None, t) for g, t in zip(got, true, strict=True)), f"{op.title}: {got} for {true}"
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_bidirectional_layer_infers_the_size_of_its_input(layers):
+    """Of the packed parameters two have an unknown size, the weights of both directions that read the input: as in MXNet."""
+    layer = mx.gluon.rnn.GRU(3, num_layers=layers, bidirectional=True, prefix="gru_")
+    result = layer(sym.var("data"))
+    assert "gru__rnn_param_concat0_output" in result.get_internals().list_outputs()
+    shapes = arguments_of(mx.sym.load_json(result.tojson()), data=(4, 2, 5))
+    assert shapes["gru_l0_i2h_weight"] == shapes["gru_r0_i2h_weight"] == (9, 5)
+    assert shapes.get("gru_r1_i2h_weight", (9, 6)) == (9, 6)

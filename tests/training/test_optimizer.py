@@ -152,3 +152,22 @@ def test_the_old_name_of_multipliers_says_the_new_one():
 def test_an_unknown_optimizer_names_those_that_are_known():
     with pytest.raises(ParameterError, match=r"Cannot find optimizer nope: given .*adam"):
         mx.optimizer.create("nope")
+
+
+@pytest.mark.parametrize(("scale", "weights"), [(1, [0.99, 0.88, 0.67, 0.36, -0.05]), (2, [1.0, 0.835, 0.835, 0.215, 0.215])])
+def test_lbsgd_reads_its_schedule_before_it_counts_an_update(scale, weights):
+    """The weights are those that MXNet 1.9.1 gives."""
+    asked = []
+
+    class Rising(mx.lr_scheduler.LRScheduler):
+        def __call__(self, num_update):
+            asked.append(num_update)
+            return 0.1 * num_update + 0.01
+
+    optimizer = mx.optimizer.create("lbsgd", lr_scheduler=Rising(), batch_scale=scale, warmup_epochs=1, updates_per_epoch=4)
+    weight, found = mx.nd.array([1.0]), []
+    for _ in weights:
+        optimizer.update(0, weight, mx.nd.array([1.0]), None)
+        found.append(weight.asscalar())
+    np.testing.assert_allclose(found, weights, rtol=1e-5)
+    assert asked == [0, 1, 2, 3, 4]

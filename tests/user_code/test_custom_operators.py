@@ -567,3 +567,10 @@ def test_user_code_is_not_run_again_where_memory_counts_more_than_time(monkeypat
         y = block(x)
     y.backward()
     assert len(calls) == 12
+
+
+def test_the_results_of_a_node_have_the_propertys_names():
+    node = mx.sym.Custom(mx.sym.var("a"), mx.sym.var("b"), op_type="tests_counting", name="c")
+    listed = [f"c_{name}" for name in CountingProp().list_outputs()]
+    assert node.list_outputs() == mx.sym.load_json(node.tojson()).list_outputs() == listed
+    assert mx.sym.Custom(mx.sym.var("a"), op_type="tests_logistic", name="l").list_outputs() == ["l_output"]

@@ -225,12 +225,12 @@ class BaseModule:
         force_init
             Write even if the parameters are there already.
         allow_extra
-            Pass over names that the module does not have.
+            With ``allow_missing``, ignore names that the module does not have; without it they are always ignored.
 
         Raises
         ------
         ParameterError
-            For missing or unknown names otherwise.
+            For a missing name, or with ``allow_missing`` an unknown one, otherwise.
         """
         self.init_params(None, arg_params, aux_params, allow_missing=allow_missing, force_init=force_init, allow_extra=allow_extra)
 

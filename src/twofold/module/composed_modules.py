@@ -186,7 +186,7 @@ class SequentialModule(BaseModule):
         initializer, arg_params, aux_params, allow_missing, force_init
             As of `Module.init_params`.
         allow_extra
-            Whether names that no module has are passed over, where there is no initializer.
+            With ``allow_missing`` and without an initializer, whether names that no module has are ignored; else they always are.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class SequentialModule(BaseModule):
                     )
                 owners[name] = place
         unknown = sorted({*(arg_params or ()), *(aux_params or ())} - set(owners))
-        if unknown and initializer is None and not allow_extra:
+        if unknown and initializer is None and allow_missing and not allow_extra:
             raise ParameterError(f'Find name "{unknown[0]}" that is not in any module', None, "pass allow_extra=True to leave such out")
         self.params_initialized = True
 

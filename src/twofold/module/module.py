@@ -350,7 +350,7 @@ class Module(BaseModule):
         force_init
             Whether to do so if there are parameters already; else a warning says that nothing was done.
         allow_extra
-            Whether `set_params` passes over names that the symbol does not have; those given to an initializer always are.
+            With ``allow_missing``, whether `set_params` ignores names that the symbol does not have; without it they always are.
 
         Raises
         ------
@@ -367,7 +367,7 @@ class Module(BaseModule):
         group = self._exec_group
         arguments = dict(zip(self._param_names, (block[0] for block in group.param_arrays), strict=True))
         states = dict(zip(self._aux_names, (block[0] for block in group.aux_arrays), strict=True))
-        if initializer is None and not allow_extra:
+        if initializer is None and allow_missing and not allow_extra:  # MXNet ignores unknown names where all known ones are given
             refuse_unknown(arg_params, arguments, "arguments")
             refuse_unknown(aux_params, states, "auxiliary states")
         if self.params_initialized and allow_missing:

@@ -52,9 +52,10 @@ class Start:
         ShapeError
             If a given one has another shape.
         """
-        for name in sorted(like):
-            if name not in own or own[name].shape != like[name].shape or own[name]._dtype != like[name]._dtype:
-                own[name] = nd.zeros(like[name].shape, ctx=CPU, dtype=like[name].dtype)
+        for name, array in like.items():  # the symbol's order is that of `get_params`
+            if name not in own or own[name].shape != array.shape or own[name]._dtype != array._dtype:
+                own[name] = nd.zeros(array.shape, ctx=CPU, dtype=array.dtype)
+        for name in sorted(like):  # initializers draw in alphabetical order, as in MXNet
             self._fill(name, own[name], given)
 
     def _fill(self, name: str, target: NDArray, given: Params | None) -> None:

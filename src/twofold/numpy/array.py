@@ -219,8 +219,11 @@ class ndarray(Array):  # NumPy's name
         return (self.copy() if copy or not fits else self)._view(sig)
 
     def ravel(self, order: str = "C") -> "ndarray":
-        """The elements along one axis: a view where memory allows it, else a copy."""
-        return self.reshape(-1, order=order)
+        """The elements along one axis: a view if they are adjacent in memory, else a copy."""
+        flat = self.reshape(-1, order=order)
+        if self.__class__ is ndarray or flat.size < 2 or flat.strides[0] == flat.itemsize:
+            return flat
+        return flat.copy()  # where `reshape` makes a view of elements at other strides
 
     def transpose(self, *axes: Any) -> "ndarray":
         """A view with the axes in another order, reversed if none is given."""

@@ -145,10 +145,11 @@ def applied(op: Op, *values: Any) -> ndarray:
 
 
 @cache
-def short(name: str, reverse: bool = False) -> Callable[..., Any]:
+def short(name: str, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
     """The function of an element-wise primitive (or of ``matmul``) of one or two operands, of which the first is an `ndarray`.
 
-    It returns NotImplemented if the second is nothing array-like, so that Python asks its class.
+    It returns NotImplemented if the second is not array-like, so that Python asks its class. If ``squares``, the power 2 of
+    bools is their square, in int8.
     """
     op = OPS[name]
     arity = len(op.inputs)
@@ -156,6 +157,8 @@ def short(name: str, reverse: bool = False) -> Callable[..., Any]:
     def general(*values: Any) -> Any:
         if not all(map(is_array_like, values)):
             return NotImplemented
+        if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype == "bool":
+            return applied(OPS["square"], values[0])
         return applied(op, *(reversed(values) if reverse else values))
 
     quick = specialise(name, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general)
@@ -257,7 +260,7 @@ def _rdivmod(self: ndarray, other: Any) -> Any:
 def attach() -> None:
     """Attach the operators to `ndarray`."""
     for dunder, name in ARITHMETIC.items():
-        _attach(f"__{dunder}__", short(name))
+        _attach(f"__{dunder}__", short(name, squares=name == "power"))
         _attach(f"__r{dunder}__", short(name, True))
         _attach(f"__i{dunder}__", in_place(name))
     for dunder, name in COMPARISON.items():

@@ -178,10 +178,12 @@ def _place(primitive: str, doc: str) -> Callable[..., Any]:
 
     def place(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
         x = _ready(a)
-        if x.size == 0:
-            raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
         if axis is not None:
             axis = None if _axis_of(x, index(axis)) is None else normalized_axis(index(axis), x.ndim)
+        if x.size == 0:
+            if axis is None or x.shape[axis] == 0:
+                raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
+            return by_numpy(getattr(np, primitive), (x, axis), {"out": out, "keepdims": keepdims})
         if isinstance(out, (ndarray, np.ndarray)) and not np.can_cast(out.dtype, np.int64):
             raise DTypeError(f"{primitive}: out is no array for indices", str(out.dtype), "give one of integers")
         return _given(reduced(x, axis, bool(keepdims)), out)

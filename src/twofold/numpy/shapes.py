@@ -30,8 +30,8 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 
 
 def ravel(a: Any, order: str = "C") -> ndarray:
-    """The elements along one axis: a view where memory allows it, else a copy."""
-    return operand(a).reshape(-1, order=order)
+    """The elements along one axis: a view if they are adjacent in memory, else a copy."""
+    return operand(a).ravel(order)
 
 
 def transpose(a: Any, axes: Any = None) -> ndarray:

@@ -182,6 +182,7 @@ def gamma(xp, data):
     negative = xp.logical_and(xp.less(x, 0), xp.equal(xp.remainder(floor, 2), 1))
     pole = xp.logical_and(xp.less(x, 0), whole)
     value = xp.where(pole, math.nan, xp.where(negative, -size, size))
+    value = xp.where(xp.equal(x, 0), 1 / x, value)  # the infinity of the zero's sign
     return xp.cast_like(value, data) if xp.dtype_of(data) in FLOATS else value
 
 
@@ -206,7 +207,8 @@ def round_away(xp, data):
 def round_half_down(xp, data):
     """Nearest whole number, halves towards minus infinity (not to the even one, as NumPy's ``rint`` goes)."""
     floor = xp.floor(data)
-    return floor + xp.greater(data - floor, 0.5)
+    nearest = floor + xp.greater(data - floor, 0.5)
+    return xp.where(xp.equal(nearest, 0), data * 0, nearest)  # zeros keep the sign
 
 
 @elementwise("fix", "_sparse_fix", method=True, differentiable=False)

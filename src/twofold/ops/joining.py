@@ -41,9 +41,19 @@ def rnn_param_concat(xp, *data, dim: int = 1):
 
 
 @concat_arrays.infer
+def _(shapes, results, *, dim, **_):
+    before, after = joined(shapes, results[0], dim)
+    return before, [after]
+
+
 @rnn_param_concat.infer
 def _(shapes, results, *, dim, **_):
     before, after = joined(shapes, results[0], dim)
+    unknown = [k for k, s in enumerate(before) if s is not None and s[dim] is None]
+    if after is not None and after[dim] is not None and len(unknown) > 1:
+        # what depends on the input's size are the first layer's weights of both directions, which are alike
+        rest = after[dim] - sum(s[dim] for s in before if s is not None and s[dim] is not None)
+        before = [(*s[:dim], rest // len(unknown), *s[dim + 1 :]) if k in unknown else s for k, s in enumerate(before)]
     return before, [after]
 
 

@@ -42,8 +42,9 @@ for _op in (exp2, fabs, positive, reciprocal_number):
 
 @elementwise("_npi_float_power")
 def float_power(xp, lhs, rhs):
-    """``lhs`` to the power ``rhs``, computed in float64."""
-    return xp.power(xp.astype(lhs, dtype="float64"), rhs)
+    """``lhs`` to the power ``rhs``, computed in float64; of complex numbers in complex128."""
+    is_complex = any(xp.dtype_of(x).startswith("complex") for x in (lhs, rhs))
+    return xp.power(xp.astype(lhs, dtype="complex128" if is_complex else "float64"), rhs)
 
 
 @elementwise("_npi_fmax")

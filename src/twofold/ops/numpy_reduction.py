@@ -14,9 +14,9 @@ def in_dtype(xp, a, dtype):
 
 
 def averaged(xp, x, axis, keepdims, less=0.0):
-    """The sum divided by the number of elements, ``less`` subtracted from it."""
+    """The sum divided by the number of elements, less ``less``; sums and quotients of whole numbers wrap to the operand's dtype."""
     count = max(count_of(x.shape, axis) - less, 0.0)
-    return xp.divide(xp.sum(x, axis=axis, keepdims=keepdims), count)
+    return xp.cast_like(xp.divide(xp.cast_like(xp.sum(x, axis=axis, keepdims=keepdims), x), count), x)
 
 
 @op("_npi_mean")

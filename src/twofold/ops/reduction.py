@@ -79,8 +79,8 @@ for _op in (sum_axis, mean_axis, prod_axis, nansum, nanprod, max_axis, min_axis)
 def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None = None, keepdims: bool = False):
     """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over axes, of a matrix too.
 
-    ``out_dtype`` is the dtype of the result, the operand's if None; 16-bit floats are added up in float32. Real numbers are
-    divided by the largest magnitude before they are squared, so that no square overflows or vanishes.
+    ``out_dtype`` is the dtype of the result, the operand's if None; 16-bit floats are summed in float32. Floats are divided by
+    the largest magnitude before they are squared, so that no square overflows or underflows.
     """
     if ord not in (1, 2):
         raise ParameterError("norm: no such order", f"ord={ord}", "use 1 or 2")
@@ -90,7 +90,11 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
     x = xp.widened(xp.cast(data, wide))
     if ord == 1:
         return xp.cast(xp.sum(xp.absolute(x), axis=axes, keepdims=keepdims), dtype)
-    if wide not in FLOATS or count_of(x.shape, axes) == 0:
+    if wide not in FLOATS:
+        # squares of integers overflow; in float64 without scaling, perfect squares stay exact. Results wrap to narrow dtypes.
+        total = xp.sqrt(xp.sum(xp.square(xp.cast(x, "float64")), axis=axes, keepdims=keepdims))
+        return xp.cast(xp.cast(total, "int64"), dtype)
+    if count_of(x.shape, axes) == 0:
         return xp.cast(xp.sqrt(xp.sum(xp.square(x), axis=axes, keepdims=keepdims)), dtype)
     scale = _scale(xp, x, axes)
     total = xp.sqrt(xp.sum(xp.square(x / scale), axis=axes, keepdims=keepdims))

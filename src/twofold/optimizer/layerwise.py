@@ -238,7 +238,8 @@ class LBSGD(Optimizer):
         batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
         batch["cum_grad"] = gathered = grad + batch["cum_grad"]
         batch["num_cums"] = count = batch["num_cums"] + 1
-        lr, wd, _ = self._begin(index)
+        lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule is asked for the updates done so far
+        self._update_count(index)
         if count % self.batch_scale:
             return
         batch["cum_grad"] = 0

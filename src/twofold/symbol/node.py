@@ -29,10 +29,13 @@ class Special(NamedTuple):
         The number of a node's outputs; raises a `ParameterError` unless its attributes, inputs and subgraphs fit one another.
     written
         Positions of the inputs that running a node changes.
+    output_names
+        What the outputs are called, in order, where they have names of their own.
     """
 
     check: Callable[["SymbolNode"], int]
     written: Callable[["SymbolNode"], Iterable[int]] = lambda node: ()
+    output_names: Callable[["SymbolNode"], Sequence[str]] = lambda node: ()
 
 
 #: The same by registered name; each is entered where the operator is defined.
@@ -191,8 +194,9 @@ class SymbolNode:
         """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<what the operator calls it>``."""
         if self.is_variable:
             return self.name
-        names = self.op.output_names if self.op is not None else ()
-        if self.op is not None and index < len(names):
+        special = SPECIAL_NODES.get(self.op_name)
+        names = self.op.output_names if self.op is not None else special.output_names(self) if special is not None else ()
+        if index < len(names):
             return f"{self.name}_{names[index]}"
         return f"{self.name}_output" if self.count == 1 or self.visible == 1 else f"{self.name}_output{index}"
 

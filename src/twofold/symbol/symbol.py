@@ -100,8 +100,11 @@ class Symbol:
     # attributes
 
     def attr(self, key: str) -> str | None:
-        """One attribute of the node, or None; of a group always None."""
-        return None if self.name is None else self.heads[0].node.shown_attrs().get(key)
+        """One attribute of the node, or None; ``"name"`` is the node's name. For a group always None."""
+        if self.name is None:
+            return None
+        node = self.heads[0].node
+        return node.shown_attrs().get(key, node.name if key == "name" else None)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """The attributes of the node; of a group none.

@@ -195,7 +195,7 @@ class _RNNLayer(HybridBlock):
         kinds = ["i2h_weight", "h2h_weight", *(["h2r_weight"] if self._projection_size else [])]
         places = [f"{side}{layer}" for layer in range(self._num_layers) for side in "lr"[: self._dir]]
         names = [f"{p}_{k}" for p in places for k in kinds] + [f"{p}_{k}" for p in places for k in ("i2h_bias", "h2h_bias")]
-        vector = F.concat(*[F.reshape(params[n], shape=(-1,)) for n in names], dim=0)
+        vector = F._internal._rnn_param_concat(*[F.reshape(params[n], shape=-1) for n in names], dim=0)
         lengths = {} if sequence_length is None else {"sequence_length": sequence_length, "use_sequence_length": True}
         outputs, *last = F.RNN(
             inputs,
