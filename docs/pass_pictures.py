@@ -9,10 +9,10 @@ from pathlib import Path
 import twofold as mx
 from twofold.config import SETTINGS
 from twofold.graph.build import G, apply
+from twofold.graph.channels_last import with_channels_last
 from twofold.graph.fuse import steps_of
 from twofold.graph.gradient import gradient, ones_head
 from twofold.graph.ir import Node, leaf
-from twofold.graph.layout import with_channels_last
 from twofold.graph.rewrite import lower, simplify
 from twofold.graph.row_results import kept
 from twofold.graph.stabilise import stabilise

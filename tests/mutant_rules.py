@@ -285,7 +285,7 @@ MUTANTS = (
     Mutant(
         "a leaf has a number of its own",
         INVOKE,
-        "not rec.inputs and rec.node.value is not None and rec.node.value[1] == tape.leaves:",
+        "not rec.inputs and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:",
         "not rec.inputs:",
     ),
     Mutant("a float has a number of its own", INVOKE, '"object")\n    tape.leaves += 1\n', '"object")\n'),
@@ -352,7 +352,7 @@ MUTANTS = (
     Mutant(
         "a bridge comes before the tape that it continues",
         BACKWARD,
-        "return _serial(rec.inputs[0]) + 0.5 if rec.node.sig is None and rec.inputs else 0",
+        "return _serial(rec.inputs[0]) + 0.5 if isinstance(rec.node, Leaf) and rec.inputs else 0",
         "return 0",
     ),
     Mutant(
@@ -402,7 +402,7 @@ MUTANTS = (
     ),
     Mutant("a kernel reads an operand before it is written over", PLAN, "read[d] <= k and d not in self.viewed", "d not in self.viewed"),
     Mutant("what a kernel reads by a view is not written over", PLAN, "read[d] <= k and d not in self.viewed", "read[d] <= k"),
-    Mutant("a choice is not made over its operands", PLAN, ' and n.sig.op.name != "where":', ":"),
+    Mutant("a choice is not made over its operands", PLAN, " and n.sig.op is not where:", ":"),
     Mutant(
         "a result over a leaf has its dtype", PLAN, "if d.shape == n.shape and d.dtype == n.dtype), None)", "if d.shape == n.shape), None)"
     ),
@@ -443,7 +443,7 @@ MUTANTS = (
     Mutant(
         "a view lives in its owner",
         PLAN,
-        "                    self.root[n] = self.owner(n.inputs[0])",
+        "                    self.root[n] = self.owner(n.operands[0])",
         "                    self.root[n] = n",
     ),
     Mutant("what the backend allocates has no place", PLAN, "elif self.fixed(n):", "elif False:"),
@@ -453,11 +453,11 @@ MUTANTS = (
     Mutant(
         "a view is no result",
         COMPILE,
-        'n.sig is not None and not n.sig.op.view and n.sig.op.name != "iota"',
-        'n.sig is not None and n.sig.op.name != "iota"',
+        "isinstance(n, Application) and not n.sig.op.view and n.sig.op is not iota",
+        "isinstance(n, Application) and n.sig.op is not iota",
     ),
-    Mutant("a constant is no result", COMPILE, ' and n.sig.op.name != "iota"\n\n\ndef _reshaped', "\n\n\ndef _reshaped"),
-    Mutant("a leaf is no result", COMPILE, "return not is_leaf(n) and n.sig", "return is_leaf(n) or n.sig"),
+    Mutant("a constant is no result", COMPILE, " and n.sig.op is not iota\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
+    Mutant("a leaf is no result", COMPILE, "return isinstance(n, Application) and not n.sig", "return isinstance(n, Leaf) or not n.sig"),
     Mutant("a reshaped result is nobody else's", COMPILE, "if owners[n] == 1}", "}"),
     Mutant("a repeated result is a copy", COMPILE, " and o not in taken\n", "\n"),
     Mutant("scratch is checked out", COMPILE, '"  S = pool.pop()"', '"  S = pool[-1]"'),
@@ -472,7 +472,7 @@ MUTANTS = (
     Mutant(
         "a ufunc of strided operands writes in row-major order",
         COMPILE,
-        " and not (n.sig.op.elementwise and any(map(_is_strided, n.inputs)))",
+        " and not (n.sig.op.elementwise and any(map(_is_strided, n.operands)))",
         "",
     ),
     Mutant("the backend's results are in row-major order", NUMPY, 'np.asarray(value, order="C")', "np.asarray(value)"),

@@ -6,7 +6,7 @@ KERNEL_MUTANTS = (
     Mutant(
         "a kernel ends before what reads it",
         FUSE,
-        "if space is not None or any(i in group.members for i in n.inputs):",
+        "if space is not None or any(i in group.members for i in n.operands):",
         "if space is not None:",
     ),
     Mutant(

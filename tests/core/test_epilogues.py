@@ -8,7 +8,7 @@ from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.program.compile import Program
 
-from .test_together import APART, Together, data_of
+from .test_horizontal_fusion import APART, Together, data_of
 
 
 def told(outputs, leaves, **options):

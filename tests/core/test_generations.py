@@ -114,7 +114,7 @@ def test_a_dropped_structure_is_freed():
     ir.leaf("gone", (3,), "float32")
     ir.drop_generation()
     gc.collect()
-    assert not [o for o in gc.get_objects() if isinstance(o, ir.Node) and o.value == ("leaf", "gone")]
+    assert not [o for o in gc.get_objects() if isinstance(o, ir.Leaf) and o.name == "gone"]
 
 
 def test_a_structure_met_again_is_the_same_until_it_is_dropped():

@@ -10,7 +10,7 @@ from twofold.graph.ir import applications, leaf
 from twofold.graph.rows import compared, gathered, summed
 from twofold.program.compile import Program
 
-from .test_together import APART, Together
+from .test_horizontal_fusion import APART, Together
 
 ODD = np.array([[1.5, -0.0, math.nan, math.inf], [-math.inf, 0.0, -2.0, -0.0], [-0.0, -0.0, -0.0, -0.0]], np.float32)
 

@@ -11,7 +11,7 @@ from twofold.config import SETTINGS
 from twofold.device import CPU
 from twofold.errors import EngineError, InternalError
 from twofold.graph.build import G
-from twofold.graph.ir import Node, leaf
+from twofold.graph.ir import Application, leaf
 from twofold.graph.verify import verify
 from twofold.program import compile as programs
 from twofold.program.compile import Program
@@ -335,7 +335,7 @@ def test_floating_point_warnings_are_off_in_a_program_and_nowhere_else():
 def broken(change):
     x = leaf(0, (4,), "float32")
     node = G.exp(x)
-    copy = Node(node.sig, node.inputs, node.shape, node.dtype, node.tracked)
+    copy = Application(node.sig, node.inputs, node.shape, node.dtype, node.tracked)
     return change(copy, x)
 
 

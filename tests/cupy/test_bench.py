@@ -60,7 +60,7 @@ def test_launches_are_counted(tmp_path, capsys):
     assert (status, {v["verdict"] for v in record["verdicts"] if v["verdict"] != "not measured"}) == (0, {"met"})
     medians = record["items"]["launches of mlp"]["medians"]
     assert medians[f"{OWN} hybridized"] == 1
-    assert SIMULATION is None or medians[f"{WITHOUT_GRAPHS} hybridized"] == 12, "as the simulation counts in test_together"
+    assert SIMULATION is None or medians[f"{WITHOUT_GRAPHS} hybridized"] == 12, "as the simulation counts in test_horizontal_fusion"
 
 
 @pytest.mark.slow  # CuPy's own texts, with its headers, take g++ long

@@ -14,7 +14,7 @@ from ..config import SETTINGS, recomputes
 from ..device import Device
 from ..graph.build import G, item
 from ..graph.gradient import gradient
-from ..graph.ir import Node, leaf, topological
+from ..graph.ir import Application, Node, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import lower, simplify, substitute
 from ..opdef.spec import Sig, unregistered
@@ -176,7 +176,8 @@ class Training:
 
     def _backward_for(self, kinds: tuple[HeadKind, ...]) -> tuple[list[Node], list[Node]]:
         """The graph of backward for head gradients of these kinds, and its leaves."""
-        known = {s: G.full(shape=s.shape, value=k, dtype=s.dtype) for s, k in zip(self._seeds, kinds, strict=True) if k is not None}
+        given = zip(self._seeds, kinds, strict=True)
+        known: dict[Node, Node] = {s: G.full(shape=s.shape, value=k, dtype=s.dtype) for s, k in given if k is not None}
         return substitute(self._graph, known), [*self._given, *[s for s in self._seeds if s not in known]]
 
     def backward(self, kinds: tuple[HeadKind, ...]) -> Program:
@@ -232,10 +233,10 @@ def cut(forward: Sequence[Node], backward: Iterable[Node], again: Collection[Nod
     stack = list(backward)[::-1]
     while stack:
         node = stack.pop()
-        if node in seen or node.sig is None:
+        if node in seen or not isinstance(node, Application):
             continue
         seen.add(node)
-        computed = node in inside or (node.sig.op is item and node.inputs[0] in inside)
+        computed = node in inside or (node.sig.op is item and node.operands[0] in inside)
         if computed and node.inputs and not node.sig.op.view and node not in again:
             found.append(node)
         else:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..graph.build import G, item
 from ..graph.gradient import accumulate
-from ..graph.ir import TABLES, Node, leaf, topological
+from ..graph.ir import TABLES, Application, Node, applies, leaf, topological
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..imperative.residuals import plan_of
@@ -226,8 +226,8 @@ class _Typed:
 
     def __init__(self, outputs: list[Node], inputs: Sequence[Node]) -> None:
         self.outputs = outputs
-        inner = [n for n in topological(outputs, until=set(inputs)) if n.body]
-        self._shares = frozenset(n.sig.op for n in inner if not n.sig.op.ignores_head and plan_of(n).positions)  # type: ignore[union-attr]
+        inner = [n for n in topological(outputs, until=set(inputs)) if isinstance(n, Application) and n.body]
+        self._shares = frozenset(n.sig.op for n in inner if not n.sig.op.ignores_head and plan_of(n).positions)
         self._boundaries = [p for n in inner for p in n.parts]
         self.opened = self.open(outputs)
 
@@ -241,8 +241,8 @@ class _Typed:
 def _parts(replay: Replay, node: SymbolNode) -> tuple[Node, ...]:
     """All results of a node, hidden ones included."""
     first = replay.values[Head(node, 0)]
-    owner = first.inputs[0] if first.sig is not None and first.sig.op.name == "item" else first
-    return owner.parts  # type: ignore[union-attr]
+    owner = first.operands[0] if applies(first, item) else first
+    return owner.parts
 
 
 def _with_signature(rule: Callable[..., Any], names: Iterable[str]) -> Callable[..., Any]:

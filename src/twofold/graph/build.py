@@ -4,7 +4,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import ops  # noqa: F401  (registers the operators)
 from ..dtype import float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..opdef.conventions import check_legacy, finish_legacy
@@ -13,7 +12,21 @@ from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op, Sig
 from ..opdef.vocabulary import Derived
-from .ir import TABLES, Node, const, intern
+from ..ops.primitive_arithmetic import (
+    add,
+    divide,
+    floor_divide,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    multiply,
+    power,
+    remainder,
+    subtract,
+)
+from ..ops.primitive_math import negative
+from .ir import TABLES, Application, Constant, Node, const, intern
 
 
 @primitive()
@@ -22,7 +35,7 @@ def item(xp, results, *, place: int):
     return results[place]
 
 
-def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
+def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
     """The typed application of an operator to nodes: a look-up, or (once per structure) inference.
 
     Raises
@@ -37,10 +50,13 @@ def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
         return intern(sig, inputs, _new(sig, inputs))
 
 
-def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
+def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
     op = sig.op
     if op is item:
-        return inputs[0].parts[sig.params["place"]]  # type: ignore[union-attr]
+        (owner,) = inputs
+        part = owner.parts[sig.params["place"]] if owner is not None else None
+        assert isinstance(part, Application)
+        return part
     if op.primitive and not sig.legacy:
         types = _primitive_types(sig, inputs)
         return _node(sig, inputs, types, ())
@@ -57,8 +73,9 @@ def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Node:
     if len(body) != sig.count:
         what = f"{op.title}: its rule gives another number of results than it declares"
         raise ParameterError(what, f"{len(body)} for {sig.count}", f"declare outputs={len(body)} where it is decorated")
-    if len(body) == 1 and body[0].sig is not None and body[0].sig.op is op and body[0].inputs == inputs:
-        return body[0]  # a primitive whose legacy form changes nothing
+    first = body[0] if len(body) == 1 else None
+    if isinstance(first, Application) and first.sig.op is op and first.inputs == inputs:
+        return first  # a primitive whose legacy form changes nothing
     return _node(sig, inputs, [(b.shape, b.dtype) for b in body], body)
 
 
@@ -69,19 +86,17 @@ def _naming(error: MXNetError, op: Op) -> MXNetError:
     return type(error)(f"{op.title}: {error.what}", error.given, error.todo)
 
 
-def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple[int, ...], str]], body: tuple[Node, ...]) -> Node:
+def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple[int, ...], str]], body: tuple[Node, ...]) -> Application:
     below = any(i is not None and i.tracked for i in inputs)
     if len(types) == 1:
-        node = Node(sig, inputs, *types[0], below and is_float(types[0][1]))
-    else:
-        node = Node(sig, inputs, (), "several", below)
-        parts = []
-        for k, (shape, dtype) in enumerate(types):
-            part_sig = OPS["item"].sig(place=k)
-            part = Node(part_sig, (node,), shape, dtype, below and is_float(dtype))
-            parts.append(intern(part_sig, (node,), part))
-        node.parts = tuple(parts)
-    node.body = body
+        return Application(sig, inputs, *types[0], below and is_float(types[0][1]), body)
+    node = Application(sig, inputs, (), "several", below, body)
+    parts = []
+    for k, (shape, dtype) in enumerate(types):
+        part_sig = item.sig(place=k)
+        part = Application(part_sig, (node,), shape, dtype, below and is_float(dtype))
+        parts.append(intern(part_sig, (node,), part))
+    node.parts = tuple(parts)
     return node
 
 
@@ -135,28 +150,28 @@ def _elementwise_dtype(sig: Sig, dtypes: list[str]) -> str:
     return float_of(common) if op.result == "float" else common
 
 
-_FOLD: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
+#: What Python computes at once when all operands are constants.
+_FOLD: dict[Op, Callable[..., Any]] = {
+    add: operator.add,
+    subtract: operator.sub,
+    multiply: operator.mul,
+    divide: operator.truediv,
+    negative: operator.neg,
 }
 
 
 def _builder(op: Op) -> Callable[..., Any]:
-    names = [i.name for i in op.inputs]
+    count = 0 if op.variadic else len(op.inputs)
+    fold = _FOLD.get(op)
 
     def build(*inputs: Any, **params: Any) -> Any:
         given = [i if i is None or isinstance(i, Node) else const(i) for i in inputs]
-        if not op.variadic and len(given) < len(names):
-            given += [None] * (len(names) - len(given))
-        numbers = [i.value[1] for i in given if i is not None and i.value is not None and i.value[0] == "const"]
-        if op.name in _FOLD and len(numbers) == 2:
-            a, b = numbers
-            if op.name != "divide" or b != 0:
-                return const(_FOLD[op.name](a, b))
-        if op.name == "negative" and numbers:
-            return const(-numbers[0])
+        if len(given) < count:
+            given += [None] * (count - len(given))
+        if fold is not None:
+            numbers = [i.number for i in given if isinstance(i, Constant)]
+            if len(numbers) == len(given) and (op is not divide or numbers[1] != 0):
+                return const(fold(*numbers))
         node = apply(op.sig(**params), tuple(given))
         return node if len(node.parts) == 1 else node.parts
 
@@ -180,24 +195,13 @@ G = GraphNamespace()
 
 
 def _install_operators() -> None:
-    table = {
-        "add": "add",
-        "sub": "subtract",
-        "mul": "multiply",
-        "truediv": "divide",
-        "floordiv": "floor_divide",
-        "mod": "remainder",
-        "pow": "power",
-        "gt": "greater",
-        "ge": "greater_equal",
-        "lt": "less",
-        "le": "less_equal",
-    }
-    for dunder, name in table.items():
-        setattr(Node, f"__{dunder}__", lambda a, b, _n=name: getattr(G, _n)(a, b))
-        if dunder not in ("gt", "ge", "lt", "le"):
-            setattr(Node, f"__r{dunder}__", lambda a, b, _n=name: getattr(G, _n)(b, a))
-    Node.__neg__ = lambda a: G.negative(a)  # type: ignore[attr-defined]
+    turned = {"add": add, "sub": subtract, "mul": multiply, "truediv": divide, "floordiv": floor_divide, "mod": remainder, "pow": power}
+    compared = {"gt": greater, "ge": greater_equal, "lt": less, "le": less_equal}
+    for dunder, op in {**turned, **compared}.items():
+        setattr(Node, f"__{dunder}__", lambda a, b, _n=op.name: getattr(G, _n)(a, b))
+    for dunder, op in turned.items():
+        setattr(Node, f"__r{dunder}__", lambda a, b, _n=op.name: getattr(G, _n)(b, a))
+    setattr(Node, "__neg__", lambda a: G.negative(a))  # noqa: B010
 
 
 _install_operators()

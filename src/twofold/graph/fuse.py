@@ -3,16 +3,17 @@
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import NamedTuple
 
+from ..ops import primitive_reduce
 from .epilogues import endings
-from .ir import Node, is_const, post_order, topological
-from .together import MOST_NODES, Ends, Member, ends_of
+from .horizontal_fusion import MOST_NODES, Ends, Member, ends_of
+from .ir import Application, Node, is_const, post_order, topological
 
 #: Primitives that may be in a kernel as reductions over the last axis.
-ROW_REDUCTIONS = frozenset({"sum", "max", "min"})
+ROW_REDUCTIONS = frozenset({primitive_reduce.sum, primitive_reduce.max, primitive_reduce.min})
 #: Nodes ahead among which a kernel over rows looks for what it can compute as well.
 AHEAD = 64
 #: Elements from which a node may be part of a kernel: for all nodes, or for each.
-Big = int | Callable[[Node], int]
+Big = int | Callable[[Application], int]
 
 
 class Step(NamedTuple):
@@ -30,9 +31,9 @@ class Step(NamedTuple):
         Of a matrix product (the first node) with what follows from it: see `graph.epilogues`.
     """
 
-    nodes: tuple[Node, ...]
-    members: tuple[tuple[Node, ...], ...] = ()
-    numbers: frozenset[Node] = frozenset()
+    nodes: tuple[Application, ...]
+    members: tuple[tuple[Application, ...], ...] = ()
+    numbers: frozenset[Application] = frozenset()
     epilogue: str = ""
 
     @property
@@ -62,50 +63,49 @@ class _Group:
 
     def __init__(self, big: Big, rows: bool, whole: bool) -> None:
         self.big, self.rows, self.whole = big, rows, whole
-        self.nodes: list[Node] = []
+        self.nodes: list[Application] = []
         #: What is known when the kernel has run: its nodes, and views of them that wait until then.
         self.members: set[Node] = set()
-        self.views: dict[Node, None] = {}
+        self.views: dict[Application, None] = {}
         self.reduces = False
         self.space: tuple[int, ...] = ()
 
-    def space_of(self, n: Node) -> tuple[int, ...] | None:
+    def space_of(self, n: Application) -> tuple[int, ...] | None:
         """The iteration space of a kernel that the node may begin; None if it may not."""
-        assert n.sig is not None
         if n.sig.op.elementwise:
             return n.shape if is_big(self.big, n) else None
-        return n.inputs[0].shape if self.rows and is_row_reduction(n) and is_big(self.big, n) else None  # type: ignore[union-attr]
+        return n.operands[0].shape if self.rows and is_row_reduction(n) and is_big(self.big, n) else None
 
-    def takes(self, n: Node) -> bool:
+    def takes(self, n: Application) -> bool:
         """Whether the node belongs to the open kernel."""
-        if not self.nodes or len(self.nodes) >= MOST_NODES or any(i in self.views for i in n.inputs):
+        if not self.nodes or len(self.nodes) >= MOST_NODES or any(i in self.views for i in n.operands):
             return False
         if self.space_of(n) == self.space:
             return True
         row = (*self.space[:-1], 1)
-        if self.whole and n.shape == row and n.sig is not None and n.sig.op.elementwise and self.reduces:
+        if self.whole and n.shape == row and n.sig.op.elementwise and self.reduces:
             return True
-        below = any(i in self.members and i.shape == row for i in n.inputs if i is not None)
-        return self.rows and below and n.shape == row and n.sig is not None and n.sig.op.elementwise
+        below = any(i in self.members and i.shape == row for i in n.operands)
+        return self.rows and below and n.shape == row and n.sig.op.elementwise
 
-    def add(self, n: Node, space: tuple[int, ...]) -> None:
+    def add(self, n: Application, space: tuple[int, ...]) -> None:
         """Take the node."""
         self.nodes.append(n)
         self.members.add(n)
         self.space = space
         self.reduces = self.reduces or is_row_reduction(n)
 
-    def delays(self, n: Node) -> bool:
+    def delays(self, n: Application) -> bool:
         """Whether the node is a view of what the open kernel makes, and waits until it has run."""
-        if not self.rows or n.sig is None or not n.sig.op.view or self.members.isdisjoint(n.inputs):
+        if not self.rows or not n.sig.op.view or self.members.isdisjoint(n.inputs):
             return False
         self.views[n] = None
         self.members.add(n)
         return True
 
     def also(
-        self, rest: Sequence[Node], known: Container[Node], users: Mapping[Node, Sequence[Node]], outputs: Container[Node]
-    ) -> list[Node]:
+        self, rest: Sequence[Application], known: Container[Node], users: Mapping[Node, Sequence[Application]], outputs: Container[Node]
+    ) -> list[Application]:
         """What a kernel over rows computes while it has them: results of rows, with what only they are computed of.
 
         Parameters
@@ -122,9 +122,9 @@ class _Group:
         if not self.reduces:
             return []
         row = (*self.space[:-1], 1)
-        found: dict[Node, None] = {}
+        found: dict[Application, None] = {}
         for n in rest:
-            is_known = all(i is None or i.sig is None or is_const(i) or i in known or i in found for i in n.inputs)
+            is_known = all(not isinstance(i, Application) or is_const(i) or i in known or i in found for i in n.operands)
             if is_known and self.views.keys().isdisjoint(n.inputs) and self._is_of_rows(n, row, found):
                 found[n] = None
         taken, before = frozenset(found), len(found) + 1
@@ -136,12 +136,12 @@ class _Group:
                     del found[n]
         return list(found) if len(self.nodes) + len(found) <= MOST_NODES else []
 
-    def _is_of_rows(self, n: Node, row: tuple[int, ...], others: Mapping[Node, None]) -> bool:
+    def _is_of_rows(self, n: Application, row: tuple[int, ...], others: Container[Node]) -> bool:
         """Whether a node over the kernel's space, or of its rows, may join it together with others."""
         if self.space_of(n) == self.space:
             return True
-        below = any(i is not None and i.shape == row and (i in self.members or i in others) for i in n.inputs)
-        return below and n.shape == row and n.sig is not None and n.sig.op.elementwise
+        below = any(i.shape == row and (i in self.members or i in others) for i in n.operands)
+        return below and n.shape == row and n.sig.op.elementwise
 
     def closed(self) -> list[Step]:
         """The steps of what was gathered, if there is anything; then nothing is."""
@@ -151,20 +151,20 @@ class _Group:
         return steps
 
 
-def is_big(big: Big, n: Node) -> bool:
+def is_big(big: Big, n: Application) -> bool:
     """Whether an element-wise node, or a reduction, has the elements from which it may be part of a kernel."""
-    size = n.size if n.sig is None or n.sig.op.elementwise else n.inputs[0].size  # type: ignore[union-attr]
+    size = n.size if n.sig.op.elementwise else n.operands[0].size
     return size >= max(1, big if isinstance(big, int) else big(n))
 
 
-def is_row_reduction(n: Node) -> bool:
+def is_row_reduction(n: Application) -> bool:
     """Whether a node sums its operand over the last axis, or takes the largest or smallest element, and keeps the axis."""
-    if n.sig is None or n.sig.op.name not in ROW_REDUCTIONS or not n.sig.params["keepdims"]:
+    if n.sig.op not in ROW_REDUCTIONS or not n.sig.params["keepdims"]:
         return False
-    (x,) = n.inputs
+    (x,) = n.operands
     axis = n.sig.params["axis"]
     axes = axis if isinstance(axis, tuple) else (axis,)
-    return x is not None and not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
+    return not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
 
 
 def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole: bool = False, together: bool = False) -> list[Step]:
@@ -178,7 +178,8 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole: bool 
     steps: list[Step] = []
     group = _Group(big, rows, whole)
     ends = ends_of(outputs, lambda n: group.space_of(n) is not None) if together else Ends([], frozenset())
-    order = [n for n in _in_order(outputs) if n.sig is not None and not is_const(n) and n not in ends.nodes]
+    waiting = ends.nodes
+    order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in waiting]
     known: set[Node] = set()
     read, users = frozenset(outputs), _users_of(order) if rows else {}
     for at, n in enumerate(order):
@@ -188,7 +189,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole: bool 
             group.add(n, group.space)
         elif not group.delays(n):
             space = group.space_of(n)
-            if space is not None or any(i in group.members for i in n.inputs):
+            if space is not None or any(i in group.members for i in n.operands):
                 also = group.also([m for m in order[at : at + AHEAD] if m not in known], known, users, read)
                 for m in also:
                     group.add(m, group.space)
@@ -202,12 +203,12 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole: bool 
     return [*steps, *group.closed(), *[_at_once(g, ends.numbers) for g in ends.groups]]
 
 
-def _users_of(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
-    users: dict[Node, list[Node]] = {n: [] for n in nodes}
+def _users_of(nodes: Sequence[Application]) -> dict[Node, list[Application]]:
+    users: dict[Node, list[Application]] = {n: [] for n in nodes}
     for n in nodes:
-        for i in n.inputs:
+        for i in n.operands:
             if i in users:
-                users[i].append(n)  # type: ignore[index]
+                users[i].append(n)
     return users
 
 
@@ -219,7 +220,7 @@ def with_epilogues(steps: Sequence[Step], outputs: Sequence[Node], known: Collec
     return [new.get(t, step) for t, step in enumerate(steps) if t in new or t not in gone]
 
 
-def _at_once(group: Sequence[Member], numbers: frozenset[Node]) -> Step:
+def _at_once(group: Sequence[Member], numbers: frozenset[Application]) -> Step:
     nodes = tuple(dict.fromkeys(n for member in group for n in member.nodes))
     members = tuple(member.nodes for member in group) if len(group) > 1 else ()
     return Step(nodes, members, numbers.intersection(nodes))

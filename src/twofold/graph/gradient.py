@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .build import G, item
-from .ir import AnyNode, Node, const, leaf, post_order, topological
+from .ir import AnyNode, Application, Leaf, Node, applies, const, leaf, post_order, topological
 
 Gradients = dict[Node, Node]
 
@@ -30,22 +30,21 @@ def _fit(grad: Any, operand: Node) -> Node:
     return G.cast_like(sum_to(grad, operand.shape), operand)
 
 
-def input_gradients(node: Node, douts: Sequence[Node | None]) -> list[Node | None]:
+def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Node | None]:
     """One gradient per input of an application, in the input's shape and dtype; None where there is none."""
-    op = node.sig.op  # type: ignore[union-attr]
+    op = node.sig.op
     if op.grad_rule is None:
         return _through_body(node, douts)
     got = _call_rule(node, douts)
     out: list[Node | None] = []
     for operand, grad in zip(node.inputs, [*got, *[None] * len(node.inputs)], strict=False):
-        wanted = operand is not None and grad is not None and operand.tracked
-        out.append(_fit(grad, operand) if wanted else None)  # type: ignore[arg-type]
+        out.append(_fit(grad, operand) if operand is not None and grad is not None and operand.tracked else None)
     return out
 
 
-def _call_rule(node: Node, douts: Sequence[Node | None]) -> list[Any]:
+def _call_rule(node: Application, douts: Sequence[Node | None]) -> list[Any]:
     sig = node.sig
-    op, count = sig.op, len(sig.op.inputs)  # type: ignore[union-attr]
+    op, count = sig.op, len(sig.op.inputs)
     single = len(node.parts) == 1
     arrays = node.inputs[: len(node.inputs) - len(op.scalars)]
     have: dict[str, Any] = {"dout": _like(douts[0], node) if single else _visible(douts, node), "out": node if single else node.parts}
@@ -54,14 +53,14 @@ def _call_rule(node: Node, douts: Sequence[Node | None]) -> list[Any]:
     else:
         have |= dict(zip((i.name for i in op.inputs), arrays, strict=True))
     have |= dict(zip(op.scalars, node.inputs[len(arrays) :], strict=True))
-    have |= sig.params  # type: ignore[union-attr]
+    have |= sig.params
     wanted = inspect.signature(op.grad_rule).parameters.values()  # type: ignore[arg-type]
     positional = [have[p.name] for p in list(wanted)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     everything = any(p.kind is p.VAR_KEYWORD for p in wanted)
     keywords = {p.name: have[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY}
     if everything:
         named = {p.name for p in wanted}
-        keywords |= {k: v for k, v in sig.params.items() if k not in named}  # type: ignore[union-attr]
+        keywords |= {k: v for k, v in sig.params.items() if k not in named}
     got = op.grad_rule(G, *positional, **keywords)  # type: ignore[misc]
     return list(got) if isinstance(got, (tuple, list)) else [got]
 
@@ -70,13 +69,13 @@ def _like(dout: Node | None, node: Node) -> Node:
     return G.full(shape=node.shape, value=0, dtype=node.dtype) if dout is None else dout
 
 
-def _visible(douts: Sequence[Node | None], node: Node) -> tuple[Node | None, ...]:
+def _visible(douts: Sequence[Node | None], node: Application) -> tuple[Node | None, ...]:
     return tuple(douts) if douts else (None,) * len(node.parts)
 
 
-def _through_body(node: Node, douts: Sequence[Node | None]) -> list[Node | None]:
+def _through_body(node: Application, douts: Sequence[Node | None]) -> list[Node | None]:
     """An operator without a rule: nothing for a primitive, else the gradient of its definition."""
-    if not node.body or not node.sig.op.differentiable:  # type: ignore[union-attr]
+    if not node.body or not node.sig.op.differentiable:
         return [None] * len(node.inputs)
     pairs = [(b, d) for b, d in zip(node.body, douts, strict=True) if d is not None and b.tracked]
     ends = [i for i in dict.fromkeys(node.inputs) if i is not None]
@@ -91,20 +90,21 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
     several: dict[Node, list[Node | None]] = {}
 
     def add(node: Node, grad: Node) -> None:
-        if node.sig is not None and node.sig.op is item and node not in ends:
-            owner = node.inputs[0]
-            parts = several.setdefault(owner, [None] * len(owner.parts))  # type: ignore[arg-type,union-attr]
+        if applies(node, item) and node not in ends:
+            (owner,) = node.operands
+            parts = several.setdefault(owner, [None] * len(owner.parts))
             at = node.sig.params["place"]
-            parts[at] = grad if parts[at] is None else parts[at] + grad  # type: ignore[operator]
+            before = parts[at]
+            parts[at] = grad if before is None else before + grad
         else:
-            grads[node] = grads[node] + grad if node in grads else grad  # type: ignore[operator]
+            grads[node] = grads[node] + grad if node in grads else grad
 
     ends = set(stop)
     order = topological(outputs, until=ends)
     for output, head in zip(outputs, heads, strict=True):
         add(output, _fit(head, output))
     for node in reversed(order):
-        if node.sig is None or not node.tracked or node.sig.op is item:
+        if not isinstance(node, Application) or not node.tracked or node.sig.op is item:
             continue
         douts = several.get(node) if len(node.parts) > 1 else [grads[node]] if node in grads else None
         if douts is None:
@@ -148,6 +148,6 @@ def ones_head(node: Node) -> Node:
     return G.full(shape=node.shape, value=1, dtype=node.dtype)
 
 
-def stand_in(name: Any, node: Node) -> Node:
+def stand_in(name: Any, node: Node) -> Leaf:
     """A leaf of a node's type, to build a gradient graph apart from where the node comes from."""
     return leaf(name, node.shape, node.dtype, node.tracked)

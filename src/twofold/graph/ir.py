@@ -14,77 +14,139 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 
 from ..dtype import ITEMSIZE
-from ..opdef.spec import Sig
+from ..opdef.spec import Op, Sig
+from ..ops.primitive_shape import full, reshape
 
 INTERN_LIMIT = 200_000
 AnyNode = TypeVar("AnyNode")
 
 
 class Node:
-    """A typed application of an operator, a leaf (an input of the program) or a constant (a Python scalar). Never changed.
+    """A typed value of a graph: a `Leaf`, a `Constant` or an `Application`. Never changed.
 
     Attributes
     ----------
-    sig, inputs
-        What is applied to which nodes (None for an optional input left out); ``sig`` is None for leaves and constants.
-    shape, dtype
-        Of the result; of an application with several results see ``parts``.
-    parts
-        One node per result; ``(self,)`` if there is one.
-    body
-        For an operator that is not a primitive: the nodes that its rule gives for these inputs, one per result.
-    value
-        ``("leaf", name)`` or ``("const", number)``; None for applications.
+    shape, dtype, size
+        Of the value; of an application with several results see ``parts``.
     tracked
-        Whether the result depends, through floating-point values, on a leaf that wants a gradient.
+        Whether the value depends, through floating-point values, on a leaf that wants a gradient.
+    inputs
+        What an application reads (None for an optional input left out); empty for the others.
     cache
         One opaque slot for upper layers.
     """
 
-    __slots__ = ("body", "cache", "dtype", "inputs", "parts", "shape", "sig", "size", "tracked", "value")
+    __slots__ = ("cache", "dtype", "shape", "size", "tracked")
 
-    def __init__(self, sig: Sig | None, inputs: tuple["Node | None", ...], shape: tuple[int, ...], dtype: str, tracked: bool) -> None:
-        self.sig, self.inputs, self.shape, self.dtype, self.tracked = sig, inputs, shape, dtype, tracked
-        self.size = math.prod(shape)
-        self.parts: tuple[Node, ...] = (self,)
-        self.body: tuple[Node, ...] = ()
-        self.value: tuple[str, Any] | None = None
-        self.cache: Any = None
+    shape: tuple[int, ...]
+    dtype: str
+    size: int
+    tracked: bool
+    inputs: tuple["Node | None", ...]
+    cache: Any
 
     @property
     def nbytes(self) -> int:
         """Bytes of the result; 0 for several results, each of which counts its own."""
         return self.size * ITEMSIZE[self.dtype] if len(self.parts) == 1 else 0
 
-    @property
-    def is_primitive(self) -> bool:
-        """Whether a backend implements it as it stands."""
-        return self.sig is not None and not self.body
+    if TYPE_CHECKING:
+        parts: tuple["Node", ...]  # of leaves and constants no slot: the tuple would be a reference cycle in each
 
-    if TYPE_CHECKING:  # `graph.build` attaches what makes further nodes
-
+        # `graph.build` attaches what makes further nodes
         def __add__(self, other: Any) -> "Node": ...
         def __radd__(self, other: Any) -> "Node": ...
         def __sub__(self, other: Any) -> "Node": ...
         def __mul__(self, other: Any) -> "Node": ...
         def __truediv__(self, other: Any) -> "Node": ...
         def __neg__(self) -> "Node": ...
+    else:
+        parts = property(lambda self: (self,))
+
+
+@final
+class Leaf(Node):
+    """An input of a program, by name."""
+
+    __slots__ = ("name",)
+    inputs = ()
+
+    def __init__(self, name: Any, shape: tuple[int, ...], dtype: str, tracked: bool) -> None:
+        self.name, self.shape, self.dtype, self.tracked = name, shape, dtype, tracked
+        self.size = math.prod(shape)
+        self.cache = None
 
     def __repr__(self) -> str:
-        if self.sig is None:
-            return f"%{self.value[1]}" if self.value and self.value[0] == "leaf" else repr(self.value and self.value[1])
+        return f"%{self.name}"
+
+
+@final
+class Constant(Node):
+    """A Python scalar that is part of the structure."""
+
+    __slots__ = ("number",)
+    inputs = ()
+
+    def __init__(self, number: float | int | bool, dtype: str) -> None:
+        self.number, self.shape, self.dtype, self.tracked = number, (), dtype, False
+        self.size = 1
+        self.cache = None
+
+    def __repr__(self) -> str:
+        return repr(self.number)
+
+
+@final
+class Application(Node):
+    """An operator applied to nodes.
+
+    Attributes
+    ----------
+    sig
+        The operator with its parameters.
+    parts
+        One node per result; ``(self,)`` if there is one.
+    body
+        For an operator that is not a primitive: the nodes that its rule gives for these inputs, one per result.
+    operands
+        The inputs again, for primitives, all of whose inputs are there.
+    """
+
+    __slots__ = ("body", "inputs", "parts", "sig")
+
+    if TYPE_CHECKING:
+        operands: tuple[Node, ...]
+
+    def __init__(
+        self, sig: Sig, inputs: tuple[Node | None, ...], shape: tuple[int, ...], dtype: str, tracked: bool, body: tuple[Node, ...] = ()
+    ) -> None:
+        self.sig, self.inputs, self.shape, self.dtype, self.tracked, self.body = sig, inputs, shape, dtype, tracked, body
+        self.size = math.prod(shape)
+        self.parts: tuple[Node, ...] = (self,)
+        self.cache = None
+
+    @property
+    def is_primitive(self) -> bool:
+        """Whether a backend implements it as it stands."""
+        return not self.body
+
+    def __repr__(self) -> str:
         return f"{self.sig.op.name}:{self.dtype}{list(self.shape)}"
+
+
+if not TYPE_CHECKING:
+    Application.operands = Application.__dict__["inputs"]  # one slot by two names: it costs no memory and no call
 
 
 class _Tables:
     """The intern tables beside those in the Sigs, and the caches that fall with them."""
 
     def __init__(self) -> None:
-        self.leaves: dict[Any, Node] = {}
-        self.constants: dict[Any, Node] = {}
+        self.leaves: dict[Any, Leaf] = {}
+        self.constants: dict[Any, Constant] = {}
         self.sigs: set[Sig] = set()
         self.dependents: list[Callable[[], None]] = []
         self.count = 0
@@ -117,50 +179,58 @@ def bound_tables() -> None:
         drop_generation()
 
 
-def leaf(name: Any, shape: tuple[int, ...], dtype: str, tracked: bool = False) -> Node:
+def leaf(name: Any, shape: tuple[int, ...], dtype: str, tracked: bool = False) -> Leaf:
     """The interned input of that name and type."""
     key = name, shape, dtype, tracked
     found = TABLES.leaves.get(key)
     if found is None:
-        found = Node(None, (), shape, dtype, tracked)
-        found.value = ("leaf", name)
-        found = TABLES.leaves.setdefault(key, found)
+        found = TABLES.leaves.setdefault(key, Leaf(name, shape, dtype, tracked))
         TABLES.count += 1
     return found
 
 
-def const(number: float | int | bool) -> Node:
+def const(number: float | int | bool) -> Constant:
     """The interned constant: a Python scalar of weak type. Told apart by type and bits (0.0 is not -0.0)."""
     key = number.__class__, number.hex() if isinstance(number, float) else number
     found = TABLES.constants.get(key)
     if found is None:
         dtype = "bool" if isinstance(number, bool) else "weakf" if isinstance(number, float) else "weaki"
-        found = Node(None, (), (), dtype, False)
-        found.value = ("const", number)
-        found = TABLES.constants.setdefault(key, found)
+        found = TABLES.constants.setdefault(key, Constant(number, dtype))
         TABLES.count += 1
     return found
 
 
-def intern(sig: Sig, inputs: tuple[Node | None, ...], node: Node) -> Node:
+def intern(sig: Sig, inputs: tuple[Node | None, ...], node: Application) -> Application:
     """Enter a new node; another thread's equal node wins if it came first."""
     TABLES.sigs.add(sig)
     TABLES.count += 1
     return sig.typed.setdefault(inputs, node)
 
 
-def is_leaf(node: Node) -> bool:
-    """Whether the node is an input of the program."""
-    return node.value is not None and node.value[0] == "leaf"
+def applies(node: Node | None, op: Op) -> TypeGuard[Application]:
+    """Whether a node is the application of an operator."""
+    return isinstance(node, Application) and node.sig.op is op
+
+
+def number_of(node: Node | None) -> float | None:
+    """The number that a node is, or that every element of it is; None if it is no constant."""
+    if isinstance(node, Constant):
+        return node.number
+    return node.sig.params["value"] if isinstance(node, Application) and node.sig.op is full else None
 
 
 def is_const(node: Node | None, number: float | None = None) -> bool:
     """Whether the node is a constant (of that value): a Python scalar or an array of one value."""
-    if node is None:
-        return False
-    if node.value is not None:
-        return node.value[0] == "const" and (number is None or node.value[1] == number)
-    return node.sig is not None and node.sig.op.name == "full" and (number is None or node.sig.params["value"] == number)
+    if isinstance(node, Application):
+        return node.sig.op is full and (number is None or node.sig.params["value"] == number)
+    return isinstance(node, Constant) and (number is None or node.number == number)
+
+
+def unshaped(node: Node) -> Node:
+    """The value of which a node is another shape; the node itself if it is no reshape."""
+    while isinstance(node, Application) and node.sig.op is reshape:
+        node = node.operands[0]
+    return node
 
 
 def topological(outputs: Iterable[Node], until: Iterable[Node] = ()) -> list[Node]:
@@ -198,21 +268,16 @@ def post_order(
 _INPUTS = attrgetter("inputs")
 
 
-def names_of(outputs: Iterable[Node]) -> set[str]:
+def operators_of(outputs: Iterable[Node]) -> set[Op]:
     """Which operators a graph has."""
-    return {n.sig.op.name for n in topological(outputs) if n.sig is not None}
+    return {n.sig.op for n in topological(outputs) if isinstance(n, Application)}
 
 
-def leaves_of(outputs: Iterable[Node]) -> list[Node]:
+def leaves_of(outputs: Iterable[Node]) -> list[Leaf]:
     """The leaves below outputs, in order of first use."""
-    return [n for n in topological(outputs) if is_leaf(n)]
+    return [n for n in topological(outputs) if isinstance(n, Leaf)]
 
 
-def applications(outputs: Iterable[Node]) -> Iterator[Node]:
+def applications(outputs: Iterable[Node]) -> Iterator[Application]:
     """The applications below outputs, inputs before users."""
-    return (n for n in topological(outputs) if n.sig is not None)
-
-
-def depends_on(outputs: Sequence[Node], nodes: Iterable[Node]) -> bool:
-    """Whether some output is computed from some of the nodes."""
-    return not set(nodes).isdisjoint(topological(outputs))
+    return (n for n in topological(outputs) if isinstance(n, Application))

@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..ops.primitive_arithmetic import where
 from .fuse import Step
-from .ir import Node, is_const
+from .ir import Application, Node, is_const
 
 
 class Place(NamedTuple):
@@ -60,7 +61,7 @@ class _Planner:
         steps: Sequence[Step],
         outputs: Sequence[Node],
         donated: Collection[Node],
-        fixed: Callable[[Node], bool],
+        fixed: Callable[[Application], bool],
         in_place: bool,
         share: bool,
     ) -> None:
@@ -97,17 +98,16 @@ class _Planner:
         for t, step in enumerate(self.steps):
             for n in step.nodes:
                 if _is_view(n):
-                    self.root[n] = self.owner(n.inputs[0])  # type: ignore[arg-type]
-                for i in n.inputs:
-                    if i is not None:
-                        self.last[self.owner(i)] = t
+                    self.root[n] = self.owner(n.operands[0])
+                for i in n.operands:
+                    self.last[self.owner(i)] = t
         for o in self.outputs:
             self.last[self.owner(o)] = len(self.steps)
 
     def _place_step(self, t: int, step: Step) -> None:
         inside = set(step.nodes)
-        read = {self.owner(i): k for k, n in enumerate(step.nodes) for i in n.inputs if i is not None}
-        self.viewed = {self.owner(i) for n in step.nodes for i in n.inputs if i is not None and self.owner(i) is not i}
+        read = {self.owner(i): k for k, n in enumerate(step.nodes) for i in n.operands}
+        self.viewed = {self.owner(i) for n in step.nodes for i in n.operands if self.owner(i) is not i}
         dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
         self._set_readers(step)
         for k, n in enumerate(step.nodes):
@@ -129,9 +129,9 @@ class _Planner:
         """What several of the kernels that run at once read, or a product, is as if it were viewed: none may write over it."""
         self.reader = {}
         if step.epilogue:  # a product reads its operands while results are written
-            self.viewed.update(self.owner(i) for i in step.nodes[0].inputs if i is not None)
+            self.viewed.update(map(self.owner, step.nodes[0].operands))
         for member in step.members:
-            for i in {self.owner(i) for n in member for i in n.inputs if i is not None}:
+            for i in {self.owner(i) for n in member for i in n.operands}:
                 if i in self.reader:
                     self.viewed.add(i)
                 self.reader[i] = member
@@ -140,13 +140,13 @@ class _Planner:
         place = self.plan.place.get(node)
         return place is not None and (place.kind == "buffer" or (place.kind == "leaf" and place.number in self.writable))
 
-    def _place(self, n: Node, k: int, dying: list[Node], read: dict[Node, int]) -> None:
+    def _place(self, n: Application, k: int, dying: list[Node], read: dict[Node, int]) -> None:
         """An element-wise result may take a dying operand's memory only if no later node of the kernel reads the operand.
 
         Nor may any node read it by a view, whose elements are in other places: a kernel runs block by block.
         """
         fit = None
-        if self.in_place and n.sig is not None and n.sig.op.elementwise and n.sig.op.name != "where":
+        if self.in_place and n.sig.op.elementwise and n.sig.op is not where:
             free = (d for d in dying if read[d] <= k and d not in self.viewed and n in self.reader.get(d, (n,)))
             fit = next((d for d in free if d.shape == n.shape and d.dtype == n.dtype), None)
         if fit is not None and self.plan.place[fit].kind == "leaf":
@@ -185,8 +185,8 @@ class _Planner:
         return len(self.plan.buffers) - 1
 
 
-def _is_view(n: Node) -> bool:
-    return n.sig is not None and n.sig.op.view and not is_const(n.inputs[0])
+def _is_view(n: Application) -> bool:
+    return n.sig.op.view and not is_const(n.operands[0])
 
 
 def plan_memory(
@@ -195,7 +195,7 @@ def plan_memory(
     outputs: Sequence[Node],
     *,
     donated: Collection[Node] = (),
-    fixed: Callable[[Node], bool] = lambda node: False,
+    fixed: Callable[[Application], bool] = lambda node: False,
     in_place: bool = True,
     share: bool = True,
 ) -> MemoryPlan:

@@ -7,8 +7,10 @@ Zhang and Guestrin, Training deep nets with sublinear memory cost, 2016.
 from collections.abc import Sequence
 from math import isqrt
 
+from ..ops.custom import user_forward
+from ..ops.primitive_shape import slice
 from .build import G, item
-from .ir import Node
+from .ir import Node, applies
 
 #: A value smaller than the largest one by this factor is kept in any case.
 SMALL = 16
@@ -21,7 +23,7 @@ def apart(value: Node) -> Node:
 
 def is_apart(node: Node) -> bool:
     """Whether a node is there to be another than its operand: passes that drop what changes nothing leave it."""
-    return node.sig is not None and node.sig.op.name == "slice" and node.shape != () and node.sig.params["key"] == _all_of(node)
+    return applies(node, slice) and node.shape != () and node.sig.params["key"] == _all_of(node)
 
 
 def _all_of(value: Node) -> tuple[tuple[int, int, int], ...]:
@@ -41,5 +43,4 @@ def checkpoints(values: Sequence[Node]) -> list[Node]:
 
 
 def _is_of_user_code(node: Node) -> bool:
-    owner = node.inputs[0] if node.sig is not None and node.sig.op is item else node
-    return owner is not None and owner.sig is not None and owner.sig.op.name == "user_forward"
+    return applies(node.operands[0] if applies(node, item) else node, user_forward)

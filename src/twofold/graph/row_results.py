@@ -8,11 +8,13 @@ computed of the column.
 from collections.abc import Sequence
 
 from ..opdef.shapes import normalized_axes
+from ..ops.primitive_reduce import max, min, sum
+from ..ops.primitive_shape import reshape
 from .build import G, apply
-from .ir import Node, is_const, topological
+from .ir import Application, Node, applies, topological
 from .rewrite import by_rule, simplify
 
-REDUCTIONS = frozenset({"sum", "max", "min"})
+REDUCTIONS = frozenset({sum, max, min})
 
 
 def kept(outputs: Sequence[Node]) -> list[Node]:
@@ -24,27 +26,25 @@ def kept(outputs: Sequence[Node]) -> list[Node]:
 
 def _is_column_of_rows(n: Node) -> bool:
     """Whether a node gives something its last axis back that may have been reduced."""
-    if n.sig is None or n.sig.op.name != "reshape":
+    if not applies(n, reshape):
         return False
-    a = n.inputs[0]
-    return a is not None and a.sig is not None and a.shape != () and n.shape == (*a.shape, 1)
+    (a,) = n.operands
+    return isinstance(a, Application) and a.shape != () and n.shape == (*a.shape, 1)
 
 
-def _rewritten(n: Node) -> Node:
-    assert n.sig is not None
-    if n.sig.op.name in REDUCTIONS:
-        (x,) = n.inputs
-        assert x is not None
+def _rewritten(n: Application) -> Node:
+    if n.sig.op in REDUCTIONS:
+        (x,) = n.operands
         if n.shape and n.shape == x.shape[:-1] and normalized_axes(n.sig.params["axis"], len(x.shape)) == (len(x.shape) - 1,):
             return G.reshape(apply(n.sig.op.sig(axis=-1, keepdims=True), (x,)), shape=n.shape)
-    elif n.sig.op.elementwise and n.shape and not is_const(n):
-        columns = [i if i is None or i.shape == () else _column(i, n) for i in n.inputs]
-        if all(c is not None for c, i in zip(columns, n.inputs, strict=True) if i is not None):
+    elif n.sig.op.elementwise and n.shape:
+        columns = [i if i.shape == () else _column(i, n) for i in n.operands]
+        if None not in columns:
             return G.reshape(apply(n.sig, tuple(columns)), shape=n.shape)
     return n
 
 
 def _column(i: Node, like: Node) -> Node | None:
     """The column that an operand of a node's shape is, without its last axis; None if it is none."""
-    source = i.inputs[0] if i.sig is not None and i.sig.op.name == "reshape" else None
+    source = i.operands[0] if applies(i, reshape) else None
     return source if source is not None and i.shape == like.shape and source.shape == (*like.shape, 1) else None

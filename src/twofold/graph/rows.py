@@ -15,8 +15,12 @@ from functools import partial
 
 from ..dtype import FLOATS
 from ..opdef.shapes import normalized_axes
+from ..ops.primitive_gather import index_add, take_along_axis
+from ..ops.primitive_math import negative
+from ..ops.primitive_reduce import sum
+from ..ops.primitive_shape import full, iota, reshape
 from .build import G, apply
-from .ir import Node, is_const
+from .ir import Application, Node, applies, is_const, unshaped
 from .rewrite import by_rule, simplify
 
 #: Steps back to which an element is followed.
@@ -28,45 +32,42 @@ def summed(outputs: Sequence[Node]) -> list[Node]:
     return simplify(by_rule(outputs, _summed))
 
 
-def _summed(n: Node) -> Node:
-    x = n.inputs[0] if n.inputs and n.sig is not None and n.sig.op.name == "sum" else None
-    if x is None or n.dtype != x.dtype or normalized_axes(n.sig.params["axis"], len(x.shape)) != (len(x.shape) - 1,):  # type: ignore[union-attr]
+def _summed(n: Application) -> Node:
+    if n.sig.op is not sum:
+        return n
+    x = n.operands[0]
+    if n.dtype != x.dtype or normalized_axes(n.sig.params["axis"], len(x.shape)) != (len(x.shape) - 1,):
         return n
     value = _scattered(x)
     return n if value is None else G.reshape(value, shape=n.shape)
 
 
-def gathered(outputs: Sequence[Node], big: Callable[[Node], bool]) -> list[Node]:
+def gathered(outputs: Sequence[Node], big: Callable[[Application], bool]) -> list[Node]:
     """A lowered and simplified graph where one element of each row is gathered before what is computed place by place, if that is big."""
     return by_rule(outputs, partial(_gathered, big=big))
 
 
-def _gathered(n: Node, big: Callable[[Node], bool]) -> Node:
-    assert n.sig is not None
-    if n.sig.op.name != "take_along_axis" or not _is_of_rows(n):
+def _gathered(n: Application, big: Callable[[Application], bool]) -> Node:
+    if n.sig.op is not take_along_axis or not _is_of_rows(n):
         return n
-    x, place = n.inputs
-    assert x is not None
-    assert place is not None
-    return _element(x, place, DEEP) if x.sig is not None and x.sig.op.elementwise and big(x) else n
+    x, place = n.operands
+    return _element(x, place, DEEP) if isinstance(x, Application) and x.sig.op.elementwise and big(x) else n
 
 
 def _element(x: Node, place: Node, deep: int) -> Node:
     """One element of each row: what it is computed of, where all of that are rows, their own results, or numbers."""
     if x.shape in ((), place.shape):
         return x
-    inputs = [i for i in x.inputs if i is not None] if x.sig is not None and x.sig.op.elementwise and not is_const(x) else []
-    if not deep or not inputs or any(i.shape not in ((), x.shape, place.shape) for i in inputs):
+    if not isinstance(x, Application) or not x.sig.op.elementwise or not deep:
         return G.take_along_axis(x, place, axis=-1)
-    return apply(x.sig, tuple(None if i is None else _element(i, place, deep - 1) for i in x.inputs))  # type: ignore[arg-type]
+    if any(i.shape not in ((), x.shape, place.shape) for i in x.operands):
+        return G.take_along_axis(x, place, axis=-1)
+    return apply(x.sig, tuple(_element(i, place, deep - 1) for i in x.operands))
 
 
-def _is_of_rows(n: Node) -> bool:
+def _is_of_rows(n: Application) -> bool:
     """Whether a gather takes one element of each row."""
-    x, place = n.inputs
-    assert n.sig is not None
-    assert x is not None
-    assert place is not None
+    x, place = n.operands
     return n.sig.params["axis"] in (-1, len(x.shape) - 1) and place.shape == _row_of(x) and x.shape[-1] > 1
 
 
@@ -75,9 +76,8 @@ def compared(outputs: Sequence[Node]) -> list[Node]:
     return by_rule(outputs, _rewritten)
 
 
-def _rewritten(n: Node) -> Node:
-    rule = {"take_along_axis": _gather, "index_add": _scatter}.get(n.sig.op.name)  # type: ignore[union-attr]
-    found = rule(n) if rule is not None else None
+def _rewritten(n: Application) -> Node:
+    found = _gather(n) if n.sig.op is take_along_axis else _scatter(n) if n.sig.op is index_add else None
     return n if found is None else found
 
 
@@ -86,36 +86,32 @@ def _row_of(n: Node) -> tuple[int, ...]:
     return (*n.shape[:-1], 1)
 
 
-def _gather(n: Node) -> Node | None:
-    x, place = n.inputs
-    assert x is not None
-    assert place is not None
-    if not _is_of_rows(n) or x.dtype not in ("float32", "float64") or x.sig is None or not x.sig.op.elementwise or is_const(x):
+def _gather(n: Application) -> Node | None:
+    x, place = n.operands
+    if not _is_of_rows(n) or x.dtype not in ("float32", "float64") or not isinstance(x, Application) or not x.sig.op.elementwise:
         return None
-    if not any(i is not None and i.shape == _row_of(x) for i in x.inputs):
+    if not any(i.shape == _row_of(x) for i in x.operands):
         return None
     return G.max(G.where(_is_at(place, x.shape[-1]), x, -math.inf), axis=-1, keepdims=True)
 
 
-def _scatter(n: Node) -> Node | None:
+def _scatter(n: Application) -> Node | None:
     value = _scattered(n)
     if value is None:
         return None
-    chosen = value.sig.params["value"] if value.sig is not None and is_const(value) else value
-    return G.where(_is_at(n.inputs[-1], n.shape[-1]), chosen, G.full(shape=n.shape, value=0.0, dtype=n.dtype))  # type: ignore[arg-type]
+    chosen = value.sig.params["value"] if applies(value, full) else value
+    return G.where(_is_at(n.operands[-1], n.shape[-1]), chosen, G.full(shape=n.shape, value=0.0, dtype=n.dtype))
 
 
 def _scattered(n: Node) -> Node | None:
     """What is added to one element of each row of zeros: (…, 1), with 0.0 in place of -0.0, as the sum has it; None if a node is else."""
-    if n.sig is None or n.sig.op.name != "index_add":
+    if not applies(n, index_add):
         return None
-    zeros, value, *places = n.inputs
-    assert zeros is not None
-    assert value is not None
+    zeros, value, *places = n.operands
     row = _row_of(n)
     if not is_const(zeros, 0) or not n.shape or n.sig.params["key"] != tuple(range(len(n.shape))):
         return None
-    if value.shape != row or value.dtype != n.dtype or n.dtype not in FLOATS or places[-1] is None or places[-1].shape != row:
+    if value.shape != row or value.dtype != n.dtype or n.dtype not in FLOATS or places[-1].shape != row:
         return None
     if not all(_counts(place, k, n.shape) for k, place in enumerate(places[:-1])):
         return None
@@ -125,19 +121,15 @@ def _scattered(n: Node) -> Node | None:
 
 def _number(n: Node) -> float | None:
     """The number of which an array is full; None if it is none."""
-    if n.sig is not None and n.sig.op.name == "negative" and n.inputs[0] is not None:
-        inner = _number(n.inputs[0])
+    if applies(n, negative):
+        inner = _number(n.operands[0])
         return None if inner is None else -inner
-    return float(n.sig.params["value"]) if n.sig is not None and is_const(n) else None
+    return float(n.sig.params["value"]) if applies(n, full) else None
 
 
-def _counts(place: Node | None, axis: int, shape: tuple[int, ...]) -> bool:
+def _counts(place: Node, axis: int, shape: tuple[int, ...]) -> bool:
     """Whether an index array is the place along an axis itself."""
-    if place is None or place.shape != tuple(n if k == axis else 1 for k, n in enumerate(shape)):
-        return False
-    while place is not None and place.sig is not None and place.sig.op.name == "reshape":
-        place = place.inputs[0]
-    return place is not None and place.sig is not None and place.sig.op.name == "iota"
+    return place.shape == tuple(n if k == axis else 1 for k, n in enumerate(shape)) and applies(unshaped(place), iota)
 
 
 def _is_at(place: Node, size: int) -> Node:
@@ -146,13 +138,12 @@ def _is_at(place: Node, size: int) -> Node:
 
 def _by_rows(place: Node) -> Node:
     """Places computed with a last axis of one, where they are computed without and reshaped after: so rows' kernels take them in."""
-    if place.sig is None or place.sig.op.name != "reshape":
+    if not applies(place, reshape):
         return place
-    (inner,) = place.inputs
-    assert inner is not None
-    if inner.shape != place.shape[:-1] or inner.sig is None or not inner.sig.op.elementwise or is_const(inner):
+    (inner,) = place.operands
+    if inner.shape != place.shape[:-1] or not isinstance(inner, Application) or not inner.sig.op.elementwise:
         return place
-    if any(i is not None and i.shape not in ((), inner.shape) for i in inner.inputs):
+    if any(i.shape not in ((), inner.shape) for i in inner.operands):
         return place
-    moved = [i if i is None or i.shape == () else _by_rows(G.reshape(i, shape=place.shape)) for i in inner.inputs]
+    moved = [i if i.shape == () else _by_rows(G.reshape(i, shape=place.shape)) for i in inner.operands]
     return apply(inner.sig, tuple(moved))

@@ -4,12 +4,14 @@
 the kernel that reads the slice. For the same reason copies of views that only kernels read are left out.
 """
 
+import builtins
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from math import prod
 
+from ..ops.primitive_shape import contiguous, full, slice
 from .build import G, apply
-from .ir import Node, is_const, topological
+from .ir import Application, Node, applies, topological
 from .recompute import is_apart
 
 #: Parts of one value that are computed for themselves, at most, and how many times its elements they may have together: where
@@ -21,7 +23,7 @@ NEAR = 2
 Part = tuple[range, ...]
 
 
-def narrowed(outputs: Sequence[Node], fuses: Callable[[Node], bool], simple: Collection[str]) -> list[Node]:
+def narrowed(outputs: Sequence[Node], fuses: Callable[[Application], bool], simple: Collection[str]) -> list[Node]:
     """A lowered and simplified graph in which slices are taken before element-wise nodes.
 
     Parameters
@@ -57,7 +59,9 @@ class _Graph:
         What computes each part.
     """
 
-    def __init__(self, order: Sequence[Node], outputs: Sequence[Node], fuses: Callable[[Node], bool], simple: Collection[str]) -> None:
+    def __init__(
+        self, order: Sequence[Node], outputs: Sequence[Node], fuses: Callable[[Application], bool], simple: Collection[str]
+    ) -> None:
         self.outputs, self.fuses, self.simple = set(outputs), fuses, simple
         self.users: dict[Node, list[Node]] = defaultdict(list)
         for n in order:
@@ -73,7 +77,7 @@ class _Graph:
 
     def want(self, n: Node) -> None:
         """Say what is wanted of a node's inputs."""
-        if n.sig is None or is_const(n):
+        if not isinstance(n, Application) or n.sig.op is full:
             return
         if self._splits(n):
             self.split.add(n)
@@ -81,54 +85,50 @@ class _Graph:
             self.passed.add(n)
         else:
             self.wanted[n][None] = None
-            for i in n.inputs:
-                if i is not None:
-                    self.wanted[i][None] = None
+            for i in n.operands:
+                self.wanted[i][None] = None
             return
         for part in self.wanted[n]:
-            for i in n.inputs:
-                if i is not None:
-                    self.wanted[i][self._of_input(n, part, i)] = None
+            for i in n.operands:
+                self.wanted[i][self._of_input(n, part, i)] = None
 
     def make(self, n: Node) -> None:
         """Make what is wanted of a node; of its inputs it is made."""
-        whole = n if n.sig is None or is_const(n) else None
-        if whole is None and n not in self.split and n not in self.passed:
-            whole = apply(n.sig, tuple(None if i is None else self.made[i, None] for i in n.inputs))  # type: ignore[arg-type]
-        if whole is not None:
-            self.made[n, None] = whole
+        if isinstance(n, Application) and (n in self.split or n in self.passed):
+            for part in self.wanted[n]:
+                inputs = tuple([self.made[i, self._of_input(n, part, i)] for i in n.operands])
+                self.made[n, part] = inputs[0] if n in self.passed else apply(n.sig, inputs)
+            return
+        whole = n
+        if isinstance(n, Application) and n.sig.op is not full:
+            whole = apply(n.sig, tuple([self.made[i, None] for i in n.operands]))
+        self.made[n, None] = whole
         for part in self.wanted[n]:
-            if whole is not None:
-                self.made[n, part] = _taken(whole, part)
-                continue
-            inputs = tuple(None if i is None else self.made[i, self._of_input(n, part, i)] for i in n.inputs)
-            self.made[n, part] = inputs[0] if n in self.passed else apply(n.sig, inputs)  # type: ignore[assignment, arg-type]
+            self.made[n, part] = _taken(whole, part)
 
-    def _splits(self, n: Node) -> bool:
-        assert n.sig is not None
+    def _splits(self, n: Application) -> bool:
         parts = self.wanted[n]
         if not n.sig.op.elementwise or None in parts or not 0 < len(parts) <= MOST or not self.fuses(n):
             return False
-        if len(parts) > 1 and any(i is not None and _is_far(i) for i in n.inputs):
+        if len(parts) > 1 and any(map(_is_far, n.operands)):
             return False
         return sum(prod(map(len, p)) for p in parts if p is not None) <= n.size * (AGAIN if n.sig.op.name in self.simple else 1)
 
-    def _passes(self, n: Node) -> bool:
+    def _passes(self, n: Application) -> bool:
         """Whether a slice is of a kernel that reads it, or of another slice; or a copy is read by kernels alone."""
-        assert n.sig is not None
-        if n.sig.op.name == "slice":
+        if n.sig.op is slice:
             return not is_apart(n) and (None not in self.wanted[n] or self._is_for_kernels(n, n.shape))
-        return n.sig.op.name == "contiguous" and self._is_for_kernels(n)
+        return n.sig.op is contiguous and self._is_for_kernels(n)
 
     def _is_for_kernels(self, n: Node, shape: tuple[int, ...] | None = None) -> bool:
         users = self.users[n]
-        is_read = all(u.sig is not None and u.sig.op.elementwise and self.fuses(u) for u in users)
+        is_read = all(isinstance(u, Application) and u.sig.op.elementwise and self.fuses(u) for u in users)
         return n not in self.outputs and is_read and (shape is None or all(u.shape == shape for u in users))
 
-    def _of_input(self, n: Node, part: Part | None, i: Node) -> Part | None:
+    def _of_input(self, n: Application, part: Part | None, i: Node) -> Part | None:
         """The part of an input that a part of a node is computed of."""
-        if n in self.passed and n.sig.op.name == "slice":  # type: ignore[union-attr]
-            own = [range(size)[slice(*k)] for size, k in zip(i.shape, n.sig.params["key"], strict=True)]  # type: ignore[union-attr]
+        if n in self.passed and n.sig.op is slice:
+            own = [range(size)[builtins.slice(*k)] for size, k in zip(i.shape, n.sig.params["key"], strict=True)]
             return _part(i, own if part is None else [r[_key(p)] for r, p in zip(own, part, strict=True)])
         if part is None:
             return None
@@ -138,7 +138,7 @@ class _Graph:
 
 def _is_far(n: Node) -> bool:
     """Whether a node is a slice whose elements do not lie together."""
-    return n.sig is not None and n.sig.op.name == "slice" and n.shape != () and abs(n.sig.params["key"][-1][2] or 1) > NEAR
+    return applies(n, slice) and n.shape != () and abs(n.sig.params["key"][-1][2] or 1) > NEAR
 
 
 def _part(n: Node, ranges: Sequence[range]) -> Part | None:
@@ -146,15 +146,15 @@ def _part(n: Node, ranges: Sequence[range]) -> Part | None:
     return None if all(r == range(size) for r, size in zip(ranges, n.shape, strict=True)) else tuple(ranges)
 
 
-def _key(r: range) -> slice:
-    return slice(r.start, r.stop if r.stop >= 0 else None, r.step)
+def _key(r: range) -> builtins.slice:
+    return builtins.slice(r.start, r.stop if r.stop >= 0 else None, r.step)
 
 
 def _taken(n: Node, part: Part | None) -> Node:
     """A part of a value."""
     if part is None:
         return n
-    if n.sig is not None and n.sig.op.name == "full":
+    if applies(n, full):
         return G.full(shape=tuple(map(len, part)), value=n.sig.params["value"], dtype=n.dtype)
-    keys = [slice(None) if r == range(size) else _key(r) for r, size in zip(part, n.shape, strict=True)]
+    keys = [builtins.slice(None) if r == range(size) else _key(r) for r, size in zip(part, n.shape, strict=True)]
     return G.slice(n, key=tuple((k.start, k.stop, k.step) for k in keys))

@@ -11,16 +11,22 @@
 The rewritten graph is what every mode of execution then compares with; `stabilised` counts what was rewritten.
 """
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 
 from ..dtype import is_float
-from ..opdef.registry import OPS
 from ..opdef.shapes import normalized_axes, reduced_shape
-from ..opdef.spec import Sig
+from ..opdef.spec import Op, Sig
+from ..ops.elementwise_math import sigmoid
+from ..ops.primitive_arithmetic import divide
+from ..ops.primitive_math import exp, log, log1p, log2, log10
+from ..ops.primitive_reduce import sum
+from ..ops.primitive_shape import broadcast_to, reshape
+from ..ops.softmax import softmax
 from .build import G, apply
 from .control_flow import SubGraph
-from .ir import Node, is_const
+from .ir import Application, Node, applies, is_const
 from .logarithms import is_its_definition, log_of, logit_of, opened, opposite_of, shifted_to_zero, softplus
 from .rewrite import rebuild
 
@@ -39,9 +45,9 @@ def _rewritten(outputs: Sequence[Node]) -> tuple[list[Node], int]:
     """The rewritten graph, and how many nodes that changed."""
     count = 0
 
-    def visit(n: Node, inputs: tuple[Node | None, ...]) -> Node:
+    def visit(n: Application, inputs: tuple[Node | None, ...]) -> Node:
         nonlocal count
-        sig, inside = _with_stable_bodies(n.sig)  # type: ignore[arg-type]
+        sig, inside = _with_stable_bodies(n.sig)
         before = apply(sig, inputs)
         after = _stable(before)
         count += inside + (after is not before)
@@ -54,7 +60,7 @@ def _with_stable_bodies(sig: Sig) -> tuple[Sig, int]:
     """An operator with sub-graphs (a loop, a branch) whose formulas are rewritten, and how many were."""
     bodies = {name: value for name, value in sig.params.items() if isinstance(value, SubGraph)}
     found = {name: _rewritten(body.outputs) for name, body in bodies.items()}
-    count = sum(inside for _, inside in found.values())
+    count = builtins.sum(inside for _, inside in found.values())
     if not count:
         return sig, 0
     stable = {name: SubGraph(bodies[name].leaves, tuple(nodes)) for name, (nodes, _) in found.items()}
@@ -63,72 +69,65 @@ def _with_stable_bodies(sig: Sig) -> tuple[Sig, int]:
 
 def _stable(node: Node) -> Node:
     core = _primitive(node)
-    rule = None if core.sig is None else _RULES.get(core.sig.op.name)
-    if rule is None or not is_float(node.dtype):
-        return node
-    found = rule(core)
+    rule = _RULES.get(core.sig.op) if isinstance(core, Application) and is_float(node.dtype) else None
+    found = rule(core) if rule is not None and isinstance(core, Application) else None
     return node if found is None else found
 
 
 def _primitive(node: Node) -> Node:
     """The primitive of which a node's operator is another name (``elemwise_div``, ``_rdiv_scalar``), else the node itself."""
-    if len(node.body) != 1 or node.body[0].sig is None or not is_its_definition(node.sig.op):  # type: ignore[union-attr]
+    if not isinstance(node, Application) or len(node.body) != 1 or not is_its_definition(node.sig.op):
         return node
-    own = all(i in node.inputs or is_const(i) for i in node.body[0].inputs)
-    return node.body[0] if own else node
+    (inner,) = node.body
+    own = isinstance(inner, Application) and all(i in node.inputs or is_const(i) for i in inner.inputs)
+    return inner if own else node
 
 
-def _log1p(node: Node) -> Node | None:
-    x = opened(node.inputs[0])
-    if x is None or x.sig is None:
-        return None
-    if x.sig.op.name == "exp":
-        return softplus(x.inputs[0])  # type: ignore[arg-type]
+def _log1p(node: Application) -> Node | None:
+    x = opened(node.operands[0])
+    if applies(x, exp):
+        return softplus(x.operands[0])
     logit = logit_of(opposite_of(x))
     return None if logit is None else -softplus(logit)
 
 
-def _log_to_base(base: int) -> Callable[[Node], Node | None]:
-    def rule(node: Node) -> Node | None:
-        found = log_of(node.inputs[0])
+def _log_to_base(base: int) -> Callable[[Application], Node | None]:
+    def rule(node: Application) -> Node | None:
+        found = log_of(node.operands[0])
         return None if found is None else found / math.log(base)
 
     return rule
 
 
-def _quotient(node: Node) -> Node | None:
+def _quotient(node: Application) -> Node | None:
     """A softmax or a logistic function written out."""
     logit = logit_of(node)
-    return _softmax(node) if logit is None else apply(OPS["sigmoid"].sig(), (logit,))
+    return _softmax(node) if logit is None else apply(sigmoid.sig(), (logit,))
 
 
-def _softmax(node: Node) -> Node | None:
+def _softmax(node: Application) -> Node | None:
     """exp(x) / sum(exp(x)), the sum broadcast back over its axes."""
-    top, below = opened(node.inputs[0]), opened(node.inputs[1])
-    while _is(below, "broadcast_to"):
-        below = opened(below.inputs[0])  # type: ignore[union-attr]
-    kept = None if below is None else below.shape
-    while _is(below, "reshape"):
-        below = opened(below.inputs[0])  # type: ignore[union-attr]
-    if not _is(top, "exp") or not _is(below, "sum") or opened(below.inputs[0]) is not top:  # type: ignore[union-attr]
+    top, below = opened(node.operands[0]), opened(node.operands[1])
+    while applies(below, broadcast_to):
+        below = opened(below.operands[0])
+    kept = below.shape
+    while applies(below, reshape):
+        below = opened(below.operands[0])
+    if not applies(top, exp) or not applies(below, sum) or opened(below.operands[0]) is not top:
         return None
-    axes = normalized_axes(below.sig.params["axis"], len(top.shape))  # type: ignore[union-attr]
-    if kept != reduced_shape(top.shape, axes, True) or node.shape != top.shape:  # type: ignore[union-attr]
+    axes = normalized_axes(below.sig.params["axis"], len(top.shape))
+    if kept != reduced_shape(top.shape, axes, True) or node.shape != top.shape:
         return None
     if len(axes) == 1:
-        return apply(OPS["softmax"].sig(axis=axes[0]), (top.inputs[0], *[None] * (len(OPS["softmax"].inputs) - 1)))  # type: ignore[union-attr]
-    powers = G.exp(shifted_to_zero(top.inputs[0], axes)[0])  # type: ignore[union-attr,arg-type]
+        return apply(softmax.sig(axis=axes[0]), (top.operands[0], *[None] * (len(softmax.inputs) - 1)))
+    powers = G.exp(shifted_to_zero(top.operands[0], axes)[0])
     return powers / G.sum(powers, axis=axes, keepdims=True)
 
 
-def _is(node: Node | None, name: str) -> bool:
-    return node is not None and node.sig is not None and node.sig.op.name == name
-
-
-_RULES: dict[str, Callable[[Node], Node | None]] = {
-    "log": lambda node: log_of(node.inputs[0]),
-    "log2": _log_to_base(2),
-    "log10": _log_to_base(10),
-    "log1p": _log1p,
-    "divide": _quotient,
+_RULES: dict[Op, Callable[[Application], Node | None]] = {
+    log: lambda node: log_of(node.operands[0]),
+    log2: _log_to_base(2),
+    log10: _log_to_base(10),
+    log1p: _log1p,
+    divide: _quotient,
 }

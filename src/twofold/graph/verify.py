@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from ..config import SETTINGS
 from ..errors import InternalError
 from .build import apply
-from .ir import Node, is_leaf, topological
+from .ir import Application, Leaf, Node, topological
 
 Invariant = Callable[[Node], bool]
 
 #: What must hold of every node of a lowered graph.
 INVARIANTS: dict[str, Invariant] = {
-    "is a leaf, a constant or a primitive": lambda n: n.sig is None or n.is_primitive,
+    "is a leaf, a constant or a primitive": lambda n: not isinstance(n, Application) or n.is_primitive,
     "has a shape of known sizes": lambda n: all(isinstance(s, int) and s >= 0 for s in n.shape),
     "is the interned application of its inputs": lambda n: (
-        n.sig is None or apply(n.sig, n.inputs) is n or apply(n.sig, n.inputs).shape == n.shape
+        not isinstance(n, Application) or apply(n.sig, n.inputs) is n or apply(n.sig, n.inputs).shape == n.shape
     ),
     "names each part": lambda n: len(n.parts) == 1 or all(p.inputs == (n,) for p in n.parts),
 }
@@ -32,7 +32,7 @@ def verify(outputs: Sequence[Node], leaves: Sequence[Node]) -> None:
         return
     known = set(leaves)
     for node in topological(outputs):
-        if is_leaf(node) and node not in known:
+        if isinstance(node, Leaf) and node not in known:
             raise InternalError("graph: a leaf is not among the program's inputs", repr(node), "report this")
         for text, holds in INVARIANTS.items():
             if not holds(node):

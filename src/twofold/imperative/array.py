@@ -9,7 +9,7 @@ from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
-from ..graph.ir import leaf
+from ..graph.ir import Application, leaf
 from ..opdef.registry import OPS
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import before_overwriting, run_on
@@ -425,7 +425,7 @@ class ViewMixin:
         """What a view that wants a gradient of its own shows: a leaf, unless the root was written on this tape."""
         root = self._base._capture()
         tape = tls.tape
-        if tape is not None and root.rec is not None and root.rec.tape is tape and root.rec.node.sig is not None:
+        if tape is not None and root.rec is not None and root.rec.tape is tape and isinstance(root.rec.node, Application):
             return read(self._base, self._chain)
         data_of(root)
         seen = read(wrap(Cell, untracked(root)), self._chain)

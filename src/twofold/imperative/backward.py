@@ -11,12 +11,14 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..errors import AutogradError
+from ..graph.build import item
 from ..graph.gradient import accumulate, backward_order, ones_head
-from ..graph.ir import TABLES, Node, leaf, topological
+from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
 from ..graph.recompute import apart
 from ..graph.rewrite import substitute
 from ..opdef.registry import OPS
 from ..opdef.spec import Sig, unregistered
+from ..ops.custom import user_backward
 from ..program.compile import Program
 from ..program.watched import Title
 from ..scheduler.observers import LISTENERS
@@ -58,7 +60,7 @@ class Backward:
         self.device = device
         names, order = self._paths(heads)
         at, saved, owners = self._saved(order, names, residuals=not differentiable)
-        variables = {r.node: names[id(r)] for r in order if r.node.sig is None and r.node.tracked}
+        variables = {r.node: names[id(r)] for r in order if isinstance(r.node, Leaf) and r.node.tracked}
         seeds = [leaf(("head", k), h.node.shape, h.node.dtype) for k, h in enumerate(heads)]
         heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
         found = accumulate([h.node for h in heads], heads_in)
@@ -71,12 +73,12 @@ class Backward:
         self.seeds = [s for s, g in zip(seeds, given, strict=True) if g]
         self.outputs = outputs
         self.leaves = [*self.inputs, *self.seeds]
-        mirrored = {names[id(r)] for r in order if r.node.sig is not None and r.node.sig.op.recompute}
+        mirrored = {names[id(r)] for r in order if isinstance(r.node, Application) and r.node.sig.op.recompute}
         self.again = {leaf for leaf, path in saved if path.partition(".")[0] in mirrored}  # what is computed of them is computed again
-        operations = [r for r in order if r.node.sig is not None]
+        operations = [r for r in order if isinstance(r.node, Application)]
         number = {id(r): k for k, r in enumerate(operations)}
         passed = [r for r in backward_order(heads, _differentiated_inputs) if id(r) in number]
-        self.hooked = [number[id(r)] for r in passed if r.node.sig.op.backward_rule is not None]  # type: ignore[union-attr]
+        self.hooked = [number[id(r)] for r in passed if isinstance(r.node, Application) and r.node.sig.op.backward_rule is not None]
         lines = ["def fetch(heads):", *self._path_lines]
         lines.append(
             f" return [{', '.join(saved[k][1] for k in self.slots)}], [{', '.join(variables[n] for n in self.wrt)}], "
@@ -130,7 +132,7 @@ class Backward:
         for k, head in enumerate(heads):
             name(head, f"heads[{k}]")
         for rec in order:
-            if rec.node.sig is None:
+            if not isinstance(rec.node, Application):
                 continue
             for k, below in enumerate(rec.inputs):
                 if below is not None and below.node.tracked:
@@ -144,14 +146,15 @@ class Backward:
         saved: list[tuple[Node, str]] = []
         owners: list[str] = []
         for rec in order:
-            if rec.node.sig is None or rec.node.sig.op.name == "item":
+            if not isinstance(rec.node, Application) or rec.node.sig.op is item:
                 continue
             for j, what in enumerate(plan_of(rec.node).saves or ()):
                 if what[0] == "res" and not residuals and plan_of(rec.node).tracked[what[1]]:
                     continue
                 nodes = stands_for(rec.node, what)
-                stand_in = at.get(nodes[0]) or leaf(("saved", len(saved)), nodes[0].shape, nodes[0].dtype)
-                if nodes[0] not in at:
+                first = nodes[0]
+                stand_in = at.get(first) or leaf(("saved", len(saved)), first.shape, first.dtype)
+                if first not in at:
                     saved.append((stand_in, f"{names[id(rec)]}.saved[{j}]"))
                     owner = names[id(rec)] if len(rec.node.parts) == 1 else f"part({names[id(rec)]}, {what[1]})"
                     owners.append(owner if what[0] == "out" and not residuals else "None")
@@ -162,7 +165,7 @@ class Backward:
 
 def _differentiated_inputs(rec: Rec) -> list[Rec]:
     """The inputs of an operation through which gradients flow; none of a leaf, also where it continues an older tape."""
-    return [i for i in rec.inputs if i is not None and i.node.tracked] if rec.node.sig is not None else []
+    return [i for i in rec.inputs if i is not None and i.node.tracked] if isinstance(rec.node, Application) else []
 
 
 def _part(rec: Rec, k: int) -> Rec:
@@ -175,7 +178,7 @@ def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, 
     key = tuple([h.node for h in heads]), given, device.device_type, differentiable
     found = _compiled.get(key)
     if found is None:
-        if any(h.tape is None and h.node.sig is not None for h in heads):
+        if any(h.tape is None and isinstance(h.node, Application) for h in heads):
             raise AutogradError(USED, None, "pass retain_graph=True to the first call")
         with TABLES.lock:  # the gradient's nodes are found by those of the definitions, built again
             found = _compiled[key] = Backward(heads, given, device, differentiable)
@@ -235,8 +238,8 @@ class _Pass:
         return here
 
     def _gradients(self, heads: list[Rec], grads: list[Any]) -> list[tuple[Rec, Any]]:
-        leaves = [(h, g) for h, g in zip(heads, grads, strict=True) if h.node.sig is None]
-        inner = [(h, g) for h, g in zip(heads, grads, strict=True) if h.node.sig is not None]
+        leaves = [(h, g) for h, g in zip(heads, grads, strict=True) if not isinstance(h.node, Application)]
+        inner = [(h, g) for h, g in zip(heads, grads, strict=True) if isinstance(h.node, Application)]
         out = [(h, _ones(self.cls, h) if g is None else self.copied(g)) for h, g in leaves]
         if not inner:
             return out
@@ -265,7 +268,7 @@ def _serial(rec: Rec) -> float:
     """The place of a record's tape among all; a bridge whose tape has ended comes right before the tape that it continues."""
     if rec.tape is not None:
         return rec.tape.serial
-    return _serial(rec.inputs[0]) + 0.5 if rec.node.sig is None and rec.inputs else 0
+    return _serial(rec.inputs[0]) + 0.5 if isinstance(rec.node, Leaf) and rec.inputs else 0
 
 
 def _ones(cls: type, rec: Rec) -> Any:
@@ -381,14 +384,14 @@ def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], give
     for n in topological(outputs):
         if n in cells:
             continue
-        if n.value is not None:
-            cells[n] = n.value[1]
-        elif n.sig is not None and n.sig.op.name == "item":
-            cells[n] = cells[n.inputs[0]][n.sig.params["place"]]  # type: ignore[index]
-        elif n.sig is not None and n.sig.op.name == "user_backward":
+        if isinstance(n, Constant):
+            cells[n] = n.number
+        elif applies(n, item):
+            cells[n] = cells[n.operands[0]][n.sig.params["place"]]
+        elif applies(n, user_backward):
             results = cells[n.inputs[0]].backward_on_cells([cells[i] for i in n.inputs[1:]])  # type: ignore[index]
             cells[n] = results[0] if len(results) == 1 else results
-        elif n.sig is not None:
+        elif isinstance(n, Application):
             results = [wrap(cls, r) for r in invoke(n.sig, [None if i is None else cells[i] for i in n.inputs], b.device)]
             cells[n] = results[0] if len(results) == 1 else results
     results = []

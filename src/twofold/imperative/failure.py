@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend.loader import backend_for
 from ..device import Device
-from ..graph.ir import Node, leaves_of, topological
+from ..graph.ir import Application, Node, leaves_of, operators_of, topological
 from ..graph.rewrite import lower
 from ..program.compile import USER_CODE, Program
 from ..scheduler.streams import run_on
@@ -53,7 +53,7 @@ def _issuer(w: "Window", failed: set[Node]) -> tuple[Any, int] | None:
 
 
 def _kind(node: Node) -> Any:
-    return node.sig.op.name if node.sig is not None else None, node.shape, node.dtype
+    return node.sig.op.name if isinstance(node, Application) else None, node.shape, node.dtype
 
 
 def _compiles(node: Node, device: Device) -> bool:
@@ -76,7 +76,7 @@ def salvaged(w: "Window", live: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
     """
     for v in live:
         node = v.at[1]
-        if any(n.sig is not None and n.sig.op.name in USER_CODE for n in topological(lower([node]))):
+        if not operators_of(lower([node])).isdisjoint(USER_CODE):
             continue
         leaves = leaves_of([node])
         try:

@@ -10,7 +10,7 @@ from ..device import CPU, Device, current_device
 from ..dtype import FLOATS, is_float
 from ..errors import DeviceError, DTypeError, MXNetError
 from ..graph.build import apply
-from ..graph.ir import Node, const, leaf
+from ..graph.ir import Application, Constant, Leaf, Node, const, leaf
 from ..opdef.conventions import operator_scalar
 from ..opdef.spec import Input, Op, Sig
 from ..scheduler.observers import LISTENERS, report_arrays
@@ -74,14 +74,14 @@ def contents_of(arrays: Sequence[Any], device: Device) -> list[Any]:
 def enter(v: Value, tape: Tape) -> Rec:
     """The record, on a tape, of a value that was not made on it: a fresh leaf, or a bridge to an older tape."""
     rec = v.rec
-    if rec is not None and not rec.inputs and rec.node.value is not None and rec.node.value[1] == tape.leaves:
+    if rec is not None and not rec.inputs and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:
         tape.leaves += 1  # the same leaf as in the last iteration
         tape.entered.append(rec)
         rec.tape = tape
         return rec
     if rec is not None and rec.is_used:  # backward has used and freed what it was computed by: a constant from now on
         rec = None
-    if rec is not None and rec.node.value is not None and rec.node.value[1] == tape.leaves:  # the same bridge
+    if rec is not None and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:  # the same bridge
         tape.enter(rec)
         return rec
     tracked = rec is not None and rec.node.tracked
@@ -90,7 +90,7 @@ def enter(v: Value, tape: Tape) -> Rec:
     grad = rec.grad if rec is not None else None
     bridge: tuple[Rec, ...] = ()
     if rec is not None and tracked and grad is None:
-        bridge = (rec,) if rec.node.sig is not None or getattr(rec, "devices", None) is not None else rec.inputs
+        bridge = (rec,) if isinstance(rec.node, Application) or getattr(rec, "devices", None) is not None else rec.inputs
         COUNTERS.bridged += 1
     rec = v.rec = Rec(node, bridge, (), None, grad)
     tape.enter(rec)
@@ -270,7 +270,7 @@ def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
     return out
 
 
-def _typed(sig: Sig, contents: Sequence[Any]) -> Node:
+def _typed(sig: Sig, contents: Sequence[Any]) -> Application:
     """The application to stand-in leaves of the operands' types; Python scalars are leaves too, but for the literals."""
     nodes: list[Node | None] = []
     for k, v in enumerate(contents):
@@ -290,7 +290,7 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
     found = sig.inline.get(key) if key else None
     if found is None:
         node = _typed(sig, contents)
-        given = [k for k, i in enumerate(node.inputs) if i is not None and not (i.value is not None and i.value[0] == "const")]
+        given = [k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant)]
         found = runner(node, backend_for(device)), given, len(node.parts)
         if key and found[0].__class__ is not Cold:
             sig.inline[key] = found

@@ -4,7 +4,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from ..graph.ir import Node
+from ..graph.ir import Leaf, Node
 
 if TYPE_CHECKING:
     from .window import Window
@@ -42,7 +42,7 @@ class Rec:
     @property
     def is_used(self) -> bool:
         """Whether backward has used and freed the operation, or that which a bridge leaf continues."""
-        if self.node.sig is None:
+        if isinstance(self.node, Leaf):
             return bool(self.inputs) and self.inputs[0].is_used
         return self.tape is None
 

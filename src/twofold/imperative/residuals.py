@@ -10,7 +10,7 @@ from typing import Any
 from ..backend.protocol import Backend
 from ..graph.build import G, run_rule
 from ..graph.gradient import input_gradients
-from ..graph.ir import TABLES, Node, is_leaf, leaf, topological
+from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import substitute
 from ..opdef.spec import Sig, unregistered
@@ -61,7 +61,7 @@ class NodePlan:
         self.fast = False
 
 
-def plan_of(node: Node) -> NodePlan:
+def plan_of(node: Application) -> NodePlan:
     """The node's plan, made on first use."""
     plan = node.cache
     if plan is None:
@@ -71,13 +71,13 @@ def plan_of(node: Node) -> NodePlan:
     return plan
 
 
-def inner_nodes(node: Node, body: Sequence[Node]) -> list[Node]:
+def inner_nodes(node: Application, body: Sequence[Node]) -> list[Node]:
     """The results of the applications inside a definition, in a fixed order; all of an application with several, used or not."""
     found = topological(body, until={i for i in node.inputs if i is not None})
-    return list(dict.fromkeys(p for n in found if n.sig is not None for p in n.parts))
+    return list(dict.fromkeys(p for n in found if isinstance(n, Application) for p in n.parts))
 
 
-def with_residuals(node: Node) -> Sig:
+def with_residuals(node: Application) -> Sig:
     """The operator of an application as one that gives its residuals as further results: what a window records."""
     plan = plan_of(node)
     if plan.extended is None:
@@ -86,22 +86,22 @@ def with_residuals(node: Node) -> Sig:
         def rule(xp: Any, *inputs: Node | None) -> list[Node]:
             at = dict(zip(own, [i for i in inputs if i is not None], strict=True))
             inner = inner_nodes(node, node.body)
-            return [*run_rule(G, node.sig, inputs), *substitute([inner[k] for k in plan.positions], at)]  # type: ignore[arg-type]
+            return [*run_rule(G, node.sig, inputs), *substitute([inner[k] for k in plan.positions], at)]
 
-        name = f"{node.sig.op.name} with residuals"  # type: ignore[union-attr]
+        name = f"{node.sig.op.name} with residuals"
         plan.extended = unregistered(name, rule, len(node.inputs), len(node.parts) + len(plan.positions))
     return plan.extended
 
 
-def _derive(node: Node, plan: NodePlan) -> None:
+def _derive(node: Application, plan: NodePlan) -> None:
     inputs = {i for i in node.inputs if i is not None}
     inner = inner_nodes(node, node.body)
-    kept = {n for n in inner if not n.sig.op.view and n.sig.op.name != "full" and n.inputs != ()}  # type: ignore[union-attr]
+    kept = {n for n in inner if isinstance(n, Application) and not n.sig.op.view and n.inputs != ()}
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
     ends = inputs | set(node.parts) | {node}
     used = _read(grads, ends | kept)
-    if node.sig is not None and node.sig.op.recompute:
+    if node.sig.op.recompute:
         kept = set(checkpoints([n for n in inner if n in used & kept]))
         used = _read(grads, ends | kept)
     shared = [n for n in inner if n in used & kept and n not in node.body]
@@ -111,15 +111,15 @@ def _derive(node: Node, plan: NodePlan) -> None:
     saves: list[Saved] = [("out", k) for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used & kept)]
     taken: set[Node] = set()
     for k, i in enumerate(node.inputs):
-        if i is not None and i in used and i not in taken and not (i.value is not None and i.value[0] == "const"):
+        if i is not None and i in used and i not in taken and not isinstance(i, Constant):
             saves.append(("in", k))
             taken.add(i)
     plan.positions = tuple(inner.index(n) for n in shared)
     saves += [("res", k) for k in range(len(plan.positions))]
-    plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not (i.value is not None and i.value[0] == "const"))
+    plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     plan.keeps_out = any(kind == "out" for kind, _ in saves)
     plan.saves = tuple(saves)
-    plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig is not None and node.sig.op.elementwise and node.shape != ()
+    plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise and node.shape != ()
 
 
 def _read(outputs: Sequence[Node], until: set[Node]) -> set[Node]:
@@ -127,11 +127,11 @@ def _read(outputs: Sequence[Node], until: set[Node]) -> set[Node]:
     return {i for n in topological(outputs, until=until) for i in n.inputs if i is not None} | set(outputs)
 
 
-def stands_for(node: Node, saved: Saved) -> list[Node]:
+def stands_for(node: Application, saved: Saved) -> list[Node]:
     """The graph nodes whose value a saved thing is."""
     kind, k = saved
     if kind == "in":
-        return [node.inputs[k]]  # type: ignore[list-item]
+        return [i for i in node.inputs[k : k + 1] if i is not None]
     if kind == "out":
         return [node.parts[k], *node.body[k : k + 1], *_renewed(node)[k : k + 1]]
     position = plan_of(node).positions[k]
@@ -139,10 +139,10 @@ def stands_for(node: Node, saved: Saved) -> list[Node]:
 
 
 #: The node that was last asked for its residuals, in which generation, and the inner nodes of its body and of the renewed one.
-_last_inner: tuple[Node, int, list[list[Node]]] | None = None
+_last_inner: tuple[Application, int, list[list[Node]]] | None = None
 
 
-def _inner_of_bodies(node: Node) -> list[list[Node]]:
+def _inner_of_bodies(node: Application) -> list[list[Node]]:
     """The inner nodes of a node's body, and of the body built again; remembered, for a big definition has many residuals."""
     global _last_inner
     last = _last_inner
@@ -152,9 +152,9 @@ def _inner_of_bodies(node: Node) -> list[list[Node]]:
     return last[2]
 
 
-def _renewed(node: Node) -> Sequence[Node]:
+def _renewed(node: Application) -> Sequence[Node]:
     """The body built again: its nodes are those that a gradient built now refers to, also if a generation was dropped between."""
-    return run_rule(G, node.sig, node.inputs) if node.body else ()  # type: ignore[arg-type]
+    return run_rule(G, node.sig, node.inputs) if node.body else ()
 
 
 #: Programs of single operations; None for one that has been used once.
@@ -162,7 +162,7 @@ _programs: dict[Any, Program | None] = {}
 TABLES.dependents.append(_programs.clear)
 
 
-def runner(node: Node, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
+def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
     """The compiled form of one operation: results, then residuals, from one array (or scalar) per input that is not a constant."""
     plan = plan_of(node)
     found = plan.run.get(backend.kind)
@@ -172,14 +172,14 @@ def runner(node: Node, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]
         at: dict[Node, Node] = {}
         leaves = []
         for k, i in enumerate(node.inputs):
-            if i is not None and not (i.value is not None and i.value[0] == "const"):
+            if i is not None and not isinstance(i, Constant):
                 stand_in = leaf(("arg", k), i.shape, i.dtype)
                 leaves.append(stand_in)
                 at.setdefault(i, stand_in)
         if node.body:
             wanted = [*node.body, *wanted[len(node.parts) :]]
         outputs = substitute(wanted, at)
-        op = node.sig.op  # type: ignore[union-attr]
+        op = node.sig.op
         title = Title(op.names[0] if op.names else op.name, "operator" if op.names or op.primitive else "program")
         found = _compiled(outputs, leaves, backend, title)
         if found.__class__ is not Cold:
@@ -213,4 +213,4 @@ def _compiled(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend,
 
 def is_variable(node: Node) -> bool:
     """Whether a leaf wants a gradient."""
-    return is_leaf(node) and node.tracked
+    return isinstance(node, Leaf) and node.tracked

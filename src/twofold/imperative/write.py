@@ -14,7 +14,7 @@ import numpy as np
 
 from ..backend.loader import backend_for
 from ..errors import ParameterError
-from ..graph.ir import leaf
+from ..graph.ir import Application, leaf
 from ..opdef.registry import OPS
 from ..opdef.spec import Sig
 from ..program.namespace import namespace_of
@@ -184,7 +184,7 @@ def history_of(v: Value) -> Rec | None:
     if rec is None or not rec.node.tracked:
         return None
     shape, dtype = v.type
-    older = (rec,) if rec.node.sig is not None else rec.inputs
+    older = (rec,) if isinstance(rec.node, Application) else rec.inputs
     return Rec(leaf("written", shape, dtype, True), older, (), None) if older else None
 
 
@@ -193,7 +193,7 @@ def mark(cell: Cell, variable: Any, before: Any = None) -> None:
     v = cell._v
     if v.__class__ is PLAIN and before.__class__ is Value and before.rec is not None and before.rec.grad is variable:
         node, old = before.rec.node, before.data
-        if node.sig is None and old.__class__ is PLAIN and old.dtype is v.dtype and old.shape == v.shape:
+        if not isinstance(node, Application) and old.__class__ is PLAIN and old.dtype is v.dtype and old.shape == v.shape:
             cell._v = Value(v, Rec(node, (), (), None, variable))  # it finds its number again in the next iteration
             return
     v = cell._capture()

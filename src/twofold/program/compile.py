@@ -19,15 +19,23 @@ from ..config import SETTINGS
 from ..device import Device
 from ..dtype import WEAK, promote
 from ..errors import KernelCompileError, MXNetError
+from ..graph.build import item
+from ..graph.channels_last import IMAGES, with_channels_last
 from ..graph.fuse import Big, Step, is_big, steps_of, with_epilogues
-from ..graph.ir import Node, is_const, is_leaf, names_of
-from ..graph.layout import IMAGES, with_channels_last
+from ..graph.ir import Application, Constant, Leaf, Node, applies, is_const, number_of, operators_of, unshaped
 from ..graph.memory_plan import MemoryPlan, Place, plan_memory
 from ..graph.rewrite import lower, simplify
 from ..graph.row_results import kept
 from ..graph.rows import compared, gathered, summed
 from ..graph.slices import narrowed
 from ..graph.verify import verify
+from ..opdef.spec import Op
+from ..ops import primitive_reduce
+from ..ops.custom import user_backward, user_forward
+from ..ops.primitive_arithmetic import clip
+from ..ops.primitive_gather import index_add, take_along_axis
+from ..ops.primitive_reduce import matmul
+from ..ops.primitive_shape import contiguous, full, iota, reshape, slice
 from ..scheduler.observers import LISTENERS, report
 from . import declared  # noqa: F401  (tells adapters of the element-wise primitives)
 from .constants import without_constants
@@ -47,10 +55,10 @@ RELEASE = 1 << 16
 FILE = "<twofold program>"
 
 #: Primitives that are not element-wise whose results are C-contiguous.
-PACKED = frozenset({"sum", "max", "min", "matmul", "contiguous", "index_add"})
+PACKED = frozenset({primitive_reduce.sum, primitive_reduce.max, primitive_reduce.min, matmul, contiguous, index_add})
 
 #: Primitives that call a method of a user's object, their first operand.
-USER_CODE = {"user_forward": "forward", "user_backward": "backward"}
+USER_CODE = {user_forward: "forward", user_backward: "backward"}
 
 
 class Program:
@@ -113,15 +121,15 @@ class Program:
         least = cache(partial(_fused_from, backend)) if big is None else big
         self.outputs = _arranged(simplify(lower(list(outputs), boundaries)), backend, least)
         verify(self.outputs, self.leaves)
-        self.constants: dict[Node, Any] = {}
+        self.constants: dict[Leaf, Any] = {}
         if fold and backend.plain is not None:  # elsewhere each device would need its own
-            self.outputs, self.constants = without_constants(self.outputs, frozenset(USER_CODE), self._computed)
+            self.outputs, self.constants = without_constants(self.outputs, USER_CODE.keys() | LOOPS, self._computed)
         unique = list(dict.fromkeys(self.outputs))
         self.reshaped = _reshaped(unique)
         steps = steps_of(unique, least, backend.row_reductions, backend.whole_rows, backend.few_kernels)
         self.steps = with_epilogues(steps, unique, backend.epilogues if SETTINGS.epilogues else ())
         singles = [s.nodes[0] for s in self.steps if not s.is_kernel]
-        calls = {n: call_of(n, backend) for n in singles if n.sig.op.name != "item"}  # type: ignore[union-attr]
+        calls = {n: call_of(n, backend) for n in singles if n.sig.op is not item}
         own = {n for n in singles if n not in calls or not calls[n].into}
         self.plan: MemoryPlan = plan_memory(
             self.steps,
@@ -140,7 +148,7 @@ class Program:
         exec(code_of(with_entry(self.source), FILE), printer.env)
         self._scratch: list[Any] = printer.env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = printer.env["program"]
-        if not LISTENERS and not any(n.sig.op.name in USER_CODE for n in singles):  # type: ignore[union-attr]
+        if not LISTENERS and not any(n.sig.op in USER_CODE for n in singles):
             backend.foresee(run, [ArrayType(n.shape, n.dtype) for n in self.leaves], device)
         told = partial(in_steps, self.source, printer.body, printer.lines_of, printer.env)
         self.replay = backend.replay(run, partial(self._traits, set(donated), told))
@@ -154,7 +162,7 @@ class Program:
     def _traits(self, dead: set[Node], told: Callable[[Steps, Sequence[Any]], list[Any]]) -> ProgramTraits:
         """What it does, given the leaves that nobody looks at when it has run, and its form that tells of its steps."""
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
-        return traits_of(self.outputs, self.steps, taken, left, {*USER_CODE, *DECIDED})._replace(in_steps=told)
+        return traits_of(self.outputs, self.steps, taken, left, USER_CODE.keys() | DECIDED)._replace(in_steps=told)
 
     def _computed(self, nodes: list[Node]) -> list[Any]:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
@@ -186,44 +194,45 @@ class Program:
 
     def _told(self, step: Step) -> str:
         nodes = step.members[0] if step.members else step.nodes
-        text = " + ".join(n.sig.op.name for n in nodes if n.sig is not None)
+        text = " + ".join(n.sig.op.name for n in nodes)
         form = self.backend.form_of(self._forms[step]) if step in self._forms else ""
         return (f"{len(step.members)} at once: " if step.members else "") + text + (f"  ({form})" if form else "")
 
 
 def _arranged(outputs: list[Node], backend: Backend, least: Big) -> list[Node]:
     """The graph as a backend's algorithms and kernels want it: the same bits."""
-    names = names_of(outputs)
+    operators = operators_of(outputs)
     for concerned, arrange in _arrangements(backend, partial(is_big, least)):
-        if not names.isdisjoint(concerned):
+        if not operators.isdisjoint(concerned):
             outputs = arrange(outputs)
-            names = names_of(outputs)
+            operators = operators_of(outputs)
     return outputs
 
 
-def _arrangements(backend: Backend, big: Callable[[Node], bool]) -> Iterator[tuple[Collection[str], Callable[[list[Node]], list[Node]]]]:
+Pass = Callable[[list[Node]], list[Node]]
+
+
+def _arrangements(backend: Backend, big: Callable[[Application], bool]) -> Iterator[tuple[Collection[Op], Pass]]:
     """Passes in order, each with the primitives that a graph must have one of to be changed."""
     if SETTINGS.channels_last:
         yield IMAGES, partial(with_channels_last, gain=partial(_gain_of_channels_last, backend))
-    yield ("index_add",), summed
+    yield (index_add,), summed
     if backend.row_reductions:
-        yield ("reshape",), kept
-        yield ("take_along_axis", "index_add"), compared if backend.whole_rows else partial(gathered, big=big)
+        yield (reshape,), kept
+        yield (take_along_axis, index_add), compared if backend.whole_rows else partial(gathered, big=big)
     if backend.strided_kernels:
-        yield ("slice", "contiguous"), partial(narrowed, fuses=big, simple=SIMPLE)
+        yield (slice, contiguous), partial(narrowed, fuses=big, simple=SIMPLE)
 
 
-def _fused_from(backend: Backend, n: Node) -> int:
+def _fused_from(backend: Backend, n: Application) -> int:
     """Elements from which a node may be part of a kernel."""
-    assert n.sig is not None
     own = operand_dtype(n)
-    least = backend.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.inputs if i is not None], n.dtype)
+    least = backend.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
     return SETTINGS.defer_elements if least is None else least
 
 
-def _gain_of_channels_last(backend: Backend, n: Node) -> float | None:
-    assert n.sig is not None
-    inputs = [ArrayType(i.shape, i.dtype) for i in n.inputs if i is not None]
+def _gain_of_channels_last(backend: Backend, n: Application) -> float | None:
+    inputs = [ArrayType(i.shape, i.dtype) for i in n.operands]
     return backend.gain_of_channels_last(n.sig.op.name, n.sig.params, inputs)
 
 
@@ -232,15 +241,14 @@ def operand_type(node: Node) -> OperandType:
     return OperandType(node.shape, node.dtype, _is_packed(node))
 
 
-def call_of(node: Node, backend: Backend) -> Call:
+def call_of(node: Application, backend: Backend) -> Call:
     """How the backend runs a primitive node."""
-    assert node.sig is not None
-    if node.sig.op.name in LOOPS:
+    if node.sig.op in LOOPS:
         return call_for_loop(node, backend, lambda sub: Program(sub.outputs, sub.leaves, backend))
-    if node.sig.op.name in USER_CODE:
+    if node.sig.op in USER_CODE:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
-        return Call(f"run({operands})", {"run": partial(_call_user, USER_CODE[node.sig.op.name], backend.xp.contiguous)})
-    inputs = [operand_type(i) for i in node.inputs if i is not None]
+        return Call(f"run({operands})", {"run": partial(_call_user, USER_CODE[node.sig.op], backend.xp.contiguous)})
+    inputs = [operand_type(i) for i in node.operands]
     return backend.call(node.sig.op.name, node.sig.params, inputs, ArrayType(node.shape, node.dtype))
 
 
@@ -250,12 +258,11 @@ def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: An
     return [copy(r) for r in results] if isinstance(results, list) else copy(results)
 
 
-def operand_dtype(node: Node) -> str:
+def operand_dtype(node: Application) -> str:
     """The dtype in which Python scalars among an element-wise node's operands are written."""
-    assert node.sig is not None
     op = node.sig.op
-    dtypes = [i.dtype for i in node.inputs if i is not None]
-    if op.name == "clip" or not op.elementwise:
+    dtypes = [i.dtype for i in node.operands]
+    if op is clip or not op.elementwise:
         return dtypes[0] if dtypes[0] not in WEAK else node.dtype
     if op.result == "tail":
         return node.dtype
@@ -265,7 +272,7 @@ def operand_dtype(node: Node) -> str:
 class Printer:
     """Emits the source of a program and collects what it refers to."""
 
-    def __init__(self, program: Program, calls: dict[Node, Call]) -> None:
+    def __init__(self, program: Program, calls: dict[Application, Call]) -> None:
         self.program, self.backend, self.plan, self.calls = program, program.backend, program.plan, calls
         self.env: dict[str, Any] = {}
         self.static: list[str] = []
@@ -317,13 +324,12 @@ class Printer:
 
     def _results_of(self, step: Step) -> list[str] | None:
         first = step.nodes[0]
-        assert first.sig is not None
-        if first.sig.op.name == "item" or (first.sig.op.view and not _may_copy(first)):
+        if first.sig.op is item or (first.sig.op.view and not _may_copy(first)):
             return None
         return [self.name[n] for nodes in step.members or (step.nodes,) for n in nodes if n in self.name]
 
     def _mark(self, begin: int, step: Step) -> None:
-        made = self.name.get(step.nodes[0], "") if not step.is_kernel and not step.nodes[0].sig.op.view else ""  # type: ignore[union-attr]
+        made = self.name.get(step.nodes[0], "") if not step.is_kernel and not step.nodes[0].sig.op.view else ""
         results = [n for n in step.nodes if not step.is_kernel or self.plan.place[n].kind != "kernel"]
         found = mark(begin, len(self.lines), step.nodes, results, made if made.startswith("v") else "")
         if found is not None:
@@ -344,11 +350,10 @@ class Printer:
         views: dict[Node, Node] = {}
         for t, step in enumerate(self.program.steps):
             for n in step.nodes:
-                if n.sig is not None and (n.sig.op.view or n.sig.op.name == "item") and n.inputs[0] is not None:
-                    views[n] = views.get(n.inputs[0], n.inputs[0])
-                for i in n.inputs:
-                    if i is not None:
-                        last[views.get(i, i)] = t
+                if n.sig.op.view or n.sig.op is item:
+                    views[n] = views.get(n.operands[0], n.operands[0])
+                for i in n.operands:
+                    last[views.get(i, i)] = t
         kept = {views.get(o, o) for o in self.program.outputs}.union(views.values())
         out: dict[int, list[Node]] = {}
         for n, t in last.items():
@@ -371,8 +376,8 @@ class Printer:
 
     def _operand(self, n: Node, dtype: str) -> str:
         """The name of a value; Python scalars as 0-d arrays of the operation's dtype."""
-        if n.value is not None and n.value[0] == "const":
-            return self.bind(self.backend.scalar(n.value[1], dtype))
+        if isinstance(n, Constant):
+            return self.bind(self.backend.scalar(n.number, dtype))
         if n.dtype in WEAK:
             key = n, dtype
             if key not in self.name:
@@ -380,25 +385,24 @@ class Printer:
                 self.env["scalar"] = self.backend.scalar
                 self.lines.append(f"{self.name[key]} = scalar({self.name[n]}, {dtype!r})")
             return self.name[key]
-        if n not in self.name and n.sig is not None and n.sig.op.name == "full":
+        if n not in self.name and applies(n, full):
             self.name[n] = self.bind(self.backend.constant(n.sig.params["value"], n.shape, n.dtype))
         return self.name[n]
 
-    def _operands(self, n: Node) -> list[str]:
+    def _operands(self, n: Application) -> list[str]:
         dtype = operand_dtype(n) if n.inputs else n.dtype
-        return [self._operand(i, dtype) for i in n.inputs if i is not None]
+        return [self._operand(i, dtype) for i in n.operands]
 
-    def _text(self, n: Node, out: str | None) -> str:
+    def _text(self, n: Application, out: str | None) -> str:
         call = self.calls[n]
         names = {key: self.bind(value, key.strip("_")) for key, value in call.names.items()}
         text = call.text
-        for key, full in names.items():
-            text = _rename(text, key, full)
+        for key, whole in names.items():
+            text = _rename(text, key, whole)
         return text.format(*self._operands(n), out=out)
 
-    def _single(self, n: Node) -> None:
-        assert n.sig is not None
-        if n.sig.op.name == "iota":
+    def _single(self, n: Application) -> None:
+        if n.sig.op is iota:
             if self.backend.device_count() > 1 or self.backend.kind != "cpu":  # launched as the steps around it
                 made = self.backend.for_each_device(partial(self.backend.xp.iota, **n.sig.params))
                 self._define(n, f"{self.bind(made, 'iota')}()")
@@ -406,7 +410,7 @@ class Printer:
             # a constant of the program
             self.name[n] = self.bind(self.backend.quietly(partial(self.backend.xp.iota, **n.sig.params)))
             return
-        if n.sig.op.name == "item":
+        if n.sig.op is item:
             self._define(n, f"{self.name[n.inputs[0]]}[{n.sig.params['place']}]")
             return
         call = self.calls[n]
@@ -419,7 +423,7 @@ class Printer:
         else:
             out = self._target(n)
             by_itself = call.or_fresh and n.shape != () and n.nbytes < RELEASE  # what is larger comes from the backend's pool
-            if out is None and by_itself and not (n.sig.op.elementwise and any(map(_is_strided, n.inputs))):
+            if out is None and by_itself and not (n.sig.op.elementwise and any(map(_is_strided, n.operands))):
                 self._define(n, self._text(n, None))
                 self.name[self.plan.place[n]] = self.name[n]
                 return
@@ -428,9 +432,9 @@ class Printer:
             self.lines += self._text(n, out).split("; ")
             self.name[n] = out
 
-    def _view(self, n: Node) -> None:
+    def _view(self, n: Application) -> None:
         text = self._text(n, None)
-        if self.name[n.inputs[0]] in self.static_names and not _may_copy(n):  # a view of static memory is made once
+        if self.name[n.operands[0]] in self.static_names and not _may_copy(n):  # a view of static memory is made once
             name = f"b{len(self.static_names)}"
             self.static.append(f"{name} = {text}")
             self.static_names[name] = None
@@ -490,8 +494,8 @@ class Printer:
 
     def _product(self, step: Step) -> None:
         product, added = step.nodes[:2]
-        bias = [i for i in added.inputs if i is not product] if step.epilogue != "sums" else []
-        operands = [self._operand(i, i.dtype) for i in (*product.inputs, *bias) if i is not None]
+        bias = [i for i in added.operands if i is not product] if step.epilogue != "sums" else []
+        operands = [self._operand(i, i.dtype) for i in (*product.operands, *bias)]
         results = step.nodes if step.epilogue == "sums" else step.nodes[-1:]
         for n in results:
             self.name[n] = self._target(n) or self._fresh(n)
@@ -512,43 +516,37 @@ def _compiled(backend: Backend, programs: Sequence[RowProgram]) -> Callable[...,
         raise KernelCompileError(what, f"{type(error).__name__}: {error}", "see the cause above") from error
 
 
-def _may_copy(n: Node) -> bool:
+def _may_copy(n: Application) -> bool:
     """Whether running a view operation may copy: reshaping what is not in row-major order."""
-    return n.sig.op.name == "reshape" and _is_strided(n.inputs[0])  # type: ignore[union-attr]
+    return n.sig.op is reshape and _is_strided(n.operands[0])
 
 
-def _is_strided(n: Node | None) -> bool:
-    while n is not None and n.sig is not None and n.sig.op.name == "reshape":
-        n = n.inputs[0]
-    return n is not None and n.sig is not None and n.sig.op.view
+def _is_strided(n: Node) -> bool:
+    source = unshaped(n)
+    return isinstance(source, Application) and source.sig.op.view
 
 
 def _is_made(n: Node) -> bool:
     """Whether a program computes a node into memory of its own."""
-    return not is_leaf(n) and n.sig is not None and not n.sig.op.view and n.sig.op.name != "iota"
+    return isinstance(n, Application) and not n.sig.op.view and n.sig.op is not iota
 
 
 def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:
     """Outputs that are another shape of a value nobody else gets, with that value: its memory is the output's."""
-    found = {o: o.inputs[0] for o in outputs if o.sig is not None and o.sig.op.name == "reshape"}
-    found = {o: n for o, n in found.items() if n is not None and _is_made(n) and not is_const(n)}
+    found: dict[Node, Node] = {}
+    for o in outputs:
+        if applies(o, reshape) and _is_made(o.operands[0]) and not is_const(o.operands[0]):
+            found[o] = o.operands[0]
     owners = Counter(found.get(o, o) for o in outputs)
     return {o: n for o, n in found.items() if owners[n] == 1}
 
 
-def _comes_packed(n: Node) -> bool:
-    """Whether a result that the backend allocates is in row-major order: an element-wise one takes its operands' order."""
-    assert n.sig is not None
-    return not n.sig.op.elementwise or all(i is None or i.shape == () or _is_packed(i) for i in n.inputs)
-
-
-def _is_packed(n: Node | None) -> bool:
+def _is_packed(n: Node) -> bool:
     """Whether a value is known to be C-contiguous: an element-wise or reduced one that the program made, however reshaped."""
-    while n is not None and n.sig is not None and n.sig.op.name == "reshape":
-        n = n.inputs[0]
-    if n is None or n.sig is None or n.sig.op.view:
+    n = unshaped(n)
+    if not isinstance(n, Application) or n.sig.op.view:
         return False
-    return n.sig.op.elementwise or n.sig.op.name in PACKED or _is_line(n)
+    return n.sig.op.elementwise or n.sig.op in PACKED or _is_line(n)
 
 
 def _is_line(n: Node) -> bool:
@@ -562,25 +560,22 @@ def _rename(text: str, key: str, full: str) -> str:
 
 
 def row_program(
-    nodes: Sequence[Node], plan: MemoryPlan, drawn: frozenset[Node] = frozenset()
-) -> tuple[RowProgram, list[tuple[Node, str]], list[Node]]:
+    nodes: Sequence[Application], plan: MemoryPlan, drawn: frozenset[Node] = frozenset()
+) -> tuple[RowProgram, list[tuple[Node, str]], list[Application]]:
     """A group as plain data, with its inputs (a Python scalar once for each dtype that it is read in) and outputs in order."""
     number: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
     inputs: dict[tuple[Node, str], int] = {}
     steps = []
-    space = max((n.shape if n.sig.op.elementwise else n.inputs[0].shape for n in nodes), key=lambda s: (prod(s), len(s)))  # type: ignore[union-attr]
-    has_rows = not all(n.sig.op.elementwise for n in nodes)  # type: ignore[union-attr]
+    space = max((n.shape if n.sig.op.elementwise else n.operands[0].shape for n in nodes), key=lambda s: (prod(s), len(s)))
+    has_rows = not all(n.sig.op.elementwise for n in nodes)
     for n in nodes:
-        assert n.sig is not None
         dtype = operand_dtype(n)
         args = []
-        for i in n.inputs:
-            if i is None:
-                continue
+        for i in n.operands:
             if i in number:
                 args.append(Ref("step", number[i]))
-            elif is_const(i) and (i.value is not None or i.dtype == dtype):
-                args.append(Ref("const", i.value[1] if i.value is not None else i.sig.params["value"]))  # type: ignore[union-attr]
+            elif isinstance(i, Constant) or (is_const(i) and i.dtype == dtype):
+                args.append(Ref("const", number_of(i)))
             else:
                 given = i, dtype if i.dtype in WEAK else i.dtype
                 args.append(Ref("in", inputs.setdefault(given, len(inputs))))
@@ -589,8 +584,8 @@ def row_program(
             KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), has_rows and n.shape != space)
         )
     outputs = [n for n in nodes if plan.place[n].kind != "kernel"]
-    name = "_".join(dict.fromkeys(n.sig.op.name for n in nodes if n.sig is not None))[:60]
+    name = "_".join(dict.fromkeys(n.sig.op.name for n in nodes))[:60]
     types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
-    of_draws = frozenset(n.sig.op.name for n in nodes if n.sig is not None and not drawn.isdisjoint(n.inputs))
+    of_draws = frozenset(n.sig.op.name for n in nodes if not drawn.isdisjoint(n.operands))
     program = RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs), drawn=of_draws)
     return program, list(inputs), outputs

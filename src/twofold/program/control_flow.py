@@ -1,12 +1,13 @@
 """Runs control-flow nodes: Python loops around compiled sub-programs, the same for every backend."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..backend.kernel import Call
 from ..backend.protocol import Backend
-from ..graph.control_flow import SubGraph
-from ..graph.ir import Node
+from ..graph.control_flow import SubGraph, cond, foreach, while_loop
+from ..graph.ir import Application
+from ..opdef.spec import Op
 
 if TYPE_CHECKING:
     from .compile import Program
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 ONE = (None, None, None)
 
 
-def call_for_loop(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Call:
+def call_for_loop(node: Application, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Call:
     """How a program runs a control-flow node.
 
     Parameters
@@ -26,8 +27,7 @@ def call_for_loop(node: Node, backend: Backend, compile_: Callable[[SubGraph], "
     compile_
         Makes the program of a sub-graph.
     """
-    assert node.sig is not None
-    run = _MAKERS[node.sig.op.name](node, backend, compile_)
+    run = _MAKERS[node.sig.op](node, backend, compile_)
     operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
     return Call(f"run({operands})", {"run": run})
 
@@ -38,8 +38,8 @@ def _row(backend: Backend, array: Any, t: int) -> Any:
     return xp.reshape(xp.slice(array, key=((t, t + 1, None), *[ONE] * (len(shape) - 1))), shape=shape[1:])
 
 
-def _foreach(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
-    params = node.sig.params  # type: ignore[union-attr]
+def _foreach(node: Application, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+    params = node.sig.params
     body, data, states = params["body"], params["data"], params["states"]
     program, count = compile_(body), len(body.outputs) - states
     types = [(p.shape, p.dtype) for p in node.parts]
@@ -65,8 +65,8 @@ def _single(results: list[Any]) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-def _while_loop(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
-    params = node.sig.params  # type: ignore[union-attr]
+def _while_loop(node: Application, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+    params = node.sig.params
     body, variables, limit = params["body"], params["variables"], params["limit"]
     test, program, count = compile_(params["test"]), compile_(body), len(body.outputs) - variables
     types = [(p.shape, p.dtype) for p in node.parts]
@@ -87,8 +87,8 @@ def _while_loop(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Pr
     return run
 
 
-def _cond(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
-    params = node.sig.params  # type: ignore[union-attr]
+def _cond(node: Application, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+    params = node.sig.params
     then, otherwise = compile_(params["then"]), compile_(params["otherwise"])
 
     def run(predicate: Any, *closure: Any) -> Any:
@@ -98,7 +98,7 @@ def _cond(node: Node, backend: Backend, compile_: Callable[[SubGraph], "Program"
     return run
 
 
-_MAKERS: dict[str, Callable[..., Callable[..., Any]]] = {"foreach": _foreach, "while_loop": _while_loop, "cond": _cond}
-LOOPS: Sequence[str] = tuple(_MAKERS)
+_MAKERS: dict[Op, Callable[..., Callable[..., Any]]] = {foreach: _foreach, while_loop: _while_loop, cond: _cond}
+LOOPS = frozenset(_MAKERS)
 #: Those in which the host decides by a value how it goes on.
-DECIDED: Sequence[str] = ("while_loop", "cond")
+DECIDED = frozenset({while_loop, cond})

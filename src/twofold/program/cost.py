@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from math import prod
 
+from ..graph.build import item
 from ..graph.fuse import Step
-from ..graph.ir import Node
+from ..graph.ir import Application
+from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
+from ..ops.primitive_reduce import matmul
 
 #: Nanoseconds of a step, of an element that is computed or read, and of a multiplication and addition of a matrix product.
 STEP, ELEMENT, PRODUCT = 1000.0, 0.3, 0.03
-
-CONVOLUTIONS = frozenset({"convolve", "convolve_data", "convolve_weight"})
 
 
 def nanoseconds_of(steps: Iterable[Step]) -> float:
@@ -17,14 +18,15 @@ def nanoseconds_of(steps: Iterable[Step]) -> float:
     return sum(STEP + sum(map(_of_node, step.nodes)) for step in steps)
 
 
-def _of_node(node: Node) -> float:
-    assert node.sig is not None
-    if node.sig.op.view or node.sig.op.name == "item":
+def _of_node(node: Application) -> float:
+    op = node.sig.op
+    if op.view or op is item:
         return 0.0
-    if node.sig.op.name == "matmul" and node.inputs[0] is not None:
-        return PRODUCT * node.size * node.inputs[0].shape[-1]
-    if node.sig.op.name in CONVOLUTIONS:
-        first, second = [i for i in node.inputs if i is not None]
-        result, weight = {"convolve": (node, second), "convolve_data": (first, second), "convolve_weight": (second, node)}[node.sig.op.name]
+    if op is matmul:
+        return PRODUCT * node.size * node.operands[0].shape[-1]
+    if op in (convolve, convolve_data, convolve_weight):
+        first, second = node.operands
+        result = node if op is convolve else first if op is convolve_data else second
+        weight = node if op is convolve_weight else second
         return PRODUCT * result.size * weight.size / max(weight.shape[0], 1)
-    return ELEMENT * max([prod(p.shape) for p in node.parts] + [i.size for i in node.inputs if i is not None])
+    return ELEMENT * max([prod(p.shape) for p in node.parts] + [i.size for i in node.operands])

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from ..graph.fuse import Step
 from ..graph.ir import Node
+from ..ops.primitive_gather import random_bits
+from ..ops.primitive_shape import contiguous
 
 
 def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
@@ -11,9 +13,8 @@ def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
     found: set[Node] = set()
     for step in steps:
         for n in step.nodes:
-            assert n.sig is not None
             op = n.sig.op
-            is_made = (op.elementwise or op.view or op.name == "contiguous") and n.dtype != "bool" and not found.isdisjoint(n.inputs)
-            if is_made or op.name == "random_bits":
+            is_made = (op.elementwise or op.view or op is contiguous) and n.dtype != "bool" and not found.isdisjoint(n.operands)
+            if is_made or op is random_bits:
                 found.add(n)
     return frozenset(found)

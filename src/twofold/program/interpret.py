@@ -9,7 +9,8 @@ from typing import Any
 
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
-from ..graph.ir import Node, topological
+from ..graph.build import item
+from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
 from .compile import USER_CODE, operand_dtype
@@ -17,13 +18,13 @@ from .control_flow import LOOPS
 from .watched import Title, nbytes_of
 
 #: Primitives that only a compiled program runs.
-COMPILED_ONLY = frozenset(LOOPS) | frozenset(USER_CODE)
+COMPILED_ONLY = LOOPS | USER_CODE.keys()
 
 
 def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
     """The lowered graph if it can be interpreted, else None."""
     low = lower(outputs)
-    return None if any(n.sig is not None and n.sig.op.name in COMPILED_ONLY for n in topological(low)) else low
+    return None if not COMPILED_ONLY.isdisjoint(operators_of(low)) else low
 
 
 def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any], title: Title) -> list[Any]:
@@ -40,22 +41,22 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
     xp = backend.xp
     value: dict[Node, Any] = dict(zip(leaves, arrays, strict=True))
     for n in topological(outputs):
-        if n in value or n.sig is None:
+        if n in value or not isinstance(n, Application):
             continue
         dtype = operand_dtype(n) if n.inputs else n.dtype
-        operands = [_operand(backend, i, value, dtype) for i in n.inputs if i is not None]
+        operands = [_operand(backend, i, value, dtype) for i in n.operands]
         start = perf_counter_ns() if watched else 0
         result = getattr(xp, n.sig.op.name)(*operands, **n.sig.params)
         if not n.sig.op.view:
             result = backend.as_array(result)
         value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
-        if watched and not n.sig.op.view and n.sig.op.name != "item":
+        if watched and not n.sig.op.view and n.sig.op is not item:
             report(n.sig.op.name, "operator", start, nbytes_of([*n.inputs, *n.parts]))
     return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
 
 
 def _operand(backend: Backend, node: Node, value: dict[Node, Any], dtype: str) -> Any:
-    if node.value is not None and node.value[0] == "const":
-        return backend.scalar(node.value[1], dtype)
+    if isinstance(node, Constant):
+        return backend.scalar(node.number, dtype)
     found = value[node]
     return backend.scalar(found, dtype) if node.dtype in WEAK else found

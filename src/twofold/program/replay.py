@@ -6,14 +6,16 @@ from typing import Any
 from ..backend.kernel import ProgramTraits
 from ..backend.protocol import Replay
 from ..config import SETTINGS
+from ..graph.build import item
 from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step
-from ..graph.ir import Node, topological
+from ..graph.ir import Application, Node, applications, topological
+from ..opdef.spec import Op
 from ..scheduler.observers import LISTENERS
 
 
 def traits_of(
-    outputs: Sequence[Node], steps: Sequence[Step], donated: Collection[int], dead: Collection[int], host: Collection[str]
+    outputs: Sequence[Node], steps: Sequence[Step], donated: Collection[int], dead: Collection[int], host: Collection[Op]
 ) -> ProgramTraits:
     """What an adapter is told of a program.
 
@@ -26,32 +28,36 @@ def traits_of(
     donated, dead
         Places of the leaves whose memory results take, and of those whose memory they might.
     host
-        Names of primitives that need the host.
+        Primitives that need the host.
     """
-    names = frozenset(_names(outputs))
+    operators = _operators(outputs)
     count = sum(1 if s.is_kernel else _count(s.nodes[0]) for s in steps)
-    return ProgramTraits(count, frozenset(donated), frozenset(dead), names, tuple(sorted(names & set(host))))
+    return ProgramTraits(
+        count,
+        frozenset(donated),
+        frozenset(dead),
+        frozenset(op.name for op in operators),
+        tuple(sorted(op.name for op in operators.intersection(host))),
+    )
 
 
-def _count(node: Node) -> int:
+def _count(node: Application) -> int:
     """How many steps a node is: none if it is a view, a loop about as many as it has nodes, each time it goes round."""
-    assert node.sig is not None
     body = node.sig.params.get("body")
-    if isinstance(body, SubGraph) and node.inputs[0] is not None:
-        return max(node.inputs[0].shape[:1], default=1) * len(topological(body.outputs, until=set(body.leaves)))
-    return not (node.sig.op.view or node.sig.op.name == "item")
+    if isinstance(body, SubGraph):
+        return max(node.operands[0].shape[:1], default=1) * len(topological(body.outputs, until=set(body.leaves)))
+    return not (node.sig.op.view or node.sig.op is item)
 
 
-def _names(outputs: Iterable[Node]) -> set[str]:
+def _operators(outputs: Iterable[Node]) -> set[Op]:
     """The primitives of a graph, and of the sub-graphs in it."""
-    names = set()
-    for node in topological(list(outputs)):
-        if node.sig is not None:
-            names.add(node.sig.op.name)
-            for value in node.sig.params.values():
-                if isinstance(value, SubGraph):
-                    names |= _names(value.outputs)
-    return names
+    found: set[Op] = set()
+    for node in applications(outputs):
+        found.add(node.sig.op)
+        for value in node.sig.params.values():
+            if isinstance(value, SubGraph):
+                found |= _operators(value.outputs)
+    return found
 
 
 def replayed(replay: Replay, run: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]) -> list[Any]:

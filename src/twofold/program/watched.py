@@ -6,7 +6,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dtype import WEAK
-from ..graph.ir import Node
+from ..graph.build import item
+from ..graph.ir import Application, Node
 from ..scheduler.observers import NOTHING, report, report_arrays, span
 
 if TYPE_CHECKING:
@@ -45,15 +46,14 @@ def nbytes_of(nodes: Sequence[Node | None]) -> int:
     return sum(n.nbytes for n in nodes if n is not None and n.dtype not in WEAK)
 
 
-def mark(begin: int, end: int, nodes: Sequence[Node], results: Sequence[Node], made: str) -> Mark | None:
+def mark(begin: int, end: int, nodes: Sequence[Application], results: Sequence[Node], made: str) -> Mark | None:
     """The mark of a step that computes nodes, of which some are results; None for one that computes nothing."""
     first = nodes[0]
-    assert first.sig is not None
-    if begin == end or first.sig.op.view or first.sig.op.name == "item":
+    if begin == end or first.sig.op.view or first.sig.op is item:
         return None
-    inside = set(nodes)
-    operands = list(dict.fromkeys(i for n in nodes for i in n.inputs if i is not None and i not in inside))
-    name = "_".join(dict.fromkeys(n.sig.op.name for n in nodes if n.sig is not None))[:60]
+    inside: set[Node] = set(nodes)
+    operands = list(dict.fromkeys(i for n in nodes for i in n.operands if i not in inside))
+    name = "_".join(dict.fromkeys(n.sig.op.name for n in nodes))[:60]
     nbytes = nbytes_of(operands) + nbytes_of([p for n in results for p in n.parts])
     return Mark(begin, end, name, "kernel" if len(nodes) > 1 else "operator", nbytes, made)
 

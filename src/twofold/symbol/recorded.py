@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import AutogradError
+from ..graph.build import item
+from ..graph.ir import Application, Constant, applies
 from ..imperative.record import Rec
 from ..opdef.params import text
 from ..opdef.spec import Op
@@ -68,7 +70,7 @@ def symbol_of(rec: Rec) -> Symbol:
         owner = _owner(r)
         if id(owner) in made:
             continue
-        if owner.node.sig is None:
+        if not isinstance(owner.node, Application):
             made[id(owner)] = SymbolNode(VARIABLE, NameManager.current.get(None, "var"), {})
         elif ready:
             made[id(owner)] = _node(owner, made)
@@ -82,25 +84,24 @@ def symbol_of(rec: Rec) -> Symbol:
 
 def _owner(rec: Rec) -> Rec:
     """The record of the whole application, for one of its several results."""
-    return rec.inputs[0] if rec.node.sig is not None and rec.node.sig.op.name == "item" else rec
+    return rec.inputs[0] if applies(rec.node, item) else rec
 
 
 def _head(rec: Rec, made: dict[int, SymbolNode]) -> Head:
     owner = _owner(rec)
-    return Head(made[id(owner)], rec.node.sig.params["place"] if owner is not rec and rec.node.sig is not None else 0)
+    return Head(made[id(owner)], rec.node.sig.params["place"] if owner is not rec and isinstance(rec.node, Application) else 0)
 
 
 def _is_scalar(rec: Rec) -> bool:
-    return rec.node.dtype in ("weakf", "weaki") or (rec.node.value is not None and rec.node.value[0] == "const")
+    return rec.node.dtype in ("weakf", "weaki") or isinstance(rec.node, Constant)
 
 
 def _number(rec: Rec) -> Any:
-    value = rec.node.value
-    return value[1] if value is not None and value[0] == "const" else rec.saved[0]
+    return rec.node.number if isinstance(rec.node, Constant) else rec.saved[0]
 
 
 def _node(rec: Rec, made: dict[int, SymbolNode]) -> SymbolNode:
-    assert rec.node.sig is not None
+    assert isinstance(rec.node, Application)
     op, params = rec.node.sig.op, rec.node.sig.params
     arrays = [i for i in rec.inputs if i is not None and not _is_scalar(i)]
     numbers = [_number(i) for i in rec.inputs if i is not None and _is_scalar(i)]

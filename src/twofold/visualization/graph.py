@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from ..graph.fuse import Step
-from ..graph.ir import Node, is_leaf, topological
+from ..graph.ir import Application, Constant, Leaf, Node, topological
 from .drawing import Svg
 
 __all__ = ["plot_graph"]
@@ -33,7 +33,7 @@ def plot_graph(outputs: Sequence[Node], steps: Sequence[Step] = ()) -> Svg:
     nodes = topological(outputs)
     place = _places(nodes)
     kernels = [s for s in steps if s.is_kernel]
-    color = {n: KERNELS[k % len(KERNELS)] for k, step in enumerate(kernels) for n in step.nodes}
+    color: dict[Node, str] = {n: KERNELS[k % len(KERNELS)] for k, step in enumerate(kernels) for n in step.nodes}
     width = max(x for x, _ in place.values()) + WIDTH + BESIDE
     height = max(y for _, y in place.values()) + HEIGHT + BESIDE
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">']
@@ -61,7 +61,7 @@ def _places(nodes: Sequence[Node]) -> dict[Node, tuple[int, int]]:
 
 
 def _color(n: Node) -> str:
-    return LEAF if is_leaf(n) else CONSTANT if n.sig is None else APPLICATION
+    return LEAF if isinstance(n, Leaf) else CONSTANT if isinstance(n, Constant) else APPLICATION
 
 
 def _edge(above: tuple[int, int], below: tuple[int, int]) -> str:
@@ -71,13 +71,19 @@ def _edge(above: tuple[int, int], below: tuple[int, int]) -> str:
     )
 
 
+def _name(n: Node) -> str:
+    if isinstance(n, Application):
+        return n.sig.op.name
+    if isinstance(n, Leaf):
+        return str(n.name[-1] if isinstance(n.name, tuple) else n.name)
+    return repr(n)
+
+
 def _box(n: Node, place: tuple[int, int], color: str, is_output: bool) -> list[str]:
     (x, y), frame = place, 3 if is_output else 1
-    given = n.value[1] if n.value is not None else ""
-    name = n.sig.op.name if n.sig is not None else str(given[-1] if isinstance(given, tuple) else given)
-    kind = f"{n.dtype} {'x'.join(map(str, n.shape)) or 'scalar'}" if n.sig is not None or is_leaf(n) else "number"
+    kind = "number" if isinstance(n, Constant) else f"{n.dtype} {'x'.join(map(str, n.shape)) or 'scalar'}"
     return [
         f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{color}" stroke="#555" stroke-width="{frame}"/>',
-        f'<text x="{x + 6}" y="{y + 14}" font-weight="bold">{escape(name)}</text>',
+        f'<text x="{x + 6}" y="{y + 14}" font-weight="bold">{escape(_name(n))}</text>',
         f'<text x="{x + 6}" y="{y + 28}">{escape(kind)}</text>',
     ]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..errors import DTypeError
 from ..executor.executor import Executor
-from ..graph.ir import Node
+from ..graph.ir import Application, Node
 from ..graph.memory_plan import Place
 from ..program.compile import Program
 from .drawing import Svg
@@ -65,11 +65,11 @@ def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
     end: dict[Node, int] = dict(begin)
     for t, step in enumerate(program.steps):
         for n in step.nodes:
-            for i in n.inputs:
-                if i is not None and root.get(i, i) in end:
+            for i in n.operands:
+                if root.get(i, i) in end:
                     end[root.get(i, i)] = t
-            if n.sig is not None and n.sig.op.view:
-                root[n] = root.get(n.inputs[0], n.inputs[0])
+            if n.sig.op.view:
+                root[n] = root.get(n.operands[0], n.operands[0])
             elif place.get(n, Place("kernel")).kind in ("leaf", "buffer", "output", "fresh"):
                 begin[n] = end[n] = t
     for o in program.outputs:
@@ -88,7 +88,7 @@ def _drawn(name: str, program: Program, top: int) -> tuple[list[str], int]:
     y = top + 22
     for t, step in enumerate(program.steps):
         x = MARGIN + WIDTH * (t + 1)
-        names = " + ".join(n.sig.op.name for n in step.nodes if n.sig is not None)
+        names = " + ".join(n.sig.op.name for n in step.nodes)
         lines.append(f'<text x="{x + 4}" y="{y + 10}">{t}<title>{escape(names)}</title></text>')
     y += 16
     for where, lives in _lives(program).items():
@@ -97,7 +97,7 @@ def _drawn(name: str, program: Program, top: int) -> tuple[list[str], int]:
         lines.append(f'<text x="4" y="{y + 11}">{WHAT[where[0]]}, {largest} bytes</text>')
         for node, begin, end in lives:
             x, length = MARGIN + WIDTH * (begin + 1), WIDTH * (end - begin + 1)
-            what = node.sig.op.name if node.sig is not None else "input"
+            what = node.sig.op.name if isinstance(node, Application) else "input"
             title = f"{what} {'x'.join(map(str, node.shape))} {node.dtype}, {node.nbytes} bytes, steps {begin} to {end}"
             box = f'<rect x="{x}" y="{y}" width="{length}" height="{height - 2}" fill="{COLORS[where[0]]}" stroke="#555"/>'
             lines.append(f"<g>{box}<title>{escape(title)}</title></g>")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..errors import DTypeError
 from ..executor.executor import Executor
 from ..graph.fuse import Step
-from ..graph.ir import Node, is_const
+from ..graph.ir import Leaf, Node, is_const
 from ..program.compile import Program
 from .drawing import Mermaid
 
@@ -89,18 +89,18 @@ def _graph_of(title: str, program: Program, prefix: str) -> _Graph:
 
 
 def _text_of(step: Step) -> str:
-    return "\n".join(n.sig.op.name for n in step.nodes if n.sig is not None)
+    return "\n".join(n.sig.op.name for n in step.nodes)
 
 
 def _read_by(step: Step) -> Iterator[Node]:
     """What a step reads of others, each once; constants are part of the step."""
     inside = set(step.nodes)
-    return iter(dict.fromkeys(i for n in step.nodes for i in n.inputs if i is not None and i not in inside and not is_const(i)))
+    return iter(dict.fromkeys(i for n in step.nodes for i in n.operands if i not in inside and not is_const(i)))
 
 
 def _leaf_name(node: Node) -> str:
     """What a program reads: an argument by its name; what forward kept or is given by what it is and its number."""
-    name = node.value[1] if node.value is not None else "value"
+    name = node.name if isinstance(node, Leaf) else "value"
     if isinstance(name, tuple):
         kind, which = name
         return str(which) if kind in ("arg", "aux") else f"{kind} {which}"

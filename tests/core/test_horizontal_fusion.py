@@ -11,7 +11,7 @@ import pytest
 
 from twofold.backend.kernel import RowProgram
 from twofold.graph.build import G
-from twofold.graph.ir import leaf
+from twofold.graph.ir import Application, leaf
 from twofold.program.compile import Program
 from twofold_numpy.adapter import NumpyBackend
 
@@ -161,7 +161,7 @@ def drawn_graph(draw: random.Random):
             squares.append(G.matmul(G.permute_dims(x, axes=(1, 0)), x))
             nodes.append(G.sum(x, axis=0))
             nodes.append(G.maximum(G.add(G.matmul(x, squares[-1]), draw.choice([n for n in nodes if n.shape == (4,)])), 0))
-    nodes = [n for n in nodes + squares if n.sig is not None]
+    nodes = [n for n in nodes + squares if isinstance(n, Application)]
     outputs = draw.sample(nodes, min(len(nodes), draw.randrange(2, 9)))
     return outputs, leaves, leaves
 

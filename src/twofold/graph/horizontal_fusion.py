@@ -7,7 +7,7 @@ They wait for the program's end. There a kernel takes all that is computed of on
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .ir import Node, is_const, post_order, topological
+from .ir import Application, Constant, Node, applications, is_const, number_of, post_order
 
 #: Nodes of a kernel, at most: what compiling it takes grows faster than their number.
 MOST_NODES = 64
@@ -22,7 +22,7 @@ Signature = tuple[Any, ...]
 class Member(NamedTuple):
     """One kernel: nodes in order, numbers first, and how many kernels have to run before it."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[Application, ...]
     level: int
 
 
@@ -38,17 +38,17 @@ class Ends(NamedTuple):
     """
 
     groups: list[tuple[Member, ...]]
-    numbers: frozenset[Node]
+    numbers: frozenset[Application]
 
     @property
-    def nodes(self) -> set[Node]:
+    def nodes(self) -> set[Application]:
         """All nodes that are computed there."""
         return {n for group in self.groups for member in group for n in member.nodes}
 
 
-def ends_of(outputs: Sequence[Node], is_large: Callable[[Node], bool]) -> Ends:
+def ends_of(outputs: Sequence[Node], is_large: Callable[[Application], bool]) -> Ends:
     """What may wait for the end of a program, if at least two kernels there are alike; kernels are made of large nodes."""
-    order = [n for n in topological(outputs) if n.sig is not None and not is_const(n)]
+    order = [n for n in applications(outputs) if not is_const(n)]
     readers = _readers(order)
     wanted = set(outputs)
     few = _computed_of_few(order)
@@ -59,66 +59,65 @@ def ends_of(outputs: Sequence[Node], is_large: Callable[[Node], bool]) -> Ends:
     return Ends(kept, frozenset(numbers) & {n for group in kept for member in group for n in member.nodes})
 
 
-def _readers(order: Iterable[Node]) -> dict[Node, list[Node]]:
-    found: dict[Node, list[Node]] = {}
+def _readers(order: Iterable[Application]) -> dict[Node, list[Application]]:
+    found: dict[Node, list[Application]] = {}
     for n in order:
-        for i in n.inputs:
-            if i is not None:
-                found.setdefault(i, []).append(n)
+        for i in n.operands:
+            found.setdefault(i, []).append(n)
     return found
 
 
-def _computed_of_few(order: Iterable[Node]) -> set[Node]:
+def _computed_of_few(order: Iterable[Application]) -> set[Node]:
     """Numbers that each kernel may well compute for itself: not the sum of the norms of all weights, say."""
     count: dict[Node, int] = {}
     for n in order:
-        if n.shape == () and n.sig is not None and n.sig.op.elementwise:
-            count[n] = min(1 + sum(count.get(i, 0) for i in n.inputs if i is not None), MOST_NUMBERS + 1)
+        if n.shape == () and n.sig.op.elementwise:
+            count[n] = min(1 + sum(count.get(i, 0) for i in n.operands), MOST_NUMBERS + 1)
     return {n for n, computed in count.items() if computed <= MOST_NUMBERS}
 
 
 def _read_by_none_but_each_other(
-    order: Sequence[Node], readers: dict[Node, list[Node]], is_large_enough: Callable[[Node], bool]
-) -> set[Node]:
+    order: Sequence[Application], readers: dict[Node, list[Application]], is_large_enough: Callable[[Application], bool]
+) -> set[Application]:
     """Element-wise nodes whose readers are such nodes too."""
-    found: set[Node] = set()
+    found: set[Application] = set()
     for n in reversed(order):
-        is_meant = n.sig is not None and n.sig.op.elementwise and is_large_enough(n)
+        is_meant = n.sig.op.elementwise and is_large_enough(n)
         if is_meant and all(r in found for r in readers.get(n, ())):
             found.add(n)
     return found
 
 
-def _members(nodes: Sequence[Node], numbers: Collection[Node]) -> list[Member]:
+def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> list[Member]:
     """Nodes of one shape that are computed of one another are one kernel, or several one after another if they are many."""
-    inside, owner = set(nodes), {n: n for n in nodes}
+    owner: dict[Node, Application] = {n: n for n in nodes}
 
-    def root(n: Node) -> Node:
+    def root(n: Node) -> Application:
         while owner[n] is not n:
             owner[n] = owner[owner[n]]
             n = owner[n]
-        return n
+        return owner[n]
 
     for n in nodes:
-        for i in n.inputs:
-            if i in inside and i.shape == n.shape:  # type: ignore[union-attr]
-                owner[root(i)] = root(n)  # type: ignore[arg-type]
-    parts: dict[Node, list[Node]] = {}
+        for i in n.operands:
+            if i in owner and i.shape == n.shape:
+                owner[root(i)] = root(n)
+    parts: dict[Application, list[Application]] = {}
     for n in nodes:
         parts.setdefault(root(n), []).append(n)
     members: list[Member] = []
     made: dict[Node, int] = {}  # in which member
     for part in sorted(parts.values(), key=lambda own: (own[0].size, len(own[0].shape))):  # broadcasting only makes larger
         for own in (part[k : k + MOST_NODES] for k in range(0, len(part), MOST_NODES)):
-            below = {made[i] for n in own for i in n.inputs if i in made}  # type: ignore[index]
+            below = {made[i] for n in own for i in n.operands if i in made}
             made.update(dict.fromkeys(own, len(members)))
-            needed = post_order(own, lambda n: [i for i in n.inputs if i in numbers])  # type: ignore[misc]
+            needed = post_order(own, lambda n: [i for i in n.operands if isinstance(i, Application) and i in numbers])
             level = max([members[b].level + 1 for b in below], default=0)
             members.append(Member((*[n for n in needed if n in numbers], *own), level))
     return members
 
 
-def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[Node, list[Node]]) -> list[tuple[Member, ...]]:
+def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[Node, list[Application]]) -> list[tuple[Member, ...]]:
     """Members that are alike together; one that is alone stays if it needs another that waits, or shares numbers with it."""
     groups: dict[tuple[int, Signature], list[Member]] = {}
     for member in members:
@@ -135,21 +134,21 @@ def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[N
     return kept
 
 
-def _signature(nodes: Sequence[Node], outputs: Sequence[Node], readers: dict[Node, list[Node]]) -> Signature:
-    place = {n: k for k, n in enumerate(nodes)}
+def _signature(nodes: Sequence[Application], outputs: Sequence[Node], readers: dict[Node, list[Application]]) -> Signature:
+    place: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
     inputs: dict[Node, int] = {}
     wanted, shape = set(outputs), nodes[-1].shape
     rows = []
     for n in nodes:
         operands = []
-        for i in n.inputs:
+        for i in n.operands:
             if i in place:
                 operands.append(("step", place[i]))
-            elif i is not None and i.value is not None and i.value[0] == "const":
+            elif isinstance(i, Constant):
                 operands.append(("const", i))
-            elif i is not None and is_const(i):
-                operands.append(("full", repr(i.sig.params["value"]), i.dtype))  # type: ignore[union-attr]
-            elif i is not None:
+            elif is_const(i):
+                operands.append(("array of one value", repr(number_of(i)), i.dtype))
+            else:
                 apart = None if i.shape == shape or i.size == 1 else n  # broadcast along some axes: like no other
                 operands.append(("in", inputs.setdefault(i, len(inputs)), i.dtype, i.shape == shape, apart))
         leaves = n in wanted or any(r not in place for r in readers.get(n, ()))

@@ -8,26 +8,30 @@ border only. Where that costs more than the convolutions gain, the border is dra
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..opdef.shapes import normalized_axes
+from ..opdef.spec import Op
+from ..ops import primitive_reduce
+from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
+from ..ops.primitive_shape import broadcast_to, concat, contiguous, full, pad, permute_dims, reshape, slice
 from .build import G, apply
-from .ir import Node, is_const, topological
+from .ir import Application, Node, applications, applies, is_const
 from .rewrite import simplify
 
 #: What a convolution or a sum of channels gains by images with channels last, as bytes of images that are transposed in that time;
 #: None if it has them first.
 Gain = float | None
 #: Which operands of a convolution are images.
-IMAGES = {"convolve": (0,), "convolve_data": (0,), "convolve_weight": (0, 1)}
+IMAGES: dict[Op, tuple[int, ...]] = {convolve: (0,), convolve_data: (0,), convolve_weight: (0, 1)}
 #: Operations beside these and the element-wise ones that have a form with the channels last.
-MOVED = frozenset({"slice", "pad", "concat", "broadcast_to", "contiguous", "reshape", "permute_dims", "sum"})
+MOVED = frozenset({slice, pad, concat, broadcast_to, contiguous, reshape, permute_dims, primitive_reduce.sum})
 
 
-def with_channels_last(outputs: Sequence[Node], gain: Callable[[Node], Gain]) -> list[Node]:
+def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Gain]) -> list[Node]:
     """The graph of primitives with images in the faster order; its inputs and outputs are as they were."""
-    order = [n for n in topological(outputs) if n.sig is not None]
-    gains = {n: gain(n) for n in order if n.sig.op.name in IMAGES}  # type: ignore[union-attr]
+    order = list(applications(outputs))
+    gains: dict[Node, Gain] = {n: gain(n) for n in order if n.sig.op in IMAGES}
     if not any(gains.values()):
         return list(outputs)
-    gains |= {n: gain(n) if _sums_channels(n) else None for n in order if n.sig.op.name == "sum"}  # type: ignore[union-attr]
+    gains |= {n: gain(n) if _sums_channels(n) else None for n in order if n.sig.op is primitive_reduce.sum}
     chosen = _Choice(order, outputs, gains).made()
     return simplify(_Writer(chosen).written(order, outputs)) if chosen else list(outputs)
 
@@ -49,8 +53,7 @@ def _to_first(ndim: int) -> tuple[int, ...]:
 
 def _axes(n: Node) -> tuple[int, ...] | None:
     """Those of a transposition."""
-    assert n.sig is not None
-    return tuple(a % len(n.shape) for a in n.sig.params["axes"]) if n.sig.op.name == "permute_dims" else None
+    return tuple(a % len(n.shape) for a in n.sig.params["axes"]) if applies(n, permute_dims) else None
 
 
 def _is_line(n: Node) -> bool:
@@ -58,44 +61,43 @@ def _is_line(n: Node) -> bool:
     return n.size == max(n.shape, default=1)
 
 
-def _images_of(n: Node) -> list[Node]:
+def _images_of(n: Application) -> list[Node]:
     """The operands that an operation with channels last reads so; per-channel numbers are not among them."""
-    assert n.sig is not None
-    if n.sig.op.name in IMAGES:
-        return [n.inputs[k] for k in IMAGES[n.sig.op.name]]  # type: ignore[misc]
-    if n.sig.op.name == "permute_dims" and _gives_image(n):
+    op = n.sig.op
+    if op in IMAGES:
+        return [n.operands[k] for k in IMAGES[op]]
+    if op is permute_dims and _gives_image(n):
         return []  # its operand is the image
-    if n.sig.op.name in ("sum", "permute_dims", "reshape"):
-        return [n.inputs[0]]  # type: ignore[list-item]
-    return [i for i in n.inputs if i is not None and len(i.shape) == len(n.shape) and not _is_line(i) and not is_const(i)]
+    if op is primitive_reduce.sum or op is permute_dims or op is reshape:
+        return [n.operands[0]]
+    return [i for i in n.operands if len(i.shape) == len(n.shape) and not _is_line(i) and not is_const(i)]
 
 
-def _gives_image(n: Node) -> bool:
+def _gives_image(n: Application) -> bool:
     """Whether the result of an operation with channels last has them last, too."""
-    assert n.sig is not None
-    return n.sig.op.name not in ("convolve_weight", "sum") and not (len(n.shape) > 2 and _axes(n) == _to_last(len(n.shape)))
+    is_image = n.sig.op is not convolve_weight and n.sig.op is not primitive_reduce.sum
+    return is_image and not (len(n.shape) > 2 and _axes(n) == _to_last(len(n.shape)))
 
 
-def _sums_channels(n: Node) -> bool:
+def _sums_channels(n: Application) -> bool:
     """Whether a sum is that of each channel over images and places."""
-    assert n.sig is not None
-    ndim = len(n.inputs[0].shape)  # type: ignore[union-attr]
+    ndim = len(n.operands[0].shape)
     return ndim > 2 and normalized_axes(n.sig.params["axis"], ndim) == (0, *range(2, ndim))
 
 
-def _moves(n: Node, gains: Mapping[Node, Gain]) -> bool:
+def _moves(n: Application, gains: Mapping[Node, Gain]) -> bool:
     """Whether an operation has a form with channels last that gives the same bits."""
-    assert n.sig is not None
-    name = n.sig.op.name
+    op = n.sig.op
     if n in gains:
         return gains[n] is not None
-    if len(n.shape) < 3 or len(n.parts) > 1 or _is_line(n) or is_const(n):
+    if len(n.shape) < 3 or len(n.parts) > 1 or _is_line(n):
         return False
-    if name == "permute_dims":
+    if op is permute_dims:
         return _axes(n) in (_to_last(len(n.shape)), _to_first(len(n.shape)))
-    if name == "reshape":
-        return n.inputs[0].shape[:2] == n.shape[:2] and len(n.inputs[0].shape) > 2  # type: ignore[union-attr]
-    return n.sig.op.elementwise or name in MOVED
+    if op is reshape:
+        before = n.operands[0].shape
+        return before[:2] == n.shape[:2] and len(before) > 2
+    return op.elementwise or op in MOVED
 
 
 class _Choice:
@@ -105,11 +107,11 @@ class _Choice:
     cheaper; at last the groups whose border is still dearer than what their convolutions gain.
     """
 
-    def __init__(self, order: Sequence[Node], outputs: Iterable[Node], gains: Mapping[Node, Gain]) -> None:
+    def __init__(self, order: Sequence[Application], outputs: Iterable[Node], gains: Mapping[Node, Gain]) -> None:
         self.gains = gains
         moves = {n for n in order if _moves(n, gains)}
         self.images = {n: list(dict.fromkeys(_images_of(n))) for n in moves}
-        self.readers: dict[Node, list[Node]] = {}
+        self.readers: dict[Node, list[Application]] = {}
         self.seen_first = set(outputs)
         for n in order:
             images = self.images.get(n, [])
@@ -121,23 +123,23 @@ class _Choice:
         #: How many readers of each image have their channels last.
         self.reading = {i: sum(n in self.last for n in readers) for i, readers in self.readers.items()}
 
-    def made(self) -> set[Node]:
+    def made(self) -> set[Application]:
         """The choice."""
         while sum(map(self._returns, (*self.order, *reversed(self.order)))):
             pass
         return {n for group in self._groups(self.order, self.last) if self._worth(group) > 0 for n in group}
 
-    def _around(self, n: Node) -> Iterator[Node]:
+    def _around(self, n: Application) -> Iterator[Node]:
         """Values that an operation reads or makes as images."""
         yield from self.images[n]
         if _gives_image(n):
             yield n
 
-    def _groups(self, seeds: Iterable[Node], allowed: set[Node]) -> Iterator[set[Node]]:
+    def _groups(self, seeds: Iterable[Application], allowed: set[Application]) -> Iterator[set[Application]]:
         """The allowed operations that are connected with seeds by images."""
-        met: set[Node] = set()
+        met: set[Application] = set()
         for seed in seeds:
-            group: set[Node] = set()
+            group: set[Application] = set()
             values: set[Node] = set()
             waiting = [seed] if seed in allowed and seed not in met else []
             while waiting:
@@ -147,11 +149,12 @@ class _Choice:
                     for value in self._around(n):
                         if value not in values:
                             values.add(value)
-                            waiting += [m for m in (value, *self.readers.get(value, ())) if m in allowed and m not in group]
+                            near = (value, *self.readers.get(value, ()))
+                            waiting += [m for m in near if isinstance(m, Application) and m in allowed and m not in group]
             met |= group
             yield group
 
-    def _returns(self, n: Node) -> bool:
+    def _returns(self, n: Application) -> bool:
         """Have an operation's channels first again if the border is cheaper then, or as cheap and nearer to the convolutions.
 
         Behind them it stays: what follows from a convolution is one kernel with what is computed of it.
@@ -167,7 +170,7 @@ class _Choice:
         self._set_last(n, True)
         return False
 
-    def _set_last(self, n: Node, last: bool) -> None:
+    def _set_last(self, n: Application, last: bool) -> None:
         if last:
             self.last.add(n)
         else:
@@ -177,7 +180,7 @@ class _Choice:
 
     def _border(self, value: Node) -> int:
         """Bytes that are transposed of a value: made in one order, read in the other."""
-        made_last = value in self.last and _gives_image(value)
+        made_last = isinstance(value, Application) and value in self.last and _gives_image(value)
         if made_last and _axes(value) is not None:
             return 0  # its operand is the other order
         reading = self.reading.get(value, 0)
@@ -185,16 +188,15 @@ class _Choice:
             return value.nbytes if value in self.seen_first or reading < len(self.readers.get(value, ())) else 0
         return value.nbytes if reading else 0
 
-    def _own(self, n: Node) -> float:
+    def _own(self, n: Application) -> float:
         """What an operation gains by itself."""
-        assert n.sig is not None
-        if n.sig.op.name == "sum":
-            return -n.inputs[0].nbytes / max(1, n.inputs[0].shape[0])  # type: ignore[union-attr]
-        if n.sig.op.name == "permute_dims":
+        if n.sig.op is primitive_reduce.sum:
+            return -n.operands[0].nbytes / max(1, n.operands[0].shape[0])
+        if n.sig.op is permute_dims:
             return 0.0 if _gives_image(n) else n.nbytes
         return self.gains.get(n) or 0.0
 
-    def _worth(self, group: set[Node]) -> float:
+    def _worth(self, group: set[Application]) -> float:
         values = {value for n in group for value in self._around(n)}
         return sum(map(self._own, group)) - sum(map(self._border, values))
 
@@ -202,17 +204,16 @@ class _Choice:
 class _Writer:
     """Writes the chosen operations with their channels last, and transpositions at the border."""
 
-    def __init__(self, chosen: set[Node]) -> None:
+    def __init__(self, chosen: set[Application]) -> None:
         self.chosen = chosen
         self.first: dict[Node, Node] = {}
         self.last: dict[Node, Node] = {}
 
-    def written(self, order: Iterable[Node], outputs: Sequence[Node]) -> list[Node]:
+    def written(self, order: Iterable[Application], outputs: Sequence[Node]) -> list[Node]:
         """The new outputs."""
         for n in order:
-            assert n.sig is not None
             if n not in self.chosen:
-                inputs = tuple(None if i is None else self._in_first(i) for i in n.inputs)
+                inputs = tuple(map(self._in_first, n.operands))
                 self.first[n] = n if inputs == n.inputs else apply(n.sig, inputs)
             elif _gives_image(n):
                 self.last[n] = self._moved(n)
@@ -235,39 +236,36 @@ class _Writer:
         if n.shape == ():
             return self._in_first(n)
         x, shape = self._in_first(n), (1,) * (ndim - len(n.shape)) + n.shape
-        if is_const(x) and x.sig is not None:
+        if applies(x, full):
             return G.full(**(x.sig.params | {"shape": _last(shape)}))
         return G.reshape(x, shape=_last(shape)) if _is_line(n) else _transposed(G.reshape(x, shape=shape), _to_last(ndim))
 
-    def _moved(self, n: Node) -> Node:
+    def _moved(self, n: Application) -> Node:
         """An operation whose result is an image."""
-        assert n.sig is not None
-        name, params, ndim = n.sig.op.name, n.sig.params, len(n.shape)
-        if name == "permute_dims":
-            return self._in_first(n.inputs[0])  # type: ignore[arg-type]
-        if name in IMAGES:
-            image, weight = n.inputs
-            operands = self._in_last(image), self._in_first(weight)  # type: ignore[arg-type]
-            return apply(n.sig.op.sig(**(params | {"channels_last": True})), operands)
+        op, params, ndim = n.sig.op, n.sig.params, len(n.shape)
+        if op is permute_dims:
+            return self._in_first(n.operands[0])
+        if op in IMAGES:
+            image, weight = n.operands
+            return apply(op.sig(**(params | {"channels_last": True})), (self._in_last(image), self._in_first(weight)))
         images = _images_of(n)
-        inputs = tuple(None if i is None else self._in_last(i) if i in images else self._spread(i, ndim) for i in n.inputs)
-        if n.sig.op.elementwise or name == "contiguous":
+        inputs = tuple(self._in_last(i) if i in images else self._spread(i, ndim) for i in n.operands)
+        if op.elementwise or op is contiguous:
             return apply(n.sig, inputs)
-        if name in ("slice", "pad"):
+        if op is slice or op is pad:
             changed = {key: _last(params[key]) for key in ("key", "width") if key in params}
-        elif name == "concat":
+        elif op is concat:
             changed = {"axis": _to_last(ndim).index(params["axis"] % ndim)}
         else:
             changed = {"shape": _last(n.shape)}
-        return apply(n.sig.op.sig(**(params | changed)), inputs)
+        return apply(op.sig(**(params | changed)), inputs)
 
-    def _left(self, n: Node) -> Node:
+    def _left(self, n: Application) -> Node:
         """An operation on images whose result is none."""
-        assert n.sig is not None
         images = [self._in_last(i) for i in _images_of(n)]
-        if n.sig.op.name == "convolve_weight":
+        if n.sig.op is convolve_weight:
             return apply(n.sig.op.sig(**(n.sig.params | {"channels_last": True})), tuple(images))
-        if n.sig.op.name == "permute_dims":
+        if n.sig.op is permute_dims:
             return images[0]
         (x,) = images
         total = G.sum(x, axis=0, keepdims=True)
