@@ -7,6 +7,7 @@ import twofold as mx
 import twofold.numpy as np
 from twofold import npx
 from twofold.config import SETTINGS
+from twofold.errors import AutogradError
 
 from tests.numpy.expressions import listed
 
@@ -65,11 +66,55 @@ def test_the_gradient_is_that_of_finite_differences(text):
     assert have == pytest.approx((ahead - behind) / (2 * step), rel=1e-5 if step < 1e-3 else 1e-3, abs=1e-6)
 
 
-def test_a_function_of_numpys_gives_no_gradient_and_disturbs_none():
+#: Statements that write into ``y`` (9,), computed from ``x``, recorded as the moves or products that they are.
+WRITES = listed("""
+    np.copyto(y, x[::-1], where=y > 1); np.put(y, [0, 2, 0], w); y.put([1, -1], w[0]); np.putmask(y, y > 1, w)
+    np.place(y, y > 1.2, w[:2]); np.fill_diagonal(y.reshape(3, 3), w)
+    np.put_along_axis(y.reshape(3, 3), np.array([[0], [2], [0]]), 2 * w[0], 1)
+    np.random.default_rng(3).shuffle(y); np.random.default_rng(3).shuffle(y.reshape(3, 3), axis=1); np.random.RandomState(4).shuffle(y)
+    np.multiply.at(y, [0, 1, 0], w); np.subtract.at(y, [0, 1, 0], w); np.square.at(y, [0, 0, 1]); np.maximum.at(y, slice(0, 2), w[0])
+    y[:] = np.array([x[0], x[1] * 2, 1, *x[3:]]); y[:3] = np.array([[w[0], 2], [x[1], w[2]]])[:, 1].sum(); y[:] = np.polyval(w, y)
+""")
+
+
+@pytest.mark.parametrize("text", WRITES)
+@pytest.mark.parametrize("defer", [1, 1 << 40])
+def test_a_recorded_write_has_the_gradient_of_finite_differences(monkeypatch, text, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    draw = numpy.random.default_rng(0)
+    xs = [draw.uniform(0.5, 1.5, n) for n in (9, 3)]
+
+    def written(module, x, w):
+        y = x * 1.5
+        exec(text, {"np": module, "x": x, "y": y, "w": w})
+        return y, (y * y * module.array(numpy.arange(1.0, 10))).sum()
+
+    ours = [np.array(v) for v in xs]
+    for v in ours:
+        v.attach_grad()
+    with mx.autograd.record():
+        y, loss = written(np, *ours)
+    loss.backward()
+    numpy.testing.assert_allclose(y.asnumpy(), written(numpy, *xs)[0])
+    direction, step = [draw.normal(size=v.size) for v in xs], 1e-6
+    ahead, behind = (written(numpy, *[v + s * step * d for v, d in zip(xs, direction, strict=True)])[1] for s in (1, -1))
+    have = sum(float((v.grad.asnumpy() * d).sum()) for v, d in zip(ours, direction, strict=True))
+    assert have == pytest.approx((ahead - behind) / (2 * step), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "text", ["np.median(y)", "numpy.median(y)", "np.interp(y, [1, 2], [3, 4])", "np.modf(y)", "np.vectorize(abs)(y)", "y.partition(1)"]
+)
+def test_a_function_of_numpys_raises_rather_than_cut_a_gradient(text):
     x = np.array([3.0, 1.0, 2.0])
     x.attach_grad()
+    names = {"np": np, "numpy": numpy, "x": x}
     with mx.autograd.record():
-        y = x * np.median(x)
+        y = x * 2
+        with pytest.raises(AutogradError, match="no gradient"):
+            eval(text, names | {"y": y})
+        eval(text, names | {"y": y.detach()})
+        y = x * np.median(x.detach()) * np.searchsorted(np.sort(y), 3.0)
     y.backward()
     assert x.grad.tolist() == [2, 2, 2]
 

@@ -13,13 +13,14 @@ from ..backend.loader import backend_for
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
-from ..imperative.array import Array, adopted, from_host
+from ..imperative.array import Array, adopted, apply_op, from_host
 from ..imperative.cell import wrap
 from ..imperative.invoke import content
 from ..ndarray.creation import shape_of
 from ..ndarray.interop import hosts
 from ..opdef.registry import OPS
 from .array import ndarray
+from .tracking import is_recorded
 
 
 def device_of_keywords(device: Any, ctx: Any) -> Device:
@@ -66,6 +67,8 @@ def array(
     """
     if isinstance(object, Array):
         out = _of_ours(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
+    elif isinstance(object, (list, tuple)) and is_recorded(object):
+        out = _stacked(object, _host(object, dtype, {})[0].dtype)
     else:
         host, fresh = _host(object, dtype, {"ndmin": ndmin, "ndmax": ndmax} if ndmax else {})
         if host.dtype not in NAME_OF:
@@ -86,6 +89,14 @@ def _of_ours(source: Any, dtype: Any, copy: bool | None, device: Device | None) 
     out = out.as_in_ctx(where)
     out = out if dtype is None else out.astype(dtype, copy=False)
     return out.copy() if copy and not fresh else out
+
+
+def _stacked(items: Any, dtype: np.dtype) -> ndarray:
+    """Nested sequences with recorded arrays among them as an array that is computed from these."""
+    if isinstance(items, (list, tuple)):
+        parts = [_stacked(item, dtype) for item in items]
+        return apply_op("concat", *[p.reshape(1, *p.shape) for p in parts], cls=ndarray, axis=0)
+    return operand(items).astype(dtype, copy=False)
 
 
 def _host(object: Any, dtype: Any, limits: dict[str, Any]) -> tuple[np.ndarray, bool]:

@@ -1,6 +1,8 @@
-"""Functions without an operator: NumPy itself, on copies in the host's memory. Opaque: not recorded, so without a gradient.
+"""Functions without an operator: NumPy itself, on copies in the host's memory, without a gradient.
 
-They work on any device: results are put where the first array among the arguments lives.
+They work on any device: results are put where the first array among the arguments lives. Inside ``record`` a function that makes
+floating-point numbers from recorded arrays raises instead of cutting the gradient; one that only moves elements into an array is
+recorded as that move.
 """
 
 from collections.abc import Callable
@@ -12,14 +14,23 @@ import numpy as np
 
 from ..device import Device, current_device
 from ..dtype import NAME_OF
-from ..imperative.array import Array, adopted
+from ..imperative.array import Array, adopted, apply_op
 from ..ndarray import interop
 from ..ndarray.interop import hosts
 from .array import ndarray
-from .creation import NotOurs
+from .creation import NotOurs, operand
+from .tracking import arrays_in, is_recorded, refuse_cut
 
-#: Functions that write into their first argument.
-WRITES_FIRST = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+#: Functions that write elements into their first argument, and which argument gives these, by position and keyword (None: itself).
+WRITES_FIRST: dict[str, tuple[int, str] | None] = {
+    "copyto": (1, "src"),
+    "fill_diagonal": (1, "val"),
+    "place": (2, "vals"),
+    "put": (2, "v"),
+    "put_along_axis": (2, "values"),
+    "putmask": (2, "values"),
+    "shuffle": None,
+}
 #: Functions that only ask for dtypes: arrays are not copied for them.
 ASKS_DTYPES = frozenset({"can_cast", "common_type", "min_scalar_type", "promote_types", "result_type", "isdtype"})
 #: NumPy's functions that are left as they are, though arrays of ours may be given to them.
@@ -36,27 +47,54 @@ def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[
     writes
         Number of the argument that the function writes into, if it does.
     """
-    arrays = list(_arrays((args, options)))
+    arrays = list(arrays_in((args, options)))
     device = arrays[0].context if arrays else current_device()
     if writes is not None and isinstance(args[writes], Array):
         target: Any = args[writes]
+        if is_recorded(arrays):
+            _move_recorded(function, target, args, options)
+            return None
         host = target.asnumpy()
         given = [host if k == writes else hosts(a) for k, a in enumerate(args)]
         result = function(*given, **hosts(options))
         target[...] = host
         return _ours(result, device)
-    return _ours(interop.by_numpy(function, args, options), device)
+    result = _ours(interop.by_numpy(function, args, options), device)
+    refuse_cut(getattr(function, "__qualname__", "a function of NumPy"), arrays, result)
+    return result
 
 
-def _arrays(value: Any) -> Any:
-    """The arrays of ours in nested sequences and dictionaries."""
-    if isinstance(value, Array):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for v in value:
-            yield from _arrays(v)
-    elif isinstance(value, dict):
-        yield from _arrays(list(value.values()))
+def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Write into a recorded array, or recorded values into an array, as an operation that has a gradient.
+
+    NumPy's function runs on the numbers of the elements instead of the elements: those of the target first, then those of the
+    values. So places, repetitions and broadcasting are NumPy's by construction.
+
+    Raises
+    ------
+    AutogradError
+        If the function does more than to move elements.
+    """
+    name = getattr(function, "__name__", "")
+    if name not in WRITES_FIRST:
+        refuse_cut(name, (args, options), target)
+    numbers, sources = np.arange(target.size).reshape(target.shape), [target.reshape(-1)]
+    given, named, values = list(args), dict(options), WRITES_FIRST.get(name)
+    given[0] = numbers
+    if values is not None:
+        place, keyword = values
+        new = operand(given[place] if place < len(given) else named[keyword], target.context)
+        if name == "copyto":
+            np.copyto(np.empty((), target.dtype), np.empty((), new.dtype), casting=named.get("casting", "same_kind"))  # may it be cast?
+        sources.append(new.astype(target.dtype, copy=False).reshape(-1))
+        numbered = np.arange(target.size, target.size + new.size).reshape(new.shape)
+        if place < len(given):
+            given[place] = numbered
+        else:
+            named[keyword] = numbered
+    function(*[hosts(a) for a in given], **hosts(named))
+    elements = apply_op("concat", *sources, cls=ndarray, axis=0)
+    target[...] = apply_op("take", elements, adopted(ndarray, numbers, target.context), cls=ndarray, axis=0)
 
 
 def _ours(value: Any, device: Device) -> Any:

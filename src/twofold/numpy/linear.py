@@ -11,7 +11,8 @@ from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..opdef.shapes import normalized_axis
 from .array import ndarray
-from .creation import operands
+from .creation import operands, zeros_like
+from .fallback import by_numpy
 from .reductions import run, sum
 from .shapes import expand_dims, moveaxis
 from .ufuncs import delivered, function_of
@@ -128,6 +129,17 @@ def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
         ) from None
     result = f"->{texts.pop()}" if len(lists) > len(arrays) else ""
     return ",".join(texts) + result, arrays
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial of coefficients ``p`` (n,), highest power first, at ``x``, by Horner's scheme."""
+    if isinstance(p, np.poly1d) or isinstance(x, np.poly1d):
+        return by_numpy(np.polyval, (p, x), {})
+    coefficients, at = operands(p, x)
+    result = zeros_like(at)
+    for k in range(len(coefficients)):
+        result = result * at + coefficients[k]
+    return result
 
 
 def kron(a: Any, b: Any) -> ndarray:

@@ -13,14 +13,16 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
+from ..ndarray.interop import hosts
 from ..opdef.registry import NAMES, OPS
 from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op
 from .array import ndarray, ndarrayView
-from .creation import NotOurs, operands, zeros
+from .creation import NotOurs, broadcast, operands, zeros
 from .fallback import by_numpy
 from .indexing import add_at
 from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
+from .tracking import is_recorded
 
 #: NumPy's name → registered name of the operator that has its semantics but is no primitive of that name.
 COMPOSITES = {
@@ -168,7 +170,7 @@ class ufunc:  # NumPy's name
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
         """Apply the function in place at indices, of which those that occur several times count as often.
 
-        ``add`` is recorded; other functions are computed by NumPy on the host.
+        ``add`` is recorded, and so are other operators on recorded arrays; all else NumPy computes on the host.
 
         Raises
         ------
@@ -180,7 +182,27 @@ class ufunc:  # NumPy's name
         if self.__name__ == "add":
             add_at(a, indices, b)
             return
+        if self._op is not None and is_recorded((a, b)):
+            self._at_recorded(a, indices, b)
+            return
         by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
+
+    def _at_recorded(self, a: ndarray, indices: Any, b: Any) -> None:
+        """`at` as recorded assignments: each writes the next occurrence of every place."""
+        flat = np.asarray(np.arange(a.size).reshape(a.shape)[hosts(indices)])
+        order = flat.ravel().argsort(kind="stable")
+        places = flat.ravel()[order]
+        first = np.searchsorted(places, places)
+        occurrence = np.empty_like(order)
+        occurrence[order] = np.arange(len(order)) - first
+        values = None if b is None else broadcast(operands(b, a)[0], flat.shape).reshape(-1)
+        for k in range(int(occurrence.max(initial=-1)) + 1):
+            now = np.nonzero(occurrence == k)[0]
+            at = np.unravel_index(flat.ravel()[now], a.shape)
+            result = self(a[at]) if values is None else self(a[at], values[now])
+            if not np.can_cast(result.dtype, a.dtype, "same_kind"):
+                raise DTypeError(f"{self.__name__}.at: cannot cast {result.dtype} to {a.dtype}", None, "give an array of another dtype")
+            a[at] = result
 
     def __repr__(self) -> str:
         return f"<ufunc {self.__name__!r}>"
