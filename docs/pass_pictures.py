@@ -14,7 +14,7 @@ from twofold.graph.fuse import steps_of
 from twofold.graph.gradient import gradient, ones_head
 from twofold.graph.ir import Node, leaf
 from twofold.graph.rewrite import lower, simplify
-from twofold.graph.row_results import kept
+from twofold.graph.row_columns import keep_columns
 from twofold.graph.stabilise import stabilise
 from twofold.imperative.cell import HOST
 from twofold.opdef.registry import NAMES
@@ -125,7 +125,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "fuse-before": lambda: plot_graph(_simplified(normalised())),
     "fuse-after": lambda: plot_graph(_simplified(normalised()), steps_of(_simplified(normalised()), 1 << 16, True)),
     "rows-before": lambda: plot_graph(centred(), steps_of(centred(), 1 << 16, True)),
-    "rows-after": lambda: plot_graph(kept(centred()), steps_of(kept(centred()), 1 << 16, True)),
+    "rows-after": lambda: plot_graph(keep_columns(centred()), steps_of(keep_columns(centred()), 1 << 16, True)),
     "plan-after": lambda: plot_memory(chain().simple_bind(mx.cpu(), x=(1000,), grad_req="null")),
     "window-after": lambda: plot_graph(window().outputs, window().steps),
 }

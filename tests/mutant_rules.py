@@ -25,7 +25,8 @@ INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPE
 BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
 PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
 SLICES = "src/twofold/graph/slices.py"
-COMPILE, CONVENTIONS = "src/twofold/program/compile.py", "src/twofold/opdef/conventions.py"
+CONVENTIONS = "src/twofold/opdef/conventions.py"
+PRINTER, PROGRAM_PLAN = "src/twofold/program/printer.py", "src/twofold/program/plan.py"
 PENDING, TRANSFER, ARRIVAL = IMPERATIVE + "pending.py", IMPERATIVE + "transfer.py", "src/twofold/scheduler/streams.py"
 VARIABLE, QUEUE = "src/twofold/scheduler/variable.py", "src/twofold/scheduler/queue.py"
 BLOCKED, NUMPY, NAMESPACE, WORKERS = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace", "workers"))
@@ -447,33 +448,35 @@ MUTANTS = (
         "                    self.root[n] = n",
     ),
     Mutant("what the backend allocates has no place", PLAN, "elif self.fixed(n):", "elif False:"),
-    Mutant("a value is released after its last use", COMPILE, "and n not in kept and n.nbytes > RELEASE", "and n.nbytes > RELEASE"),
-    Mutant("what a view looks into is not released", COMPILE, ".union(views.values())", ""),
-    Mutant("a reshape that may copy is made at every run", COMPILE, " and not _may_copy(n):", ":"),
+    Mutant("a value is released after its last use", PRINTER, "and n not in kept and n.nbytes > RELEASE", "and n.nbytes > RELEASE"),
+    Mutant("what a view looks into is not released", PRINTER, ".union(views.values())", ""),
+    Mutant("a reshape that may copy is made at every run", PRINTER, " and not may_copy(n):", ":"),
     Mutant(
         "a view is no result",
-        COMPILE,
+        PROGRAM_PLAN,
         "isinstance(n, Application) and not n.sig.op.view and n.sig.op is not iota",
         "isinstance(n, Application) and n.sig.op is not iota",
     ),
-    Mutant("a constant is no result", COMPILE, " and n.sig.op is not iota\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
-    Mutant("a leaf is no result", COMPILE, "return isinstance(n, Application) and not n.sig", "return isinstance(n, Leaf) or not n.sig"),
-    Mutant("a reshaped result is nobody else's", COMPILE, "if owners[n] == 1}", "}"),
-    Mutant("a repeated result is a copy", COMPILE, " and o not in taken\n", "\n"),
-    Mutant("scratch is checked out", COMPILE, '"  S = pool.pop()"', '"  S = pool[-1]"'),
-    Mutant("scratch is put back", COMPILE, '        results.insert(0, "pool.append(S)")\n', ""),
-    Mutant("user code sees copies", COMPILE, "(*[copy(a) for a in arrays])", "(*arrays)"),
+    Mutant("a constant is no result", PROGRAM_PLAN, " and n.sig.op is not iota\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
+    Mutant(
+        "a leaf is no result", PROGRAM_PLAN, "return isinstance(n, Application) and not n.sig", "return isinstance(n, Leaf) or not n.sig"
+    ),
+    Mutant("a reshaped result is nobody else's", PROGRAM_PLAN, "if owners[n] == 1}", "}"),
+    Mutant("a repeated result is a copy", PRINTER, " and o not in taken\n", "\n"),
+    Mutant("scratch is checked out", PRINTER, '"  S = pool.pop()"', '"  S = pool[-1]"'),
+    Mutant("scratch is put back", PRINTER, '        end.insert(-1, "pool.append(S)")\n', ""),
+    Mutant("user code sees copies", PROGRAM_PLAN, "(*[copy(a) for a in arrays])", "(*arrays)"),
     Mutant(
         "user code gives copies",
-        COMPILE,
+        PROGRAM_PLAN,
         "return [copy(r) for r in results] if isinstance(results, list) else copy(results)",
         "return results",
     ),
     Mutant(
         "a ufunc of strided operands writes in row-major order",
-        COMPILE,
-        " and not (n.sig.op.elementwise and any(map(_is_strided, n.operands)))",
-        "",
+        PRINTER,
+        "not (n.sig.op.elementwise and any(map(is_strided, n.operands)))",
+        "True",
     ),
     Mutant("the backend's results are in row-major order", NUMPY, 'np.asarray(value, order="C")', "np.asarray(value)"),
     Mutant("einsum of one operand is a copy", NAMESPACE, "return np.array(out) if len(arrays) == 1 else out", "return out"),

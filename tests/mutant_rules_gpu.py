@@ -148,9 +148,9 @@ GPU_MUTANTS = (
     ),
     Mutant(
         "GPUs: what a step writes of what there is is told",
-        "src/twofold/program/stepwise.py",
-        "[w for w in words if w in results]",
-        "[]",
+        "src/twofold/program/printer.py",
+        "writes = tuple([name for name in self._written if name in known])",
+        "writes = ()",
         ("tests/cupy/test_branches.py",),
     ),
 )

@@ -11,7 +11,7 @@ from twofold.config import SETTINGS
 from twofold.graph.build import G
 from twofold.graph.channels_last import with_channels_last
 from twofold.graph.ir import applications, drop_generation, leaf
-from twofold.program import compile as compiling
+from twofold.program import passes
 from twofold_numpy import adapter, calls, convolution, namespace
 from twofold_numpy.convolution import applicable
 from twofold_numpy.convolution_table import Choice
@@ -144,7 +144,7 @@ def small(monkeypatch):
     monkeypatch.setattr(convolution, "WORTH", 1)
     monkeypatch.setattr(convolution, "choice", choice)
     monkeypatch.setattr(convolution, "saving", lambda *_: scale.gain)
-    monkeypatch.setattr(compiling, "with_channels_last", converted)
+    monkeypatch.setattr(passes, "with_channels_last", converted)
     for module in (adapter, calls, namespace):
         monkeypatch.setattr(module, "BLOCK", 8)
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)

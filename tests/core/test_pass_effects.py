@@ -10,7 +10,7 @@ from twofold.graph.ir import applications, leaf
 from twofold.graph.memory_plan import plan_memory
 from twofold.graph.recompute import apart
 from twofold.graph.rewrite import lower, simplify
-from twofold.graph.row_results import kept
+from twofold.graph.row_columns import keep_columns
 from twofold.graph.stabilise import stabilise, stabilised
 from twofold.imperative.counters import COUNTERS
 from twofold.opdef.registry import NAMES
@@ -110,7 +110,7 @@ def test_what_positions_are_normalised_over_is_a_row(name, vectors, options, ker
     y = y.parts[0] if y.parts else y
     (dx,) = gradient([y], [leaf(3, y.shape, "float32")], [x])
     for result in (y, dx):
-        assert sum(s.is_kernel for s in steps_of(kept(simplify(lower([result]))), 1, rows=True)) == kernels
+        assert sum(s.is_kernel for s in steps_of(keep_columns(simplify(lower([result]))), 1, rows=True)) == kernels
 
 
 def test_results_of_rows_that_are_read_as_columns_keep_their_axis():
@@ -118,14 +118,14 @@ def test_results_of_rows_that_are_read_as_columns_keep_their_axis():
     raised = G.exp(x - G.reshape(G.max(x, axis=1), shape=(256, 1)))
     y = raised / G.reshape(G.sum(raised, axis=-1), shape=(256, 1))
     assert len(steps_of([y], 1, rows=True)) == 6
-    assert len(steps_of(kept([y]), 1, rows=True)) == 1
+    assert len(steps_of(keep_columns([y]), 1, rows=True)) == 1
     mean, square = G.sum(x, axis=1) / 256.0, G.sum(x * x, axis=1) / 256.0
     spread = G.sqrt(square - mean * mean)
-    outputs = kept([(x - G.reshape(mean, shape=(256, 1))) / G.reshape(spread, shape=(256, 1)), mean])
+    outputs = keep_columns([(x - G.reshape(mean, shape=(256, 1))) / G.reshape(spread, shape=(256, 1)), mean])
     assert [s.is_kernel for s in steps_of(outputs, 1, rows=True)] == [True, False]
     assert outputs[1].shape == (256,)
     for other in (x - G.reshape(G.sum(x, axis=0), shape=(256, 1)), G.sum(x, axis=1), x + G.reshape(G.sum(x, axis=1), shape=(1, 256))):
-        assert kept([other]) == [other]
+        assert keep_columns([other]) == [other]
 
 
 def test_a_plan_writes_over_what_is_read_for_the_last_time():

@@ -7,7 +7,7 @@ import pytest
 
 from twofold.graph.build import G
 from twofold.graph.ir import applications, leaf
-from twofold.graph.rows import compared, gathered, summed
+from twofold.graph.rows import compare_places, narrow_gathers, take_scattered_sums
 from twofold.program.compile import Program
 
 from .test_horizontal_fusion import APART, Together
@@ -66,7 +66,7 @@ def test_what_is_no_such_scatter_stays():
         G.index_add(zeros, v, other, at, key=(0, 1)),
         G.index_add(zeros, v, at, rows, key=(1, 0)),
     ):
-        assert compared([kept]) == [kept]
+        assert compare_places([kept]) == [kept]
 
 
 def scattered(value, at, n=3, c=4):
@@ -100,7 +100,7 @@ def test_other_sums_stay():
         key=(0, 1),
     )
     for kept in (G.sum(rows, axis=0, keepdims=True), G.sum(rows, axis=(0, 1), keepdims=False), G.sum(twice, axis=-1, keepdims=True)):
-        assert summed([kept]) == [kept]
+        assert take_scattered_sums([kept]) == [kept]
 
 
 @pytest.mark.parametrize("places", [(0, 1, 2), (3, 2, 3)])
@@ -108,9 +108,9 @@ def test_an_element_of_a_row_is_computed_of_elements(places):
     x, at = leaf("x", (3, 4), "float32"), leaf("at", (3, 1), "int64")
     shifted = x - G.max(G.where(G.greater(x, -9.0), x, 0.0), axis=-1, keepdims=True)
     picked = G.take_along_axis(shifted * 2.0 - G.log(G.sum(G.exp(shifted), axis=-1, keepdims=True)), at, axis=-1)
-    early = gathered([picked], lambda n: True)
+    early = narrow_gathers([picked], lambda n: True)
     assert [a.inputs[0] for a in applications(early) if a.sig.op.name == "take_along_axis"] == [x]
-    assert gathered([picked], lambda n: False) == [picked]
+    assert narrow_gathers([picked], lambda n: False) == [picked]
     arrays = [ODD, np.array(places).reshape(3, 1)]
     late, soon = Program([picked], [x, at], APART), Program(early, [x, at], APART)
     assert bits(late.run(arrays)) == bits(soon.run(arrays))
@@ -120,11 +120,12 @@ def test_an_element_of_what_is_no_row_is_gathered_where_it_is():
     x, w, at = leaf("x", (3, 4), "float32"), leaf("w", (4,), "float32"), leaf("at", (3, 1), "int64")
     for source in (x + w, G.matmul(x, leaf("m", (4, 4), "float32")), x):
         picked = G.take_along_axis(source, at, axis=1)
-        assert [a.inputs[0] for a in applications(gathered([picked], lambda n: True)) if a.sig.op.name == "take_along_axis"] == [source]
+        found = applications(narrow_gathers([picked], lambda n: True))
+        assert [a.inputs[0] for a in found if a.sig.op.name == "take_along_axis"] == [source]
     chain = x
     for _ in range(40):
         chain = G.exp(chain)
-    (found,) = gathered([G.take_along_axis(chain, at, axis=1)], lambda n: True)
+    (found,) = narrow_gathers([G.take_along_axis(chain, at, axis=1)], lambda n: True)
     assert sum(a.sig.op.name == "exp" and a.shape == (3, 1) for a in applications([found])) == 8
 
 
@@ -132,7 +133,7 @@ def test_a_row_that_others_made_is_gathered_from():
     x, at = leaf("x", (3, 4), "float32"), leaf("at", (3, 1), "int64")
     for source in (x, G.exp(x), G.matmul(x, leaf("w", (4, 4), "float32"))):
         picked = G.take_along_axis(source, at, axis=1)
-        assert compared([picked]) == [picked]
+        assert compare_places([picked]) == [picked]
 
 
 def test_cross_entropy_and_its_gradient_are_one_kernel():
@@ -151,7 +152,7 @@ def test_cross_entropy_and_its_gradient_are_one_kernel():
     few, _ = both([loss, gradient], [x, label], arrays)
     assert len(few.kernels) == 1
     assert sorted(few.explain().split("\n")) == sorted(["reshape", "iota", few.explain().split("\n")[2], "reshape"])
-    assert {"sum", "max", "where", "astype"} <= {a.sig.op.name for a in applications(compared([loss, gradient]))}
+    assert {"sum", "max", "where", "astype"} <= {a.sig.op.name for a in applications(compare_places([loss, gradient]))}
 
 
 def normalized(x):

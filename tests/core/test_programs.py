@@ -1,20 +1,21 @@
 """Programs: memory by plan, scratch checked out per run, results that nobody else holds, graphs verified."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from twofold.backend.kernel import Call
 from twofold.backend.loader import backend_for
-from twofold.config import SETTINGS
 from twofold.device import CPU
 from twofold.errors import EngineError, InternalError
 from twofold.graph.build import G
 from twofold.graph.ir import Application, leaf
 from twofold.graph.verify import verify
-from twofold.program import compile as programs
+from twofold.program import passes, printer
 from twofold.program.compile import Program
+from twofold.program.passes import PASSES
 from twofold_numpy import NumpyBackend, blocked
 
 from .operators import in_thread
@@ -215,7 +216,7 @@ def test_python_scalars_are_operands_of_the_arrays_dtype():
 
 
 def test_large_values_of_the_backend_are_released_after_their_last_use(monkeypatch):
-    monkeypatch.setattr(programs, "RELEASE", 8)
+    monkeypatch.setattr(printer, "RELEASE", 8)
     (x,) = inputs((4, 6))
     steps = G.cumulative_sum(x, axis=1)
     seen = G.reshape(steps, shape=(24,))
@@ -241,7 +242,7 @@ def test_large_values_of_the_backend_are_released_after_their_last_use(monkeypat
 
 
 def test_scratch_that_is_large_is_not_kept(monkeypatch):
-    monkeypatch.setattr(programs, "KEEP_SCRATCH", 8)
+    monkeypatch.setattr(printer, "KEEP_SCRATCH", 8)
     (x,) = inputs((4, 6))
     program = check([G.sum(x * 2 + 1)], [x], lambda x: [(2 * x + 1).sum()])
     assert "pool" not in program.source
@@ -352,11 +353,27 @@ def broken(change):
 def test_a_broken_graph_is_found(change, says):
     graph = broken(change)
     with pytest.raises(InternalError, match=says):
-        verify(graph, [leaf(0, (4,), "float32")])
-    SETTINGS.verify = False  # set back by the fixture that set it
-    verify(graph, [leaf(0, (4,), "float32")])
+        verify(graph, [leaf(0, (4,), "float32")], "a pass")
 
 
 def test_every_program_is_verified():
-    with pytest.raises(InternalError):
+    with pytest.raises(InternalError, match="the pass 'lower': a leaf is not among"):
         Program([G.exp(leaf("elsewhere", (4,), "float32"))], [leaf(0, (4,), "float32")], HOST)
+
+
+def test_the_pass_that_breaks_an_invariant_is_named(monkeypatch):
+    (x,) = inputs((4,))
+
+    def spoil(outputs, context):
+        return broken(lambda n, x: (setattr(n, "shape", (None,)), [n])[1])
+
+    rows = [replace(row, rule=spoil) if row.name == "simplify" else row for row in PASSES]
+    monkeypatch.setattr(passes, "PASSES", tuple(rows))
+    with pytest.raises(InternalError, match="the pass 'simplify': not every node has a shape of known sizes"):
+        Program([G.exp(x)], [x], HOST)
+
+
+def test_a_program_names_the_passes_that_changed_it():
+    (x,) = inputs((4,))
+    assert Program([G.exp(x) * 1.0], [x], HOST).passes == ["simplify"]
+    assert Program([G.exp(x)], [x], HOST).passes == []

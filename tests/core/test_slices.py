@@ -9,8 +9,7 @@ from twofold.backend.kernel import SIMPLE
 from twofold.graph.build import G
 from twofold.graph.ir import applications, leaf
 from twofold.graph.recompute import apart
-from twofold.graph.slices import AGAIN, MOST
-from twofold.graph.slices import narrowed as taken_first
+from twofold.graph.slices import AGAIN, MOST, move_slices
 from twofold.ops import pooling
 from twofold.program.compile import Program
 from twofold_numpy import NumpyBackend
@@ -34,7 +33,7 @@ def anywhere(n):
 
 def narrowed(outputs, fuses):
     """The pass with the primitives that adapters call simple."""
-    return taken_first(outputs, fuses, SIMPLE)
+    return move_slices(outputs, fuses, SIMPLE)
 
 
 def both(outputs, leaves, arrays, **options):

@@ -19,7 +19,7 @@ from ..graph.recompute import checkpoints
 from ..graph.rewrite import lower, simplify, substitute
 from ..opdef.spec import Sig, unregistered
 from ..program.compile import Program
-from ..program.watched import Title
+from ..program.profiled import Title
 
 #: A value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
 Key = tuple[str, Any]

@@ -25,10 +25,10 @@ def rebuild(outputs: Sequence[Node], visit: Visit, at: Mapping[Node, Node] | Non
 
 def substitute(outputs: Sequence[Node], at: Mapping[Node, Node]) -> list[Node]:
     """The graph with some nodes replaced; what is only below them disappears."""
-    return rebuild(outputs, applied, at)
+    return rebuild(outputs, reapply, at)
 
 
-def applied(node: Application, inputs: tuple[Node | None, ...]) -> Node:
+def reapply(node: Application, inputs: tuple[Node | None, ...]) -> Node:
     """An application to other inputs; itself if they are its own."""
     return node if inputs == node.inputs else apply(node.sig, inputs)
 
@@ -37,7 +37,7 @@ def by_rule(outputs: Sequence[Node], rule: Callable[[Application], Node]) -> lis
     """The graph with what a rule makes of every application, inputs before users."""
 
     def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
-        new = applied(node, inputs)
+        new = reapply(node, inputs)
         return rule(new) if isinstance(new, Application) else new
 
     return rebuild(outputs, visit)

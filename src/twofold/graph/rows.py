@@ -27,7 +27,7 @@ from .rewrite import by_rule, simplify
 DEEP = 8
 
 
-def summed(outputs: Sequence[Node]) -> list[Node]:
+def take_scattered_sums(outputs: Sequence[Node]) -> list[Node]:
     """A lowered and simplified graph with such sums, of what ``index_add`` gives, rewritten."""
     return simplify(by_rule(outputs, _summed))
 
@@ -42,7 +42,7 @@ def _summed(n: Application) -> Node:
     return n if value is None else G.reshape(value, shape=n.shape)
 
 
-def gathered(outputs: Sequence[Node], big: Callable[[Application], bool]) -> list[Node]:
+def narrow_gathers(outputs: Sequence[Node], big: Callable[[Application], bool]) -> list[Node]:
     """A lowered and simplified graph where one element of each row is gathered before what is computed place by place, if that is big."""
     return by_rule(outputs, partial(_gathered, big=big))
 
@@ -71,7 +71,7 @@ def _is_of_rows(n: Application) -> bool:
     return n.sig.params["axis"] in (-1, len(x.shape) - 1) and place.shape == _row_of(x) and x.shape[-1] > 1
 
 
-def compared(outputs: Sequence[Node]) -> list[Node]:
+def compare_places(outputs: Sequence[Node]) -> list[Node]:
     """A lowered and simplified graph with such gathers and scatters rewritten."""
     return by_rule(outputs, _rewritten)
 

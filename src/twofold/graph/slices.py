@@ -23,7 +23,7 @@ NEAR = 2
 Part = tuple[range, ...]
 
 
-def narrowed(outputs: Sequence[Node], fuses: Callable[[Application], bool], simple: Collection[str]) -> list[Node]:
+def move_slices(outputs: Sequence[Node], fuses: Callable[[Application], bool], simple: Collection[str]) -> list[Node]:
     """A lowered and simplified graph in which slices are taken before element-wise nodes.
 
     Parameters

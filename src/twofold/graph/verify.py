@@ -1,8 +1,7 @@
-"""The graph's invariants as a table that runs: every program is checked when the setting ``verify`` is on (it is in tests)."""
+"""The graph's invariants as a table that runs: after each pass, when the setting ``verify`` is on (it is in tests)."""
 
 from collections.abc import Callable, Sequence
 
-from ..config import SETTINGS
 from ..errors import InternalError
 from .build import apply
 from .ir import Application, Leaf, Node, topological
@@ -20,20 +19,25 @@ INVARIANTS: dict[str, Invariant] = {
 }
 
 
-def verify(outputs: Sequence[Node], leaves: Sequence[Node]) -> None:
+def verify(outputs: Sequence[Node], leaves: Sequence[Node], after: str) -> None:
     """Check a lowered graph.
+
+    Parameters
+    ----------
+    outputs, leaves
+        The graph.
+    after
+        The pass that made it.
 
     Raises
     ------
     InternalError
-        Naming the invariant and the node.
+        Naming the pass, the invariant and the node.
     """
-    if not SETTINGS.verify:
-        return
     known = set(leaves)
     for node in topological(outputs):
         if isinstance(node, Leaf) and node not in known:
-            raise InternalError("graph: a leaf is not among the program's inputs", repr(node), "report this")
+            raise InternalError(f"the pass {after!r}: a leaf is not among the program's inputs", repr(node), "report this")
         for text, holds in INVARIANTS.items():
             if not holds(node):
-                raise InternalError(f"graph: not every node {text}", repr(node), "report this")
+                raise InternalError(f"the pass {after!r}: not every node {text}", repr(node), "report this")

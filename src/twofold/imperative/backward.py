@@ -20,7 +20,7 @@ from ..opdef.registry import OPS
 from ..opdef.spec import Sig, unregistered
 from ..ops.custom import user_backward
 from ..program.compile import Program
-from ..program.watched import Title
+from ..program.profiled import Title
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .cell import PLAIN, Cell, Value, alias, wrap

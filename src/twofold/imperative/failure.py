@@ -7,7 +7,8 @@ from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import Application, Node, leaves_of, operators_of, topological
 from ..graph.rewrite import lower
-from ..program.compile import USER_CODE, Program
+from ..program.compile import Program
+from ..program.plan import USER_CODE
 from ..scheduler.streams import run_on
 from .cell import Value
 from .origin import text_of

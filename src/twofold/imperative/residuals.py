@@ -16,7 +16,7 @@ from ..graph.rewrite import substitute
 from ..opdef.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
-from ..program.watched import Title
+from ..program.profiled import Title
 
 #: A saved thing: ("in", k), ("out", k) or ("res", k).
 Saved = tuple[str, int]

@@ -23,7 +23,7 @@ from ..graph.build import apply as apply_node
 from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
 from ..opdef.spec import Sig
 from ..program.compile import Program
-from ..program.watched import Title
+from ..program.profiled import Title
 from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE, clear_all_frames
 from ..scheduler.streams import before_overwriting, run_on

@@ -12,7 +12,7 @@ from ..opdef.spec import Op
 KEPT = 1 << 16
 
 
-def without_constants(
+def fold_constants(
     outputs: Sequence[Node], excluded: Collection[Op], compute: Callable[[list[Node]], list[Any]]
 ) -> tuple[list[Node], dict[Leaf, Any]]:
     """The graph with leaves in place of what depends on no leaf, and the arrays that they stand for.

@@ -1,7 +1,7 @@
 """Runs control-flow nodes: Python loops around compiled sub-programs, the same for every backend."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..backend.kernel import Call
 from ..backend.protocol import Backend
@@ -9,13 +9,12 @@ from ..graph.control_flow import SubGraph, cond, foreach, while_loop
 from ..graph.ir import Application
 from ..opdef.spec import Op
 
-if TYPE_CHECKING:
-    from .compile import Program
-
+#: Makes the function of a sub-graph.
+SubProgram = Callable[[SubGraph], Callable[[Sequence[Any]], list[Any]]]
 ONE = (None, None, None)
 
 
-def call_for_loop(node: Application, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Call:
+def call_for_loop(node: Application, backend: Backend, compile_: SubProgram) -> Call:
     """How a program runs a control-flow node.
 
     Parameters
@@ -25,7 +24,7 @@ def call_for_loop(node: Application, backend: Backend, compile_: Callable[[SubGr
     backend
         Who runs it.
     compile_
-        Makes the program of a sub-graph.
+        Makes the function of a sub-graph.
     """
     run = _MAKERS[node.sig.op](node, backend, compile_)
     operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
@@ -38,7 +37,7 @@ def _row(backend: Backend, array: Any, t: int) -> Any:
     return xp.reshape(xp.slice(array, key=((t, t + 1, None), *[ONE] * (len(shape) - 1))), shape=shape[1:])
 
 
-def _foreach(node: Application, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
     params = node.sig.params
     body, data, states = params["body"], params["data"], params["states"]
     program, count = compile_(body), len(body.outputs) - states
@@ -50,7 +49,7 @@ def _foreach(node: Application, backend: Backend, compile_: Callable[[SubGraph],
         for t in range(types[-1][0][0] if states else types[0][0][0]):
             for stack, before in zip(stacks[count:], state, strict=True):
                 backend.write(stack, t, before)
-            results = program.run([*[_row(backend, a, t) for a in arrays[:data]], *state, *closure])
+            results = program([*[_row(backend, a, t) for a in arrays[:data]], *state, *closure])
             for stack, new in zip(stacks[:count], results, strict=False):
                 backend.write(stack, t, new)
             state = results[count:]
@@ -65,7 +64,7 @@ def _single(results: list[Any]) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-def _while_loop(node: Application, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
     params = node.sig.params
     body, variables, limit = params["body"], params["variables"], params["limit"]
     test, program, count = compile_(params["test"]), compile_(body), len(body.outputs) - variables
@@ -75,10 +74,10 @@ def _while_loop(node: Application, backend: Backend, compile_: Callable[[SubGrap
         copy = backend.xp.contiguous
         stacks = [copy(backend.constant(0, *t)) for t in (*types[:count], *types[count + variables : -1])]
         state, closure, steps = [copy(v) for v in arrays[:variables]], list(arrays[variables:]), 0
-        while steps < limit and bool(backend.to_host(test.run([*state, *closure])[0]).item()):
+        while steps < limit and bool(backend.to_host(test([*state, *closure])[0]).item()):
             for stack, before in zip(stacks[count:], state, strict=True):
                 backend.write(stack, steps, before)
-            results = program.run([*state, *closure])
+            results = program([*state, *closure])
             for stack, new in zip(stacks[:count], results, strict=False):
                 backend.write(stack, steps, new)
             state, steps = results[count:], steps + 1
@@ -87,13 +86,13 @@ def _while_loop(node: Application, backend: Backend, compile_: Callable[[SubGrap
     return run
 
 
-def _cond(node: Application, backend: Backend, compile_: Callable[[SubGraph], "Program"]) -> Callable[..., Any]:
+def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
     params = node.sig.params
     then, otherwise = compile_(params["then"]), compile_(params["otherwise"])
 
     def run(predicate: Any, *closure: Any) -> Any:
         chosen = then if bool(backend.to_host(predicate).item()) else otherwise
-        return _single(chosen.run(closure))
+        return _single(chosen(closure))
 
     return run
 

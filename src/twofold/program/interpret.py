@@ -13,9 +13,10 @@ from ..graph.build import item
 from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
-from .compile import USER_CODE, operand_dtype
 from .control_flow import LOOPS
-from .watched import Title, nbytes_of
+from .kernels import operand_dtype
+from .plan import USER_CODE
+from .profiled import Title, nbytes_of
 
 #: Primitives that only a compiled program runs.
 COMPILED_ONLY = LOOPS | USER_CODE.keys()

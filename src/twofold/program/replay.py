@@ -8,30 +8,26 @@ from ..backend.protocol import Replay
 from ..config import SETTINGS
 from ..graph.build import item
 from ..graph.control_flow import SubGraph
-from ..graph.fuse import Step
 from ..graph.ir import Application, Node, applications, topological
 from ..opdef.spec import Op
 from ..scheduler.observers import LISTENERS
+from .plan import Plan
 
 
-def traits_of(
-    outputs: Sequence[Node], steps: Sequence[Step], donated: Collection[int], dead: Collection[int], host: Collection[Op]
-) -> ProgramTraits:
+def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], host: Collection[Op]) -> ProgramTraits:
     """What an adapter is told of a program.
 
     Parameters
     ----------
-    outputs
-        Its lowered graph.
-    steps
-        How that is run.
+    plan
+        The program's.
     donated, dead
         Places of the leaves whose memory results take, and of those whose memory they might.
     host
         Primitives that need the host.
     """
-    operators = _operators(outputs)
-    count = sum(1 if s.is_kernel else _count(s.nodes[0]) for s in steps)
+    operators = _operators(plan.outputs)
+    count = sum(1 if s.is_kernel else _count(s.nodes[0]) for s in plan.steps)
     return ProgramTraits(
         count,
         frozenset(donated),

@@ -17,7 +17,7 @@ from ..imperative.record import tls
 from ..imperative.window import Window
 from ..ndarray.array import NDArray
 from ..program.compile import Program
-from ..program.watched import Title
+from ..program.profiled import Title
 from ..scheduler.streams import before_overwriting, run_on
 from .binding import distinct_names
 from .bound import inferred

@@ -17,7 +17,7 @@ from .rewrite import by_rule, simplify
 REDUCTIONS = frozenset({sum, max, min})
 
 
-def kept(outputs: Sequence[Node]) -> list[Node]:
+def keep_columns(outputs: Sequence[Node]) -> list[Node]:
     """A lowered and simplified graph with the last axis of such reductions kept; the same bits."""
     if not any(_is_column_of_rows(n) for n in topological(outputs)):
         return list(outputs)

@@ -1,0 +1,116 @@
+"""From nodes to what an adapter compiles: types of operands, groups of nodes as row programs, kernels."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from ..backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram
+from ..backend.protocol import Backend
+from ..dtype import WEAK, promote
+from ..errors import KernelCompileError, MXNetError
+from ..graph.ir import Application, Constant, Node, is_const, number_of, unshaped
+from ..graph.memory_plan import MemoryPlan
+from ..ops import primitive_reduce
+from ..ops.primitive_arithmetic import clip
+from ..ops.primitive_gather import index_add
+from ..ops.primitive_reduce import matmul
+from ..ops.primitive_shape import contiguous, reshape
+
+#: Primitives that are not element-wise whose results are C-contiguous.
+PACKED = frozenset({primitive_reduce.sum, primitive_reduce.max, primitive_reduce.min, matmul, contiguous, index_add})
+
+
+def operand_type(node: Node) -> OperandType:
+    """A node's type as an operand; what a leaf holds may be strided, what a program makes is not, but for views."""
+    return OperandType(node.shape, node.dtype, _is_packed(node))
+
+
+def operand_dtype(node: Application) -> str:
+    """The dtype in which Python scalars among an element-wise node's operands are written."""
+    op = node.sig.op
+    dtypes = [i.dtype for i in node.operands]
+    if op is clip or not op.elementwise:
+        return dtypes[0] if dtypes[0] not in WEAK else node.dtype
+    if op.result == "tail":
+        return node.dtype
+    return promote(*dtypes)
+
+
+def _is_packed(n: Node) -> bool:
+    """Whether a value is known to be C-contiguous: an element-wise or reduced one that the program made, however reshaped."""
+    n = unshaped(n)
+    if not isinstance(n, Application) or n.sig.op.view:
+        return False
+    return n.sig.op.elementwise or n.sig.op in PACKED or is_line(n)
+
+
+def is_line(n: Node) -> bool:
+    """Whether a fresh array of this shape is C-contiguous in any order of axes: at most one of them is longer than one."""
+    return n.shape != () and n.size == max(n.shape)
+
+
+def is_strided(n: Node) -> bool:
+    """Whether a value may be a strided view."""
+    source = unshaped(n)
+    return isinstance(source, Application) and source.sig.op.view
+
+
+def may_copy(n: Application) -> bool:
+    """Whether running a view operation may copy: reshaping what is not in row-major order."""
+    return n.sig.op is reshape and is_strided(n.operands[0])
+
+
+def row_program(
+    nodes: Sequence[Application], plan: MemoryPlan, drawn: frozenset[Node] = frozenset()
+) -> tuple[RowProgram, list[tuple[Node, str]], list[Application]]:
+    """A group as plain data, with its inputs (a Python scalar once for each dtype that it is read in) and outputs in order."""
+    number: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
+    inputs: dict[tuple[Node, str], int] = {}
+    steps = []
+    space = max((n.shape if n.sig.op.elementwise else n.operands[0].shape for n in nodes), key=lambda s: (prod(s), len(s)))
+    has_rows = not all(n.sig.op.elementwise for n in nodes)
+    for n in nodes:
+        dtype = operand_dtype(n)
+        args = []
+        for i in n.operands:
+            if i in number:
+                args.append(Ref("step", number[i]))
+            elif isinstance(i, Constant) or (is_const(i) and i.dtype == dtype):
+                args.append(Ref("const", number_of(i)))
+            else:
+                given = i, dtype if i.dtype in WEAK else i.dtype
+                args.append(Ref("in", inputs.setdefault(given, len(inputs))))
+        op = n.sig.op
+        steps.append(
+            KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), has_rows and n.shape != space)
+        )
+    outputs = [n for n in nodes if plan.place[n].kind != "kernel"]
+    name = name_of(nodes)
+    types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
+    of_draws = frozenset(n.sig.op.name for n in nodes if not drawn.isdisjoint(n.operands))
+    program = RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs), drawn=of_draws)
+    return program, list(inputs), outputs
+
+
+def name_of(nodes: Sequence[Application]) -> str:
+    """What a step is called: the names of its primitives, each once, shortened."""
+    return "_".join(dict.fromkeys(n.sig.op.name for n in nodes))[:60]
+
+
+def compiled_kernel(backend: Backend, programs: Sequence[RowProgram]) -> Callable[..., None]:
+    """The kernel of a row program, or of several that run at once.
+
+    Raises
+    ------
+    MXNetError
+        A `KernelCompileError` that names the kernel, unless the adapter raised an error of this package or ran out of memory.
+    """
+    program = programs[0]
+    try:
+        return backend.compile(program) if len(programs) == 1 else backend.compile_together(programs)
+    except backend.out_of_memory as error:
+        raise backend.failure(error) from error  # type: ignore[arg-type]
+    except MXNetError:
+        raise
+    except Exception as error:
+        what = f"{backend.kind}: the kernel {program.name} cannot be compiled"
+        raise KernelCompileError(what, f"{type(error).__name__}: {error}", "see the cause above") from error

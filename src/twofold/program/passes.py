@@ -1,0 +1,157 @@
+"""The passes of a program: rewritings of its graph, in order, in one table.
+
+Each pass keeps the results, bit for bit. With the setting ``verify`` (on in the tests) the graph's invariants are checked after
+each pass that changed something, so that an error names the pass.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..backend.kernel import SIMPLE, ArrayType
+from ..backend.protocol import Backend
+from ..config import SETTINGS
+from ..graph.channels_last import IMAGES, with_channels_last
+from ..graph.ir import Application, Leaf, Node, operators_of
+from ..graph.rewrite import lower, simplify
+from ..graph.row_columns import keep_columns
+from ..graph.rows import compare_places, narrow_gathers, take_scattered_sums
+from ..graph.slices import move_slices
+from ..graph.verify import verify
+from ..opdef.spec import Op
+from ..ops.primitive_gather import index_add, take_along_axis
+from ..ops.primitive_shape import contiguous, reshape, slice
+from .constants import fold_constants
+
+
+@dataclass
+class Context:
+    """What passes know of the program, beside its graph.
+
+    Attributes
+    ----------
+    backend
+        Who will run it.
+    big
+        Whether an element-wise node, or a reduction, may be part of a kernel.
+    boundaries
+        Nodes that stand for arrays a caller could hold.
+    every_run
+        Primitives that are never computed in advance.
+    compute
+        The arrays of nodes that depend on no leaf; None to compute nothing in advance.
+    constants
+        Filled by the pass ``constants``: leaves, with the arrays that they stand for.
+    """
+
+    backend: Backend
+    big: Callable[[Application], bool]
+    boundaries: Collection[Node] = ()
+    every_run: Collection[Op] = ()
+    compute: Callable[[list[Node]], list[Any]] | None = None
+    constants: dict[Leaf, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One rewriting.
+
+    Attributes
+    ----------
+    name, purpose
+        For reports; the purpose in one line.
+    rule
+        The new outputs from the old ones.
+    concerns
+        Operators: a graph that has none of them stays as it is. Every graph is concerned if empty.
+    is_wanted
+        Whether the program's backend and the settings call for it.
+    """
+
+    name: str
+    purpose: str
+    rule: Callable[[list[Node], Context], list[Node]]
+    concerns: frozenset[Op] = frozenset()
+    is_wanted: Callable[[Context], bool] = lambda context: True
+
+
+def _fold_constants(outputs: list[Node], context: Context) -> list[Node]:
+    assert context.compute is not None
+    outputs, context.constants = fold_constants(outputs, context.every_run, context.compute)
+    return outputs
+
+
+def _gain_of_channels_last(backend: Backend, n: Application) -> float | None:
+    inputs = [ArrayType(i.shape, i.dtype) for i in n.operands]
+    return backend.gain_of_channels_last(n.sig.op.name, n.sig.params, inputs)
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass("lower", "composites are replaced by their definitions, down to primitives", lambda o, c: lower(o, c.boundaries)),
+    Pass("simplify", "algebra that is exact in floating point", lambda o, c: simplify(o)),
+    Pass(
+        "channels last",
+        "images keep their channels last between convolutions whose algorithm wants that",
+        lambda o, c: with_channels_last(o, partial(_gain_of_channels_last, c.backend)),
+        concerns=frozenset(IMAGES),
+        is_wanted=lambda c: SETTINGS.channels_last,
+    ),
+    Pass(
+        "scattered sums",
+        "the sum of a row of zeros into which one element was scattered is that element",
+        lambda o, c: take_scattered_sums(o),
+        concerns=frozenset({index_add}),
+    ),
+    Pass(
+        "row results as columns",
+        "reductions over the last axis keep it where their results are read as columns",
+        lambda o, c: keep_columns(o),
+        concerns=frozenset({reshape}),
+        is_wanted=lambda c: c.backend.row_reductions,
+    ),
+    Pass(
+        "places by comparison",
+        "one element of each row is gathered and scattered by comparing places, so that kernels over rows take it in",
+        lambda o, c: compare_places(o),
+        concerns=frozenset({take_along_axis, index_add}),
+        is_wanted=lambda c: c.backend.row_reductions and c.backend.whole_rows,
+    ),
+    Pass(
+        "early gathers",
+        "one element of each row is gathered before what is computed element by element",
+        lambda o, c: narrow_gathers(o, c.big),
+        concerns=frozenset({take_along_axis}),
+        is_wanted=lambda c: c.backend.row_reductions and not c.backend.whole_rows,
+    ),
+    Pass(
+        "early slices",
+        "slices are taken before element-wise operations, and views that only kernels read are not copied",
+        lambda o, c: move_slices(o, c.big, SIMPLE),
+        concerns=frozenset({slice, contiguous}),
+        is_wanted=lambda c: c.backend.strided_kernels,
+    ),
+    Pass("constants", "what depends on no input is computed once", _fold_constants, is_wanted=lambda c: c.compute is not None),
+)
+
+
+def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context) -> tuple[list[Node], list[str]]:
+    """The graph after all passes, and the names of those that changed it.
+
+    Raises
+    ------
+    InternalError
+        If the setting ``verify`` is on and a pass broke an invariant: it names both.
+    """
+    found, changed = list(outputs), []
+    operators = operators_of(found)
+    for row in PASSES:
+        if (row.concerns and operators.isdisjoint(row.concerns)) or not row.is_wanted(context):
+            continue
+        before, found = found, row.rule(found, context)
+        if found != before:
+            changed.append(row.name)
+            operators = operators_of(found)
+        if SETTINGS.verify and (found != before or row is PASSES[0]):
+            verify(found, [*leaves, *context.constants], row.name)
+    return found, changed

@@ -1,0 +1,137 @@
+"""What a program will do: its graph cut into steps, how each is called, and where each value lives."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..backend.kernel import ArrayType, Call
+from ..backend.protocol import Backend
+from ..config import SETTINGS
+from ..dtype import WEAK
+from ..graph.build import item
+from ..graph.fuse import Big, Step, steps_of, with_epilogues
+from ..graph.ir import Application, Leaf, Node, applies, is_const
+from ..graph.memory_plan import MemoryPlan, plan_memory
+from ..opdef.spec import Op
+from ..ops.custom import user_backward, user_forward
+from ..ops.primitive_shape import iota, reshape
+from .control_flow import LOOPS, SubProgram, call_for_loop
+from .kernels import operand_dtype, operand_type
+
+#: Primitives that call a method of a user's object, their first operand.
+USER_CODE: Mapping[Op, str] = {user_forward: "forward", user_backward: "backward"}
+
+
+class Plan(NamedTuple):
+    """What a program will do.
+
+    Attributes
+    ----------
+    outputs, leaves, constants
+        The graph after the passes, its inputs, and the leaves that stand for arrays which are computed once.
+    steps
+        What runs, in order.
+    calls
+        How the backend runs each step of a single node.
+    memory
+        Where each value lives.
+    reshaped
+        Outputs that are another shape of a value nobody else gets, with that value: its memory is the output's.
+    """
+
+    outputs: list[Node]
+    leaves: list[Node]
+    constants: dict[Leaf, Any]
+    steps: list[Step]
+    calls: dict[Application, Call]
+    memory: MemoryPlan
+    reshaped: dict[Node, Node]
+
+    @property
+    def runs_user_code(self) -> bool:
+        """Whether a step calls a user's object."""
+        return any(n.sig.op in USER_CODE for n in self.calls)
+
+
+def plan_of(
+    outputs: list[Node],
+    leaves: list[Node],
+    constants: dict[Leaf, Any],
+    backend: Backend,
+    compile_: SubProgram,
+    *,
+    big: Big,
+    donated: Collection[Node] = (),
+    in_place: bool = True,
+    share: bool = True,
+) -> Plan:
+    """Plan a program.
+
+    Parameters
+    ----------
+    outputs, leaves, constants
+        The graph after the passes.
+    backend
+        Who will run it.
+    compile_
+        Makes the program of a sub-graph, for loops.
+    big, donated, in_place, share
+        As of `Program`.
+    """
+    unique = list(dict.fromkeys(outputs))
+    reshaped = _reshaped(unique)
+    steps = steps_of(unique, big, backend.row_reductions, backend.whole_rows, backend.few_kernels)
+    steps = with_epilogues(steps, unique, backend.epilogues if SETTINGS.epilogues else ())
+    singles = [s.nodes[0] for s in steps if not s.is_kernel]
+    calls = {n: _call_of(n, backend, compile_) for n in singles if n.sig.op is not item}
+    own = {n for n in singles if n not in calls or not calls[n].into}
+    memory = plan_memory(
+        steps,
+        [*leaves, *constants],
+        [reshaped.get(o, o) for o in unique],
+        donated=donated,
+        fixed=own.__contains__,
+        in_place=in_place,
+        share=share,
+    )
+    return Plan(outputs, leaves, constants, steps, calls, memory, reshaped)
+
+
+def fused_from(backend: Backend, n: Application) -> int:
+    """Elements from which a node may be part of a kernel."""
+    own = operand_dtype(n)
+    least = backend.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
+    return SETTINGS.defer_elements if least is None else least
+
+
+def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
+    """How the backend runs a primitive node."""
+    op = node.sig.op
+    if op in LOOPS:
+        return call_for_loop(node, backend, compile_)
+    if op in USER_CODE:
+        operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
+        return Call(f"run({operands})", {"run": partial(_call_user, USER_CODE[op], backend.xp.contiguous)})
+    inputs = [operand_type(i) for i in node.operands]
+    return backend.call(op.name, node.sig.params, inputs, ArrayType(node.shape, node.dtype))
+
+
+def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: Any) -> Any:
+    """Run user code on copies, which it may keep or write into; it may return what it was given, or keep what it returns."""
+    results = getattr(handle, method)(*[copy(a) for a in arrays])
+    return [copy(r) for r in results] if isinstance(results, list) else copy(results)
+
+
+def is_made(n: Node) -> bool:
+    """Whether a program computes a node into memory of its own."""
+    return isinstance(n, Application) and not n.sig.op.view and n.sig.op is not iota
+
+
+def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:
+    found: dict[Node, Node] = {}
+    for o in outputs:
+        if applies(o, reshape) and is_made(o.operands[0]) and not is_const(o.operands[0]):
+            found[o] = o.operands[0]
+    owners = Counter(found.get(o, o) for o in outputs)
+    return {o: n for o, n in found.items() if owners[n] == 1}

@@ -1,0 +1,395 @@
+"""Prints a plan as Python: steps as data (`StepCode`: statements, and the variables that they read and write), then source in three forms.
+
+A form is the same statements with notes between the steps: none (`Code.source`), how long each takes (`program.profiled`), or what
+each reads and writes (`Code.in_steps`, for adapters that capture a program). No form is made by editing another's text.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..backend.kernel import RowProgram, Steps
+from ..backend.protocol import Backend
+from ..dtype import WEAK, promote
+from ..graph.build import item
+from ..graph.fuse import Step
+from ..graph.ir import Application, Constant, Node, applies
+from ..graph.memory_plan import Place
+from ..ops.primitive_shape import full, iota
+from .draws import drawn_nodes
+from .kernels import compiled_kernel, is_line, is_strided, may_copy, operand_dtype, row_program
+from .plan import Plan, is_made
+
+#: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
+KEEP_SCRATCH = 1 << 18
+#: Fresh values larger than this (bytes) are released right after their last use rather than at the program's end.
+RELEASE = 1 << 16
+
+#: Where statements of one step go: in front of it, and behind it.
+Notes = tuple[list[str], list[str]]
+
+
+class StepCode(NamedTuple):
+    """One step of a program as text.
+
+    Attributes
+    ----------
+    lines
+        Its statements.
+    reads, writes
+        Variables that exist before it, and which it reads, or writes and may read.
+    made
+        The variable of a result that the backend allocates; empty if there is none.
+    releases
+        Variables that are not needed after it.
+    computes
+        Whether it does more than make a view or take one of several results.
+    """
+
+    lines: list[str]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    made: str
+    releases: list[str]
+    computes: bool
+
+
+class Code(NamedTuple):
+    """A program as text, in parts.
+
+    Attributes
+    ----------
+    leaves
+        Variables of the inputs.
+    checkout
+        Statements that take an instance of the scratch memory.
+    steps
+        The steps in order.
+    end
+        Statements that give the results and put scratch back.
+    scratch
+        Statements that make an instance of the scratch memory, and the variables in it.
+    env
+        What the text refers to.
+    allocators
+        Names in it of functions that allocate a result.
+    """
+
+    leaves: list[str]
+    checkout: list[str]
+    steps: list[StepCode]
+    end: list[str]
+    scratch: tuple[list[str], list[str]]
+    env: dict[str, Any]
+    allocators: list[str]
+
+    def source(self, entry: str = "", notes: Callable[[int, StepCode], Notes] | None = None) -> str:
+        """The text.
+
+        Parameters
+        ----------
+        entry
+            A first statement.
+        notes
+            Statements in front of each step and behind it, given its number.
+        """
+        return "\n".join(self._lines(entry, notes))
+
+    def spans(self, entry: str = "") -> list[tuple[int, int]]:
+        """Where each step begins and ends among the lines of the source with that entry."""
+        at, found = len(self._head(entry)), []
+        for step in self.steps:
+            found.append((at, at + len(step.lines)))
+            at += len(step.lines) + len(step.releases)
+        return found
+
+    def _head(self, entry: str) -> list[str]:
+        lines = ["def program(L):"]
+        if entry:
+            lines.append(f" {entry}")
+        if self.leaves:
+            lines.append(f" {', '.join(self.leaves)}, = L")
+        return lines + self.checkout
+
+    def _lines(self, entry: str, notes: Callable[[int, StepCode], Notes] | None) -> list[str]:
+        lines = self._head(entry)
+        body: list[str] = []
+        for k, step in enumerate(self.steps):
+            before, after = notes(k, step) if notes is not None else ([], [])
+            body += [*before, *step.lines, *after, *[f"del {name}" for name in step.releases]]
+        lines += [" " + line for line in body + self.end]
+        statements, names = self.scratch
+        if names:
+            lines += ["def fresh():", *[" " + line for line in statements], f" return ({', '.join(names)},)"]
+        return lines
+
+    def in_steps(self, steps: Steps, leaves: Sequence[Any]) -> list[Any]:
+        """Run the program, and tell an adapter before each step what it reads and writes, and after the last one that all are over."""
+        last = len(self.steps) - 1
+
+        def notes(k: int, step: StepCode) -> Notes:
+            # a step that touches nothing of before it, or makes a view, is part of the one before
+            is_told = step.computes and step.lines and (step.reads or step.writes)
+            before = [f"steps.step({_tuple(step.reads)}, {_tuple(step.writes)})"] if is_told else []
+            return before, ["steps.join()"] if k == last else []
+
+        own: dict[str, Any] = self.env | {"steps": steps}
+        entry = "" if self.steps else "steps.join()"
+        exec(compile(self.source(entry, notes), "<twofold program, in steps>", "exec"), own)
+        run: Callable[[Sequence[Any]], list[Any]] = own["program"]
+        return run(leaves)
+
+
+def _tuple(names: Iterable[str]) -> str:
+    return "(" + "".join(f"{name}, " for name in names) + ")"
+
+
+class Printer:
+    """Emits the code of a plan, and collects its kernels.
+
+    Attributes
+    ----------
+    kernels, forms
+        The row programs, and each kernel's step with the function that runs it.
+    """
+
+    def __init__(self, plan: Plan, backend: Backend) -> None:
+        self.plan, self.backend, self.memory = plan, backend, plan.memory
+        self.env: dict[str, Any] = {}
+        self.kernels: list[RowProgram] = []
+        self.forms: dict[Step, Callable[..., None]] = {}
+        self._drawn = drawn_nodes(plan.steps)
+        #: The variable or constant of each node, of each piece of memory and of each Python scalar in a dtype.
+        self._name: dict[Any, str] = {}
+        self._allocators: list[str] = []
+        self._static: list[str] = []
+        self._static_names: dict[str, None] = {}  # in order, looked up often
+        #: Variables that exist before the step that is printed; what that reads, writes and defines.
+        self._known: set[str] = set()
+        self._lines: list[str] = []
+        self._read: dict[str, None] = {}
+        self._written: dict[str, None] = {}
+        self._defined: list[str] = []
+
+    def code(self) -> Code:
+        """The whole program."""
+        plan = self.plan
+        leaves = [f"x{k}" for k in range(len(plan.leaves))]
+        self._name.update(zip(plan.leaves, leaves, strict=True))
+        self._known.update(leaves)
+        for node, array in plan.constants.items():
+            self._name[node] = self._bind(array)
+        releases = self._releases()
+        steps = [self._step(step, releases.get(t, ())) for t, step in enumerate(plan.steps)]
+        end = self._results()
+        touched = {name for s in steps for name in (*s.reads, *s.writes)}.union(self._read)
+        used = [name for name in self._static_names if name in touched]
+        checkout = self._checkout(", ".join(used), end) if used else []
+        return Code(leaves, checkout, steps, end, (self._static, used), self.env, self._allocators)
+
+    def _step(self, step: Step, dead: Sequence[Node]) -> StepCode:
+        if step.epilogue:
+            self._product(step)
+        elif step.is_kernel:
+            self._kernel(step)
+        else:
+            self._single(step.nodes[0])
+        first = step.nodes[0]
+        computes = first.sig.op is not item and (not first.sig.op.view or may_copy(first))
+        made = "" if step.is_kernel or first.sig.op.view else self._name.get(first, "")
+        known = self._known
+        reads = tuple([name for name in self._read if name in known and name not in self._written])
+        writes = tuple([name for name in self._written if name in known])
+        released = [name for n in dead if (name := self._name.get(n, "")).startswith("v")]
+        known.update(self._defined)
+        found = StepCode(self._lines, reads, writes, made if made.startswith("v") else "", released, computes)
+        self._lines, self._read, self._written, self._defined = [], {}, {}, []
+        return found
+
+    def _bind(self, value: Any, prefix: str = "c") -> str:
+        """A name of the environment for a value."""
+        name = f"{prefix}_{len(self.env)}"
+        self.env[name] = value
+        return name
+
+    def _allocator(self, shape: tuple[int, ...], dtype: str) -> str:
+        name = self._bind(self.backend.allocator(shape, dtype), "new")
+        self._allocators.append(name)
+        return name
+
+    def _checkout(self, names: str, end: list[str]) -> list[str]:
+        """Take an instance of the scratch memory for this run, or make one; small ones are put back at the end."""
+        keeps = self.backend.keeps_scratch and self.backend.device_count() == 1  # a device uses none of another
+        if not keeps or sum(n for n, _ in self.memory.buffers) > KEEP_SCRATCH:
+            return [f" {names}, = fresh()"]
+        self.env["pool"] = []
+        end.insert(-1, "pool.append(S)")
+        return [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}, = S"]
+
+    def _releases(self) -> dict[int, list[Node]]:
+        """Step to the backend-allocated values that are not needed after it."""
+        last: dict[Node, int] = {}
+        views: dict[Node, Node] = {}
+        for t, step in enumerate(self.plan.steps):
+            for n in step.nodes:
+                if n.sig.op.view or n.sig.op is item:
+                    views[n] = views.get(n.operands[0], n.operands[0])
+                for i in n.operands:
+                    last[views.get(i, i)] = t
+        kept = {views.get(o, o) for o in self.plan.outputs}.union(views.values())
+        out: dict[int, list[Node]] = {}
+        for n, t in last.items():
+            if self.memory.place.get(n) == Place("fresh") and n not in kept and n.nbytes > RELEASE:
+                out.setdefault(t, []).append(n)
+        return out
+
+    def _results(self) -> list[str]:
+        """The last statements; leaves, constants, repeated outputs and views of them are copied: nobody may see them change."""
+        texts, taken = [], set()
+        copy = self._bind(self.backend.xp.contiguous, "copy")
+        for o in self.plan.outputs:
+            place = self.memory.place.get(o, Place("constant"))
+            made = o in self.plan.reshaped or is_made(o)
+            own = made and place.kind in ("output", "leaf", "fresh") and o not in taken
+            taken.add(o)
+            text = self._operand(o, o.dtype if o.dtype not in WEAK else promote(o.dtype))
+            texts.append(text if own else f"{copy}({text})")
+        return [*self._lines, f"return [{', '.join(texts)}]"]
+
+    # names
+
+    def _operand(self, n: Node, dtype: str) -> str:
+        """The name of a value that is read; Python scalars as 0-d arrays of the operation's dtype."""
+        name = self._operand_name(n, dtype)
+        self._read[name] = None
+        return name
+
+    def _operand_name(self, n: Node, dtype: str) -> str:
+        if isinstance(n, Constant):
+            return self._bind(self.backend.scalar(n.number, dtype))
+        if n.dtype in WEAK:
+            key = n, dtype
+            if key not in self._name:
+                self._name[key] = f"{self._name[n]}_{dtype}"
+                self.env["scalar"] = self.backend.scalar
+                self._read[self._name[n]] = None
+                self._defined.append(self._name[key])
+                self._lines.append(f"{self._name[key]} = scalar({self._name[n]}, {dtype!r})")
+            return self._name[key]
+        if n not in self._name and applies(n, full):
+            self._name[n] = self._bind(self.backend.constant(n.sig.params["value"], n.shape, n.dtype))
+        return self._name[n]
+
+    def _define(self, n: Node, text: str) -> None:
+        name = f"v{len(self._name)}"
+        self._lines.append(f"{name} = {text}")
+        self._defined.append(name)
+        self._name[n] = name
+
+    def _result(self, n: Node) -> str:
+        """The variable of memory for a result: what the plan gives it, else newly allocated."""
+        name = self._name[n] = self._target(n) or self._fresh(n)
+        self._written[name] = None
+        return name
+
+    def _fresh(self, n: Node) -> str:
+        """Memory of a result, allocated now."""
+        name = f"v{len(self._name)}"
+        self._lines.append(f"{name} = {self._allocator(n.shape, n.dtype)}()")
+        self._defined.append(name)
+        self._name[self.memory.place[n]] = name
+        return name
+
+    def _target(self, n: Node) -> str | None:
+        """The name of the memory that the plan gives a node; None if it is to be allocated now."""
+        place = self.memory.place[n]
+        if place.kind == "leaf":
+            return f"x{place.number}"
+        if place.kind != "buffer":
+            return self._name.get(place)
+        key = place, n.shape
+        if key not in self._name:
+            base = self._name.get(place)
+            if base is None:
+                base = self._name[place] = self._kept(self._allocator((n.size,), n.dtype) + "()")
+            reshape = self._bind(self.backend.xp.reshape, "reshape")
+            self._name[key] = self._kept(f"{reshape}({base}, shape={n.shape})")
+        return self._name[key]
+
+    def _kept(self, text: str) -> str:
+        """A variable of the scratch memory."""
+        name = f"b{len(self._static_names)}"
+        self._static.append(f"{name} = {text}")
+        self._static_names[name] = None
+        self._known.add(name)
+        return name
+
+    # steps
+
+    def _text(self, n: Application, out: str | None) -> str:
+        call = self.plan.calls[n]
+        text = call.text
+        for key, value in call.names.items():
+            text = _rename(text, key, self._bind(value, key.strip("_")))
+        dtype = operand_dtype(n) if n.inputs else n.dtype
+        return text.format(*[self._operand(i, dtype) for i in n.operands], out=out)
+
+    def _single(self, n: Application) -> None:
+        op = n.sig.op
+        if op is iota:
+            if self.backend.device_count() > 1 or self.backend.kind != "cpu":  # launched as the steps around it
+                made = self.backend.for_each_device(partial(self.backend.xp.iota, **n.sig.params))
+                self._define(n, f"{self._bind(made, 'iota')}()")
+                return
+            # a constant of the program
+            self._name[n] = self._bind(self.backend.quietly(partial(self.backend.xp.iota, **n.sig.params)))
+            return
+        if op is item:
+            self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.sig.params['place']}]")
+            return
+        if op.view and self._name.get(n.operands[0]) in self._static_names and not may_copy(n):
+            self._name[n] = self._kept(self._text(n, None))  # a view of static memory is made once, with that memory
+            self._read.clear()
+            return
+        call = self.plan.calls[n]
+        if not call.into:
+            text = self._text(n, None)
+            ready = op.view or len(n.parts) > 1 or is_line(n)
+            self._define(n, text if ready else f"{self._bind(self.backend.as_array, 'array')}({text})")
+        elif self._is_allocated_by_call(n, call.or_fresh):
+            self._define(n, self._text(n, None))
+            self._name[self.memory.place[n]] = self._name[n]
+        else:
+            out = self._result(n)
+            self._lines += self._text(n, out).split("; ")
+
+    def _is_allocated_by_call(self, n: Application, or_fresh: bool) -> bool:
+        """Whether a result is new memory that the call may as well allocate: a large one comes from the backend's pool."""
+        if not or_fresh or n.shape == () or n.nbytes >= RELEASE or self._target(n) is not None:
+            return False
+        return not (n.sig.op.elementwise and any(map(is_strided, n.operands)))
+
+    def _kernel(self, step: Step) -> None:
+        programs, arguments = [], []
+        for nodes in step.members or (step.nodes,):
+            program, inputs, outputs = row_program(nodes, self.memory, self._drawn)
+            programs.append(program)
+            arguments += [self._operand(i, dtype) for i, dtype in inputs]
+            arguments += [self._result(n) for n in outputs]
+        self.kernels.append(programs[0])
+        self.forms[step] = compiled_kernel(self.backend, programs)
+        self._lines.append(f"{self._bind(self.forms[step], 'kernel')}({', '.join(arguments)})")
+
+    def _product(self, step: Step) -> None:
+        product, added = step.nodes[:2]
+        bias = [i for i in added.operands if i is not product] if step.epilogue != "sums" else []
+        arguments = [self._operand(i, i.dtype) for i in (*product.operands, *bias)]
+        arguments += [self._result(n) for n in (step.nodes if step.epilogue == "sums" else step.nodes[-1:])]
+        run = self._bind(self.backend.product(step.epilogue), "product")
+        self._lines.append(f"{run}({', '.join(arguments)})")
+
+
+def _rename(text: str, key: str, whole: str) -> str:
+    """Replace a whole name in a template."""
+    return re.sub(rf"(?<![\w.{{]){re.escape(key)}(?![\w}}])", whole, text)

@@ -1,0 +1,114 @@
+"""A program's form for observers: the same steps, timed and reported one by one, made when it first runs while somebody listens."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+from ..dtype import WEAK
+from ..graph.fuse import Step
+from ..graph.ir import Node
+from ..scheduler.observers import report, report_arrays, span
+from .kernels import name_of
+from .plan import Plan
+from .printer import Code, Notes, StepCode
+
+#: The first statement of a program: the one test that it makes for observers.
+ENTRY = "if listeners: return profiled(L)"
+
+
+class Title(NamedTuple):
+    """What listeners are told that a program is.
+
+    Attributes
+    ----------
+    name, category
+        As of `Event`. The steps of a ``"program"`` are reported; those of an ``"operator"`` would be counted twice.
+    symbolic
+        As of `Event`; that of what runs the program where None.
+    """
+
+    name: str = "program"
+    category: str = "program"
+    symbolic: bool | None = None
+
+
+PROGRAM = Title()
+
+
+class Mark(NamedTuple):
+    """What is reported of a step: as of `Event`."""
+
+    name: str
+    category: str
+    nbytes: int
+
+
+def nbytes_of(nodes: Sequence[Node | None]) -> int:
+    """Bytes of arrays; Python scalars count nothing."""
+    return sum(n.nbytes for n in nodes if n is not None and n.dtype not in WEAK)
+
+
+def mark_of(step: Step, plan: Plan) -> Mark:
+    """What is reported of a step that computes something."""
+    nodes, inside = step.nodes, set[Node](step.nodes)
+    results = [n for n in nodes if not step.is_kernel or plan.memory.place[n].kind != "kernel"]
+    operands = list(dict.fromkeys(i for n in nodes for i in n.operands if i not in inside))
+    nbytes = nbytes_of(operands) + nbytes_of([p for n in results for p in n.parts])
+    return Mark(name_of(nodes), "kernel" if step.is_kernel else "operator", nbytes)
+
+
+class Profiled:
+    """What a program's function calls in its place while somebody listens.
+
+    Parameters
+    ----------
+    details
+        What events say of it, beside the title.
+    title
+        What they call it.
+    plan, code
+        The program's.
+    """
+
+    def __init__(self, details: Mapping[str, Any], title: Title, plan: Plan, code: Code) -> None:
+        self._details, self._title, self._plan, self._code = details, title, plan, code
+        self._marks: dict[int, Mark] = {}
+        self._run: Callable[[Sequence[Any]], list[Any]] | None = None
+        self._nbytes = 0
+
+    def __call__(self, leaves: Sequence[Any]) -> list[Any]:
+        """Run the program and report it."""
+        title, run = self._title, self._run or self._made()
+        with span(title.name, title.category, symbolic=title.symbolic, nbytes=self._nbytes, details=self._details):
+            results = run(leaves)
+        report_arrays(results)
+        return results
+
+    def _made(self) -> Callable[[Sequence[Any]], list[Any]]:
+        env = dict(self._code.env)
+        env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
+        env |= {"clock": perf_counter_ns, "note": self._note}
+        exec(compile(self._code.source(notes=self._notes), "<twofold program, profiled>", "exec"), env)
+        self._nbytes = nbytes_of(self._plan.leaves) + nbytes_of(self._plan.outputs)
+        self._run = env["program"]
+        return env["program"]
+
+    def _notes(self, k: int, step: StepCode) -> Notes:
+        node = self._plan.steps[k].nodes[0]
+        if self._title.category != "program" or not step.lines or not step.computes or node.sig.op.view:
+            return [], []
+        self._marks[k] = mark_of(self._plan.steps[k], self._plan)
+        return ["T = clock()"], [f"note({k}, T{', ' * bool(step.made)}{step.made})"]
+
+    def _note(self, number: int, start: int, made: Any = None) -> None:
+        m = self._marks[number]
+        report(m.name, m.category, start, m.nbytes)
+        if made is not None:
+            report_arrays(made if made.__class__ is list or made.__class__ is tuple else (made,))
+
+
+def _allocated(new: Callable[[], Any]) -> Any:
+    array = new()
+    report_arrays((array,))
+    return array
