@@ -1,4 +1,4 @@
-"""``mx.lr_scheduler``: the learning rate as a function of the number of updates, with a warm-up at its start."""
+"""``mx.lr_scheduler``: the learning rate as a function of the number of updates, with an optional warm-up."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -12,23 +12,23 @@ __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorSche
 
 
 class LRScheduler:
-    """The base of all schedules; a subclass says the learning rate in ``__call__``.
+    """Base class of schedulers. Subclasses return the learning rate from ``__call__``.
 
     Parameters
     ----------
     base_lr
-        Learning rate at the end of the warm-up. An optimizer that is given a learning rate puts it here.
+        Learning rate at the end of the warm-up. An optimizer's ``learning_rate``, if given, replaces it.
     warmup_steps
-        Number of updates of the warm-up.
+        Length of the warm-up in updates.
     warmup_begin_lr
-        Learning rate at its start.
+        Learning rate at the start of the warm-up.
     warmup_mode
-        ``"linear"``: from ``warmup_begin_lr`` to ``base_lr`` in equal steps; ``"constant"``: ``warmup_begin_lr`` all along.
+        ``"linear"``: rises from ``warmup_begin_lr`` to ``base_lr`` in equal steps; ``"constant"``: stays at ``warmup_begin_lr``.
 
     Raises
     ------
     ParameterError
-        If the warm-up starts above ``base_lr``, has a negative length, or is of another mode.
+        If the warm-up starts above ``base_lr``, or its length is negative or its mode unknown.
     """
 
     def __init__(self, base_lr: float = 0.01, warmup_steps: int = 0, warmup_begin_lr: float = 0, warmup_mode: str = "linear") -> None:
@@ -47,33 +47,33 @@ class LRScheduler:
         self.warmup_mode = warmup_mode
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """Learning rate of an update within the warm-up."""
+        """The learning rate of an update during the warm-up."""
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
         return self.warmup_begin_lr + (self.warmup_final_lr - self.warmup_begin_lr) * num_update / self.warmup_steps
 
     def __call__(self, num_update: int) -> float:
-        """Learning rate of an update; a subclass defines it.
+        """The learning rate of an update; for subclasses to define.
 
         Parameters
         ----------
         num_update
-            The largest number of updates that any weight has seen.
+            The highest update count of any weight.
         """
-        raise MXNetError(f"{type(self).__name__} does not say the learning rate", None, "define __call__(self, num_update) in it")
+        raise MXNetError(f"{type(self).__name__} returns no learning rate", None, "define __call__(self, num_update) in it")
 
 
 class FactorScheduler(LRScheduler):
-    """The learning rate times a factor every ``step`` updates: ``base_lr · factor^floor(num_update / step)``.
+    """Multiplies the learning rate by a factor every ``step`` updates: ``base_lr · factor^floor(num_update / step)``.
 
     Parameters
     ----------
     step
         Number of updates between changes.
     factor
-        What the learning rate is multiplied by, at most 1.
+        The factor, at most 1.
     stop_factor_lr
-        The learning rate never goes below this.
+        Lower bound of the learning rate.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         See `LRScheduler`.
 
@@ -102,7 +102,7 @@ class FactorScheduler(LRScheduler):
         self.count = 0
 
     def __call__(self, num_update: int) -> float:
-        """Learning rate of an update."""
+        """The learning rate of an update."""
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         while num_update > self.count + self.step:
@@ -117,21 +117,21 @@ class FactorScheduler(LRScheduler):
 
 
 class MultiFactorScheduler(LRScheduler):
-    """The learning rate times a factor after each of the given numbers of updates.
+    """Multiplies the learning rate by a factor at each of a list of update counts.
 
     Parameters
     ----------
     step
-        The numbers of updates, a rising list.
+        The update counts, in increasing order.
     factor
-        What the learning rate is multiplied by, at most 1.
+        The factor, at most 1.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         See `LRScheduler`.
 
     Raises
     ------
     ParameterError
-        If the numbers do not rise from 1 or more, or ``factor`` is above 1.
+        If the counts do not increase or start below 1, or ``factor`` is above 1.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class MultiFactorScheduler(LRScheduler):
         self.count = 0
 
     def __call__(self, num_update: int) -> float:
-        """Learning rate of an update."""
+        """The learning rate of an update."""
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         while self.cur_step_ind < len(self.step) and num_update > self.step[self.cur_step_ind]:
@@ -164,7 +164,7 @@ class MultiFactorScheduler(LRScheduler):
 
 
 class _Descent(LRScheduler, ABC):
-    """From ``base_lr`` at the end of the warm-up to ``final_lr`` at ``max_update``, along a curve that falls from 1 to 0."""
+    """Decays from ``base_lr`` at the end of the warm-up to ``final_lr`` at ``max_update``, along a curve from 1 to 0."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class _Descent(LRScheduler, ABC):
         self.max_steps = max_update - warmup_steps
 
     def __call__(self, num_update: int) -> float:
-        """Learning rate of an update."""
+        """The learning rate of an update."""
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         if num_update <= self.max_update:
@@ -196,22 +196,22 @@ class _Descent(LRScheduler, ABC):
 
     @abstractmethod
     def _remainder(self, progress: float) -> float:
-        """The curve over 0 to 1."""
+        """The curve: 1 at progress 0, 0 at progress 1."""
 
 
 class PolyScheduler(_Descent):
-    """A descent along a power: ``final_lr + (base_lr − final_lr) · (1 − progress)^pwr``.
+    """Polynomial decay: ``final_lr + (base_lr − final_lr) · (1 − progress)^pwr``.
 
     Parameters
     ----------
     max_update
-        Number of updates after which the learning rate stays.
+        Update count at which the decay ends.
     base_lr
         Learning rate at the end of the warm-up.
     pwr
         The power.
     final_lr
-        Learning rate at the end.
+        Learning rate at the end of the decay.
     warmup_steps, warmup_begin_lr, warmup_mode
         See `LRScheduler`.
     """
@@ -234,16 +234,16 @@ class PolyScheduler(_Descent):
 
 
 class CosineScheduler(_Descent):
-    """A descent along half a cosine: ``final_lr + (base_lr − final_lr) · (1 + cos(π · progress)) / 2``.
+    """Cosine decay: ``final_lr + (base_lr − final_lr) · (1 + cos(π · progress)) / 2``.
 
     Parameters
     ----------
     max_update
-        Number of updates after which the learning rate stays.
+        Update count at which the decay ends.
     base_lr
         Learning rate at the end of the warm-up.
     final_lr
-        Learning rate at the end.
+        Learning rate at the end of the decay.
     warmup_steps, warmup_begin_lr, warmup_mode
         See `LRScheduler`.
 

@@ -1,15 +1,14 @@
 """`Trainer`: updates parameters by an optimizer, after summing their gradients over devices through a key-value store."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from .. import kvstore as kvstores
 from ..device import Device
 from ..errors import DTypeError, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
-from ..kvstore import KVStoreBase
+from ..kvstore.base import KVStoreBase
+from ..kvstore.create import check_kvstore, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
 from .parameter import Parameter
@@ -74,11 +73,10 @@ class Trainer:
         self._params = _parameter_list(params)
         self._param2idx = {param.name: k for k, param in enumerate(self._params)}
         self._contexts = self._common_contexts()
-        self._optimizer = self._made(optimizer, dict(optimizer_params or {}))
+        self._optimizer = self._create_optimizer(optimizer, dict(optimizer_params or {}))
         self._scale = self._optimizer.rescale_grad
         self._updaters = [get_updater(self._optimizer) for _ in self._contexts]
-        if kvstore is not None and not isinstance(kvstore, (str, KVStoreBase)):
-            raise DTypeError("kvstore must be KVStore, str or None", type(kvstore).__name__, "give the kind of store")
+        check_kvstore(kvstore)
         self._wanted_store = kvstore
         self._wanted_update = update_on_kvstore
         self._compression = compression_params
@@ -103,7 +101,7 @@ class Trainer:
             contexts = own
         return contexts
 
-    def _made(self, optimizer: str | Optimizer, options: dict[str, Any]) -> Optimizer:
+    def _create_optimizer(self, optimizer: str | Optimizer, options: dict[str, Any]) -> Optimizer:
         table = dict(enumerate(self._params))
         if isinstance(optimizer, str):
             return create(optimizer, param_dict=table, **options)
@@ -120,22 +118,15 @@ class Trainer:
 
     def _init_kvstore(self) -> None:
         """Make the store at the first step, once it is known on how many devices the parameters are."""
-        several = len(self._common_contexts()) > 1
-        store = self._wanted_store
-        if isinstance(store, str):
-            store = kvstores.create(store) if several or store.startswith("dist") else None
+        values = [param._made().arrays[0] for param in self._params if param._data is not None]
+        store, on_store = store_for(self._wanted_store, len(self._common_contexts()), values, self._wanted_update)
         if store is None and self._wanted_update:
-            raise ParameterError(
-                "Trainer: there is no store to update on", "update_on_kvstore=True", "one device needs no store: leave it out"
-            )
-        wanted = self._wanted_update
-        if store is not None and wanted is None:
-            wanted = os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and store.is_capable(KVStoreBase.OPTIMIZER)
-        self._kvstore, self._update_on_kvstore, self._has_store = store, bool(store is not None and wanted), True
+            raise ParameterError("Trainer: there is no store to update on", "update_on_kvstore=True", "omit it: one device needs no store")
+        self._kvstore, self._update_on_kvstore, self._has_store = store, on_store, True
         if store is None:
             return
         if self._compression is not None:
-            store.set_gradient_compression(self._compression)  # type: ignore[attr-defined]
+            store.set_gradient_compression(self._compression)
         if self._update_on_kvstore:
             store.set_optimizer(self._optimizer)
         self._unsent = set(range(len(self._params)))

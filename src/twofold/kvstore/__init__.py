@@ -1,6 +1,7 @@
-"""``mx.kvstore``, ``mx.kv``: weights and gradients of several devices, by key."""
+"""``mx.kvstore``, ``mx.kv``: weights and gradients shared between devices, by key."""
 
 from .base import KVStoreBase
-from .local import KVStore, create
+from .create import create
+from .local import KVStore
 
 __all__ = ["KVStore", "KVStoreBase", "create"]

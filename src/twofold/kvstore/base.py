@@ -1,4 +1,4 @@
-"""`KVStoreBase`: what a key-value store must offer, and the registry of users' own."""
+"""`KVStoreBase`: the interface of key-value stores, and the registry of user-defined ones."""
 
 from os import PathLike
 from typing import Any, ClassVar
@@ -9,37 +9,41 @@ __all__ = ["KVStoreBase"]
 
 
 class KVStoreBase:
-    """The base of all key-value stores. `Trainer` and `Module` need `broadcast` and `pushpull`, or a store with an optimizer."""
+    """Base class of key-value stores. `Trainer` and `Module` call `broadcast` and `pushpull`."""
 
     OPTIMIZER: ClassVar[str] = "optimizer"
-    #: Users' stores by lower-case name.
+    #: User-defined stores by lower-case name.
     kv_registry: ClassVar[dict[str, type["KVStoreBase"]]] = {}
 
     @staticmethod
     def register(klass: type["KVStoreBase"]) -> type["KVStoreBase"]:
-        """Register a subclass under its name in lower case, for `create`; a class decorator."""
+        """Class decorator: register a subclass with `create`, under its lower-case name."""
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """Start a key from a value, and copy that into arrays."""
+        """Initialize a key with a value, and copy the value into ``out``."""
         raise self._lacks("broadcast")
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """Sum values over devices and workers, and copy the sum into arrays."""
+        """Sum values over devices and workers, and copy the sum into ``out``."""
         raise self._lacks("pushpull")
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Update stored weights by an optimizer."""
+        """Update stored weights with an optimizer."""
         raise self._lacks("set_optimizer")
+
+    def set_gradient_compression(self, compression_params: Any) -> None:
+        """Compress gradients before they are sent."""
+        raise self._lacks("set_gradient_compression")
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store can do something, such as ``KVStoreBase.OPTIMIZER``."""
+        """Whether the store has a capability, such as ``KVStoreBase.OPTIMIZER``."""
         return False
 
     def save_optimizer_states(self, fname: str | PathLike[str], dump_optimizer: bool = False) -> None:
-        """Write the optimizer's states into a file."""
+        """Write the optimizer's states to a file."""
         raise self._lacks("save_optimizer_states")
 
     def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
@@ -48,17 +52,17 @@ class KVStoreBase:
 
     @property
     def type(self) -> str:
-        """Name of the kind of store."""
+        """The kind of store."""
         raise self._lacks("type")
 
     @property
     def rank(self) -> int:
-        """Number of this worker."""
+        """The index of this worker."""
         raise self._lacks("rank")
 
     @property
     def num_workers(self) -> int:
-        """Number of workers."""
+        """The number of workers."""
         raise self._lacks("num_workers")
 
     def _lacks(self, method: str) -> MXNetError:

@@ -1,4 +1,4 @@
-"""`KVStore`, the store of one process: sums what its devices push, updates what is stored, and copies it back; and `create`."""
+"""`KVStore`, the store of a single process: sums what its devices push, updates the stored arrays, and copies them back."""
 
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
@@ -12,11 +12,11 @@ from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater, get_updater
 from .base import KVStoreBase
-from .compression import TwoBits, compression_of
+from .compression import TwoBitCompression, compression_of
 
-__all__ = ["KVStore", "create"]
+__all__ = ["KINDS", "KVStore"]
 
-#: Kinds of store to whether gradients are summed on the devices (rather than on the CPU).
+#: Kinds of store, and whether each sums gradients on a device rather than on the CPU.
 KINDS = {
     "local": False,
     "local_update_cpu": False,
@@ -25,19 +25,18 @@ KINDS = {
     "local_allreduce_device": True,
     "nccl": True,
 }
-OVER_MACHINES = ("dist", "p3", "horovod", "byteps")
 
 Key = int | str
 UpdateFunction = Callable[[Key, NDArray, NDArray], Any]
 
 
 class KVStore(KVStoreBase):
-    """Arrays by key, for the devices of one process.
+    """Arrays by key, shared by the devices of one process.
 
     Parameters
     ----------
     kind
-        ``"local"``: sums and stored arrays are on the CPU; ``"device"`` or ``"nccl"``: on the first device that pushes.
+        ``"local"`` keeps sums and stored arrays on the CPU; ``"device"`` and ``"nccl"`` on the first device that pushes.
     """
 
     def __init__(self, kind: str = "local") -> None:
@@ -45,50 +44,50 @@ class KVStore(KVStoreBase):
         self._stored: dict[Key, NDArray] = {}
         self._key_type: type | None = None
         self._updater: UpdateFunction | None = None
-        self._compression: TwoBits | None = None
+        self._compression: TwoBitCompression | None = None
 
     @property
     def type(self) -> str:
-        """Name of the kind of store."""
+        """The kind of store."""
         return self._kind
 
     @property
     def rank(self) -> int:
-        """0: there is one worker."""
+        """0: there is a single worker."""
         return 0
 
     @property
     def num_workers(self) -> int:
-        """1: there is one worker."""
+        """1: there is a single worker."""
         return 1
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store can do something: it can run an optimizer.
+        """Whether the store has a capability; it can run an optimizer.
 
         Raises
         ------
         ParameterError
-            If there is no such capability.
+            If the capability is unknown.
         """
         if capability.lower() != KVStoreBase.OPTIMIZER:
             raise ParameterError("KVStore: Unknown capability", repr(capability), f"ask for {KVStoreBase.OPTIMIZER!r}")
         return True
 
     def init(self, key: Any, value: Any) -> None:
-        """Start keys from values.
+        """Initialize keys.
 
         Parameters
         ----------
         key
-            An integer or a string, or a list of these; one store has keys of one type.
+            An integer or a string, or a list of these. All keys of a store have the same type.
         value
             An array for each key.
 
         Raises
         ------
         MXNetError
-            If a key is there already, or of another type than those that are.
+            If a key exists already, or is not of the type of the existing keys.
         """
         for k, values in self._by_key(key, value):
             if k in self._stored or len(values) > 1:
@@ -99,29 +98,30 @@ class KVStore(KVStoreBase):
         return device if KINDS[self._kind] else CPU
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
-        """Sum values over devices, and store the sum, or update what is stored with it if there is an updater.
+        """Sum values over devices, and store the sum or, with an updater, update the stored array with it.
 
         Parameters
         ----------
         key
             A key, or a list of keys.
         value
-            For each key an array, or a list of arrays, one of each device.
+            For each key an array, or a list of arrays, one per device.
         priority
-            Has no effect: devices copy in the order that data is needed in.
+            Has no effect: copies run in the order in which their data is needed.
 
         Raises
         ------
         MXNetError
-            If a key was not started.
+            If a key was not initialized.
         ShapeError
-            If a value's shape is not that of the key.
+            If a value does not have the shape of the stored array.
         """
         for k, values in self._by_key(key, value):
             stored = self._of_key(k)
             _check_shapes(k, values, stored)
             merged = self._sum(k, values)
             if self._updater is None:
+                # the sum of one value is that value: the store must not share an array with its caller
                 self._stored[k] = merged.copy() if any(merged is x for x in values) else merged
                 continue
             if stored.context is not merged.context:
@@ -143,7 +143,7 @@ class KVStore(KVStoreBase):
         return x.context.shares_memory_with(device)
 
     def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
-        """Copy what is stored into arrays.
+        """Copy stored arrays into ``out``.
 
         Parameters
         ----------
@@ -159,19 +159,19 @@ class KVStore(KVStoreBase):
         Raises
         ------
         MXNetError
-            If a key was not started.
+            If a key was not initialized.
         ShapeError
-            If an array's shape is not that of the stored one.
+            If an array does not have the shape of the stored one.
         """
         if out is None:
-            raise ParameterError("KVStore.pull: there is nothing to copy into", f"key {key!r}", "give out")
+            raise ParameterError("KVStore.pull: out is missing", f"key {key!r}", "pass the arrays to copy into as out")
         for k, outs in self._by_key(key, out):
             stored = self._of_key(k)
             for target in outs:
                 stored.copyto(target)
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """`push`, then `pull` into ``out``, or into the values themselves if it is None."""
+        """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority)
 
@@ -181,7 +181,7 @@ class KVStore(KVStoreBase):
         self.pull(key, out, priority)
 
     def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> NoReturn:
-        """Not possible: stored arrays are dense.
+        """Not supported: stored arrays are dense.
 
         Raises
         ------
@@ -190,22 +190,22 @@ class KVStore(KVStoreBase):
         """
         raise MXNetError("KVStore.row_sparse_pull: stored arrays are dense", f"key {key!r}", "pull whole arrays with pull")
 
-    # updates of what is stored
+    # updates of the stored arrays
 
     def set_updater(self, updater: UpdateFunction) -> None:
-        """Call a function for each pushed sum, instead of storing it.
+        """Call a function with each pushed sum instead of storing the sum.
 
         Parameters
         ----------
         updater
-            Function of the key, the sum and the stored array, which it changes.
+            Function of the key, the sum and the stored array, which it updates in place.
         """
         self._updater = updater
 
     _set_updater = set_updater
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Update what is stored by an optimizer: pushed sums are gradients then.
+        """Update stored arrays with an optimizer: pushed values are gradients from now on.
 
         Parameters
         ----------
@@ -215,21 +215,21 @@ class KVStore(KVStoreBase):
         Raises
         ------
         DTypeError
-            If it is none.
+            If it is not an `Optimizer`.
         """
         if not isinstance(optimizer, Optimizer):
             raise DTypeError("KVStore.set_optimizer: not an optimizer", type(optimizer).__name__, "make one with mx.optimizer.create")
         self.set_updater(get_updater(optimizer))
 
     def save_optimizer_states(self, fname: str | PathLike[str], dump_optimizer: bool = False) -> None:
-        """Write the states of the optimizer into a file that MXNet reads too.
+        """Write the optimizer's states to a file that MXNet can read too.
 
         Parameters
         ----------
         fname
             The file.
         dump_optimizer
-            Write the optimizer as well, with its counts of updates.
+            Include the optimizer and its update counts.
 
         Raises
         ------
@@ -239,7 +239,7 @@ class KVStore(KVStoreBase):
         write_file(fname, [self._optimizer_updater("save").get_states(dump_optimizer)])
 
     def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
-        """Read the states of the optimizer from a file that `save_optimizer_states` or MXNet wrote.
+        """Read the optimizer's states from a file written by `save_optimizer_states` or MXNet.
 
         Raises
         ------
@@ -256,7 +256,7 @@ class KVStore(KVStoreBase):
         return self._updater
 
     def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
-        """Compress what devices push.
+        """Compress the gradients that devices push.
 
         Parameters
         ----------
@@ -266,14 +266,14 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ParameterError
-            For a store that sums on the CPU, or another compression.
+            If the store sums on the CPU, or the compression is unknown.
         """
         if not KINDS[self._kind]:
             raise ParameterError("Gradient compression is not supported for this type of kvstore", self._kind, "create it as 'device'")
         self._compression = compression_of(compression_params)
 
     def _barrier(self) -> None:
-        """Wait for all workers: there is one."""
+        """Wait for all workers; there is only this one."""
 
     # keys
 
@@ -283,18 +283,18 @@ class KVStore(KVStoreBase):
         return self._stored[key]
 
     def _by_key(self, key: Any, value: Any) -> Iterator[tuple[Key, list[NDArray]]]:
-        """Each key with all its arrays, in the order in which keys come first.
+        """Each distinct key with all its arrays, in order of first appearance.
 
         Raises
         ------
         ParameterError
-            If there are not as many values as keys, or no arrays for one.
+            If the numbers of keys and values differ, or a key has no arrays.
         """
         pairs = [(key, value)]
         if isinstance(key, (list, tuple)):
             if not isinstance(value, (list, tuple)) or len(key) != len(value):
                 count = len(value) if isinstance(value, (list, tuple)) else 1
-                raise ParameterError("KVStore: as many values as keys are needed", f"{len(key)} keys, {count} values", "give one each")
+                raise ParameterError("KVStore: keys and values differ in number", f"{len(key)} keys, {count} values", "pass one per key")
             pairs = list(zip(key, value, strict=True))
         found: dict[Key, list[NDArray]] = {}
         for k, x in pairs:
@@ -323,28 +323,3 @@ def _check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
     for x in values:
         if x.shape != stored.shape:
             raise ShapeError(f"KVStore.push: the array does not fit key {key!r}", f"shape {x.shape}", f"give one of shape {stored.shape}")
-
-
-def create(name: str = "local") -> KVStoreBase:
-    """A key-value store by its kind.
-
-    Parameters
-    ----------
-    name
-        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`), or the name of a class that `KVStoreBase.register` was given.
-
-    Raises
-    ------
-    ParameterError
-        For another kind; stores over several machines are among these.
-    """
-    if not isinstance(name, str):
-        raise DTypeError("kvstore.create: name must be a string", type(name).__name__, "give the kind's name")
-    kind = name.lower()
-    if kind in KVStoreBase.kv_registry:
-        return KVStoreBase.kv_registry[kind]()
-    if kind in KINDS:
-        return KVStore(kind)
-    if kind.startswith(OVER_MACHINES):
-        raise ParameterError("kvstore.create: there is no store over several machines", repr(name), "use 'device' on one machine")
-    raise ParameterError("kvstore.create: unknown kind of store", repr(name), f"use one of {', '.join([*KINDS, *KVStoreBase.kv_registry])}")

@@ -10,13 +10,14 @@ from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
 from ..errors import MXNetError, ParameterError
 from ..io.iterator import DataDesc
+from ..kvstore.create import check_kvstore, store_for
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
 from .parameters import Start, check_loaded, refuse_unknown
 from .shapes import Shapes, check_data, check_labels, described
-from .updates import Updates, named_optimizer, store_for
+from .updates import Updates, named_optimizer
 
 __all__ = ["Module"]
 
@@ -411,7 +412,8 @@ class Module(BaseModule):
             return
         assert self._arg_params is not None
         params = self.get_params()[0]
-        store, on_store = store_for(kvstore, len(self._context), params)
+        check_kvstore(kvstore)
+        store, on_store = store_for(kvstore, len(self._context), params.values())
         devices = 1 if on_store else len(self._context)
         names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
         made = named_optimizer(optimizer, dict(optimizer_params), names, 1.0 / self._exec_group.batch_size, self._symbol)

@@ -2,54 +2,20 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from os import PathLike, environ
+from os import PathLike
 from typing import Any
 
-from ..errors import DTypeError, ParameterError
+from ..errors import ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
-from ..kvstore.local import KVStore, create
+from ..kvstore.local import KVStore
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..optimizer.base import create as create_optimizer
 from ..optimizer.updater import Updater, get_updater
 from .device_group import DeviceGroup
 
-__all__ = ["Updates", "named_optimizer", "store_for"]
-
-#: Elements from which an array is updated on the devices and not in a "local" store, which would do it on the CPU.
-BIG = 16 * 1024 * 1024
-
-
-def store_for(kvstore: Any, devices: int, params: Mapping[str, NDArray]) -> tuple[KVStoreBase | None, bool]:
-    """The store that sums gradients, and whether the optimizer runs in it.
-
-    Parameters
-    ----------
-    kvstore
-        A store, the name of a kind of store, or None. One device needs none, so a name makes none then.
-    devices
-        Number of devices.
-    params
-        The parameters by name.
-
-    Raises
-    ------
-    DTypeError
-        If it is something else.
-    """
-    if kvstore is None:
-        return None, False
-    store, big = None, False
-    if isinstance(kvstore, KVStoreBase):
-        store = kvstore
-    elif not isinstance(kvstore, str):
-        raise DTypeError("kvstore must be KVStore, str or None", type(kvstore).__name__, "make one with mx.kv.create")
-    elif devices > 1 or "dist" in kvstore:
-        store = create(kvstore)
-        big = kvstore == "local" and max((p.size for p in params.values()), default=0) > BIG
-    wanted = environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0"
-    return store, store is not None and wanted and not big and store.is_capable(KVStoreBase.OPTIMIZER)
+__all__ = ["Updates", "named_optimizer"]
 
 
 class Updates:
@@ -93,7 +59,7 @@ class Updates:
         if self.store is None:
             return
         if compression:
-            self.store.set_gradient_compression(compression)  # type: ignore[attr-defined]
+            self.store.set_gradient_compression(compression)
         for name, weights in zip(group.param_names, group.param_arrays, strict=True):
             self.store.broadcast(name, params[name], out=weights)
         if self.on_store:

@@ -49,7 +49,7 @@ class Calls:
                 target = operands[[i.name for i in op.inputs].index(name)]
                 if target is not None:
                     target._rebind(new)
-        return self.delivered(op, contents[: sig.visible], out)
+        return self.deliver(op, contents[: sig.visible], out)
 
     def _run(self, sig: Sig, operands: tuple[Any, ...], *scalars: Any) -> Any:
         """The visible results of an operator whose parameters are known."""
@@ -102,7 +102,7 @@ class Calls:
                 raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"give {', '.join(n.name for n in names)}")
         return list(arrays)
 
-    def delivered(self, op: Op, contents: list[Any], out: Any) -> Any:
+    def deliver(self, op: Op, contents: list[Any], out: Any) -> Any:
         """Results as arrays: a single one, a list of several, or written into ``out``.
 
         Raises
@@ -124,10 +124,10 @@ class Calls:
                 raise DTypeError(
                     f"{op.title}: out has another dtype than the result", f"{target._dtype} for {dtype}", "give an array of that dtype"
                 )
-            self._deliver(target, result)
+            self._write(target, result)
         return out
 
-    def _deliver(self, target: Any, new: Any) -> None:
+    def _write(self, target: Any, new: Any) -> None:
         """Put a result where an array is: its content is bound anew, unless others see its memory."""
         v = target._v
         if type(target)._root is not None or (v.__class__ is Value and v.pinned) or device_of(v) is not device_of(new):

@@ -17,7 +17,7 @@ from .interop import FINDERS
 from .operators import shortened
 
 CALLS = Calls(NDArray)
-call, delivered, FAST = CALLS.call, CALLS.delivered, CALLS.fast
+call, deliver, FAST = CALLS.call, CALLS.deliver, CALLS.fast
 
 
 def generated(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Callable[..., Any]:

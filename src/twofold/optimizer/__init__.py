@@ -1,4 +1,4 @@
-"""``mx.optimizer``, ``mx.opt``: how weights follow their gradients."""
+"""``mx.optimizer``, ``mx.opt``: the update rules of training."""
 
 from .adam import Adam, Adamax, Nadam
 from .base import Optimizer, create, register

@@ -1,4 +1,4 @@
-"""Adam and what was made of it: steps along the mean of gradients over what measures their size."""
+"""Adam and its variants: the running mean of the gradients, divided by a running measure of their size."""
 
 from math import sqrt
 from typing import Any
@@ -6,25 +6,25 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from .base import Optimizer, each, register, zeros_like
-from .together import are_independent, update_together
+from .multi_tensor import are_independent, update_weights
 
 __all__ = ["Adam", "Adamax", "Nadam"]
 
 
 @register
 class Adam(Optimizer):
-    """Steps along the mean of gradients over the root of the mean of their squares.
+    """Running mean of the gradients, divided by the root of the running mean of their squares.
 
     Parameters
     ----------
     learning_rate
         The learning rate.
     beta1, beta2
-        How much of the two means stays at each update.
+        Decay rates of the two running means.
     epsilon
-        Added to the root.
+        Added to the root, so that the quotient stays finite.
     lazy_update
-        Leave rows of the weight alone for which a row-sparse gradient has none; dense gradients have all rows.
+        Update only the rows present in a row-sparse gradient. A dense gradient has every row.
     kwargs
         See `Optimizer`.
 
@@ -52,35 +52,36 @@ class Adam(Optimizer):
         """(mean of the gradients, mean of their squares)."""
         return zeros_like(weight), zeros_like(weight)
 
-    def _takes_all(self) -> bool:
+    def _updates_all_at_once(self) -> bool:
         return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight, or each of a list."""
+        """Update one weight or a list of weights."""
         items = list(each(index, weight, grad, state))
         for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
             operands = [(w, g, *means) for _, w, g, means in group]
-            self._apply(operands, [self._scalars(*found) for found in self._begin_all([i for i, _, _, _ in group])])
+            self._apply(operands, [self._scalars(*step) for step in self._begin_all([i for i, _, _, _ in group])])
 
     def _scalars(self, lr: float, wd: float, t: int) -> tuple[float, ...]:
+        # bias correction is folded into the rate, as the paper suggests: the operator itself knows no step count
         rate = lr * sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
         return tuple(map(float, (rate, self.beta1, self.beta2, self.epsilon, wd, self.rescale_grad)))
 
     def _apply(self, operands: list[Any], scalars: list[tuple[float, ...]]) -> None:
         params = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
-        update_together("adam_update", operands, scalars, lazy_update=self.lazy_update, **params)
+        update_weights("adam_update", operands, scalars, lazy_update=self.lazy_update, **params)
 
 
 @register
 class Adamax(Optimizer):
-    """`Adam` with the largest gradient so far, slowly forgotten, in place of the root of the mean of squares.
+    """`Adam` with a decaying maximum of the absolute gradients in place of the root of the mean square.
 
     Parameters
     ----------
     learning_rate
         The learning rate.
     beta1, beta2
-        How much of the mean and of the maximum stays at each update.
+        Decay rates of the mean and of the maximum.
     kwargs
         See `Optimizer`.
 
@@ -110,16 +111,16 @@ class Adamax(Optimizer):
 
 @register
 class Nadam(Optimizer):
-    """`Adam` with Nesterov's momentum.
+    """`Adam` with Nesterov momentum.
 
     Parameters
     ----------
     learning_rate
         The learning rate.
     beta1, beta2
-        How much of the two means stays at each update.
+        Decay rates of the two running means.
     epsilon
-        Added to the root.
+        Added to the root, so that the quotient stays finite.
     schedule_decay
         How fast the momentum rises to ``beta1``.
     kwargs
@@ -127,7 +128,7 @@ class Nadam(Optimizer):
 
     Notes
     -----
-    Dozat, Incorporating Nesterov momentum into Adam, 2016. The product of the momenta so far is one for all weights, as in MXNet.
+    Dozat, Incorporating Nesterov momentum into Adam, 2016. As in MXNet, all weights share one running product of momenta.
     """
 
     def __init__(

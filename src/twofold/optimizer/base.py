@@ -1,4 +1,4 @@
-"""`Optimizer`: learning rates and decays of single weights, update counts, weights of 16 bits; the registry."""
+"""`Optimizer`: per-weight learning rates and decays, update counts, float32 master copies of 16-bit weights; the registry."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -14,35 +14,35 @@ __all__ = ["Optimizer", "create", "each", "register", "zeros_like"]
 
 
 class Optimizer:
-    """The base of all optimizers; a subclass defines `create_state` and `update`.
+    """Base class of optimizers. Subclasses define `create_state` and `update`.
 
     Parameters
     ----------
     rescale_grad
-        What gradients are multiplied by first, such as 1 / batch size.
+        Factor applied to gradients first, such as 1 / batch size.
     param_idx2name
-        Dict of index to name of the parameters; those whose names do not end in ``_weight`` or ``_gamma`` get no weight decay.
+        Dict from parameter index to name. Parameters whose names do not end in ``_weight`` or ``_gamma`` get no weight decay.
     wd
         Weight decay: the multiple of the weight that is added to its gradient.
     clip_gradient
-        Bound of the absolute value of the elements of rescaled gradients; None for no bound.
+        Clip rescaled gradients to [-clip_gradient, clip_gradient]; None for no clipping.
     learning_rate
-        The learning rate, 0.01 if None. A schedule starts from it.
+        The learning rate, 0.01 if None. With a scheduler, its base learning rate.
     lr_scheduler
         The learning rate as a function of the number of updates.
     sym
-        Symbol whose variables' ``lr_mult`` and ``wd_mult`` count.
+        Symbol whose variables' ``lr_mult`` and ``wd_mult`` attributes are used.
     begin_num_update
-        Number of updates that every weight has seen already.
+        Initial update count of every weight.
     multi_precision
-        Keep a float32 copy of each weight of 16 bits, and update that.
+        Keep a float32 master copy of each 16-bit weight and update that.
     param_dict
-        Dict of index to the parameter itself, whose ``lr_mult`` and ``wd_mult`` go before all others.
+        Dict from index to parameter; a parameter's ``lr_mult`` and ``wd_mult`` take precedence over all others.
     """
 
     #: Optimizers by lower-case name.
     opt_registry: ClassVar[dict[str, type["Optimizer"]]] = {}
-    #: How many weights `update` is given at once, as lists, where an updater is given several; 0 for one at a time.
+    #: How many weights an updater passes to `update` at once, as lists; 0 to pass them one at a time.
     aggregate_num: int = 0
 
     def __init__(
@@ -94,37 +94,37 @@ class Optimizer:
 
     @staticmethod
     def register(klass: type["Optimizer"]) -> type["Optimizer"]:
-        """Register a subclass under its name in lower case; a class decorator."""
+        """Class decorator: register a subclass under its lower-case name."""
         name = klass.__name__.lower()
         known = Optimizer.opt_registry.get(name, klass)
         if known is not klass:
-            warnings.warn(f"the optimizer {_full(klass)} takes the name {name!r} from {_full(known)}", UserWarning, stacklevel=2)
+            warnings.warn(f"optimizer {_full_name(klass)} replaces {_full_name(known)} as {name!r}", UserWarning, stacklevel=2)
         Optimizer.opt_registry[name] = klass
         return klass
 
     @staticmethod
     def create_optimizer(name: str, **kwargs: Any) -> "Optimizer":
-        """An optimizer by its registered name, in any case.
+        """Create an optimizer by its registered name, ignoring case.
 
         Raises
         ------
         ParameterError
-            If there is none of that name.
+            If no optimizer has that name.
         """
         found = Optimizer.opt_registry.get(name.lower())
         if found is None:
             raise ParameterError(f"Cannot find optimizer {name}", ", ".join(Optimizer.opt_registry), "use one of these or register yours")
         return found(**kwargs)
 
-    # what a subclass defines
+    # for subclasses to define
 
     def create_state(self, index: Any, weight: NDArray) -> Any:
-        """What the optimizer keeps for a weight: None, an array, or a tuple of these.
+        """Create the state of a weight: None, an array, or a tuple of these.
 
         Parameters
         ----------
         index
-            Number or name of the weight.
+            Index or name of the weight.
         weight
             The weight.
         """
@@ -135,23 +135,23 @@ class Optimizer:
         Parameters
         ----------
         index, weight, grad, state
-            Number or name, weight, its gradient of the same shape, and what `create_state` made for it; lists of up to
-            ``aggregate_num`` each where that is above 0.
+            Index or name of the weight, the weight, its gradient of the same shape, and its state from `create_state`. If
+            ``aggregate_num`` is above 0, lists of up to that many of each.
         """
         raise MXNetError(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")
 
-    def _takes_all(self) -> bool:
-        """Whether `update` may be given all weights of a dtype at once, whatever `aggregate_num` is."""
+    def _updates_all_at_once(self) -> bool:
+        """Whether `update` accepts all weights of one dtype in a single call, regardless of `aggregate_num`."""
         return False
 
-    # weights of 16 bits
+    # 16-bit weights
 
     def _has_master(self, weight: NDArray) -> bool:
-        """Whether the state of a weight holds a float32 copy of it."""
+        """Whether the state of a weight includes a float32 master copy."""
         return self.multi_precision and weight._dtype in HALVES
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
-        """As `create_state`; with ``multi_precision`` of a 16-bit weight the pair of a float32 copy of it and that one's state."""
+        """Like `create_state`; for a 16-bit weight with ``multi_precision``, (float32 master copy, its state)."""
         if self._has_master(weight):
             master = weight.astype("float32")
             return master, self.create_state(index, master)
@@ -165,8 +165,8 @@ class Optimizer:
         return self.create_state(index, weight)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """As `update`, for weights whose states `create_state_multi_precision` made."""
-        if isinstance(weight, (list, tuple)) and self._takes_all() and any(map(self._has_master, weight)):
+        """Like `update`, for states from `create_state_multi_precision`."""
+        if isinstance(weight, (list, tuple)) and self._updates_all_at_once() and any(map(self._has_master, weight)):
             for i, w, g, s in each(index, weight, grad, state):
                 self.update_multi_precision(i, w, g, s)
             return
@@ -190,40 +190,40 @@ class Optimizer:
         Raises
         ------
         ParameterError
-            If a schedule says it.
+            If the optimizer has a scheduler.
         """
         if self.lr_scheduler is not None:
-            raise ParameterError("set_learning_rate: the optimizer's lr_scheduler says the learning rate", None, "set lr_scheduler.base_lr")
+            raise ParameterError("set_learning_rate: the optimizer's lr_scheduler sets the learning rate", None, "set lr_scheduler.base_lr")
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
-        """Set multipliers of the learning rate.
+        """Set learning rate multipliers.
 
         Parameters
         ----------
         args_lr_mult
-            Dict of parameter's name or index to multiplier; the rest take those of the symbol's variables, or 1.
+            Dict from parameter name or index to multiplier. Other parameters use the attribute of the symbol's variable, or 1.
         """
         self.lr_mult = {**self._attributes("__lr_mult__"), **args_lr_mult}
 
     def set_lr_scale(self, args_lrscale: Mapping[Any, float]) -> None:
-        """What `set_lr_mult` was called before 0.9.
+        """Removed in MXNet 0.9 in favor of `set_lr_mult`.
 
         Raises
         ------
         MXNetError
             Always.
         """
-        raise MXNetError("set_lr_scale is gone since MXNet 0.9", str(dict(args_lrscale)), "use set_lr_mult")
+        raise MXNetError("set_lr_scale was removed in MXNet 0.9", str(dict(args_lrscale)), "use set_lr_mult")
 
     def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
-        """Set multipliers of the weight decay.
+        """Set weight decay multipliers.
 
         Parameters
         ----------
         args_wd_mult
-            Dict of parameter's name or index to multiplier; the rest take those of the symbol's variables, or 0 if their names do
-            not end in ``_weight`` or ``_gamma``, or 1.
+            Dict from parameter name or index to multiplier. Other parameters use the attribute of the symbol's variable;
+            without one, 1 if the name ends in ``_weight`` or ``_gamma``, else 0.
         """
         without = {name: 0.0 for name in self.idx2name.values() if not self._is_decayed(name)}
         self.wd_mult = {**without, **self._attributes("__wd_mult__"), **args_wd_mult}
@@ -238,63 +238,63 @@ class Optimizer:
         return {name: float(attributes[name][key]) for name in names if key in attributes.get(name, {})}
 
     def _get_lr(self, index: Any) -> float:
-        """Learning rate of a weight."""
+        """The learning rate of a weight."""
         return self._get_lrs([index])[0]
 
     def _get_lrs(self, indices: list[Any]) -> list[float]:
-        """Learning rates of weights."""
+        """The learning rates of several weights."""
         rate = self.learning_rate
-        return [self._multiplied(rate, index, "lr_mult") for index in indices]
+        return [rate * self._multiplier(index, "lr_mult") for index in indices]
 
     def _get_wd(self, index: Any) -> float:
-        """Weight decay of a weight."""
-        return self._multiplied(self.wd, index, "wd_mult")
+        """The weight decay of a weight."""
+        return self.wd * self._multiplier(index, "wd_mult")
 
     def _get_wds(self, indices: list[Any]) -> list[float]:
-        """Weight decays of weights."""
+        """The weight decays of several weights."""
         return [self._get_wd(index) for index in indices]
 
-    def _multiplied(self, value: float, index: Any, which: str) -> float:
+    def _multiplier(self, index: Any, which: str) -> float:
         if index in self.param_dict:
-            return value * getattr(self.param_dict[index], which)
+            return getattr(self.param_dict[index], which)
         multipliers: dict[Any, float] = getattr(self, which)
         if index in multipliers:
-            return value * multipliers[index]
-        return value * multipliers.get(self.idx2name.get(index), 1.0)
+            return multipliers[index]
+        return multipliers.get(self.idx2name.get(index), 1.0)
 
-    # counts
+    # update counts
 
     def _set_current_context(self, device_id: int) -> None:
-        """Count updates for a device from now on; each device counts its own copies of the weights."""
+        """Switch to the update counts of a device: each device counts the updates of its own copies."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
     def _update_count(self, index: Any) -> None:
-        """Count an update of a weight, or of each in a list."""
+        """Count an update of one weight or of each weight in a list."""
         counts = self._index_update_count
         for i in index if isinstance(index, (list, tuple)) else (index,):
             counts[i] = number = counts.get(i, self.begin_num_update) + 1
             if number > self.num_update:
                 self.num_update = number
 
-    # what subclasses share
+    # shared by subclasses
 
     def _begin(self, index: Any) -> tuple[float, float, int]:
-        """Count an update of a weight; its learning rate, weight decay and number of updates so far."""
+        """Count an update of a weight; return its learning rate, weight decay and update count."""
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
 
     def _begin_all(self, indices: list[Any]) -> list[tuple[float, float, int]]:
-        """As `_begin`, for each of several weights."""
+        """`_begin` for several weights."""
         self._update_count(indices)
         return list(zip(self._get_lrs(indices), self._get_wds(indices), map(self._index_update_count.__getitem__, indices), strict=True))
 
     def _scaling(self) -> dict[str, Any]:
-        """The parameters of update operators that are the same for all weights."""
+        """The parameters that every update operator takes."""
         clip = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
         return {"rescale_grad": self.rescale_grad, **clip}
 
     def _scaled(self, grad: NDArray) -> NDArray:
-        """A gradient rescaled and clipped."""
+        """The gradient, rescaled and clipped."""
         return self._clipped(grad * self.rescale_grad)
 
     def _clipped(self, grad: NDArray) -> NDArray:
@@ -302,6 +302,7 @@ class Optimizer:
         return grad if bound is None else nd.clip(grad, -bound, bound)
 
     def __getstate__(self) -> dict[str, Any]:
+        # parameters are not pickled with their optimizer: they are saved on their own
         return {name: value for name, value in vars(self).items() if name != "param_dict"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -309,12 +310,12 @@ class Optimizer:
         self.param_dict = {}
 
 
-def _full(klass: type) -> str:
+def _full_name(klass: type) -> str:
     return f"{klass.__module__}.{klass.__name__}"
 
 
 def each(index: Any, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, NDArray, NDArray, Any]]:
-    """Index, weight, gradient and state of each weight of an update, of one or of lists."""
+    """(index, weight, gradient, state) of each weight, given one of each or lists of them."""
     if isinstance(index, (list, tuple)):
         yield from zip(index, weight, grad, state, strict=True)
     else:
@@ -322,7 +323,7 @@ def each(index: Any, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, 
 
 
 def zeros_like(weight: NDArray) -> NDArray:
-    """A state of the weight's shape, dtype and device."""
+    """Zeros of the weight's shape and dtype, on its device."""
     return nd.zeros(weight.shape, ctx=weight.context, dtype=weight._dtype)
 
 

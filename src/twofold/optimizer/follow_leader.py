@@ -1,4 +1,4 @@
-"""Optimizers that follow a leader: the weight is the best answer to all gradients so far."""
+"""Follow-the-leader optimizers: each step solves for the best weight given all gradients so far."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ __all__ = ["FTML", "Ftrl"]
 
 @register
 class Ftrl(Optimizer):
-    """Follow the regularized leader: keeps weights at exactly 0 whose gradients stay small.
+    """Follow the regularized leader: weights whose gradients stay small are exactly 0.
 
     Parameters
     ----------
     lamda1
-        Strength of the pull to 0.
+        Strength of the L1 regularization.
     learning_rate, beta
-        The learning rate and what its root is started from.
+        α and β of the paper's learning rate ``α / (β + sqrt(n))``.
     kwargs
         See `Optimizer`.
 
@@ -50,7 +50,7 @@ class FTML(Optimizer):
     Parameters
     ----------
     beta1, beta2
-        How much of the means stays at each update.
+        Decay rates of the running means.
     epsilon
         Added to the root of the mean square.
     kwargs

@@ -1,4 +1,4 @@
-"""Optimizers for large batches: the step of each weight is scaled to the weight's own length."""
+"""Layer-wise optimizers for large batches: each weight's step is scaled to the weight's own norm."""
 
 from math import sqrt
 from typing import Any
@@ -13,12 +13,12 @@ __all__ = ["LAMB", "LARS", "LBSGD"]
 
 @register
 class LARS(WithMaster):
-    """`SGD` whose learning rate for a weight is ``lr · eta · |weight| / (|grad| + wd · |weight| + eps)``.
+    """`SGD` with the layer-wise learning rate ``lr · eta · |weight| / (|grad| + wd · |weight| + eps)``.
 
     Parameters
     ----------
     momentum
-        The momentum; 0 keeps no state.
+        The momentum; with 0 there is no state.
     lazy_update
         See `SGD`.
     eta
@@ -26,18 +26,18 @@ class LARS(WithMaster):
     eps
         Added to the denominator.
     momentum_correction
-        Scale the momentum as the learning rate changes.
+        Scale the momentum by changes of the learning rate.
     kwargs
         See `Optimizer`.
 
     Notes
     -----
-    You, Gitman and Ginsburg, Large batch training of convolutional networks, 2017. Biases, scales and offsets (by their names) take
-    the plain learning rate.
+    You, Gitman and Ginsburg, Large batch training of convolutional networks, 2017. Parameters named as biases, scales and offsets
+    use the plain learning rate.
     """
 
     aggregate_num = 4
-    _counted = -1  # number of updates when the learning rate was last looked at
+    _rate_read_at = -1  # update count at which the learning rate was last read
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class LARS(WithMaster):
         return zeros_like(weight) if self.momentum else None
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight, or each of a list."""
+        """Update one weight or a list of weights."""
         for i, w, g, mom in each(index, weight, grad, state):
             self._step(i, w, g, mom)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight, or each of a list; of those of 16 bits the float32 copy."""
+        """Update one weight or a list of weights, 16-bit ones through their float32 master copies."""
         for i, w, g, s in each(index, weight, grad, state):
             if not self._has_master(w):
                 self._step(i, w, g, s)
@@ -88,11 +88,11 @@ class LARS(WithMaster):
         weight[:] = weight + step
 
     def _correction(self) -> float:
-        """By how much the learning rate changed since the last update of all weights."""
-        if self.cur_lr is None or self.num_update != self._counted:
+        """Ratio of the learning rate to that of the previous update. All weights of one update see the same ratio."""
+        if self.cur_lr is None or self.num_update != self._rate_read_at:
             self.last_lr = self.learning_rate if self.cur_lr is None else self.cur_lr
             self.cur_lr = self.learning_rate
-            self._counted = self.num_update
+            self._rate_read_at = self.num_update
         return self.cur_lr / self.last_lr if self.momentum_correction and self.last_lr else 1.0
 
     def _rate(self, index: Any, weight: NDArray, grad: NDArray, lr: float, wd: float) -> Any:
@@ -105,20 +105,20 @@ class LARS(WithMaster):
 
 @register
 class LAMB(Optimizer):
-    """`Adam` whose step for a weight is scaled to the weight's length.
+    """`Adam` with each weight's step scaled to the weight's norm.
 
     Parameters
     ----------
     learning_rate
         The learning rate.
     beta1, beta2
-        How much of the two means stays at each update.
+        Decay rates of the two running means.
     epsilon
-        Added to the root.
+        Added to the root, so that the quotient stays finite.
     lower_bound, upper_bound
-        Bounds of the weight's length, as it counts; None for none.
+        Bounds on the weight norm used for scaling; None for no bound.
     bias_correction
-        Make up for the means' start from 0.
+        Correct the means for their start at 0.
     kwargs
         See `Optimizer`.
 
@@ -153,12 +153,12 @@ class LAMB(Optimizer):
         return zeros_like(weight), zeros_like(weight)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight, or each of a list."""
+        """Update one weight or a list of weights."""
         for i, w, g, s in each(index, weight, grad, state):
             self._step(i, w, g, s)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight, or each of a list; of those of 16 bits the float32 copy."""
+        """Update one weight or a list of weights, 16-bit ones through their float32 master copies."""
         for i, w, g, s in each(index, weight, grad, state):
             super().update_multi_precision(i, w, g, s)
 
@@ -168,8 +168,8 @@ class LAMB(Optimizer):
         g = self._scaled(grad)
         mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
         var[:] = self.beta2 * var + (1.0 - self.beta2) * g * g
-        of_mean, of_var = (1.0 - self.beta1**t, 1.0 - self.beta2**t) if self.bias_correction else (1.0, 1.0)
-        direction = (mean / of_mean) / (nd.sqrt(var / of_var) + self.epsilon) + wd * weight
+        mean_bias, var_bias = (1.0 - self.beta1**t, 1.0 - self.beta2**t) if self.bias_correction else (1.0, 1.0)
+        direction = (mean / mean_bias) / (nd.sqrt(var / var_bias) + self.epsilon) + wd * weight
         weight[:] = weight - (lr * self._trust(nd.norm(weight), nd.norm(direction))) * direction
 
     def _trust(self, w_norm: NDArray, step_norm: NDArray) -> NDArray:
@@ -182,21 +182,22 @@ class LAMB(Optimizer):
 
 @register
 class LBSGD(Optimizer):
-    """`SGD` for batches that come in parts: gradients are averaged over ``batch_scale`` updates, and the learning rate is warmed up.
+    """`SGD` with gradient accumulation: gradients are averaged over ``batch_scale`` updates, and the learning rate warms up.
 
     Parameters
     ----------
     momentum, multi_precision
         See `SGD` and `Optimizer`.
     warmup_strategy
-        How the learning rate rises to ``batch_scale`` times itself: ``"linear"``, ``"power2"`` or ``"sqrt"``; ``"lars"`` scales it
-        by ``sqrt(|weight|² / (|grad|² + wd · |weight|²))`` instead. With any other name it rises at once, after the warm-up.
+        Curve along which the learning rate rises to ``batch_scale`` times its value: ``"linear"``, ``"power2"`` or ``"sqrt"``.
+        ``"lars"`` scales it by ``sqrt(|weight|² / (|grad|² + wd · |weight|²))`` instead. Any other name raises it in one step, at
+        the end of the warm-up.
     warmup_epochs, updates_per_epoch
-        Length of the warm-up, in epochs of so many updates.
+        Length of the warm-up in epochs, and of an epoch in updates.
     batch_scale
-        Number of updates that make a batch.
+        Number of gradients accumulated per step.
     begin_epoch
-        Number of epochs that are over already.
+        Number of epochs already completed.
     num_epochs
         Has no effect, as in MXNet.
     kwargs
@@ -234,21 +235,21 @@ class LBSGD(Optimizer):
         return zeros_like(weight) if self.momentum else None
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Take in a gradient, and update the weight if the batch is whole."""
+        """Accumulate a gradient, and update the weight if the batch is complete."""
         batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
-        batch["cum_grad"] = gathered = grad + batch["cum_grad"]
+        batch["cum_grad"] = total = grad + batch["cum_grad"]
         batch["num_cums"] = count = batch["num_cums"] + 1
         lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule is asked for the updates done so far
         self._update_count(index)
         if count % self.batch_scale:
             return
         batch["cum_grad"] = 0
-        whole = gathered / self.batch_scale
-        lr *= self._lars(weight, whole, wd) if self.warmup_strategy == "lars" else self._warm_up(self.init_updates + count)
+        mean = total / self.batch_scale
+        lr *= self._lars(weight, mean, wd) if self.warmup_strategy == "lars" else self._warm_up(self.init_updates + count)
         if state is None:
-            nd.sgd_update(weight, whole, out=weight, lr=lr, wd=wd, **self._scaling())
+            nd.sgd_update(weight, mean, out=weight, lr=lr, wd=wd, **self._scaling())
         else:
-            nd.sgd_mom_update(weight, whole, state, out=weight, momentum=self.momentum, lr=lr, wd=wd, **self._scaling())
+            nd.sgd_mom_update(weight, mean, state, out=weight, momentum=self.momentum, lr=lr, wd=wd, **self._scaling())
 
     def _warm_up(self, updates: int) -> float:
         length, highest = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)

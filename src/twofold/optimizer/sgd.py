@@ -1,4 +1,4 @@
-"""Optimizers that follow the gradient, with or without momentum."""
+"""Gradient descent, with and without momentum, and its stochastic variants."""
 
 from math import sqrt
 from typing import Any
@@ -7,16 +7,16 @@ from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
 from .base import Optimizer, each, register, zeros_like
-from .together import are_independent, update_together
+from .multi_tensor import are_independent, update_weights
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test", "ccSGD"]
 
 
 class WithMaster(Optimizer):
-    """The base of optimizers whose state of a 16-bit weight is (state, float32 copy)."""
+    """Base of optimizers whose state for a 16-bit weight is (state, float32 master copy)."""
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
-        """As `create_state`; with ``multi_precision`` of a 16-bit weight the pair of that and a float32 copy of the weight."""
+        """Like `create_state`; for a 16-bit weight with ``multi_precision``, (state, float32 master copy)."""
         if not self._has_master(weight):
             return super().create_state_multi_precision(index, weight)
         master = weight.astype("float32")
@@ -30,9 +30,9 @@ class SGD(WithMaster):
     Parameters
     ----------
     momentum
-        The momentum; 0 keeps no state.
+        The momentum; with 0 there is no state.
     lazy_update
-        Leave rows of the weight alone for which a row-sparse gradient has none; dense gradients have all rows.
+        Update only the rows present in a row-sparse gradient. A dense gradient has every row.
     kwargs
         See `Optimizer`.
     """
@@ -48,11 +48,11 @@ class SGD(WithMaster):
         """The momentum, or None."""
         return zeros_like(weight) if self.momentum else None
 
-    def _takes_all(self) -> bool:
+    def _updates_all_at_once(self) -> bool:
         return type(self).update is SGD.update and type(self).update_multi_precision is SGD.update_multi_precision
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight, or each of a list."""
+        """Update one weight or a list of weights."""
         if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s is None for s in state}) == 1:
             self._apply(index, weight, grad, state)
             return
@@ -60,21 +60,21 @@ class SGD(WithMaster):
             self._apply([i], [w], [g], [mom])
 
     def _apply(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update each of a list of weights by one program; all of them have a momentum or none has."""
+        """Update all weights with one program. Either all of them have a momentum or none does."""
         rates = [(float(lr), float(wd)) for lr, wd, _ in self._begin_all(index)]
         scale = float(self.rescale_grad)
         params: dict[str, Any] = {"lazy_update": self.lazy_update}
         if self.clip_gradient:
             params["clip_gradient"] = self.clip_gradient
         if state[0] is None:
-            update_together("sgd_update", list(zip(weight, grad, strict=True)), [(lr, wd, scale) for lr, wd in rates], **params)
+            update_weights("sgd_update", list(zip(weight, grad, strict=True)), [(lr, wd, scale) for lr, wd in rates], **params)
         else:
             momentum = float(self.momentum)
             scalars = [(lr, momentum, wd, scale) for lr, wd in rates]
-            update_together("sgd_mom_update", list(zip(weight, grad, state, strict=True)), scalars, **params)
+            update_weights("sgd_mom_update", list(zip(weight, grad, state, strict=True)), scalars, **params)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight, or each of a list; of those of 16 bits the float32 copy."""
+        """Update one weight or a list of weights, 16-bit ones through their float32 master copies."""
         if isinstance(weight, (list, tuple)) and type(self).update is SGD.update and not any(self._has_master(w) for w in weight):
             self.update(index, weight, grad, state)
             return
@@ -93,7 +93,7 @@ class SGD(WithMaster):
 
 @register
 class ccSGD(SGD):
-    """`SGD` by its name before 0.9.
+    """`SGD` under the name it had before MXNet 0.9.
 
     Parameters
     ----------
@@ -107,14 +107,14 @@ class ccSGD(SGD):
 
 @register
 class NAG(WithMaster):
-    """Nesterov's accelerated gradient: descent along the gradient at the place where momentum leads.
+    """Nesterov's accelerated gradient: descent along the gradient at the point that momentum is about to reach.
 
     ``mom ← momentum · mom + g``, ``weight ← weight − lr · (g + momentum · mom)`` with ``g = grad + wd · weight``.
 
     Parameters
     ----------
     momentum
-        The momentum; 0 keeps no state.
+        The momentum; with 0 there is no state.
     kwargs
         See `Optimizer`.
 
@@ -140,11 +140,11 @@ class NAG(WithMaster):
             return
         before = weight.copy() if wd else weight
         nd.nag_mom_update(weight, grad, state, out=weight, momentum=self.momentum, **common)
-        if wd:  # MXNet's kernel, writing in place, takes the decay that goes into the momentum from the new weight
+        if wd:  # MXNet's kernel works in place: the decay that enters the momentum is computed from the updated weight
             state[:] = state - (lr * wd) * (weight - before)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight; if it is of 16 bits, its float32 copy."""
+        """Update a weight, a 16-bit one through its float32 master copy."""
         if not self._has_master(weight):
             self.update(index, weight, grad, state)
             return
@@ -159,23 +159,23 @@ class NAG(WithMaster):
 
 @register
 class Signum(Optimizer):
-    """Descent by the sign of the gradient, or of its momentum.
+    """Descent along the sign of the gradient, or of its momentum.
 
     Parameters
     ----------
     learning_rate
         The learning rate.
     momentum
-        The momentum; 0 keeps no state.
+        The momentum; with 0 there is no state.
     wd_lh
-        Weight decay that does not go through the sign.
+        Decoupled weight decay, applied outside the sign.
     kwargs
         See `Optimizer`.
 
     Notes
     -----
-    Bernstein, Wang, Azizzadenesheli and Anandkumar, signSGD: compressed optimisation for non-convex problems, 2018; ``wd_lh`` is
-    that of Loshchilov and Hutter, Fixing weight decay regularization in Adam, 2017.
+    Bernstein, Wang, Azizzadenesheli and Anandkumar, signSGD: compressed optimisation for non-convex problems, 2018. ``wd_lh``:
+    Loshchilov and Hutter, Fixing weight decay regularization in Adam, 2017.
     """
 
     def __init__(self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any) -> None:
@@ -199,7 +199,7 @@ class Signum(Optimizer):
 
 @register
 class SGLD(Optimizer):
-    """Stochastic gradient Langevin dynamics: half a step along the gradient, and noise of variance ``lr``.
+    """Stochastic gradient Langevin dynamics: half a gradient step plus normal noise of variance ``lr``.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class SGLD(Optimizer):
 
 @register
 class DCASGD(Optimizer):
-    """Asynchronous descent that makes up for the gradient's delay by an approximation of its change.
+    """Delay-compensated asynchronous descent: approximates how the gradient changed while it was in flight.
 
     ``mom ← momentum · mom − lr · (g + wd · weight + lamda · g² · (weight − previous weight))``.
 
@@ -232,7 +232,7 @@ class DCASGD(Optimizer):
     momentum
         The momentum.
     lamda
-        How much of the change to make up for.
+        Strength of the compensation.
     kwargs
         See `Optimizer`.
 
@@ -273,7 +273,7 @@ class Test(Optimizer):
         See `Optimizer`.
     """
 
-    __test__ = False  # no class of tests, whatever pytest takes it for
+    __test__ = False  # keeps pytest from collecting it
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -1,4 +1,4 @@
-"""Optimizers whose steps are over the root of the sum, or of the mean, of squared gradients."""
+"""Optimizers that divide the gradient by the root of a sum or mean of squared gradients."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["AdaDelta", "AdaGrad", "GroupAdaGrad", "RMSProp"]
 
 @register
 class AdaGrad(Optimizer):
-    """Steps over the root of the sum of squared gradients; the weight decay is not part of the gradient.
+    """Gradient divided by the root of the sum of all squared gradients. Weight decay is applied outside the quotient.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class AdaGrad(Optimizer):
 
 @register
 class GroupAdaGrad(Optimizer):
-    """`AdaGrad` with one sum for each row of a weight (rows, columns).
+    """`AdaGrad` with one sum per row of a weight (rows, columns).
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class GroupAdaGrad(Optimizer):
     Raises
     ------
     ParameterError
-        When a weight would decay.
+        On update, if a weight has a weight decay.
     """
 
     def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
@@ -66,7 +66,7 @@ class GroupAdaGrad(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> NDArray:
         """The sums (rows, 1) of the rows' mean squared gradients."""
         if weight.ndim != 2:
-            raise ShapeError("GroupAdaGrad: only weights of two axes have rows", f"shape {weight.shape}", "use AdaGrad for it")
+            raise ShapeError("GroupAdaGrad: the weight must have two axes", f"shape {weight.shape}", "use AdaGrad for it")
         return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight._dtype)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
@@ -81,22 +81,22 @@ class GroupAdaGrad(Optimizer):
 
 @register
 class RMSProp(Optimizer):
-    """Steps over the root of the mean of squared gradients.
+    """Gradient divided by the root of the running mean of squared gradients.
 
     Parameters
     ----------
     learning_rate
         The learning rate.
     gamma1
-        How much of the mean stays at each update.
+        Decay rate of the running mean.
     gamma2
         The momentum, if ``centered``.
     epsilon
-        Added below the root.
+        Added under the root.
     centered
-        Take the gradients' variance in place of their mean square.
+        Use the variance of the gradients instead of their mean square.
     clip_weights
-        Bound of the absolute value of weights; None for no bound.
+        Clip weights to [-clip_weights, clip_weights]; None for no clipping.
     kwargs
         See `Optimizer`.
 
@@ -140,12 +140,12 @@ class RMSProp(Optimizer):
 
 @register
 class AdaDelta(Optimizer):
-    """Steps of the size that steps have had, over that which gradients have had; no learning rate.
+    """Gradient scaled by the root mean square of past steps over that of past gradients; needs no learning rate.
 
     Parameters
     ----------
     rho
-        How much of the two mean squares stays at each update.
+        Decay rate of the two mean squares.
     epsilon
         Added to both.
     kwargs

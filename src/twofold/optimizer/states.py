@@ -1,4 +1,4 @@
-"""Optimizers and their states to the records that MXNet's ``.states`` files hold, and back. Nothing from a file is run."""
+"""Converts optimizers and their states to and from the records of MXNet's ``.states`` files. Reading runs no code."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,26 +26,26 @@ def dump(states: dict[Any, Any], optimizer: Optimizer | None = None) -> bytes:
     Parameters
     ----------
     states
-        Dict of index to state: None, an array, or a tuple or list of these.
+        Dict from index to state: None, an array, or a tuple or list of these.
     optimizer
-        The optimizer, if it is to be written too.
+        The optimizer, to write it too.
 
     Raises
     ------
     FormatError
-        If there is something in it that is no array, number, string, schedule or container of these.
+        If a value is not an array, number, string, scheduler or container of these.
     """
     record = _record(states)
     return dump_states(record if optimizer is None else (record, _record(optimizer)))
 
 
 def load(data: bytes) -> tuple[dict[Any, Any], Optimizer | None]:
-    """What `dump` or MXNet wrote: the states, their arrays on the CPU, and the optimizer if there is one.
+    """Read bytes written by `dump` or MXNet: the states, with arrays on the CPU, and the optimizer if there is one.
 
     Raises
     ------
     FormatError
-        If the bytes are damaged, or hold an optimizer or schedule of a class that is not defined here.
+        If the bytes are damaged, or name an optimizer or scheduler class that is not defined in this process.
     """
     user_classes = [f"{c.__module__}.{c.__qualname__}" for base in (Optimizer, LRScheduler) for c in _subclasses(base)]
     found = load_states(data, classes=[*MXNET_CLASSES, *user_classes])
@@ -55,7 +55,7 @@ def load(data: bytes) -> tuple[dict[Any, Any], Optimizer | None]:
 
 
 def _record(value: Any) -> Any:
-    """A value as what the writer of records takes."""
+    """The record of a value."""
     match value:
         case Array():
             return record_of(value)
@@ -77,7 +77,11 @@ def _record(value: Any) -> Any:
 
 
 def _attributes(state: dict[str, Any]) -> dict[str, Any]:
-    """An optimizer's attributes; the counts of the current device stay one object with their entry in the table of all."""
+    """An optimizer's attributes.
+
+    ``_index_update_count`` aliases an entry of ``_all_index_update_counts``. Pickle keeps such identities, so the record does too:
+    otherwise the loaded optimizer would count updates in two places.
+    """
     record = _record(state)
     for device_id, counts in state["_all_index_update_counts"].items():
         if counts is state["_index_update_count"]:
@@ -86,7 +90,7 @@ def _attributes(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name_of(value: object, module: str) -> tuple[str, str]:
-    """Module and name of an object's class, as MXNet names its own."""
+    """Module and name of an object's class, under MXNet's name where it is one of MXNet's."""
     kind = type(value)
     if kind.__module__.partition(".")[0] != OURS:
         return kind.__module__, kind.__qualname__
@@ -94,7 +98,7 @@ def _name_of(value: object, module: str) -> tuple[str, str]:
 
 
 def _value(record: Any) -> Any:
-    """What a record stands for."""
+    """The value of a record."""
     match record:
         case ArrayRecord():
             return array_of(record)
@@ -112,16 +116,17 @@ def _value(record: Any) -> Any:
 def _object(record: ObjectRecord) -> Any:
     kind = _class_of(record)
     if not isinstance(record.state, dict):
-        raise FormatError(f"optimizer states: {record.module}.{record.name} without attributes", type(record.state).__name__)
+        raise FormatError(f"optimizer states: {record.module}.{record.name} has no attributes", type(record.state).__name__)
     new = object.__new__(kind)
     if isinstance(new, Optimizer):
-        new.__setstate__(_counts_shared(_value(record.state), record.state))
+        new.__setstate__(_share_counts(_value(record.state), record.state))
     else:
         vars(new).update(_value(record.state))
     return new
 
 
-def _counts_shared(state: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+def _share_counts(state: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    """Restore the alias that `_attributes` describes."""
     for device_id, counts in record.get("_all_index_update_counts", {}).items():
         if counts is record.get("_index_update_count"):
             state["_index_update_count"] = state["_all_index_update_counts"][device_id]
@@ -129,16 +134,16 @@ def _counts_shared(state: dict[str, Any], record: dict[str, Any]) -> dict[str, A
 
 
 def _class_of(record: ObjectRecord) -> type:
-    """The class of this process that a file names: MXNet's by ours of the same name, others by their own module and name."""
+    """The class that a file names: ours of the same name for MXNet's classes, else an exact match of module and name."""
     for base, module in ((Optimizer, "mxnet.optimizer"), (LRScheduler, "mxnet.lr_scheduler")):
         for kind in _subclasses(base):
             is_ours = kind.__module__.partition(".")[0] == OURS
             if kind.__name__ == record.name and (record.module.startswith(module) if is_ours else kind.__module__ == record.module):
                 return kind
     raise FormatError(
-        "optimizer states: an object of a class that is not defined here",
+        "optimizer states: the class of an object is not defined",
         f"{record.module}.{record.name}",
-        "import the module that defines it first, or save without dump_optimizer",
+        "import the module that defines it, or save without dump_optimizer",
     )
 
 

@@ -1,4 +1,4 @@
-"""`Updater`: an optimizer with the states of all weights, made as they come, saved and loaded as MXNet does."""
+"""`Updater`: an optimizer with the states of all weights, created on first use, saved and loaded in MXNet's format."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ __all__ = ["Updater", "get_updater"]
 
 
 class Updater:
-    """Updates weights by an optimizer, and keeps their states.
+    """Updates weights with an optimizer and holds their states.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class Updater:
         self.aggregate_updates = optimizer.aggregate_num > 0
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
-        """Update a weight, or several.
+        """Update one weight or several.
 
         Parameters
         ----------
         index
-            Number or name of the weight, or a list of these.
+            Index or name of the weight, or a list of these.
         grad, weight
             Gradient and weight, or lists of them.
         """
@@ -45,9 +45,9 @@ class Updater:
         for i, w in zip(index, weight, strict=True):
             if not self.states_synced.get(i):
                 self._prepare(i, w)
-        takes_all = self.optimizer._takes_all()
-        if takes_all or self.aggregate_updates:
-            size = len(weight) if takes_all else self.optimizer.aggregate_num
+        all_at_once = self.optimizer._updates_all_at_once()
+        if all_at_once or self.aggregate_updates:
+            size = len(weight) if all_at_once else self.optimizer.aggregate_num
             for group in _groups(list(zip(index, weight, grad, strict=True)), size):
                 indices, weights, grads = (list(column) for column in zip(*group, strict=True))
                 self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
@@ -63,7 +63,7 @@ class Updater:
         self.states_synced[index] = True
 
     def sync_state_context(self, state: Any, context: Device) -> Any:
-        """A state with all its arrays on a device.
+        """The state with all its arrays moved to a device.
 
         Parameters
         ----------
@@ -80,12 +80,12 @@ class Updater:
         return state
 
     def set_states(self, states: bytes) -> None:
-        """Take over what `get_states` or MXNet wrote; also the optimizer, if it is there.
+        """Load states written by `get_states` or MXNet, and the optimizer if it was written too.
 
         Parameters
         ----------
         states
-            Content of a ``.states`` file. It is read as plain data: nothing in it is run.
+            The contents of a ``.states`` file. It is read as plain data: no code in it runs.
 
         Raises
         ------
@@ -99,12 +99,12 @@ class Updater:
         self.states_synced = dict.fromkeys(self.states, False)
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """The states as bytes that MXNet reads too.
+        """The states as bytes, in a format that MXNet also reads.
 
         Parameters
         ----------
         dump_optimizer
-            Write the optimizer as well, with its counts of updates.
+            Include the optimizer and its update counts.
         """
         return state_files.dump(self.states, self.optimizer if dump_optimizer else None)
 
@@ -113,7 +113,7 @@ Item = tuple[Any, NDArray, NDArray]
 
 
 def _groups(items: list[Item], size: int) -> Iterator[list[Item]]:
-    """Groups of up to so many weights, of one dtype each."""
+    """Groups of up to ``size`` weights, each of a single dtype."""
     by_dtype: dict[str, list[Item]] = {}
     for item in items:
         by_dtype.setdefault(item[1]._dtype, []).append(item)

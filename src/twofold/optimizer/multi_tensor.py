@@ -1,4 +1,4 @@
-"""Updates weights in place by an operator, several of them by one program: what a call costs is then paid once for all."""
+"""Multi-tensor updates: one program updates several weights in place, so that the cost of a call is paid once."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -9,43 +9,44 @@ from ..imperative.cell import Value
 from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
 from ..ndarray.array import NDArray
-from ..ndarray.namespace import delivered
+from ..ndarray.namespace import deliver
 from ..opdef.registry import NAMES
 from ..opdef.spec import Op, Sig, unregistered
 
-__all__ = ["are_independent", "update_together"]
+__all__ = ["are_independent", "update_weights"]
 
 
 def are_independent(weights: Sequence[NDArray]) -> bool:
-    """Whether weights may be updated at once: different arrays of one device, no views, not recorded."""
+    """Whether one program may update the weights: distinct arrays on one device, none of them a view, outside `record`."""
+    # the same array twice would need the first update before the second; a tape needs a record per weight
     if len({id(w) for w in weights}) < len(weights) or tls.tape is not None:
         return False
     return all(w.__class__ is NDArray for w in weights) and len({device_of(w._v) for w in weights}) == 1
 
 
-def update_together(name: str, operands: Sequence[Sequence[NDArray]], scalars: Sequence[tuple[float, ...]], **params: Any) -> None:
-    """Apply an update operator to each of one or several weights, in place. Several must be independent.
+def update_weights(name: str, operands: Sequence[Sequence[NDArray]], scalars: Sequence[tuple[float, ...]], **params: Any) -> None:
+    """Apply an update operator to each weight, in place. Several weights must be independent.
 
     Parameters
     ----------
     name
-        The operator's registered name; its result is the new weight.
+        The operator's registered name. Its result is the new weight.
     operands
-        For each weight its arrays, in the operator's order: the weight, its gradient, its states.
+        The arrays of each weight, in the operator's order: weight, gradient, states.
     scalars
-        For each weight the values of the operator's run-time parameters, in order.
+        The run-time parameters of each weight, in the operator's order.
     **params
-        The other parameters, the same for all.
+        The other parameters, common to all weights.
 
     Raises
     ------
     ShapeError, DTypeError
-        If a gradient or a state does not fit its weight.
+        If a gradient or state does not match its weight.
     """
     op = NAMES[name]
     fixed = tuple([(k, IDLE[n]) for k, n in enumerate(op.scalars) if n in IDLE and all(group[k] == IDLE[n] for group in scalars)])
     idle = dict(fixed)
-    shared = scalars.count(scalars[0]) == len(scalars)  # as they are where no weight has a rate of its own: then they are given once
+    shared = scalars.count(scalars[0]) == len(scalars)  # the usual case: no weight has its own rate, so pass the scalars once
     arguments: list[Any] = [a for group in operands for a in group]
     for group in scalars[:1] if shared else scalars:
         arguments += [x for k, x in enumerate(group) if k not in idle]
@@ -58,31 +59,32 @@ def update_together(name: str, operands: Sequence[Sequence[NDArray]], scalars: S
 
 
 def _replace(op: Op, weight: NDArray, new: Any) -> None:
-    """Put a result where a weight is: what `delivered` does, in short where nobody else sees the weight's memory."""
+    """Store a new weight: a short form of `deliver` for weights whose memory nobody else sees."""
     v = weight._v
     alone = weight.__class__ is NDArray and (v.__class__ is not Value or not v.pinned)
     if alone and type_of(new) == type_of(v) and device_of(new) is device_of(v):
         weight._rebind(new)
     else:
-        delivered(op, [new], weight)
+        deliver(op, [new], weight)
 
 
-#: Run-time parameters that have no effect at a value which most optimizers keep: then they are left out of the program.
+#: Run-time parameters that have no effect at these values. Most optimizers use them, and the program then omits the parameter.
 IDLE = {"wd": 0, "rescale_grad": 1}
 
 
 @cache
 def _places(op: Op) -> list[int]:
-    """Where among an operator's arrays its states stand."""
+    """The positions of an operator's states among its arrays."""
     names = [i.name for i in op.inputs]
     return [names.index(state) for state in op.mutates]
 
 
 @cache
 def _several(sig: Sig, count: int, each: int, shared: bool, fixed: tuple[tuple[int, int], ...]) -> Sig:
-    """The operator that applies another one to so many groups of arrays, whose scalars, or those of all, stand after all arrays.
+    """An operator that applies ``sig`` to ``count`` groups of ``each`` arrays.
 
-    Scalars that are fixed, by their places, are part of it.
+    Its inputs are all arrays, then the scalars: one set if ``shared``, else one set per group. ``fixed`` lists the scalars that are
+    literals of the program, as (position, value).
     """
     width = len(sig.op.scalars) - len(fixed)
 

@@ -5,7 +5,7 @@ import pytest
 
 import twofold as mx
 from twofold.imperative.counters import COUNTERS
-from twofold.optimizer.together import are_independent
+from twofold.optimizer.multi_tensor import are_independent
 
 
 def arrays(seed):

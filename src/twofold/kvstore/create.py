@@ -1,0 +1,73 @@
+"""`create` makes a store by its kind; `store_for` decides which store training uses and whether the optimizer runs in it."""
+
+from collections.abc import Iterable
+from os import environ
+from typing import Any
+
+from ..errors import DTypeError, ParameterError
+from ..ndarray.array import NDArray
+from .base import KVStoreBase
+from .local import KINDS, KVStore
+
+__all__ = ["check_kvstore", "create", "store_for"]
+
+MULTI_MACHINE = ("dist", "p3", "horovod", "byteps")
+#: Number of elements above which an array is updated on the devices, because a "local" store would update it on the CPU.
+BIG = 16 * 1024 * 1024
+
+
+def create(name: str = "local") -> KVStoreBase:
+    """Create a key-value store.
+
+    Parameters
+    ----------
+    name
+        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`), or the name of a class registered with `KVStoreBase.register`.
+
+    Raises
+    ------
+    ParameterError
+        If the kind is unknown, or spans several machines.
+    """
+    if not isinstance(name, str):
+        raise DTypeError("kvstore.create: name must be a string", type(name).__name__, "pass the kind of store")
+    kind = name.lower()
+    if kind in KVStoreBase.kv_registry:
+        return KVStoreBase.kv_registry[kind]()
+    if kind in KINDS:
+        return KVStore(kind)
+    if kind.startswith(MULTI_MACHINE):
+        raise ParameterError("kvstore.create: stores that span machines are not supported", repr(name), "use 'device' on one machine")
+    raise ParameterError("kvstore.create: unknown kind of store", repr(name), f"use one of {', '.join([*KINDS, *KVStoreBase.kv_registry])}")
+
+
+def store_for(
+    kvstore: str | KVStoreBase | None, devices: int, params: Iterable[NDArray], update_on_store: bool | None = None
+) -> tuple[KVStoreBase | None, bool]:
+    """The store that sums gradients, and whether the optimizer runs in it.
+
+    Parameters
+    ----------
+    kvstore
+        A store, a kind of store, or None. A kind creates a store only for several devices or several machines.
+    devices
+        Number of devices.
+    params
+        The parameters.
+    update_on_store
+        Whether the optimizer must run in the store; if None it does where the store is capable of it, unless the environment
+        variable ``MXNET_UPDATE_ON_KVSTORE`` is 0 or a large parameter would be updated on the CPU.
+    """
+    store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or "dist" in kvstore) else kvstore
+    if store is None or isinstance(store, str):
+        return None, False
+    if update_on_store is not None:
+        return store, update_on_store
+    is_cpu_bound = kvstore == "local" and any(p.size > BIG for p in params)
+    return store, environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and not is_cpu_bound and store.is_capable(KVStoreBase.OPTIMIZER)
+
+
+def check_kvstore(kvstore: Any) -> None:
+    """Raise `DTypeError` unless the argument is a store, a kind of store, or None."""
+    if kvstore is not None and not isinstance(kvstore, (str, KVStoreBase)):
+        raise DTypeError("kvstore must be KVStore, str or None", type(kvstore).__name__, "pass a kind of store or mx.kv.create(...)")
