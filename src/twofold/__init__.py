@@ -1,16 +1,16 @@
 """Twofold: an array and deep-learning framework in pure Python that runs NumPy scripts and MXNet 1.x programs on CPU or GPU.
 
-The composition root: the public names, loaded when first used. The only file that knows every package.
+The composition root: it lists the public names, which are loaded on first use, and is the only file that knows every package.
 """
 
 import importlib as _importlib
 from typing import Any as _Any
 
-from . import startup as _startup  # noqa: F401  (acts on environment variables)
+from . import startup as _startup  # noqa: F401  (runs on import)
 
 __version__ = "0.1.0"
 
-#: Public name to the module that it is, or (module, name in it).
+#: Public name to its module, or to (module, attribute).
 _PUBLIC: dict[str, str | tuple[str, str]] = {
     "nd": "ndarray",
     "ndarray": "ndarray",

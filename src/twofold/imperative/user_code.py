@@ -12,7 +12,7 @@ from .handle import Handle
 from .invoke import content, data_of, invoke
 
 
-def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type, needs: tuple[str, ...] = ("in", "out")) -> list[Any]:
+def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type, needs: tuple[int, ...]) -> list[Any]:
     """Apply a handle to arrays.
 
     Parameters
@@ -24,7 +24,7 @@ def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type,
     cls
         Class of the resulting arrays.
     needs
-        What its backward reads besides head gradients.
+        What its backward reads besides the head gradients: positions among the operands, then the results.
     """
     sig = OPS["user_forward"].sig(types=tuple(types), needs=needs, label=handle.label)
     return [wrap(cls, c) for c in invoke(sig, (handle, *arrays))]

@@ -1,4 +1,4 @@
-"""``mx.nd``: MXNet's imperative arrays. Functions of operators are made when they are first used."""
+"""``mx.nd``: MXNet's imperative arrays. The functions of operators are generated on first use."""
 
 from typing import Any as _Any
 
@@ -6,6 +6,7 @@ from .. import ops  # noqa: F401  (registers the operators)
 from . import methods, random  # noqa: F401  (attaches methods)
 from .array import NDArray
 from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
+from .custom import Custom
 from .functions import (
     add,
     concatenate,
@@ -34,10 +35,11 @@ from .functions import (
     true_divide,
     waitall,
 )
-from .namespace import LATER, attribute_names, find_attribute
+from .namespace import HIGHER, attribute_names, find_attribute
 from .saving import load, load_frombuffer, save
 
 __all__ = [
+    "Custom",
     "NDArray",
     "add",
     "arange",
@@ -87,4 +89,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LATER, *attribute_names()})
+    return sorted({*globals(), *HIGHER, *attribute_names()})

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from . import random
 from .array import NDArray
 from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
+from .custom import Custom
 from .functions import (
     add,
     concatenate,
@@ -37,6 +38,7 @@ from .functions import (
 from .saving import load, load_frombuffer, save
 
 __all__ = [
+    "Custom",
     "NDArray",
     "add",
     "arange",
@@ -1097,7 +1099,6 @@ def uniform(
 ) -> NDArray: ...
 def where(condition: NDArray, x: NDArray, y: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
 def zeros_like(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def Custom(*data: NDArray, **parameters: Any) -> Any: ...
 
 op: Any
 _internal: Any

@@ -1,4 +1,4 @@
-"""``NDArray``, the array of ``mx.nd``: MXNet's semantics on a cell. Operators are attached by `operators`, further methods by `methods`."""
+"""``NDArray``, the array of ``mx.nd``: MXNet's semantics on a cell. `operators` and `methods` attach its operators and other methods."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..extension_points import LOADERS
 from ..imperative.array import Array, ViewMixin, view_of
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
@@ -14,15 +15,15 @@ from ..imperative.transfer import on_device
 from ..opdef.registry import OPS
 from ..opdef.shapes import reshape_codes
 from . import indexing
-from .interop import array_function, array_ufunc, class_of_views
+from .interop import array_function, array_ufunc
 
-#: View operations of reshapes by (shape, codes, reverse): a reshape of a known structure is two look-ups.
+#: Cache of reshapes: (shape, codes, reverse) to the view operation. Makes a repeated reshape two look-ups.
 _RESHAPES: dict[Any, Any] = {}
-_MOST_RESHAPES = 4096
+_MAX_RESHAPES = 4096
 
 
 class NDArray(Array):
-    """An array of `mx.nd`: float32 by default, equal dtypes in operations, results with at least one axis."""
+    """An array of `mx.nd`: float32 by default, operands of equal dtype, results with at least one axis."""
 
     __slots__ = ()
     _legacy: ClassVar[bool] = True
@@ -30,7 +31,7 @@ class NDArray(Array):
 
     @property
     def dtype(self) -> type:
-        """NumPy's scalar class of the dtype."""
+        """The dtype as NumPy's scalar class."""
         return NUMPY[self._dtype].type
 
     @property
@@ -40,18 +41,18 @@ class NDArray(Array):
 
     @property
     def writable(self) -> bool:
-        """Whether it can be written: always."""
+        """Whether the array can be written to: always True."""
         return True
 
     @property
     def T(self) -> "NDArray":
-        """The array with its axes reversed, copied; one of fewer than two axes itself."""
+        """A copy with the axes reversed; the array itself if it has fewer than two axes."""
         return self if self.ndim < 2 else _apply("permute_dims", self, axes=tuple(range(self.ndim))[::-1])
 
     # copies
 
     def astype(self, dtype: Any, copy: bool = True) -> "NDArray":
-        """The array in another dtype (float32 if None); itself if it has that dtype and ``copy`` is false."""
+        """The array cast to a dtype (float32 if None); the array itself if it has that dtype and ``copy`` is false."""
         name = "float32" if dtype is None else dtype_name(dtype)
         if name == self._dtype:
             return self.copy() if copy else self
@@ -62,12 +63,12 @@ class NDArray(Array):
         return _apply("contiguous", self)
 
     def copyto(self, other: "NDArray | Device") -> Any:
-        """Copy into another array, casting to its dtype, or to a new array on a device; recorded like any operation.
+        """Copy into another array, casting to its dtype, or into a new array on a device. Recorded like any operation.
 
         Returns
         -------
         NDArray
-            The array that was written; False if it is this one.
+            The array written to; False if it is this one.
 
         Raises
         ------
@@ -79,9 +80,9 @@ class NDArray(Array):
         if isinstance(other, Device):
             return wrap(NDArray, on_device(self, other))
         if not isinstance(other, NDArray):
-            raise DTypeError("copyto: the target is neither an array nor a context", type(other).__name__, "give an NDArray or a Context")
+            raise DTypeError("copyto: the target is neither an array nor a context", type(other).__name__, "pass an NDArray or a Context")
         if other is self:
-            warnings.warn("copyto: an array was to be copied to itself", RuntimeWarning, stacklevel=2)
+            warnings.warn("copyto: source and target are the same array", RuntimeWarning, stacklevel=2)
             return False
         if other.shape != self.shape:
             raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "make an array of the same shape")
@@ -89,7 +90,7 @@ class NDArray(Array):
         return other
 
     def as_in_context(self, context: Device) -> "NDArray":
-        """The array itself if it is on that device, else a copy there."""
+        """The array itself if it is on the device, else a copy there."""
         return self if context is self.context else self.copyto(context)
 
     as_in_ctx = to_device = as_in_context
@@ -99,46 +100,46 @@ class NDArray(Array):
         return self
 
     def as_np_ndarray(self) -> Any:
-        """The same memory as an array of ``mx.np``: a view, through which writes and gradients pass."""
-        return view_of(class_of_views("numpy"), self, ())
+        """A view of the array as an array of ``mx.np``: it shares memory, and gradients flow through it."""
+        return view_of(LOADERS["numpy", "ndarrayView"](), self, ())
 
     def tostype(self, stype: str) -> "NDArray":
-        """The array copied into a storage type, of which only ``"default"`` is made here.
+        """A copy in a storage type. Only ``"default"`` is supported.
 
         Raises
         ------
         ParameterError
-            For another one.
+            If the storage type is another one.
         """
         if stype != "default":
-            raise ParameterError("tostype: arrays of this storage are not made here", repr(stype), "use 'default'")
+            raise ParameterError("tostype: storage type is not supported", repr(stype), "use 'default'")
         return self.copy()
 
     def to_dlpack_for_read(self) -> Any:
-        """A DLPack capsule of the array's memory, to be read; the array must live as long as it is used."""
+        """A DLPack capsule for reading the array's memory. The array must outlive its use."""
         return self.__dlpack__()
 
     def to_dlpack_for_write(self) -> Any:
-        """A DLPack capsule of the array's memory, to be written; the array sees what is written."""
+        """A DLPack capsule for writing to the array's memory."""
         return self.__dlpack__()
 
     # shapes
 
     def reshape(self, *shape: Any, **options: Any) -> "NDArray":
-        """The same memory in another shape.
+        """A view of the array in another shape.
 
         Parameters
         ----------
         *shape
-            Sizes, or one tuple of sizes. Special codes: 0 keeps a size, -1 infers one, -2 keeps all that are left, -3 merges two,
-            -4 splits one in the two that follow.
+            Sizes, or one tuple of sizes. Special codes: 0 keeps a size, -1 infers it, -2 keeps all remaining ones, -3 merges two,
+            -4 splits one into the two sizes that follow.
         **options
             ``shape`` instead of positional sizes; ``reverse=True`` reads the codes from the right.
 
         Raises
         ------
         ShapeError
-            If the sizes do not fit.
+            If the sizes do not match the number of elements.
         """
         codes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         reverse = False
@@ -147,56 +148,56 @@ class NDArray(Array):
             if options:
                 raise DTypeError("reshape: unknown keywords", ", ".join(options), "the keywords are 'shape' and 'reverse'")
         if codes == () and not (shape or self.size == 1):
-            raise ParameterError("reshape: Shape must be provided", None, "give sizes")
+            raise ParameterError("reshape: Shape must be provided", None, "pass the sizes")
         return self._view(_reshape_sig(self.shape, codes, reverse))
 
     def expand_dims(self, axis: int, inplace: bool = False) -> "NDArray":
-        """A new axis of size 1 before ``axis``; with ``inplace`` a view of the same memory."""
+        """The array with a new axis of size 1 at position ``axis``; with ``inplace`` a view."""
         ndim = self.ndim + 1
         if not -ndim <= axis < ndim:
             raise ShapeError(
-                "expand_dims: the axis is out of range", f"{axis} for {self.ndim} dimensions", f"give one from {-ndim} to {ndim - 1}"
+                "expand_dims: the axis is out of range", f"{axis} for {self.ndim} dimensions", f"pass one from {-ndim} to {ndim - 1}"
             )
         shape = list(self.shape)
         shape.insert(axis % ndim, 1)
         return self._reshaped(tuple(shape), inplace)
 
     def flatten(self, inplace: bool = False) -> "NDArray":
-        """The array in two dimensions, (first size, product of the others); with ``inplace`` a view of the same memory."""
+        """The array in two dimensions, (first size, product of the others); with ``inplace`` a view."""
         rows = self.shape[:1] or (1,)
         return self._reshaped((*rows, self.size // rows[0] if rows[0] else 0), inplace)
 
     def squeeze(self, axis: int | Sequence[int] | None = None, inplace: bool = False) -> "NDArray":
-        """The array without axes of size 1 (those given, or all); with ``inplace`` a view of the same memory."""
+        """The array without axes of size 1 (the given ones, or all); with ``inplace`` a view."""
         ndim = self.ndim
         given = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else [axis] if isinstance(axis, int) else list(axis)
         for a in given:
             if not -ndim <= a < ndim or self.shape[a] != 1:
                 raise ShapeError("squeeze: the axis is not of size 1", f"axis {a} of shape {self.shape}", "name axes of size 1")
-        gone = {a % ndim for a in given}
-        return self._reshaped(tuple(n for k, n in enumerate(self.shape) if k not in gone) or (1,), inplace)
+        removed = {a % ndim for a in given}
+        return self._reshaped(tuple(n for k, n in enumerate(self.shape) if k not in removed) or (1,), inplace)
 
     def broadcast_to(self, shape: Sequence[int]) -> "NDArray":
-        """The array repeated along axes of size 1 and new leading axes; 0 keeps a size."""
+        """The array broadcast to a shape, in which 0 keeps a size."""
         wide = (1,) * (len(shape) - self.ndim) + self.shape
         target = tuple(n if m == 0 else m for n, m in zip(wide, shape, strict=False))
         if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, target, strict=True)):
-            raise ShapeError("broadcast_to: the shape does not fit", f"{self.shape} to {tuple(shape)}", "only axes of size 1 grow")
+            raise ShapeError("broadcast_to: shapes do not match", f"{self.shape} to {tuple(shape)}", "only axes of size 1 can be broadcast")
         return _apply("broadcast_to", self, shape=target)
 
     def broadcast_like(self, other: "NDArray") -> "NDArray":
-        """The array broadcast to another one's shape."""
+        """The array broadcast to the shape of another one."""
         return self.broadcast_to(other.shape)
 
     def slice_assign(self, rhs: "NDArray", begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None]) -> "NDArray":
-        """Write an array into ``self[begin:end:step, …]`` and return this array."""
+        """Assign an array to ``self[begin:end:step, …]`` and return this array."""
         self[_key(begin, end, step)] = rhs
         return self
 
     def slice_assign_scalar(
         self, value: float, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None]
     ) -> "NDArray":
-        """Write a number into ``self[begin:end:step, …]`` and return this array."""
+        """Assign a number to ``self[begin:end:step, …]`` and return this array."""
         self[_key(begin, end, step)] = value
         return self
 
@@ -205,14 +206,14 @@ class NDArray(Array):
         return view if inplace else view.copy()
 
     def _view(self, *chain: Any) -> "NDArray":
-        """A view of this array, or of the array that it is a view of."""
+        """A view of this array or, if it is a view itself, of its base."""
         return view_of(NDArrayView, self, chain)
 
-    # Python's protocols
+    # Python protocols
 
     def __len__(self) -> int:
         if not self.shape:
-            raise DTypeError("len: an array without axes has no length", "shape ()", "reshape it to (1,)")
+            raise DTypeError("len() of a 0-d array", "shape ()", "reshape it to (1,)")
         return self.shape[0]
 
     def __iter__(self) -> Iterator["NDArray"]:
@@ -273,7 +274,7 @@ def _apply(name: str, array: NDArray, **params: Any) -> NDArray:
 
 
 def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
-    """The view operation of a reshape with codes.
+    """The view operation of a reshape with special codes.
 
     Raises
     ------
@@ -286,9 +287,9 @@ def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
         try:
             sizes = tuple(int(c.__index__()) for c in (codes if isinstance(codes, (tuple, list)) else (codes,)))
         except AttributeError:
-            raise DTypeError("reshape: a shape is made of integers", repr(codes), "give sizes") from None
+            raise DTypeError("reshape: a shape must consist of integers", repr(codes), "pass sizes") from None
         found = OPS["reshape"].sig(shape=reshape_codes(shape, sizes, reverse))
-        if len(_RESHAPES) >= _MOST_RESHAPES:
+        if len(_RESHAPES) >= _MAX_RESHAPES:  # shapes that differ on every call must not grow it without bound
             _RESHAPES.clear()
         _RESHAPES[key] = found
     return found

@@ -1,4 +1,4 @@
-"""Calls of operators by MXNet's functions, on arrays of one class: operands and parameters checked, results delivered."""
+"""Calls operators for MXNet's generated functions: checks operands and parameters, and wraps results or writes them to ``out``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from ..opdef.spec import Op, Sig
 
 
 class Calls:
-    """What generated functions call, for one array class and under its calling convention.
+    """The entry points of generated functions, for one array class and its calling convention.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class Calls:
         Parameters
         ----------
         op, arrays, params
-            What to apply to what; among the parameters may be ``ctx``, the device of a result without operands.
+            The operator and its arguments. The parameter ``ctx`` is the device of an operator without operands.
         out
-            Array (or list of arrays) to write the results into.
+            Array, or list of arrays, to write the results to.
         """
         ctx = params.pop("ctx", None)
         device = None if ctx is None or ctx == "" else _context(ctx)
@@ -52,11 +52,11 @@ class Calls:
         return self.deliver(op, contents[: sig.visible], out)
 
     def _run(self, sig: Sig, operands: tuple[Any, ...], *scalars: Any) -> Any:
-        """The visible results of an operator whose parameters are known."""
+        """The visible results of an operator; the fast path, for parameters already parsed."""
         cls = self.cls
         for a in operands:
             if a.__class__ is not cls and a is not None and not isinstance(a, cls):
-                raise self._no_array(sig.op, a)
+                raise self._not_an_array(sig.op, a)
         contents = invoke(sig, (*operands, *scalars) if scalars else operands)
         if sig.visible == 1:
             result = new(cls)
@@ -67,33 +67,33 @@ class Calls:
     def _sig_of(self, op: Op, params: dict[str, Any]) -> Sig:
         given = dict.fromkeys(op.training, tls.training) | params
         dtype = given.get("dtype")
-        if dtype is not None and dtype.__class__ is not str:  # NumPy's classes and dtypes denote one too
+        if dtype is not None and dtype.__class__ is not str:  # NumPy's scalar classes and dtypes are accepted too
             given["dtype"] = dtype_name(dtype)
         return op.sig(self._legacy, **given)
 
-    def _no_array(self, op: Op, given: Any) -> DTypeError:
+    def _not_an_array(self, op: Op, given: Any) -> DTypeError:
         name = self.cls.__name__
-        made = "mx.nd.array" if self._legacy else "mx.np.array"
-        return DTypeError(f"{op.title}: the operands must have {name} type", type(given).__name__, f"make one with {made}")
+        function = "mx.nd.array" if self._legacy else "mx.np.array"
+        return DTypeError(f"{op.title}: the operands must have {name} type", type(given).__name__, f"convert it with {function}")
 
     def _operands(self, op: Op, arrays: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-        """One operand per array input, None where left out.
+        """One operand per array input, None where omitted.
 
         Raises
         ------
         ParameterError
-            If a required array is missing, or their given number is wrong.
+            If a required array is missing, or the given number of arrays is wrong.
         DTypeError
-            If an operand is no array of the class.
+            If an operand is not an array of the class.
         """
         for a in arrays:
             if a is not None and not isinstance(a, self.cls):
-                raise self._no_array(op, a)
+                raise self._not_an_array(op, a)
         if op.variadic:
             count = params.pop(op.count_param, len(arrays)) if op.count_param is not None else len(arrays)
             if int(count) != len(arrays):
                 raise ParameterError(
-                    f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "leave it out"
+                    f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "omit it"
                 )
             return list(arrays)
         names = [i for i in op.inputs if not i.injected]
@@ -103,12 +103,12 @@ class Calls:
         return list(arrays)
 
     def deliver(self, op: Op, contents: list[Any], out: Any) -> Any:
-        """Results as arrays: a single one, a list of several, or written into ``out``.
+        """Return results as an array or a list of arrays, or write them to ``out`` and return that.
 
         Raises
         ------
         ShapeError, DTypeError
-            If an array in ``out`` has another shape or dtype than its result.
+            If the shape or dtype of an array in ``out`` differs from that of its result.
         """
         if out is None:
             arrays = [wrap(self.cls, c) for c in contents]
@@ -118,17 +118,21 @@ class Calls:
             shape, dtype = type_of(result)
             if target.shape != shape:
                 raise ShapeError(
-                    f"{op.title}: out has another shape than the result", f"{target.shape} for {shape}", "give an array of that shape"
+                    f"{op.title}: the shape of out differs from that of the result", f"{target.shape} for {shape}", "pass a matching array"
                 )
             if target._dtype != dtype:
                 raise DTypeError(
-                    f"{op.title}: out has another dtype than the result", f"{target._dtype} for {dtype}", "give an array of that dtype"
+                    f"{op.title}: the dtype of out differs from that of the result", f"{target._dtype} for {dtype}", "pass a matching array"
                 )
             self._write(target, result)
         return out
 
     def _write(self, target: Any, new: Any) -> None:
-        """Put a result where an array is: its content is bound anew, unless others see its memory."""
+        """Store a result in an array.
+
+        Rebinding the content is free. Data is copied only if the target's memory is visible elsewhere (a view, or exported memory)
+        or on another device.
+        """
         v = target._v
         if type(target)._root is not None or (v.__class__ is Value and v.pinned) or device_of(v) is not device_of(new):
             target[...] = wrap(self.cls, new)
@@ -141,7 +145,7 @@ def _scalar(op: Op, name: str, params: dict[str, Any]) -> Any:
     if name in params:
         return param.value(params.pop(name), op.title)
     if param.required:
-        raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "give it")
+        raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "pass it")
     return param.default
 
 

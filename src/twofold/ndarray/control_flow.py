@@ -1,4 +1,4 @@
-"""``mx.nd.contrib.foreach``, ``while_loop``, ``cond``: plain Python around arrays, run at once (and recorded as any code is)."""
+"""``mx.nd.contrib.foreach``, ``while_loop``, ``cond``: Python loops over arrays, run immediately and recorded like any code."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["cond", "foreach", "while_loop"]
 
 
 def _flat(nested: Any) -> tuple[list[NDArray], Any]:
-    """The arrays of nested lists in order, and the structure to put others back (None for an array)."""
+    """The arrays in nested lists, in order, and the structure needed to nest others alike (None for a single array)."""
     if isinstance(nested, NDArray):
         return [nested], None
     if not isinstance(nested, (list, tuple)):
@@ -25,7 +25,7 @@ def _flat(nested: Any) -> tuple[list[NDArray], Any]:
 
 
 def _nested(arrays: Sequence[Any], form: Any) -> Any:
-    """Arrays in a structure that `_flat` gave."""
+    """Nest arrays in a structure returned by `_flat`."""
     if form is None:
         return arrays[0]
     out, at = [], 0
@@ -36,16 +36,16 @@ def _nested(arrays: Sequence[Any], form: Any) -> Any:
 
 
 def pair_of(result: Any, what: str) -> tuple[Any, Any]:
-    """What a body returned, once it is sure that there are two.
+    """Unpack the pair that a loop body returned.
 
     Raises
     ------
     ParameterError
-        Otherwise.
+        If it is not a pair.
     """
     if not isinstance(result, (list, tuple)) or len(result) != 2:
         count = f"{len(result)} of them" if isinstance(result, (list, tuple)) else type(result).__name__
-        raise ParameterError(f"{what} must return outputs and new states, a pair", count, "return both; [] where there are none")
+        raise ParameterError(f"{what} must return a pair, outputs and new states", count, "return both; use [] for none")
     return result[0], result[1]
 
 
@@ -59,20 +59,20 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     Parameters
     ----------
     body
-        Called with one slice of each array of ``data`` and the states; outputs and states may be nested lists of arrays.
+        Called with a slice of each array of ``data`` and the states. Outputs and states may be nested lists of arrays.
     data
-        An array of shape (steps, …), or nested lists of them.
+        An array of shape (steps, …), or nested lists of such arrays.
     init_states
-        The first states: an array or nested lists.
+        The initial states: an array or nested lists.
 
     Returns
     -------
     tuple
-        The outputs, each stacked to (steps, …), and the last states.
+        The outputs, each stacked to (steps, …), and the final states.
     """
     arrays, form = _flat(data)
     if not arrays:
-        raise ParameterError("foreach: no data to loop over", repr(data), "give at least one array")
+        raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one array")
     states, rows, out_form = init_states, [], None
     for t in range(len(arrays[0])):
         outputs, states = pair_of(body(_nested([a[t] for a in arrays], form), states), "foreach: the body")
@@ -94,27 +94,27 @@ def while_loop(
     loop_vars
         An array or a list of arrays.
     max_iterations
-        The most steps that may be taken.
+        Upper bound on the number of steps.
 
     Returns
     -------
     tuple
-        The outputs, each of shape (max_iterations, …) with zeros after the last step, and the last loop variables. Without a
-        single step the list of outputs is empty.
+        The outputs, each of shape (max_iterations, …) and padded with zeros after the last step, and the final loop variables. If
+        no step runs, the list of outputs is empty.
 
     Raises
     ------
     ParameterError
-        Without ``max_iterations`` or loop variables.
+        If ``max_iterations`` or the loop variables are missing.
     ShapeError
         If the number of loop variables changes.
     """
     if max_iterations is None:
-        raise ParameterError("while_loop: max_iterations should be specified", None, "give the most steps that may be taken")
+        raise ParameterError("while_loop: max_iterations should be specified", None, "pass an upper bound on the number of steps")
     single = isinstance(loop_vars, NDArray)
     variables = [loop_vars] if single else list(loop_vars)
     if not variables:
-        raise ParameterError("while_loop: loop_vars should contain at least one element", None, "give the variables of the loop")
+        raise ParameterError("while_loop: loop_vars should contain at least one element", None, "pass the loop variables")
     rows, form = [], None
     while len(rows) < max_iterations and bool(cond(*variables)):
         outputs, new = pair_of(func(*variables), "while_loop: func")
@@ -122,7 +122,7 @@ def while_loop(
         new = _flat(new)[0]
         if len(new) != len(variables):
             raise ShapeError(
-                "while_loop: func must return as many loop variables as it gets", f"{len(new)} for {len(variables)}", "return them all"
+                "while_loop: func must return as many loop variables as it takes", f"{len(new)} for {len(variables)}", "return them all"
             )
         rows.append(flat)
         variables = new
@@ -136,5 +136,5 @@ def _padded(stacked: NDArray, length: int) -> NDArray:
 
 
 def cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
-    """``then_func()`` if the one element of ``pred`` is non-zero, else ``else_func()``."""
+    """``then_func()`` if the single element of ``pred`` is non-zero, else ``else_func()``."""
     return then_func() if bool(pred) else else_func()

@@ -1,4 +1,4 @@
-"""Functions of ``mx.nd`` that make arrays: from values, from other libraries' arrays, filled, and ranges."""
+"""The functions of ``mx.nd`` that create arrays: from values, from other libraries' arrays, constant ones and ranges."""
 
 import warnings
 from typing import Any
@@ -17,7 +17,7 @@ from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
 
 
 def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> NDArray:
-    """A new array from anything array-like.
+    """Create an array from anything array-like.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> ND
                 host = host.astype(target, order="C")
     except (TypeError, ValueError) as error:
         raise DTypeError(
-            "array: source_array must be array like object", str(error), "give numbers, nested lists of them or an array"
+            "array: source_array must be array like object", str(error), "pass numbers, nested lists of numbers or an array"
         ) from None
     device = current_device() if ctx is None else Device(ctx)
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
@@ -55,24 +55,24 @@ def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> ND
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type = NDArray) -> Any:
-    """An array with the content of a NumPy array, on the CPU, in its dtype.
+    """A CPU array with the content and dtype of a NumPy array.
 
     Parameters
     ----------
     ndarray
-        The NumPy array; for ``zero_copy`` C-contiguous.
+        The NumPy array. It must be C-contiguous for ``zero_copy``.
     zero_copy
-        Share the memory: writes into the new array are seen by the NumPy array, which becomes read-only. A NumPy array that is
-        read-only already is copied.
+        Share memory: writes to the new array show in the NumPy array, which becomes read-only. A NumPy array that is read-only
+        already is copied.
     array_cls
         Class of the result.
 
     Raises
     ------
     ParameterError
-        If memory is to be shared that is not C-contiguous.
+        If memory that is not C-contiguous is to be shared.
     DTypeError
-        If the source is not a NumPy array, or of a dtype that there is not.
+        If the source is not a NumPy array, or its dtype is not supported.
     """
     if not isinstance(ndarray, np.ndarray):
         raise DTypeError("from_numpy: the source is not a NumPy array", type(ndarray).__name__, "use mx.nd.array")
@@ -87,11 +87,11 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type = ND
         )
     shared = ndarray.view(np.ndarray)
     ndarray.flags.writeable = False
-    return _pinned(array_cls, _seen(shared), CPU)
+    return _pinned(array_cls, _adopt_host(shared), CPU)
 
 
-class Memory:
-    """An array's memory as writable, whatever the array says: a bare capsule has no way to say so."""
+class WritableMemory:
+    """An array's memory, declared writable. NumPy imports a bare capsule as read-only, since it cannot state otherwise."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.owner = array
@@ -99,74 +99,73 @@ class Memory:
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
-    """An array that shares memory with another library's, through DLPack.
+    """An array that shares memory with another library's array, through DLPack.
 
     Parameters
     ----------
     dlpack
-        An array with ``__dlpack__``, or a capsule that was not used yet. What is not C-contiguous, and an array that says that it is
-        read-only, is copied. A capsule of a GPU's memory has the host wait for all that is being done there: it cannot say what
-        it waits for.
+        An array with ``__dlpack__``, or an unused capsule. Arrays that are read-only or not C-contiguous are copied. A bare capsule
+        of GPU memory makes the host wait for the whole GPU, since a capsule cannot be told a stream.
 
     Raises
     ------
     DTypeError
-        If it is neither, or its memory is of a device that is neither a CPU nor an NVIDIA GPU.
+        If it is neither, or its memory is on a device other than a CPU or an NVIDIA GPU.
     """
     source = dlpack if isinstance(dlpack, Exporter) else Capsule(dlpack)
     kind, number = source.__dlpack_device__()
     if kind not in HOST_KINDS + GPU_KINDS:
-        raise DTypeError("from_dlpack: memory of a device that is not served", f"DLPack's kind {kind}", "copy it to the CPU first")
+        raise DTypeError("from_dlpack: device type is not supported", f"DLPack device type {kind}", "copy it to the CPU first")
     device = Device("gpu", number) if kind in GPU_KINDS else CPU
     try:
         data = np.from_dlpack(source) if device.is_host else _on_gpu(source, device, source is not dlpack)  # type: ignore[arg-type]
     except (TypeError, ValueError, AttributeError, BufferError) as error:
         raise DTypeError(
-            "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "give an array or a capsule that was not used yet"
+            "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "pass an array or an unused capsule"
         ) from None
     if isinstance(data, np.ndarray):
         if not data.flags.c_contiguous or (source is dlpack and not data.flags.writeable):
             return from_host(NDArray, data, device)
-        data = _seen(data if data.flags.writeable else np.asarray(Memory(data)))
+        data = _adopt_host(data if data.flags.writeable else np.asarray(WritableMemory(data)))
     return _pinned(NDArray, data, device)
 
 
 def _on_gpu(source: Exporter, device: Device, is_bare: bool) -> Any:
-    """A producer's memory, in row-major order."""
+    """The producer's memory as an array of our adapter."""
     backend = backend_for(device)
     if is_bare:
         backend.settle(device)
     return backend.as_array(backend.from_dlpack(source))
 
 
-def _seen(array: np.ndarray) -> Any:
-    """A NumPy array's memory as an array of the library that serves the CPU."""
+def _adopt_host(array: np.ndarray) -> Any:
+    """A NumPy array's memory as an array of the CPU's adapter."""
     return array if HOST.plain is not None else HOST.from_dlpack(array)
 
 
 def _pinned(cls: type, data: Any, device: Device) -> Any:
-    """An array around memory that the outside sees: written in place, never donated."""
+    """An array over memory that is visible outside the library: written in place, never donated."""
     value = Value(data, device=device)
     value.borrow = PINNED
     return wrap(cls, value)
 
 
-# filled
+# constant arrays
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
-    """A shape given as a size or a sequence of sizes."""
+    """The shape given by a size or a sequence of sizes."""
     try:
         sizes = tuple(int(n.__index__()) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape.__index__()),)
     except AttributeError:
-        raise DTypeError("a shape is an integer or a sequence of integers", repr(shape), "give sizes") from None
+        raise DTypeError("a shape is an integer or a sequence of integers", repr(shape), "pass sizes") from None
     if any(n < 0 for n in sizes):
-        raise ParameterError("a shape cannot have negative sizes", str(sizes), "give sizes from 0")
+        raise ParameterError("a shape cannot have negative sizes", str(sizes), "pass sizes of 0 or more")
     return sizes
 
 
 def filled(shape: Any, value: float | int | bool, ctx: Device | None, dtype: Any) -> NDArray:
-    """A new array of one value; float32 if no dtype is given."""
+    """An array filled with one value; float32 if no dtype is given."""
     device = current_device() if ctx is None else Device(ctx)
     backend = backend_for(device)
     name = "float32" if dtype is None else dtype_name(dtype)
@@ -179,7 +178,7 @@ def filled(shape: Any, value: float | int | bool, ctx: Device | None, dtype: Any
     return wrap(NDArray, content(data, device))
 
 
-def _delivered(new: NDArray, out: NDArray | None) -> NDArray:
+def _write(new: NDArray, out: NDArray | None) -> NDArray:
     if out is None:
         return new
     out[:] = new
@@ -188,36 +187,36 @@ def _delivered(new: NDArray, out: NDArray | None) -> NDArray:
 
 def _check_dense(name: str, stype: str | None) -> None:
     if stype not in (None, "default"):
-        raise ParameterError(f"{name}: arrays of this storage are not made here", repr(stype), "leave stype out, or use 'default'")
+        raise ParameterError(f"{name}: storage type is not supported", repr(stype), "omit stype, or use 'default'")
 
 
 def zeros(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None, *, out: NDArray | None = None) -> NDArray:
-    """A new array of zeros.
+    """An array of zeros.
 
     Parameters
     ----------
     shape
-        Sizes of the axes, or the size of the only one.
+        Sizes of the axes, or a single size.
     ctx
         The device; the current one if None.
     dtype
         float32 if None.
     stype
-        Storage: ``"default"`` (dense).
+        Storage type: ``"default"`` (dense).
     out
-        Array to write into instead.
+        Existing array to write to.
     """
     _check_dense("zeros", stype)
-    return _delivered(filled(shape, 0, ctx, dtype), out)
+    return _write(filled(shape, 0, ctx, dtype), out)
 
 
 def ones(shape: Any, ctx: Device | None = None, dtype: Any = None, *, out: NDArray | None = None) -> NDArray:
-    """A new array of ones; parameters as `zeros`."""
-    return _delivered(filled(shape, 1, ctx, dtype), out)
+    """An array of ones; parameters as for `zeros`."""
+    return _write(filled(shape, 1, ctx, dtype), out)
 
 
 def empty(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None) -> NDArray:
-    """A new array of undefined content; parameters as `zeros`."""
+    """An uninitialized array; parameters as for `zeros`."""
     _check_dense("empty", stype)
     device = current_device() if ctx is None else Device(ctx)
     if not device.is_host:
@@ -227,7 +226,7 @@ def empty(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str |
 
 
 def full(shape: Any, val: Any, ctx: Device | None = None, dtype: Any = np.float32, out: NDArray | None = None) -> NDArray:
-    """A new array of one value, or of what broadcasts to its shape; other parameters as `zeros`."""
+    """An array filled with a value, which is broadcast to its shape; other parameters as for `zeros`."""
     target = empty(shape, ctx, dtype) if out is None else out
     target[:] = val
     return target
@@ -250,22 +249,22 @@ def arange(
     Parameters
     ----------
     start, stop, step
-        Begin, end and distance; with one number the range is [0, start).
+        First value, end and spacing; with a single number the range is [0, start).
     repeat
-        How often each value stands.
+        Number of times each value is repeated.
     infer_range
-        Deprecated: MXNet's symbols once inferred the range from it.
+        Deprecated; has no effect.
     ctx
         The device; the current one if None.
     dtype
-        Of the result; float64 if None.
+        Dtype of the result; float64 if None.
     """
     if infer_range is not None:
-        warnings.warn("arange: infer_range is deprecated and has no effect on arrays", DeprecationWarning, stacklevel=2)
+        warnings.warn("arange: infer_range is deprecated and has no effect", DeprecationWarning, stacklevel=2)
     if stop is None:
         start, stop = 0, start
     if step == 0:
-        raise ParameterError("arange: the step is zero", None, "give a distance other than 0")
+        raise ParameterError("arange: the step is zero", None, "pass a non-zero step")
     target = NUMPY[dtype_name(dtype)]
     scalar: Any = target.type
     count = max(0, int(np.ceil((stop - start) / step)))
@@ -275,9 +274,9 @@ def arange(
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: Device | None = None, dtype: Any = np.float32) -> NDArray:
-    """``num`` evenly spaced values from start to stop, which is one of them if ``endpoint``."""
+    """``num`` evenly spaced values from start to stop; with ``endpoint`` the last one is stop."""
     if num < 0:
-        raise ParameterError("linspace: the number of values is negative", f"num={num}", "give 0 or more")
+        raise ParameterError("linspace: the number of values is negative", f"num={num}", "pass 0 or more")
     values = np.linspace(start, stop, num, endpoint)
     return adopted(NDArray, values.astype(NUMPY[dtype_name(dtype)]), current_device() if ctx is None else Device(ctx))
 
@@ -288,9 +287,9 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: Any = 
     Parameters
     ----------
     N, M
-        Numbers of rows and columns; ``M=0``: as many columns as rows.
+        Numbers of rows and columns; ``M=0`` for a square array.
     k
-        Which diagonal: 0 the main one, above it positive, below it negative.
+        The diagonal: 0 for the main one, positive above it, negative below it.
     ctx
         The device; the current one if None.
     dtype

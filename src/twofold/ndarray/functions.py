@@ -1,4 +1,4 @@
-"""Functions of ``mx.nd`` that are no operators: those that take arrays or numbers, joining and splitting by NumPy's rules, waiting."""
+"""The functions of ``mx.nd`` that are not operators: binary ones on arrays or numbers, NumPy-style joining and splitting, waiting."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -18,48 +18,40 @@ from .array import NDArray
 from .creation import array
 from .namespace import call
 
-#: Primitives to the Python operators that arrays have faster ways for.
-PYTHON = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "remainder": operator.mod,
-    "power": operator.pow,
-}
+Binary = Callable[[Any, Any], Any]
 
 
-def _binary(name: str, primitive: str, doc: str, of_numbers: Callable[[Any, Any], Any] | None = None) -> Callable[[Any, Any], Any]:
-    """The function of two arrays or numbers that a primitive gives; ``of_numbers`` of two numbers, if not the Python operator."""
+def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bool = False) -> Binary:
+    """The function of two arrays or numbers for a primitive.
+
+    ``on_numbers`` computes it for two numbers; if it is ``fast`` it is a Python operator, for which arrays have a fast path.
+    """
     sig = OPS[primitive].sig(True)
-    of_arrays = PYTHON.get(primitive)
 
     def function(lhs: Any, rhs: Any) -> Any:
         for operand in (lhs, rhs):
             if not isinstance(operand, (NDArray, bool, int, float, np.generic)):
-                raise DTypeError(f"{name}: type {type(operand)} not supported", repr(operand)[:60], "give NDArrays or numbers")
-        if not isinstance(lhs, NDArray) and not isinstance(rhs, NDArray):
-            return (of_numbers or of_arrays)(lhs, rhs)  # type: ignore[misc]
-        if of_arrays is not None:
-            return of_arrays(lhs, rhs)
+                raise DTypeError(f"{name}: type {type(operand)} not supported", repr(operand)[:60], "pass NDArrays or numbers")
+        if fast or not (isinstance(lhs, NDArray) or isinstance(rhs, NDArray)):
+            return on_numbers(lhs, rhs)
         plain = [v.item() if isinstance(v, np.generic) else v for v in (lhs, rhs)]
         return wrap(NDArray, invoke(sig, plain)[0])
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "twofold.ndarray"
-    function.__doc__ = f"{doc} of two arrays or numbers, element by element, broadcast."
+    function.__doc__ = f"{doc} of two arrays or numbers, element-wise with broadcasting."
     return function
 
 
-add = _binary("add", "add", "Sum")
-subtract = _binary("subtract", "subtract", "Difference")
-multiply = _binary("multiply", "multiply", "Product")
-divide = _binary("divide", "divide", "Quotient (of whole numbers truncated)")
-true_divide = _binary("true_divide", "divide", "Quotient (of whole numbers truncated)")
-modulo = _binary("modulo", "remainder", "Remainder with the divisor's sign")
-power = _binary("power", "power", "Power")
-maximum = _binary("maximum", "maximum", "The larger", max)
-minimum = _binary("minimum", "minimum", "The smaller", min)
+add = _binary("add", "add", "Sum", operator.add, fast=True)
+subtract = _binary("subtract", "subtract", "Difference", operator.sub, fast=True)
+multiply = _binary("multiply", "multiply", "Product", operator.mul, fast=True)
+divide = _binary("divide", "divide", "Quotient (of integers truncated)", operator.truediv, fast=True)
+true_divide = _binary("true_divide", "divide", "Quotient (of integers truncated)", operator.truediv, fast=True)
+modulo = _binary("modulo", "remainder", "Remainder with the divisor's sign", operator.mod, fast=True)
+power = _binary("power", "power", "Power", operator.pow, fast=True)
+maximum = _binary("maximum", "maximum", "Maximum", max)
+minimum = _binary("minimum", "minimum", "Minimum", min)
 equal = _binary("equal", "equal", "1 where equal, else 0,", lambda a, b: int(a == b))
 not_equal = _binary("not_equal", "not_equal", "1 where different, else 0,", lambda a, b: int(a != b))
 greater = _binary("greater", "greater", "1 where the first is larger, else 0,", lambda a, b: int(a > b))
@@ -72,26 +64,26 @@ logical_xor = _binary("logical_xor", "logical_xor", "1 where exactly one is non-
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """Arrays joined along an axis.
+    """Join arrays along an axis.
 
     Parameters
     ----------
     arrays
-        At least one array; all of one dtype and, off the axis, one shape.
+        At least one array. All must have the same dtype and, except along the axis, the same shape.
     axis
-        Along which axis.
+        The axis.
     always_copy
-        If false, the only array of a list of one is returned as it is.
+        If false, a single array is returned as it is.
 
     Raises
     ------
     ParameterError
-        If it is no list of arrays.
+        If ``arrays`` is not a list of arrays.
     DTypeError
-        If dtypes differ.
+        If the dtypes differ.
     """
     if not isinstance(arrays, (list, tuple)) or not arrays or not all(isinstance(a, NDArray) for a in arrays):
-        raise ParameterError("concatenate: arrays must be a list of at least one NDArray", repr(arrays)[:60], "give a list of arrays")
+        raise ParameterError("concatenate: arrays must be a list of at least one NDArray", repr(arrays)[:60], "pass a list of arrays")
     dtypes = {a._dtype for a in arrays}
     if len(dtypes) > 1:
         raise DTypeError("concatenate: arrays must have the same dtype", ", ".join(sorted(dtypes)), "cast them with astype")
@@ -101,14 +93,14 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
-    """The array with axes moved to other places, the others in order.
+    """Move axes to new positions; the others keep their order.
 
     Parameters
     ----------
     tensor
         The array.
     source, destination
-        Where the axes are and where they go: as many of one as of the other.
+        Positions of the axes before and after, equal in number.
 
     Raises
     ------
@@ -123,7 +115,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
         raise ParameterError(
             "moveaxis: source and destination differ in number",
             f"{len(sources)} and {len(destinations)}",
-            "give as many of one as of the other",
+            "pass as many of one as of the other",
         )
     order = [k for k in range(ndim) if k not in sources]
     for to, axis in sorted(zip(destinations, sources, strict=True)):
@@ -139,28 +131,28 @@ def _axes(given: int | Sequence[int], ndim: int, name: str) -> list[int]:
 
 
 def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Any:
-    """The array cut into parts along an axis.
+    """Split an array along an axis.
 
     Parameters
     ----------
     ary
         The array.
     indices_or_sections
-        Into how many equal parts, or before which places.
+        The number of equal parts, or the indices at which to split.
     axis
-        Along which axis.
+        The axis.
     squeeze_axis
-        Whether to drop the axis from parts of size 1.
+        Whether to remove the axis from parts of size 1.
 
     Returns
     -------
     list of NDArray, or NDArray
-        The parts; a single one as it is.
+        The parts; a single part is not wrapped in a list.
 
     Raises
     ------
     ParameterError
-        If the parts are not equal, or the argument is something else.
+        If the parts would not be equal, or the argument has another type.
     """
     size = ary.shape[normalized_axis(axis, ary.ndim, "split_v2: axis")]
     if isinstance(indices_or_sections, int):
@@ -168,35 +160,35 @@ def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int =
             raise ParameterError(
                 "split_v2: array split does not result in an equal division",
                 f"size {size} into {indices_or_sections}",
-                "give a divisor or places",
+                "pass a divisor, or indices",
             )
         part = size // indices_or_sections
-        places = tuple(range(part, size, part)) if part else (0,) * (indices_or_sections - 1)
+        indices = tuple(range(part, size, part)) if part else (0,) * (indices_or_sections - 1)
     elif isinstance(indices_or_sections, (tuple, list)):
-        places = tuple(indices_or_sections)
+        indices = tuple(indices_or_sections)
     else:
         raise ParameterError(
-            "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of these"
+            "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "pass one of these"
         )
-    return call(find("_split_v2"), (ary,), {"indices": (0, *places), "axis": axis, "squeeze_axis": squeeze_axis})
+    return call(find("_split_v2"), (ary,), {"indices": (0, *indices), "axis": axis, "squeeze_axis": squeeze_axis})
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Write rows that are 1 at an index and 0 elsewhere: indices (n,) into out (n, classes), which is returned."""
+    """Write the one-hot rows of indices (n,) to out (n, classes), which is returned."""
     return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out._dtype}, out)
 
 
 def histogram(a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:
-    """How many elements fall between edges; computed on the host, without a gradient.
+    """Count the elements in each bin. Computed on the host, without a gradient.
 
     Parameters
     ----------
     a
         The elements, of any shape.
     bins
-        Number of bins of equal width, or the edges, rising.
+        Number of bins of equal width, or the edges in increasing order.
     range
-        First and last edge for a number of bins; the least and the greatest element if None.
+        First and last edge, if ``bins`` is a number; the smallest and the largest element if None.
 
     Returns
     -------
@@ -211,22 +203,22 @@ def histogram(a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] |
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:
-    """A DLPack capsule of an array's memory, to be read."""
+    """A DLPack capsule for reading an array's memory."""
     return data.to_dlpack_for_read()
 
 
 def to_dlpack_for_write(data: NDArray) -> Any:
-    """A DLPack capsule of an array's memory, to be written; the array sees what is written."""
+    """A DLPack capsule for writing to an array's memory."""
     return data.to_dlpack_for_write()
 
 
 def waitall() -> None:
-    """Wait until everything issued so far is computed, on all devices.
+    """Wait until all operations issued so far have finished, on all devices.
 
     Raises
     ------
     MXNetError
-        The earliest error of a computation that nobody has read yet, once; others stand in its notes.
+        The earliest error that no read has raised yet; it is raised once, with later ones in its notes.
     """
     wait_for_all(_synchronize)
 
@@ -234,5 +226,5 @@ def waitall() -> None:
 def _synchronize(device: Device) -> None:
     try:
         backend_for(device).synchronize(device)
-    except BackendUnavailable:  # nothing of it can be pending any more
+    except BackendUnavailable:  # then nothing can be pending on it
         return

@@ -1,4 +1,4 @@
-"""What ``mx.nd`` makes of indices: views only where memory is contiguous, single elements of shape (1,), no masks of NumPy's."""
+"""Indexing in ``mx.nd``: views only of contiguous memory, single elements of shape (1,), no NumPy masks."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ def _is_basic(item: Any) -> bool:
     return item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer, np.bool_))
 
 
-def _places(item: Any) -> np.ndarray:
-    """An index array: a mask if it is an array of ours of dtype bool; all others are integers.
+def _index_array(item: Any) -> np.ndarray:
+    """An index array: a mask for an array of ours of dtype bool, else int64.
 
     Raises
     ------
     ParameterError
-        If the item is no index.
+        If the item is not an index.
     """
     if not isinstance(item, (Array, np.ndarray, list, tuple, range, int, np.integer, np.bool_)):
         raise ParameterError(
@@ -39,12 +39,12 @@ def _places(item: Any) -> np.ndarray:
 
 
 def _value(value: Any, x: Any) -> Any:
-    """A value to be written, in the array's dtype: a cell on its device, a Python number, or a NumPy array.
+    """The value of an assignment, in the array's dtype: a cell on its device, a Python number, or a NumPy array.
 
     Raises
     ------
     DTypeError
-        If it is nothing of the kind.
+        If it is not array-like.
     """
     if isinstance(value, Array):
         if not value.context.shares_memory_with(x.context):
@@ -62,22 +62,22 @@ def _value(value: Any, x: Any) -> Any:
             return host.astype(dtype)
     except (TypeError, ValueError) as error:
         raise DTypeError(
-            "item assignment: the value is not array-like", str(error), "give an array, a number or nested lists of them"
+            "item assignment: the value is not array-like", str(error), "pass an array, a number or nested lists of numbers"
         ) from None
 
 
-INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _places, _value, ellipsis_separates=False))
+INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False))
 get = INDEXER.get
 
 
 def put(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``."""
-    if not _put_at_once(x, index, value):
+    if not _put_inline(x, index, value):
         INDEXER.put(x, index, value)
 
 
-def _put_at_once(x: Any, index: Any, value: Any) -> bool:
-    """Whether this was a number or an array of the dtype for an integer or a slice of a plain array of floats, and is done."""
+def _put_inline(x: Any, index: Any, value: Any) -> bool:
+    """Fast path: assign and return True if a number or matching array goes to an integer or slice of a plain float array."""
     v: Any = x._v if type(x)._root is None else None
     if v.__class__ is not PLAIN or v.dtype.kind != "f" or (index.__class__ is not slice and index.__class__ is not int):
         return False

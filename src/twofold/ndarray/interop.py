@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -47,16 +46,6 @@ FINDERS: dict[type, Callable[[str], Callable[..., Any]]] = {}
 def _operators() -> dict[Any, str]:
     """NumPy's ufuncs that are primitives here."""
     return {getattr(np, op.ufunc): name for name, op in OPS.items() if op.primitive and op.ufunc is not None} | {np.matmul: "matmul"}
-
-
-#: Module of each front end's views; loaded by name when it is asked for, as adapters are: nothing here stands on it.
-VIEWS = {"numpy": ("twofold.numpy", "ndarrayView")}
-
-
-def class_of_views(front_end: str) -> type:
-    """The class of the views of another front end."""
-    module, name = VIEWS[front_end]
-    return getattr(import_module(module), name)
 
 
 def array_ufunc(cls: type, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -1,12 +1,12 @@
-"""The functions of ``mx.nd`` that are operators: one per registered name, generated."""
+"""The functions of ``mx.nd`` that are operators, generated from the registry on first use."""
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from ..errors import OperatorError
+from ..extension_points import LOADERS
 from ..opdef.frontend import PREFIXES, function_of
 from ..opdef.registry import NAMES
 from ..opdef.spec import Op
@@ -25,38 +25,33 @@ def generated(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Call
     return shortened(op, function_of(op, name, call, module, extra=extra, fast=FAST))
 
 
-#: Names of modules above and of what is in them, loaded by name when it is asked for, as adapters are: nothing here stands on them.
-LATER = {"Custom": ("twofold.operator", "custom"), "np": ("twofold.numpy", ""), "npx": ("twofold.numpy_extension", "")}
-
-# the functions by name, made when first asked for
-
 PACKAGE = __name__.rpartition(".")[0]
+#: Names of this package that are higher packages.
+HIGHER = ("np", "npx")
 
 
 def find_attribute(name: str) -> Any:
-    """What the package has under a name beside what is written by hand: a sub-namespace, or a public operator's function.
+    """The attributes of the package that are created on first use: sub-namespaces and the functions of public operators.
 
     Raises
     ------
     OperatorError
-        If there is nothing of that name (an `AttributeError`).
+        If there is no attribute of that name (an `AttributeError`).
     """
-    if name in LATER:
-        module, attribute = LATER[name]
-        found = getattr(import_module(module), attribute) if attribute else import_module(module)
-    else:
-        found = NAMESPACES[name] if name in NAMESPACES else getattr(NAMESPACES["op"], name)
+    if name in NAMESPACES:
+        return NAMESPACES[name]
+    found = LOADERS["ndarray", name]() if name in HIGHER else getattr(NAMESPACES["op"], name)
     vars(sys.modules[PACKAGE])[name] = found
     return found
 
 
 def attribute_names() -> list[str]:
-    """Names that `find_attribute` finds."""
+    """The names that `find_attribute` knows."""
     return [*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))]
 
 
 def registered_name(namespace: str, name: str) -> str | None:
-    """The registered name of an operator by its name in a sub-namespace; None if there is no such operator."""
+    """The registered name of the operator that a sub-namespace shows under ``name``; None if there is none."""
     if namespace in ("op", "_internal"):
         return name if name in NAMES and name.startswith("_") == (namespace == "_internal") else None
     prefixes = [p for p, where in PREFIXES.items() if where == namespace]
@@ -81,7 +76,7 @@ def function_in(namespace: str, name: str) -> Callable[..., Any]:
 
 
 def _namespace(name: str) -> ModuleType:
-    """A sub-namespace whose functions are made when they are first used."""
+    """A sub-namespace whose functions are generated on first use."""
     module = ModuleType(f"{PACKAGE}.{name}", f"Operators of {PACKAGE} under the name {name}.")
 
     def find(attribute: str) -> Any:
@@ -96,7 +91,7 @@ def _namespace(name: str) -> ModuleType:
     return module
 
 
-#: ``op`` has the public operators, ``_internal`` all others, each of the rest those of a prefix.
+#: ``op`` holds the public operators, ``_internal`` all others, and each of the rest the operators with one prefix.
 NAMESPACES = {name: _namespace(name) for name in ("op", "_internal", "linalg", "contrib", "image", "sparse")}
 for _name in control_flow.__all__:
     setattr(NAMESPACES["contrib"], _name, getattr(control_flow, _name))

@@ -1,6 +1,6 @@
-"""Node kinds for user code: a call of a Python object that arrives at run time (``handle``), forward and backward.
+"""Node kinds for user code: forward and backward calls of a Python object, the ``handle``, that is passed in at run time.
 
-The object is an input like any other, so that two calls of one structure share a program but not their state.
+The handle is an input like any other, so two calls of the same structure share a program but not their state.
 """
 
 from ..errors import AutogradError
@@ -19,7 +19,7 @@ def user_forward(xp, handle, *arrays, types: Static, needs: Static, label: str):
     types
         (shape, dtype) of each result.
     needs
-        What the object's backward reads besides the head gradients: of ``"in"`` and ``"out"``.
+        What the object's backward reads besides the head gradients: positions among the operands, then the results.
     label
         What messages call it.
     """
@@ -34,7 +34,8 @@ def _(xp, dout, out, handle, arrays, *, types, needs, label):
     outs = out if isinstance(out, tuple) else (out,)
     douts = dout if isinstance(dout, tuple) else (dout,)
     heads = [xp.zeros(o.shape, o.dtype) if d is None else d for d, o in zip(douts, outs, strict=True)]
-    operands = [*heads, *(arrays if "in" in needs else ()), *(outs if "out" in needs else ())]
+    saved = (*arrays, *outs)
+    operands = [*heads, *(saved[k] for k in needs)]
     grads = xp.user_backward(handle, *operands, types=tuple((a.shape, a.dtype) for a in arrays), label=label)
     return None, *(grads if isinstance(grads, tuple) else (grads,))
 

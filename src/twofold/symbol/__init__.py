@@ -8,13 +8,15 @@ from .compiled import compile
 from .compose import group as Group
 from .compose import variable as Variable
 from .compose import variable as var
+from .custom import Custom
 from .functions import arange, eye, full, histogram, linspace, load, load_json, ones, split_v2, zeros
-from .namespace import CUSTOM, attribute_names, find_attribute
+from .namespace import attribute_names, find_attribute
 from .operators import hypot, maximum, minimum, power
 from .operators import power as pow
 from .symbol import Symbol
 
 __all__ = [
+    "Custom",
     "Group",
     "Symbol",
     "Variable",
@@ -44,4 +46,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), CUSTOM, *attribute_names()})
+    return sorted({*globals(), *attribute_names()})

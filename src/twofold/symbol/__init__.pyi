@@ -8,12 +8,14 @@ from .compiled import compile
 from .compose import group as Group
 from .compose import variable as Variable
 from .compose import variable as var
+from .custom import Custom
 from .functions import arange, eye, full, histogram, linspace, load, load_json, ones, split_v2, zeros
 from .operators import hypot, maximum, minimum, power
 from .operators import power as pow
 from .symbol import Symbol
 
 __all__ = [
+    "Custom",
     "Group",
     "Symbol",
     "Variable",
@@ -1481,7 +1483,6 @@ def where(
     **other: Any,
 ) -> Symbol: ...
 def zeros_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def Custom(*data: Symbol, **parameters: Any) -> Any: ...
 
 op: Any
 _internal: Any

@@ -1,7 +1,6 @@
 """The functions of ``mx.sym`` that are operators, made when first used; and `Symbol`'s methods of the same names."""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +13,7 @@ from .compose import apply_op
 from .functions import split_v2
 from .symbol import Symbol
 
-PACKAGE, CUSTOM = "twofold.symbol", "Custom"
+PACKAGE = "twofold.symbol"
 
 #: MXNet's methods of symbols that are operators under the same name; each takes what the function of that name takes.
 METHODS = """
@@ -96,8 +95,6 @@ def find_attribute(name: str) -> Any:
     """
     if name in NAMESPACES:
         return NAMESPACES[name]
-    if name == CUSTOM:  # of a module above, loaded by name when it is asked for: nothing here stands on it
-        return import_module("twofold.operator").symbolic_custom
     if name in ("np", "npx"):
         raise OperatorError(f"{PACKAGE}.{name}: NumPy's functions are not for symbols", None, "call the block with arrays of mx.np")
     if name.startswith("_") or name not in NAMES:

@@ -102,7 +102,7 @@ def stub_of(front: Front) -> str:
     places["contrib"].insert(0, f"    from .control_flow import {', '.join(front.package.control_flow.__all__)}\n")
     text = [f'"""Written by ``make stubs`` from the operator table: the functions of ``{front.package.__name__}`` that are operators."""\n']
     text += ["from collections.abc import Sequence\nfrom typing import Any, Literal\n", *by_hand(front.package)]
-    text += [*places.pop(""), f"def Custom(*data: {front.array}, **parameters: Any) -> Any: ...", "", "op: Any", "_internal: Any"]
+    text += [*places.pop(""), "", "op: Any", "_internal: Any"]
     return "\n".join([*text, *(f"\nclass {where}:\n" + "\n".join(functions) for where, functions in sorted(places.items()))]) + "\n"
 
 

@@ -1,0 +1,317 @@
+"""Operators that users write in Python on arrays: `CustomOp`, `CustomOpProp`, their registry, and ``mx.nd.Custom``, which calls them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..device import Device
+from ..dtype import MXNET_CODES, NUMPY, dtype_name
+from ..errors import AutogradError, OperatorError, ParameterError
+from ..imperative.cell import Value, wrap
+from ..imperative.handle import Handle, user_code
+from ..imperative.record import tls
+from ..imperative.scope import Scope
+from ..imperative.user_code import arrays_of, call, zeros_of
+from .array import NDArray
+
+__all__ = ["Custom", "CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
+
+REGISTERED: dict[str, type["CustomOpProp"]] = {}
+#: (shape, dtype) of the operands (``in``), results (``out``) and auxiliary states (``aux``).
+Types = dict[str, list[tuple[tuple[int, ...], str]]]
+
+
+class CustomOp:
+    """The computation of an operator. Subclasses define `forward` and `backward` on arrays."""
+
+    def forward(self, is_train: bool, req: list[str], in_data: list[NDArray], out_data: list[NDArray], aux: list[NDArray]) -> None:
+        """Compute the results and store them in ``out_data`` with `assign`.
+
+        Parameters
+        ----------
+        is_train
+            Whether in training mode.
+        req
+            How to assign each result: ``"write"``, ``"add"`` or ``"null"``.
+        in_data, out_data, aux
+            Operands, results to fill in, and auxiliary states, which may be updated.
+        """
+        raise OperatorError(f"{type(self).__name__}: forward is not defined", None, "override forward()")
+
+    def backward(
+        self,
+        req: list[str],
+        out_grad: list[NDArray],
+        in_data: list[NDArray],
+        out_data: list[NDArray],
+        in_grad: list[NDArray],
+        aux: list[NDArray],
+    ) -> None:
+        """Compute the gradients of the operands and store them in ``in_grad`` with `assign`."""
+        raise OperatorError(f"{type(self).__name__}: backward is not defined", None, "override backward()")
+
+    def assign(self, dst: NDArray, req: str, src: Any) -> None:
+        """Write ``src`` into ``dst`` as ``req`` demands."""
+        if req in ("write", "inplace"):
+            dst[:] = src
+        elif req == "add":
+            dst += src
+        elif req != "null":
+            raise ParameterError("assign: unknown req", repr(req), "use 'null', 'write', 'inplace' or 'add'")
+
+
+class CustomOpProp:
+    """The interface of a custom operator: its arguments, results, shapes and types.
+
+    Parameters
+    ----------
+    need_top_grad
+        Whether backward reads the head gradients (False for losses).
+    """
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.need_top_grad_ = need_top_grad
+
+    def list_arguments(self) -> list[str]:
+        """Names of the operands."""
+        return ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the results."""
+        return ["output"]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Names of the auxiliary states."""
+        return []
+
+    def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
+        """Shapes of (operands, results, auxiliary states), given those of the operands. By default all equal the first."""
+        return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
+
+    def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
+        """Types of (operands, results, auxiliary states), given those of the operands. By default all equal the first."""
+        return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
+
+    def declare_backward_dependency(self, out_grad: Sequence[int], in_data: Sequence[int], out_data: Sequence[int]) -> list[int]:
+        """The arrays that backward reads, by the numbers given here; all of them by default.
+
+        An operand or result that is left out is not kept for backward, and raises there if it is read.
+        """
+        return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
+
+    def create_operator(self, ctx: Device, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
+        """The computation for operands of these shapes and dtypes. Dtypes are MXNet's type codes (0 is float32)."""
+        return CustomOp()
+
+
+def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
+    """Class decorator that registers a `CustomOpProp` as the ``op_type`` of ``Custom``."""
+
+    def enter(prop: type[CustomOpProp]) -> type[CustomOpProp]:
+        REGISTERED[reg_name] = prop
+        return prop
+
+    return enter
+
+
+def get_all_registered_operators() -> list[str]:
+    """Names of all registered custom operators."""
+    return sorted(REGISTERED)
+
+
+def create_prop(op_type: str, parameters: dict[str, Any]) -> CustomOpProp:
+    """An instance of a registered property class. As in MXNet it receives its parameters as strings.
+
+    Raises
+    ------
+    OperatorError
+        If nothing is registered under the name.
+    """
+    if op_type not in REGISTERED:
+        raise OperatorError("Custom: op_type is not registered", repr(op_type), f"register it first; registered are {sorted(REGISTERED)}")
+    make: Any = REGISTERED[op_type]  # each class has parameters of its own
+    with user_code(f"Custom({op_type}): creating its CustomOpProp"):
+        return make(**{k: str(v) for k, v in parameters.items()})
+
+
+class Undeclared(NDArray):
+    """Takes the place of an array that `CustomOpProp.declare_backward_dependency` left out: it has no content, and reading it raises."""
+
+    __slots__ = ("label",)
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    @property
+    def _v(self) -> Any:
+        raise AutogradError(
+            f"{self.label}: backward reads an array that was not kept", None, "return its number from declare_backward_dependency"
+        )
+
+
+class CustomHandle(Handle):
+    """One call of a custom operator, or all calls of one executor: its `CustomOp`, created for the first operands, and its states.
+
+    Parameters
+    ----------
+    op_type, prop
+        The operator's name and interface.
+    training
+        Whether it runs in training mode.
+    device
+        The device of its arrays.
+    states
+        The arrays of its auxiliary states, which the user's forward and backward read and write themselves.
+    needs
+        Positions, among operands and then results, of the arrays that backward reads.
+    """
+
+    def __init__(
+        self, op_type: str, prop: CustomOpProp, training: bool, needs: Sequence[int], device: Device, states: Sequence[NDArray]
+    ) -> None:
+        super().__init__(f"Custom({op_type})")
+        self._prop, self._training, self._needs = prop, training, needs
+        self._device, self._states = device, list(states)
+        self._types: Types = {}
+        self._op: CustomOp | None = None
+
+    def prepare(self, types: Types) -> CustomOp:
+        """The computation for operands of these types, created on the first call."""
+        if self._op is None:
+            self._types = types
+            shapes, dtypes = [list(t[0]) for t in types["in"]], [MXNET_CODES[t[1]] for t in types["in"]]
+            with user_code(f"{self.label}: create_operator"):
+                self._op = self._prop.create_operator(self._device, shapes, dtypes)
+        return self._op
+
+    def _cells(self, arrays: Sequence[Any]) -> list[NDArray]:
+        return [wrap(NDArray, Value(a, device=self._device)) for a in arrays]
+
+    def _empty(self, types: Any) -> list[NDArray]:
+        return [zeros_of(NDArray, shape, dtype, self._device) for shape, dtype in types]
+
+    def _forward(self, arrays: list[Any]) -> list[Any]:
+        operands = self._cells(arrays)
+        op = self._op or self.prepare(infer_types(self.label, self._prop, [(c.shape, c._dtype) for c in operands]))
+        results = self._empty(self._types["out"])
+        with Scope(False, self._training):
+            op.forward(self._training, ["write"] * len(results), operands, results, self._states)
+        return arrays_of(f"{self.label}: forward", results, self._types["out"], self._device)
+
+    def _backward(self, arrays: list[Any]) -> list[Any]:
+        count, width = len(self._types["out"]), len(self._types["in"])
+        cells = self._cells(arrays)
+        kept = dict(zip(self._needs, cells[count:], strict=True))
+        saved = [kept[k] if k in kept else Undeclared(self.label) for k in range(width + count)]
+        grads = self._empty(self._types["in"])
+        assert self._op is not None  # created by forward
+        with Scope(False, self._training):
+            self._op.backward(["write"] * len(grads), cells[:count], saved[:width], saved[width:], grads, self._states)
+        return arrays_of(f"{self.label}: backward", grads, self._types["in"], self._device)
+
+
+def infer_types(label: str, prop: CustomOpProp, given: Sequence[tuple[tuple[int, ...], str]]) -> Types:
+    """(shape, dtype) of operands, results and auxiliary states, inferred by the property from those of the operands.
+
+    Raises
+    ------
+    MXNetError
+        If the property raises, or does not return one shape and one type for each.
+    """
+    shapes = infer(label, prop, "infer_shape", [list(shape) for shape, _ in given])
+    kinds = infer(label, prop, "infer_type", [NUMPY[dtype].type for _, dtype in given])
+    pairs = [list(zip(*both, strict=True)) for both in zip(shapes, kinds, strict=True)]
+    return dict(zip(("in", "out", "aux"), pairs, strict=True))
+
+
+class Names(NamedTuple):
+    """The names of a custom operator's arrays, as its property lists them."""
+
+    arguments: list[str]
+    outputs: list[str]
+    states: list[str]
+
+    @property
+    def operands(self) -> list[str]:
+        """Arguments, then states."""
+        return [*self.arguments, *self.states]
+
+
+def names_of(label: str, prop: CustomOpProp) -> Names:
+    """The names that the property lists.
+
+    Raises
+    ------
+    MXNetError
+        If the property raises.
+    """
+    found = []
+    for method in ("list_arguments", "list_outputs", "list_auxiliary_states"):
+        with user_code(f"{label}: {method}"):
+            found.append(list(getattr(prop, method)()))
+    return Names(*found)
+
+
+def backward_needs(label: str, prop: CustomOpProp, names: Names) -> tuple[int, ...]:
+    """Positions, among operands and then results, of the arrays that the property declares as dependencies of backward.
+
+    Raises
+    ------
+    ParameterError
+        If it declares a number that it was not given.
+    """
+    heads, width = len(names.outputs), len(names.arguments)
+    total = heads + width + heads
+    numbers = list(range(total))
+    with user_code(f"{label}: declare_backward_dependency"):
+        declared = prop.declare_backward_dependency(numbers[:heads], numbers[heads : heads + width], numbers[heads + width :])
+        found = {int(number) for number in declared}
+    if not found <= set(numbers):
+        raise ParameterError(f"{label}: declare_backward_dependency returned unknown numbers", str(declared), "return numbers it was given")
+    return tuple(sorted(number - heads for number in found if number >= heads))
+
+
+def infer(label: str, prop: CustomOpProp, method: str, given: list[Any]) -> list[list[Any]]:
+    """The entries for operands, results and states that ``infer_shape`` or ``infer_type`` returns."""
+    names = names_of(label, prop)
+    with user_code(f"{label}: {method}"):
+        found = [[_entry(method, e) for e in part] for part in getattr(prop, method)(given)]
+    found += [[]] * (3 - len(found))
+    counts = [len(part) for part in found]
+    if counts != [len(n) for n in names]:
+        what = f"{label}: {method} must return one entry for each argument, output and auxiliary state"
+        raise ParameterError(what, f"{counts[0]}, {counts[1]}, {counts[2]} entries", f"the lists are {', '.join(map(str, names))}")
+    return found
+
+
+def _entry(method: str, entry: Any) -> Any:
+    return tuple(int(n) for n in entry) if method == "infer_shape" else dtype_name(np.dtype(entry))
+
+
+def Custom(*data: Any, op_type: str, **parameters: Any) -> Any:
+    """Call a registered custom operator on arrays.
+
+    Parameters
+    ----------
+    *data
+        Operands, then auxiliary states, in the order that the property lists; or by keyword under their names.
+    op_type
+        The name it was registered under.
+    **parameters
+        Passed to the property class as strings.
+    """
+    arrays = {k: v for k, v in parameters.items() if isinstance(v, NDArray)}
+    prop = create_prop(op_type, {k: v for k, v in parameters.items() if k not in arrays})
+    label = f"Custom({op_type})"
+    listed = names_of(label, prop)
+    names, count = listed.operands, len(listed.arguments)
+    operands = [*data, *[arrays[n] for n in names[len(data) :] if n in arrays]]
+    if len(operands) != len(names):
+        raise ParameterError(f"{label}: number of arrays", f"{len(operands)}", f"give {', '.join(names)}")
+    needs = backward_needs(label, prop, listed)
+    handle = CustomHandle(op_type, prop, tls.training, needs, operands[0].context, operands[count:])
+    types = infer_types(label, prop, [(a.shape, a._dtype) for a in operands[:count]])
+    handle.prepare(types)
+    out = call(handle, operands[:count], types["out"], NDArray, needs)
+    return out[0] if len(out) == 1 else out
