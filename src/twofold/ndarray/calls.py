@@ -92,9 +92,7 @@ class Calls:
         if op.variadic:
             count = params.pop(op.count_param, len(arrays)) if op.count_param is not None else len(arrays)
             if int(count) != len(arrays):
-                raise ParameterError(
-                    f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "omit it"
-                )
+                raise ParameterError(f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "omit it")
             return list(arrays)
         names = [i for i in op.inputs if not i.injected]
         for i, a in zip(names, arrays, strict=True):

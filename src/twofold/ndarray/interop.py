@@ -1,4 +1,4 @@
-"""NumPy's functions on arrays: which of them run as operators (recorded, on the array's device), and NumPy itself for the others."""
+"""NumPy's functions on our arrays: some run as operators (recorded, on the array's device), the others in NumPy itself."""
 
 import inspect
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ..imperative.cell import Cell, wrap
 from ..imperative.invoke import host_of, invoke
 from ..opdef.registry import OPS
 
-#: NumPy's function → (name of ours, NumPy's keywords that it understands → its own). With another keyword given NumPy computes.
+#: NumPy function → (our function, NumPy keyword → our keyword). A call with any other keyword goes to NumPy.
 FUNCTIONS: dict[Callable[..., Any], tuple[str, dict[str, str]]] = {
     np.argmax: ("argmax", {"axis": "axis", "keepdims": "keepdims"}),
     np.argmin: ("argmin", {"axis": "axis", "keepdims": "keepdims"}),
@@ -38,21 +38,21 @@ FUNCTIONS: dict[Callable[..., Any], tuple[str, dict[str, str]]] = {
     np.transpose: ("transpose", {"axes": "axes"}),
     np.zeros_like: ("zeros_like", {}),
 }
-#: For each array class what finds our functions by name, filled by the front ends' namespaces.
+#: Array class → look-up of our functions by name. Each front end's namespace adds its own.
 FINDERS: dict[type, Callable[[str], Callable[..., Any]]] = {}
 
 
 @cache
 def _operators() -> dict[Any, str]:
-    """NumPy's ufuncs that are primitives here."""
+    """The NumPy ufuncs that are primitives, with their names."""
     return {getattr(np, op.ufunc): name for name, op in OPS.items() if op.primitive and op.ufunc is not None} | {np.matmul: "matmul"}
 
 
 def array_ufunc(cls: type, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What NumPy's ufunc gives where an operand is an array of ours.
+    """``__array_ufunc__``: apply a NumPy ufunc to operands of which at least one is an array of ours.
 
-    A plain call runs as the operator of that name and gives an array; ``reduce``, ``outer``, ``where=`` and the like are
-    computed by NumPy, and give NumPy's.
+    A plain call runs as our operator and returns our array. ``reduce``, ``outer``, ``where=`` and the like run in NumPy and return
+    NumPy arrays.
     """
     out = options.get("out", ())
     name = _operators().get(ufunc)
@@ -67,10 +67,10 @@ def array_ufunc(cls: type, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...]
 
 
 def operands(cls: type, values: tuple[Any, ...]) -> list[Any]:
-    """Operands of one operation, at least one of them an array of ours: NumPy's become ours, its scalars Python's.
+    """The operands of an operation with at least one array of ours: NumPy arrays become ours, NumPy scalars Python's.
 
-    A NumPy array takes the dtype of our array where that is of its kind or a higher one (floats meet floats in ours), as numbers
-    do; else all take the dtype that NumPy promotes to.
+    A NumPy array is cast to our array's dtype if that is of the same kind or a higher one, as Python scalars are. Otherwise all
+    operands are cast to the dtype that NumPy promotes to.
     """
     own = next(v for v in values if isinstance(v, cls))
     target = NUMPY[own._dtype]
@@ -89,7 +89,7 @@ def operands(cls: type, values: tuple[Any, ...]) -> list[Any]:
 
 
 def array_function(cls: type, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What a function of NumPy gives where an argument is an array of ours: by our function of that name, else by NumPy."""
+    """``__array_function__``: call our function for a NumPy function if there is one, else NumPy."""
     found = FUNCTIONS.get(function)
     if found is not None and cls in FINDERS:
         name, keywords = found
@@ -105,12 +105,12 @@ def _is_unset(value: Any) -> bool:
 
 
 def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call NumPy with the arrays' contents; into arrays of ours given as ``out`` the result is written.
+    """Call NumPy on the arrays' contents, and write the result to ``out`` if that is an array of ours.
 
     Raises
     ------
     DTypeError
-        If the result may not be cast to the dtype of ``out``.
+        If the result cannot be cast to the dtype of ``out``.
     """
     out = options.get("out")
     targets = out if isinstance(out, tuple) else (out,)
@@ -121,13 +121,16 @@ def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[
         if target is None:
             continue
         if not np.can_cast(new.dtype, target.dtype, "same_kind"):
-            raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "give an array of another dtype")
+            raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "pass an array of another dtype")
         target[...] = new
     return targets[0] if len(targets) == 1 else targets
 
 
 def hosts(value: Any) -> Any:
-    """The value with NumPy arrays in place of ours, in lists, tuples and dictionaries too; read-only, for others may hold the memory."""
+    """The value with our arrays replaced by NumPy arrays, in lists, tuples and dictionaries too.
+
+    They are read-only: the memory may be shared with other arrays, which must not change behind the tape's back.
+    """
     if isinstance(value, Cell):
         host = host_of(value).view()
         host.flags.writeable = False

@@ -14,15 +14,15 @@ from . import control_flow
 from .array import NDArray
 from .calls import Calls
 from .interop import FINDERS
-from .operators import shortened
+from .operators import with_fast_path
 
 CALLS = Calls(NDArray)
 call, deliver, FAST = CALLS.call, CALLS.deliver, CALLS.fast
 
 
-def generated(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Callable[..., Any]:
-    """The function of an operator on `NDArray`."""
-    return shortened(op, function_of(op, name, call, module, extra=extra, fast=FAST))
+def generate(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Callable[..., Any]:
+    """Generate the function of an operator on `NDArray`."""
+    return with_fast_path(op, function_of(op, name, call, module, extra=extra, fast=FAST))
 
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -72,7 +72,7 @@ def function_in(namespace: str, name: str) -> Callable[..., Any]:
         raise OperatorError(f"module {module!r} has no attribute {name!r}", None, "see dir() of it")
     op = NAMES[registered]
     extra = () if [i for i in op.inputs if not i.injected] else ("ctx",)
-    return generated(op, name, module, extra)
+    return generate(op, name, module, extra)
 
 
 def _namespace(name: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""Python's operators on `NDArray`, as a table of primitives; the commonest are generated fast paths."""
+"""Python's operators on `NDArray`: a table of primitives, with generated fast paths for the most common ones."""
 
 from collections.abc import Callable
 from functools import cache
@@ -30,12 +30,12 @@ ARITHMETIC = {
 COMPARISON = {"gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal"}
 UNARY = {"neg": "negative", "abs": "absolute", "invert": "invert"}
 FAST = {"add", "subtract", "multiply", "divide", "power"}
-#: x % 0 is 0, and whole numbers have negative powers (0).
+#: Operators with MXNet's arithmetic: x % 0 is 0, and negative powers of integers are 0.
 MXNETS = {"remainder": "broadcast_mod", "power": "broadcast_power"}
 
 
 def _sig(name: str) -> Sig:
-    """What a Python operator applies: the primitive, or MXNet's own operator where its arithmetic is another."""
+    """The operation of a Python operator: the primitive, or MXNet's operator where its arithmetic differs."""
     return (NAMES[MXNETS[name]] if name in MXNETS else OPS[name]).sig(True)
 
 
@@ -70,14 +70,14 @@ def _comparison(name: str) -> Callable[..., Any]:
             if b.__class__ is PLAIN and a.dtype is b.dtype:
                 try:
                     v = fn(a, b)
-                    if v.__class__ is PLAIN:  # else it has no axes
+                    if v.__class__ is PLAIN:  # not so for 0-d results, which NumPy returns as scalars
                         result = new(NDArray)
                         result._v = v.astype(a.dtype)
                         return result
                 except ValueError:
                     pass
         result = compare(self, other)
-        if result is NotImplemented:  # Python would compare identities, and a mistake would pass for False
+        if result is NotImplemented:  # Python would fall back to comparing identities and hide the mistake
             raise DTypeError(f"{name}: type {type(other)} not supported", repr(other)[:60], "compare with an array or a number")
         return result
 
@@ -87,10 +87,10 @@ def _comparison(name: str) -> Callable[..., Any]:
 def _in_place(name: str) -> Callable[..., Any]:
     sig = _sig(name)
     fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, name not in MXNETS
-    everywhere = name in ("add", "subtract", "multiply")  # NumPy's own is right on integers too
+    everywhere = name in ("add", "subtract", "multiply")  # NumPy's result is MXNet's for integers too
 
     def method(self: NDArray, other: Any) -> Any:
-        whole = self.__class__ is NDArray  # what a view reads may be a copy: only its root can be written in place
+        whole = self.__class__ is NDArray  # a view may read a copy, so only its root can be written in place
         a: Any = self._v if whole else None
         if own and a.__class__ is PLAIN and a.dtype.kind == "f":
             b: Any = other._v if isinstance(other, NDArray) else scalar(other, NAME_OF[a.dtype]) if isinstance(other, NUMBERS) else None
@@ -114,29 +114,27 @@ def _in_place(name: str) -> Callable[..., Any]:
 
 
 def _own_scalar(array: NDArray, other: Any) -> Any:
-    """A Python number as MXNet combines it with the array."""
+    """A Python number as MXNet converts it for an operation with the array."""
     return legacy_scalar(other, array._dtype) if isinstance(other, NUMBERS) else other
 
 
 def _cast(target: NDArray, other: Any, name: str) -> Any:
-    """NumPy's operand of an in-place operator: in the array's dtype, if that is of its kind or a higher one."""
+    """A NumPy operand of an in-place operator, cast to the array's dtype if that is of the same kind or a higher one."""
     if isinstance(other, np.generic):
         return other.item()
     dtype = NUMPY[target._dtype]
     if not np.can_cast(other.dtype, dtype, "same_kind"):
-        raise DTypeError(f"in-place {name}: the operand's dtype does not fit", f"{other.dtype} into {dtype}", "cast it with astype")
+        raise DTypeError(f"in-place {name}: the operand cannot be cast", f"{other.dtype} into {dtype}", "cast it with astype")
     return adopted(NDArray, other.astype(dtype, order="C"), target.context)
 
 
 def _checked(target: NDArray, new: Any, name: str) -> Any:
     shape, dtype = type_of(new)
     if shape != target.shape:
-        raise ShapeError(
-            f"in-place {name}: the result has another shape", f"{shape} into {target.shape}", "write the result to a new array"
-        )
+        raise ShapeError(f"in-place {name}: the result's shape differs", f"{shape} into {target.shape}", "assign the result to a new array")
     if dtype != target._dtype:
         raise DTypeError(
-            f"in-place {name}: the result has another dtype", f"{dtype} into {target._dtype}", "write the result to a new array"
+            f"in-place {name}: the result's dtype differs", f"{dtype} into {target._dtype}", "assign the result to a new array"
         )
     return new
 
@@ -150,8 +148,8 @@ def _unary(name: str) -> Callable[[Any], Any]:
     return specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=1)
 
 
-def shortened(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of an operator with a shorter way where it is a plain function of one array of floats."""
+def with_fast_path(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of an operator, with a fast path if the operator is a unary ufunc without parameters."""
     if not (op.primitive and op.ufunc is not None and op.result == "ufunc" and len(op.inputs) == 1 and not op.params):
         return general
     quick = _unary(op.name)
@@ -171,7 +169,7 @@ def attach() -> None:
     for dunder, name in ARITHMETIC.items():
         for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
             setattr(NDArray, spelled, _renamed(_binary(name, reverse), spelled))
-        if name not in ("matmul", "power"):  # as in MXNet, a **= b gives a new array
+        if name not in ("matmul", "power"):  # as in MXNet, a **= b creates a new array
             setattr(NDArray, f"__i{dunder}__", _renamed(_in_place(name), f"__i{dunder}__"))
     for dunder, name in COMPARISON.items():
         setattr(NDArray, f"__{dunder}__", _renamed(_comparison(name), f"__{dunder}__"))

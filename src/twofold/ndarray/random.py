@@ -1,4 +1,4 @@
-"""``mx.nd.random``: draws from distributions. Parameters are numbers (one distribution) or arrays (one for each element)."""
+"""``mx.nd.random``: samples from distributions. Parameters are numbers (one distribution) or arrays (one per element)."""
 
 from typing import Any
 
@@ -31,12 +31,12 @@ NUMBERS = (bool, int, float, np.generic)
 
 
 def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, ctx: Device | None, out: NDArray | None) -> NDArray:
-    """Draw from ``_random_<name>`` if the parameters are numbers, from ``_sample_<name>`` if they are arrays.
+    """Call ``_random_<name>`` if the parameters are numbers, ``_sample_<name>`` if they are arrays.
 
     Raises
     ------
     ParameterError
-        If they are mixed, or something else.
+        If they are a mixture of the two, or something else.
     """
     values = list(parameters.values())
     options = {} if shape is NULL else {"shape": shape}
@@ -44,7 +44,7 @@ def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, ctx: De
         options["dtype"] = dtype_name(dtype)
     if all(isinstance(v, NDArray) for v in values):
         if ctx is not None and any(v.context is not Device(ctx) for v in values):
-            raise ParameterError(f"random.{name}: ctx differs from that of the parameters", repr(ctx), "leave it out")
+            raise ParameterError(f"random.{name}: ctx differs from that of the parameters", repr(ctx), "omit it")
         return call(find(f"_sample_{name}"), tuple(values), options, out)
     if all(isinstance(v, NUMBERS) for v in values):
         if out is not None and shape is NULL:
@@ -53,27 +53,27 @@ def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, ctx: De
         numbers = {k: v.item() if isinstance(v, np.generic) else v for k, v in parameters.items()}
         return call(find(f"_random_{name}"), (), numbers | options | {"ctx": ctx}, out)
     types = ", ".join(type(v).__name__ for v in values)
-    raise ParameterError(f"random.{name}: Distribution parameters must all be NDArrays or all numbers", types, "give all of one kind")
+    raise ParameterError(f"random.{name}: Distribution parameters must all be NDArrays or all numbers", types, "pass all of one kind")
 
 
 def uniform(
     low: Parameter = 0, high: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
 ) -> NDArray:
-    """Draws from the uniform distribution on [low, high).
+    """Samples from the uniform distribution on [low, high).
 
     Parameters
     ----------
     low, high
-        Bounds: numbers, or arrays of one shape.
+        Bounds: numbers, or arrays of equal shape.
     shape
-        Shape of the result; with arrays as parameters, of what is drawn for each of their elements: the result has their
-        shape followed by this one. (1,) if not given, with arrays none.
+        Shape of the result, (1,) if not given. If the parameters are arrays, the shape of the samples for each of their elements,
+        () if not given: the result has the parameters' shape followed by this one.
     dtype
-        Of the result; float32 if not given.
+        Dtype of the result; float32 if not given.
     ctx
-        The device, where the parameters are numbers; the current one if None.
+        The device, if the parameters are numbers; the current one if None.
     out
-        Array to write into; it gives the shape if that is not given.
+        Array to write to. It determines the shape if that is not given.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def uniform(
 def normal(
     loc: Parameter = 0, scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
 ) -> NDArray:
-    """Draws from the normal distribution of mean ``loc`` and standard deviation ``scale``; other parameters as `uniform`."""
+    """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``; other parameters as for `uniform`."""
     arrays = isinstance(loc, NDArray) or isinstance(scale, NDArray)
     return _draw("normal", {"mu": loc, "sigma": scale} if arrays else {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
@@ -94,20 +94,20 @@ def normal(
 def randn(
     *shape: int, loc: Parameter = 0, scale: Parameter = 1, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
 ) -> NDArray:
-    """Draws from the normal distribution, in an array of the sizes given; other parameters as `normal`."""
+    """Samples from the normal distribution in an array of the given shape; other parameters as for `normal`."""
     return normal(loc, scale, shape, dtype, ctx, out)
 
 
 def poisson(lam: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None) -> NDArray:
-    """Draws from the Poisson distribution of mean ``lam``, as floats; other parameters as `uniform`."""
+    """Samples from the Poisson distribution with mean ``lam``, as floats; other parameters as for `uniform`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
 def exponential(scale: Any = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None) -> NDArray:
-    """Draws from the exponential distribution of mean ``scale``; other parameters as `uniform`."""
+    """Samples from the exponential distribution with mean ``scale``; other parameters as for `uniform`."""
     if not isinstance(scale, (NDArray, *NUMBERS)):
         raise ParameterError(
-            "random.exponential: Distribution parameters must be NDArrays or numbers", type(scale).__name__, "give one of these"
+            "random.exponential: Distribution parameters must be NDArrays or numbers", type(scale).__name__, "pass one of these"
         )
     rate: Any = 1.0 / scale  # type: ignore[operator]
     return _draw("exponential", {"lam": rate}, shape, dtype, ctx, out)
@@ -116,56 +116,59 @@ def exponential(scale: Any = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Devic
 def gamma(
     alpha: Parameter = 1, beta: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
 ) -> NDArray:
-    """Draws from the gamma distribution of shape ``alpha`` and scale ``beta``; other parameters as `uniform`."""
+    """Samples from the gamma distribution with shape ``alpha`` and scale ``beta``; other parameters as for `uniform`."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
 def negative_binomial(
     k: Parameter = 1, p: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
 ) -> NDArray:
-    """Draws of how many failures come before ``k`` successes of probability ``p``, as floats; other parameters as `uniform`."""
+    """Samples of the number of failures before ``k`` successes of probability ``p``, as floats; other parameters as for `uniform`."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
 def generalized_negative_binomial(
     mu: Parameter = 1, alpha: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
 ) -> NDArray:
-    """Draws from the negative binomial distribution of mean ``mu`` and dispersion ``alpha``, as floats; other parameters as `uniform`."""
+    """Samples from the negative binomial distribution with mean ``mu`` and dispersion ``alpha``, as floats.
+
+    Other parameters as for `uniform`.
+    """
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
 
 
 def randint(low: int, high: int, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None) -> NDArray:
-    """Draws of integers from [low, high), int32 if no dtype is given; other parameters as `uniform`, but for arrays as bounds."""
+    """Random integers from [low, high), int32 if no dtype is given. The bounds are numbers; other parameters as for `uniform`."""
     if isinstance(low, NDArray) or isinstance(high, NDArray):
-        raise DTypeError("random.randint: the bounds must be integers", "NDArray", "give numbers")
+        raise DTypeError("random.randint: the bounds must be integers", "NDArray", "pass numbers")
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
 def multinomial(data: NDArray, shape: Any = NULL, get_prob: bool = False, out: NDArray | None = None, dtype: Any = "int32") -> Any:
-    """Draws of categories by their probabilities.
+    """Samples of categories with given probabilities.
 
     Parameters
     ----------
     data
         Probabilities along the last axis: (classes,), or (n, classes) for n distributions.
     shape
-        How many are drawn from each distribution; one if not given.
+        Shape of the samples from each distribution; one sample if not given.
     get_prob
-        Also return the logarithm of the probability of what was drawn, through which gradients flow.
+        Also return the log probability of each sample, which is differentiable.
     out
-        Array to write into.
+        Array to write to.
     dtype
-        Of the result.
+        Dtype of the result.
     """
     options = {"get_prob": get_prob, "dtype": dtype_name(dtype)} | ({} if shape is NULL else {"shape": shape})
     return call(find("_sample_multinomial"), (data,), options, out)
 
 
 def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
-    """The array with its rows (elements of the first axis) in random order."""
+    """The array with its rows (slices of the first axis) in random order."""
     return call(find("_shuffle"), (data,), {}, out)
 
 
 def __getattr__(name: str) -> Any:
-    """``uniform_like`` and the like: draws in the shape of an array, which are plain operators."""
+    """``uniform_like`` and the like, which sample in the shape of an array, are plain operators."""
     return function_in("random", name)

@@ -1,4 +1,4 @@
-"""``nd.save`` and ``nd.load``: arrays in files, as MXNet writes them, or as safetensors by the file name's ending."""
+"""``nd.save`` and ``nd.load``: arrays in files of MXNet's format or, by the file name's suffix, in safetensors files."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,25 +18,25 @@ from ..imperative.array import Array, from_host
 from ..imperative.invoke import host_of
 from .array import NDArray
 
-ENDING = ".safetensors"
+SUFFIX = ".safetensors"
 Loaded = list[Any] | dict[str, Any]
 
 
 def save(fname: str | os.PathLike[str], data: Any) -> None:
-    """Write arrays into a file, all or nothing.
+    """Write arrays to a file atomically.
 
     Parameters
     ----------
     fname
-        A path, or an address such as ``"s3://bucket/key"``, which fsspec opens. If it ends in ``.safetensors`` the file is one of
-        those, else MXNet's.
+        A path, or a URL such as ``"s3://bucket/key"``, which fsspec opens. The suffix ``.safetensors`` selects that format;
+        otherwise the file is in MXNet's.
     data
-        An array, a list of arrays, or a dictionary of arrays by name.
+        An array, a list of arrays, or a dict from names to arrays.
 
     Raises
     ------
     ParameterError, DTypeError
-        If the data is something else.
+        If the data is anything else.
     FileAccessError
         If the file cannot be written.
     """
@@ -44,35 +44,35 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
 
 
 def save_arrays(fname: str | os.PathLike[str], data: Any, *, numpy_shape: bool) -> None:
-    """As `save`, of any array class; with ``numpy_shape`` an MXNet file may hold arrays without axes and of size 0."""
+    """`save` for any array class. With ``numpy_shape`` an MXNet file may hold 0-d and empty arrays."""
     arrays, names = _named(data)
     records = tuple(record_of(a) for a in arrays)
-    if not _name(fname).endswith(ENDING):
+    if not _name(fname).endswith(SUFFIX):
         write_file(fname, params_chunks(ParameterFile(records, names, numpy_shape)))
     elif len(names) < len(records):
-        raise ParameterError("save: a safetensors file holds arrays by name", "arrays without names", "give a dictionary")
+        raise ParameterError("save: safetensors files need names", "arrays without names", "pass a dict from names to arrays")
     else:
         write_file(fname, safetensors_chunks(dict(zip(names, records, strict=True))))
 
 
 def load(fname: str | os.PathLike[str]) -> Loaded:
-    """Read the arrays of a file that `save`, MXNet or safetensors wrote.
+    """Read the arrays of a file written by `save`, MXNet or safetensors.
 
     Parameters
     ----------
     fname
-        A path, or an address such as ``"s3://bucket/key"``, which fsspec opens.
+        A path, or a URL such as ``"s3://bucket/key"``, which fsspec opens.
 
     Returns
     -------
     list or dict
-        The arrays in order, or by name if they have names; on the GPU that they were saved from if there is such a one, else on
-        the CPU.
+        The arrays in order, or by name if they have names. They are placed on the GPU they were saved from if it exists, else on the
+        CPU.
 
     Raises
     ------
     FormatError
-        If it is not such a file.
+        If it is not a file of these formats.
     FileAccessError
         If it cannot be read.
     """
@@ -80,62 +80,62 @@ def load(fname: str | os.PathLike[str]) -> Loaded:
 
 
 def load_arrays(fname: str | os.PathLike[str], cls: type) -> Loaded:
-    """As `load`, into arrays of a class."""
+    """`load` into arrays of a given class."""
     name = _name(fname)
     data = read_file(fname)
     try:
-        return _from_safetensors(data, cls) if name.endswith(ENDING) else _from_params(data, cls)
+        return _from_safetensors(data, cls) if name.endswith(SUFFIX) else _from_params(data, cls)
     except FormatError as error:
         raise error.at_path(name) from None
 
 
 def load_frombuffer(buf: bytes | str) -> Loaded:
-    """As `load`, of a file's content in MXNet's format.
+    """`load` from the contents of a file in MXNet's format.
 
     Raises
     ------
     DTypeError
-        If it is no bytes.
+        If ``buf`` is not bytes.
     FormatError
-        If it is not such a file's content.
+        If it is not in MXNet's format.
     """
     if isinstance(buf, str):
         buf = buf.encode("latin-1")
     if not isinstance(buf, (bytes, bytearray, memoryview)):
-        raise DTypeError("load_frombuffer: buf required to be a string or bytes", type(buf).__name__, "give a file's content")
+        raise DTypeError("load_frombuffer: buf required to be a string or bytes", type(buf).__name__, "pass the contents of a file")
     return _from_params(bytes(buf), NDArray)
 
 
 def _name(fname: Any) -> str:
     if not isinstance(fname, (str, os.PathLike)):
-        raise DTypeError("fname required to be a string", type(fname).__name__, "give a path or an address")
+        raise DTypeError("fname required to be a string", type(fname).__name__, "pass a path or a URL")
     return str(os.fspath(fname))
 
 
 def _named(data: Any) -> tuple[Sequence[Array], tuple[str, ...]]:
-    """The arrays, and their names if they have any."""
+    """The arrays, and their names if any."""
     if isinstance(data, Array):
         return [data], ()
     if not isinstance(data, (Mapping, list)):
         what = "data needs to either be a NDArray, dict of str, NDArray pairs or a list of NDarrays"
-        raise ParameterError(f"save: {what}", type(data).__name__, "give one of these")
+        raise ParameterError(f"save: {what}", type(data).__name__, "pass one of these")
     names = tuple(data) if isinstance(data, Mapping) else ()
     arrays = list(data.values()) if isinstance(data, Mapping) else data
     if not all(isinstance(a, Array) for a in arrays) or not all(isinstance(n, str) for n in names):
         given = ", ".join(sorted({type(v).__name__ for v in [*arrays, *names]}))
-        raise DTypeError("save only accept dict str->NDArray or list of NDArray", f"types {given}", "make arrays with mx.nd.array")
+        raise DTypeError("save only accept dict str->NDArray or list of NDArray", f"types {given}", "create arrays with mx.nd.array")
     return arrays, names
 
 
 def record_of(array: Array) -> ArrayRecord:
-    """An array as a file's record; the bytes are not copied where the device's memory is the host's."""
+    """The file record of an array. Its bytes are not copied if they are in host memory already."""
     elements: Any = np.ascontiguousarray(host_of(array)).reshape(-1).view(np.uint8)
     device = array.context
     return ArrayRecord(array._dtype, array.shape, memoryview(elements), device=(device.device_typeid, device.device_id))
 
 
 def array_of(record: ArrayRecord, cls: type = NDArray) -> Any:
-    """A record as a new array.
+    """A new array with the content of a record.
 
     Raises
     ------
@@ -143,14 +143,14 @@ def array_of(record: ArrayRecord, cls: type = NDArray) -> Any:
         If it is sparse.
     """
     if record.stype != "default":
-        raise FormatError("load: arrays of this storage are not read here", record.stype, "convert them with MXNet's tostype('default')")
+        raise FormatError("load: storage type is not supported", record.stype, "convert the arrays with MXNet's tostype('default')")
     shape = (0,) if record.shape is None else record.shape
     host = np.frombuffer(record.data, NUMPY[record.dtype]).reshape(shape)
     return from_host(cls, host, _device(*record.device))
 
 
 def _device(code: int, number: int) -> Device:
-    """The device of a record: a GPU where there is one of that number, else the CPU."""
+    """The device of a record: the GPU of that number if it exists, else the CPU."""
     if KIND_OF_CODE.get(code) != "gpu":
         return CPU
     try:
