@@ -1,4 +1,4 @@
-"""``gluon.utils``: batches split over devices, and gradients clipped by their common norm."""
+"""``gluon.utils``: splitting batches over devices, and clipping gradients by their global norm."""
 
 import math
 import warnings
@@ -21,18 +21,18 @@ __all__ = ["HookHandle", "clip_global_norm", "shape_is_known", "split_and_load",
 
 
 def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[Any]:
-    """A batch as slices along an axis.
+    """Split a batch into slices along an axis.
 
     Parameters
     ----------
     data
-        An array, of this library or of NumPy.
+        An array of this library or of NumPy.
     num_slice
         The number of slices.
     batch_axis
         The axis.
     even_split
-        Whether all must be of one size; else the first ones may be larger by one.
+        Whether all slices must have the same size; otherwise the first ones may be larger by one.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool 
     Raises
     ------
     ParameterError
-        If the slices cannot be of one size and must be.
+        If an even split is required and not possible.
 
     Examples
     --------
@@ -59,8 +59,8 @@ def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool 
         )
     if num_slice == 1:
         return [data]
-    least, larger = divmod(size, num_slice)
-    ends = [least * k + min(k, larger) for k in range(num_slice + 1)]
+    width, remainder = divmod(size, num_slice)
+    ends = [width * k + min(k, remainder) for k in range(num_slice + 1)]
     return [_slice(data, batch_axis, begin, end) for begin, end in pairwise(ends)]
 
 
@@ -69,12 +69,12 @@ def _slice(data: Any, axis: int, begin: int, end: int) -> Any:
 
 
 def split_and_load(data: Any, ctx_list: Sequence[Device], batch_axis: int = 0, even_split: bool = True) -> list[Any]:
-    """A batch as slices, one on each device.
+    """Split a batch into slices, one on each device.
 
     Parameters
     ----------
     data
-        An array, or what `twofold.nd.array` makes one of.
+        An array, or anything that `twofold.nd.array` accepts.
     ctx_list
         The devices.
     batch_axis, even_split
@@ -89,7 +89,7 @@ def split_and_load(data: Any, ctx_list: Sequence[Device], batch_axis: int = 0, e
 
 @through_legacy
 def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True) -> float | NDArray:
-    """Scale arrays in place so that their common 2-norm is at most ``max_norm``.
+    """Scale arrays in place so that their joint 2-norm is at most ``max_norm``.
 
     Parameters
     ----------
@@ -98,20 +98,20 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     max_norm
         The bound.
     check_isfinite
-        Whether to look at the norm, and warn if it is not finite. Without, nothing waits for the computation.
+        Whether to warn if the norm is not finite. If false, the call does not wait for the computation.
 
     Returns
     -------
     float or NDArray
-        The norm before; without ``check_isfinite`` as an array of shape (1,).
+        The norm before scaling; an array of shape (1,) if ``check_isfinite`` is false.
 
     Notes
     -----
-    Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1; with 1e-8 added
-    to the norm as MXNet does.
+    Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1. As in MXNet,
+    1e-8 is added to the norm.
     """
     if not arrays:
-        raise Refused("clip_global_norm: there are no arrays", None, "give at least one")
+        raise Refused("clip_global_norm: there are no arrays", None, "pass at least one")
     device = arrays[0].context
     first, *others = [(a.astype("float32") if a._dtype != "float64" else a).as_in_context(device) for a in arrays]
     total = (first * first).sum()
@@ -134,5 +134,5 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
-    """Whether all sizes of a shape are known (none is 0 or below)."""
+    """Whether all sizes of a shape are known, that is, positive."""
     return shape is not None and len(shape) > 0 and all(n > 0 for n in np.atleast_1d(shape))

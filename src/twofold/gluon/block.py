@@ -1,4 +1,4 @@
-"""`Block`: a part of a model with parameters, children and a forward function; names, hooks, casting, hybridizing its children."""
+"""`Block`: a layer or model with parameters, children and a forward function; its names, hooks and files."""
 
 import re
 import warnings
@@ -21,16 +21,17 @@ Path = str | PathLike[str]
 
 
 class Block:
-    """The base of all layers and models: define `forward`, and make children and parameters in ``__init__``.
+    """Base class of layers and models. Subclasses create children and parameters in ``__init__`` and define `forward`.
 
-    Blocks and parameters that are attributes belong to the block. What is made inside ``with self.name_scope():`` is named below it.
+    Blocks and parameters assigned to attributes are registered. Those created inside ``with self.name_scope():`` get names that
+    start with this block's prefix.
 
     Parameters
     ----------
     prefix
-        What the names of its parameters begin with; made from the class's name if None.
+        Prefix of the names of its parameters; generated from the class name if None.
     params
-        Another block's parameters (its ``params``), to be shared by name instead of making new ones.
+        The ``params`` of another block, to share by name instead of creating new ones.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Block:
     ['model_dense0_weight', 'model_dense0_bias']
     """
 
-    #: Whether it only holds its children, and has no row in `summary`.
+    #: Whether the block only holds its children and gets no row in `summary`.
     _is_container: ClassVar[bool] = False
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
@@ -64,11 +65,11 @@ class Block:
         self._forward_pre_hooks = Hooks()
 
     def _alias(self) -> str:
-        """What automatic names begin with."""
+        """The prefix of automatic names."""
         return type(self).__name__.lower()
 
     def __repr__(self) -> str:
-        lines = [f"  ({name}): {_indented(repr(block))}" for name, block in vars(self).items() if isinstance(block, Block)]
+        lines = [f"  ({name}): {_indent(repr(block))}" for name, block in vars(self).items() if isinstance(block, Block)]
         return "{}(\n{}\n)".format(type(self).__name__, "\n".join(lines))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -80,7 +81,7 @@ class Block:
         elif isinstance(value, Parameter):
             if name in self._reg_params:
                 raise Refused(
-                    "Overriding Parameter attribute is not allowed", name, "to share parameters give 'params' when the block is made"
+                    "Overriding Parameter attribute is not allowed", name, "to share parameters pass 'params' when creating the block"
                 )
             self._reg_params[name] = value
         super().__setattr__(name, value)
@@ -89,65 +90,64 @@ class Block:
 
     @property
     def prefix(self) -> str:
-        """What the names of its parameters begin with."""
+        """The prefix of the names of its parameters."""
         return self._prefix
 
     @property
     def name(self) -> str:
-        """Its name: the prefix without the underscore at its end."""
+        """The name: the prefix without its trailing underscore."""
         return self._name
 
     @property
     def params(self) -> ParameterDict:
-        """Its own parameters, without those of its children."""
+        """The block's own parameters, without those of its children."""
         return self._params
 
     def name_scope(self) -> BlockScope:
-        """A context in which new blocks and parameters are named below this block."""
+        """A context in which the names of new blocks and parameters start with this block's prefix."""
         return self._scope
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
-        """The parameters of this block and of all below it, by name.
+        """The parameters of this block and its descendants, by name.
 
         Parameters
         ----------
         select
-            Only those whose names begin with this regular expression, such as ``".*weight|.*bias"``.
+            Regular expression that names must match from their start, such as ``".*weight|.*bias"``.
         """
-        self._warn_of_containers()
+        self._warn_about_containers()
         found = ParameterDict(self._params.prefix)
         pattern = re.compile(select or "")
-        found.update(_selected(self._params, pattern))
+        found.update(_select(self._params, pattern))
         for child in self._children.values():
             found.update(child.collect_params(select))
         return found
 
     def _input_dtype(self) -> Any:
-        """The dtype of the first parameter of this block or of those below it; None if there is none."""
+        """The dtype of the first parameter of this block or its descendants; None if there are no parameters."""
         for param in self._reg_params.values():
             return param.dtype
-        below = (child._input_dtype() for child in self._children.values())
-        return next((dtype for dtype in below if dtype is not None), None)
+        dtypes = (child._input_dtype() for child in self._children.values())
+        return next((dtype for dtype in dtypes if dtype is not None), None)
 
     @property
     def _is_hybridized(self) -> bool:
-        """Whether it runs as a compiled graph."""
+        """Whether the block runs as a compiled graph."""
         return False
 
     def _traced_record(self) -> dict[str, Any]:
-        """What files say of its graph; nothing for a block that has none."""
+        """The record of its graph in files; empty for a block without one."""
         return {}
 
     def _restore_traced(self, record: dict[str, Any]) -> None:
-        """Take over a graph from a file's record."""
+        """Restore the graph from a file's record."""
 
-    def _warn_of_containers(self) -> None:
-        """Warn of blocks inside lists and dictionaries, which nobody knows of."""
+    def _warn_about_containers(self) -> None:
+        """Warn about blocks inside lists and dictionaries: their parameters would be missed silently."""
         known = set(map(id, self._children.values()))
         for name, value in vars(self).items():
             if not name.startswith("_") and isinstance(value, (list, tuple, dict)):
-                strange = any(id(block) not in known for block in _blocks_in(value))
-                if strange:
+                if any(id(block) not in known for block in _blocks_in(value)):
                     warnings.warn(
                         f'"{type(self).__name__}.{name}" is an unregistered container with Blocks. Note that Blocks inside the list, '
                         "tuple or dict will not be registered automatically. Make sure to register them using register_child() or "
@@ -157,7 +157,7 @@ class Block:
                     )
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """Parameters by where they are in the model: ``"0.weight"``."""
+        """Parameters by their path in the model, such as ``"0.weight"``."""
         prefix = prefix + "." if prefix else ""
         found = {prefix + key: param for key, param in self._reg_params.items()}
         for name, child in self._children.items():
@@ -165,14 +165,14 @@ class Block:
         return found
 
     def register_child(self, block: "Block", name: str | None = None) -> None:
-        """Make a block a child of this one; attributes are that by themselves.
+        """Register a block as a child of this one. Assigning it to an attribute does so too.
 
         Parameters
         ----------
         block
             The child.
         name
-            Its name in files; its number if None.
+            Its name in files; its index if None.
 
         Raises
         ------
@@ -186,25 +186,25 @@ class Block:
         self._children[str(len(self._children)) if name is None else name] = block
 
     def apply(self, fn: "Callable[[Block], Any]") -> Self:
-        """Call a function with every block below this one, and with this one last; returns the block."""
+        """Call a function with every descendant and then with this block, which is returned."""
         for child in self._children.values():
             child.apply(fn)
         fn(self)
         return self
 
     def initialize(self, init: Any = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
-        """Initialize all parameters; those whose shape is unknown at the first forward.
+        """Initialize all parameters; those of unknown shape in the first forward pass.
 
         Parameters
         ----------
         init
-            The initializer of those that have none of their own.
+            The initializer for parameters that have none of their own.
         ctx
             The device, or several for a copy on each; the current one if None.
         verbose
-            Whether to log what is initialized how.
+            Whether to log how each parameter is initialized.
         force_reinit
-            Make also those anew that are initialized already.
+            Re-initialize initialized parameters too.
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
@@ -216,21 +216,21 @@ class Block:
             param.cast(dtype)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Have the `HybridBlock`s below this one run as compiled graphs; see `HybridBlock.hybridize`."""
+        """Run all descendant `HybridBlock`s as compiled graphs; see `HybridBlock.hybridize`."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
     # running
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the block computes; defined by subclasses, with parameters of their own.
+        """The computation of the block, defined by subclasses.
 
         Parameters
         ----------
         *args, **kwargs
             Inputs: arrays, or nested lists of them.
         """
-        raise Undefined(f"{type(self).__name__} does not say what it computes", None, "define forward(self, x) in it")
+        raise Undefined(f"{type(self).__name__} has no forward method", None, "define forward(self, x) in it")
 
     def __call__(self, *args: Any) -> Any:
         """Run the hooks and `forward`."""
@@ -242,25 +242,25 @@ class Block:
         return out
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Call ``hook(block, inputs)`` before each `forward`; returns a handle that takes it away."""
+        """Call ``hook(block, inputs)`` before each `forward`. The returned handle removes the hook."""
         return HookHandle().attach(self._forward_pre_hooks, hook)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Call ``hook(block, inputs, outputs)`` after each `forward`; returns a handle that takes it away."""
+        """Call ``hook(block, inputs, outputs)`` after each `forward`. The returned handle removes the hook."""
         return HookHandle().attach(self._forward_hooks, hook)
 
     def register_op_hook(self, callback: Callable[[str, str, Any], Any], monitor_all: bool = False) -> None:
-        """Look at the values inside hybridized blocks below this one; see `HybridBlock.register_op_hook`."""
+        """Observe the values inside hybridized descendants; see `HybridBlock.register_op_hook`."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
     def summary(self, *inputs: Any) -> None:
-        """Run the block, and print a table of its layers, their outputs' shapes and their parameters.
+        """Run the block and print a table of its layers, their output shapes and their parameters.
 
         Parameters
         ----------
         *inputs
-            What to run it with.
+            The inputs to run it on.
 
         Raises
         ------
@@ -272,14 +272,14 @@ class Block:
     # files
 
     def save_parameters(self, filename: Path, deduplicate: bool = False) -> None:
-        """Write all parameters by where they are in the model, such as ``"0.weight"``.
+        """Write all parameters under their paths in the model, such as ``"0.weight"``.
 
         Parameters
         ----------
         filename
             The file.
         deduplicate
-            Write parameters that stand in several places once only.
+            Write shared parameters only once.
         """
         block_files.save_parameters(self, filename, deduplicate)
 
@@ -292,70 +292,71 @@ class Block:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Read what `save_parameters` or MXNet wrote, into a model of the same structure.
+        """Read parameters written by `save_parameters` or MXNet into a model of the same structure.
 
         Parameters
         ----------
         filename
             The file.
         ctx
-            The device, or several, of parameters that are not initialized; the CPU if None.
+            The device or devices of parameters that are not initialized; the CPU if None.
         allow_missing
-            Leave parameters as they are that are not in the file.
+            Whether to leave parameters that are not in the file unchanged.
         ignore_extra
-            Ignore arrays that belong to no parameter.
+            Whether to ignore arrays that belong to no parameter.
         cast_dtype, dtype_source
-            Whether arrays of another dtype are cast to the parameter's (``"current"``), or the parameter to theirs (``"saved"``).
+            Whether to cast if dtypes differ: the array to the parameter's dtype (``"current"``), or the parameter to the array's
+            (``"saved"``).
 
         Raises
         ------
         ParameterError
-            If an array is missing or belongs to no parameter, or its dtype is another.
+            If an array is missing, belongs to no parameter, or has another dtype than its parameter.
         ShapeError
-            If its shape is another.
+            If an array has another shape than its parameter.
         """
         block_files.load_parameters(self, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def save_params(self, filename: Path) -> None:
-        """As `save_parameters`; MXNet's older name of it."""
+        """MXNet's older name for `save_parameters`."""
         self.save_parameters(filename)
 
     def save(self, prefix: Path) -> None:
-        """Write the parameters, and the graphs of hybridized blocks, so that `load` need not trace them.
+        """Write the parameters, and the graphs of hybridized blocks so that `load` need not trace them.
 
         Parameters
         ----------
         prefix
-            How the files' names begin: ``prefix-model.params`` and ``prefix-model.json``.
+            Prefix of the file names ``prefix-model.params`` and ``prefix-model.json``.
         """
         model_files.save_model(self, prefix)
 
     def load(self, prefix: Path) -> None:
-        """Read what `save` or MXNet wrote, into a model of the same structure.
+        """Read files written by `save` or MXNet into a model of the same structure.
 
         Parameters
         ----------
         prefix
-            How the files' names begin.
+            Prefix of the file names.
 
         Raises
         ------
         FormatError
-            If the model's structure is another, or a file is damaged.
+            If the model has another structure, or a file is damaged.
         """
         model_files.load_model(self, prefix)
 
     def load_params(self, filename: Path, ctx: Contexts = None, allow_missing: bool = False, ignore_extra: bool = False) -> None:
-        """As `load_parameters`; MXNet's older name of it."""
+        """MXNet's older name for `load_parameters`."""
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
 
-def _indented(text: str) -> str:
-    """Lines after the first two blanks further to the right."""
+def _indent(text: str) -> str:
+    """Indent all lines but the first by two spaces."""
     return text.replace("\n", "\n  ")
 
 
-def _selected(params: ParameterDict, pattern: re.Pattern[str]) -> ParameterDict:
+def _select(params: ParameterDict, pattern: re.Pattern[str]) -> ParameterDict:
     found = ParameterDict(params.prefix)
     found._params = {name: param for name, param in params.items() if pattern.match(name)}
     return found

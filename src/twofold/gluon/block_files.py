@@ -1,4 +1,4 @@
-"""Parameters of a block in files, by where they are in the model."""
+"""Saves and loads the parameters of a block, by their paths in the model."""
 
 from collections.abc import Iterable
 from os import PathLike
@@ -7,7 +7,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..errors import ParameterError
 from .parameter import Contexts, Parameter, check_dtype_source
-from .parameter_dict import brief_list, loaded_arrays
+from .parameter_dict import brief_list, load_named_arrays
 from .refusals import Refused
 
 __all__ = ["load_parameters", "save_parameters"]
@@ -17,10 +17,10 @@ Path = str | PathLike[str]
 
 def save_parameters(block: Any, filename: Path, deduplicate: bool) -> None:
     """See `Block.save_parameters`."""
-    places: dict[str, Parameter] = block._collect_params_with_prefix()
+    params: dict[str, Parameter] = block._collect_params_with_prefix()
     if deduplicate:
-        places = {name: param for param, name in {param: name for name, param in places.items()}.items()}
-    nd.save(filename, {name: param._reduce() for name, param in places.items()})
+        params = {name: param for param, name in {param: name for name, param in params.items()}.items()}
+    nd.save(filename, {name: param._reduce() for name, param in params.items()})
 
 
 def load_parameters(
@@ -28,32 +28,31 @@ def load_parameters(
 ) -> None:
     """See `Block.load_parameters`."""
     check_dtype_source(cast_dtype, dtype_source)
-    arrays = loaded_arrays(filename)
-    places: dict[str, Parameter] = block._collect_params_with_prefix()
-    if not arrays and not places:
+    arrays = load_named_arrays(filename)
+    params: dict[str, Parameter] = block._collect_params_with_prefix()
+    if not arrays and not params:
         return
-    if not any("." in name for name in arrays):  # names of before 1.0, without structure
-        params = block.collect_params()
-        params.load_dict(arrays, ctx, allow_missing, ignore_extra, block.prefix, str(filename), cast_dtype, dtype_source)
+    if not any("." in name for name in arrays):  # written before MXNet 1.0: full names instead of paths
+        block.collect_params().load_dict(arrays, ctx, allow_missing, ignore_extra, block.prefix, str(filename), cast_dtype, dtype_source)
         return
     if not allow_missing:
-        _check_complete(places, arrays, filename)
+        _check_complete(params, arrays, filename)
     for name, array in arrays.items():
-        if name in places:
-            places[name]._load_init(array, ctx, cast_dtype, dtype_source)
+        if name in params:
+            params[name]._load_init(array, ctx, cast_dtype, dtype_source)
         elif not ignore_extra:
             raise ParameterError(
                 f"Parameter '{name}' loaded from file '{filename}' is not present in the block",
-                f"which contains parameters {brief_list(places)}",
+                f"which contains parameters {brief_list(params)}",
                 "set ignore_extra=True to ignore",
             )
 
 
-def _check_complete(places: dict[str, Parameter], arrays: Iterable[str], filename: Path) -> None:
-    """Each parameter must be in the file under one of its places."""
+def _check_complete(params: dict[str, Parameter], arrays: Iterable[str], filename: Path) -> None:
+    """Check that each parameter is in the file, a shared one under any of its paths."""
     arrays = list(arrays)
-    there = {places[name] for name in arrays if name in places}
-    missing = next((name for name, param in places.items() if param not in there), None)
+    loaded = {params[name] for name in arrays if name in params}
+    missing = next((name for name, param in params.items() if param not in loaded), None)
     if missing is not None:
         raise Refused(
             f"Parameter '{missing}' is missing in file '{filename}'",

@@ -1,4 +1,4 @@
-"""The arrays of a parameter, a copy on each of its devices, with their gradients."""
+"""The arrays of a parameter, one copy per device, and their gradients."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["RENEWALS", "Copies", "context_list"]
 
 
 class RENEWALS:
-    """How often arrays of some parameter were made anew, in ``count``: who remembers arrays of parameters compares it."""
+    """``count`` rises whenever a parameter's arrays are replaced. Caches of parameters' arrays compare it to detect stale entries."""
 
     count = 0
 
@@ -30,9 +30,9 @@ class Copies:
     Attributes
     ----------
     arrays, grads
-        One array for each device, and its gradient; None without gradients.
+        One array per device, and their gradients; None without gradients.
     places
-        Device to the number of its copy.
+        Device to the index of its copy.
     """
 
     def __init__(self, data: NDArray, contexts: Sequence[Device]) -> None:
@@ -43,7 +43,7 @@ class Copies:
         self.places = {c: k for k, c in enumerate(self.contexts)}
 
     def attach(self, grad_req: str) -> None:
-        """Want gradients in one way or another, or (``"null"``) none."""
+        """Allocate gradients and mark the arrays as variables, or undo both if ``grad_req`` is ``"null"``."""
         if grad_req == "null":
             self.grads = None
             for array in self.arrays:
@@ -55,19 +55,19 @@ class Copies:
             array._attach(grad, grad_req)
 
     def place(self, ctx: Device | None, name: str) -> int:
-        """The number of a device's copy; if it is None that of the only one, or of the current device.
+        """The index of a device's copy; for None that of the only copy, or of the current device.
 
         Raises
         ------
         DeviceError
-            If there is none on that device; ``name`` is the parameter's.
+            If there is no copy on that device. ``name`` is the parameter's, for the message.
         """
         if ctx is None:
             if len(self.arrays) == 1:
                 return 0
             ctx = current_device()
         place = self.places.get(ctx)
-        if place is None:
+        if place is None:  # pinned and shared host memory count as the CPU
             place = self.places.get(Device("cpu" if ctx.is_host else "gpu", ctx.device_id))
         if place is None:
             raise DeviceError(
@@ -83,21 +83,21 @@ class Copies:
         return first / len(self.arrays) if others else first
 
     def cast(self, dtype: object) -> None:
-        """Cast the arrays and gradients; gradients are to be attached again."""
+        """Cast the arrays and gradients. The caller must attach the gradients again."""
         RENEWALS.count += 1
         self.arrays = [a.astype(dtype) for a in self.arrays]
         self.grads = None if self.grads is None else [g.astype(dtype) for g in self.grads]
 
 
 def context_list(ctx: Device | Sequence[Device] | None) -> list[Device]:
-    """Devices as a list: one, several, or the current one for None."""
+    """The given device or devices as a list; the current device for None."""
     if ctx is None:
         return [current_device()]
     return [ctx] if isinstance(ctx, Device) else list(ctx)
 
 
 def _detach_gradient(array: NDArray) -> None:
-    """The array wants no gradient any more: neither it nor its content is a variable."""
+    """Undo ``attach_grad``: neither the array nor its content is a variable any more."""
     array._g = None
     v = array._v
     if v.__class__ is Value and v.rec is not None and v.rec.grad is not None:

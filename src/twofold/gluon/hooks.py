@@ -1,4 +1,4 @@
-"""`HookHandle`: a registered hook, which can be taken away again."""
+"""`HookHandle` removes a registered hook."""
 
 import itertools
 from collections.abc import Callable
@@ -13,25 +13,25 @@ _NUMBERS = itertools.count()
 
 
 class Hooks(dict[int, Callable[..., Any]]):
-    """Hooks in the order in which they were registered; a dictionary that can be referred to weakly."""
+    """Hooks in order of registration; a dictionary that supports weak references."""
 
     __slots__ = ("__weakref__",)
 
 
 class HookHandle:
-    """What registering a hook returns. As a context manager it takes the hook away at the end of its block."""
+    """Returned when a hook is registered. As a context manager it removes the hook on exit."""
 
     def __init__(self) -> None:
         self._hooks: Callable[[], Hooks | None] | None = None
         self._number = next(_NUMBERS)
 
     def attach(self, hooks_dict: Hooks, hook: Callable[..., Any]) -> "HookHandle":
-        """Put a hook among others.
+        """Register a hook.
 
         Parameters
         ----------
         hooks_dict
-            Where the hook goes; the handle does not keep it alive.
+            Where to register it. The handle does not keep it alive.
         hook
             The hook.
 
@@ -41,13 +41,13 @@ class HookHandle:
             If the handle has a hook already.
         """
         if self._hooks is not None:
-            raise MXNetError("The same handle cannot be attached twice", None, "make another one")
+            raise MXNetError("The same handle cannot be attached twice", None, "create another one")
         self._hooks = ref(hooks_dict)
         hooks_dict[self._number] = hook
         return self
 
     def detach(self) -> None:
-        """Take the hook away, if it is still there."""
+        """Remove the hook if it is still registered."""
         hooks = None if self._hooks is None else self._hooks()
         if hooks is not None:
             hooks.pop(self._number, None)

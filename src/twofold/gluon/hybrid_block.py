@@ -372,7 +372,7 @@ class HybridBlock(Block):
         for param in params:
             if param._is_shaped:
                 param._finish_deferred_init()
-        if self._children and any(p._waiting is not None for p in params):
+        if self._children and any(p._deferred is not None for p in params):
             self._run_apart(args)  # where the shapes of a layer follow from its input only, it finds them by itself
         for name in self._asked_for():
             self._reg_params[name]._finish_deferred_init()
@@ -382,7 +382,7 @@ class HybridBlock(Block):
         own = [self._reg_params[name] for name in self._asked_for()]
         if all(p._data is not None for p in own):
             with Scope(False, False):
-                params = {name: self._reg_params[name]._made().arrays[0] for name, p in zip(self._asked_for(), own, strict=True)}
+                params = {name: self._reg_params[name]._initialized().arrays[0] for name, p in zip(self._asked_for(), own, strict=True)}
                 self.hybrid_forward(nd, *args, **params)
 
     def register_op_hook(self, callback: Callback, monitor_all: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Arrays of `mx.np` in Gluon: the blocks of this package compute with arrays of `mx.nd`, which show the same memory."""
+"""Support for arrays of `mx.np` in Gluon: blocks compute with arrays of `mx.nd` that share their memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
@@ -16,47 +16,47 @@ P = ParamSpec("P")
 
 
 def has_numpy(values: Iterable[Any]) -> bool:
-    """Whether there is an array of `mx.np` inside nested lists."""
+    """Whether nested lists contain an array of `mx.np`."""
     return any(isinstance(v, ndarray) or (isinstance(v, (list, tuple)) and has_numpy(v)) for v in values)
 
 
 def as_legacy(values: Any) -> Any:
-    """The arrays inside nested lists as arrays of `mx.nd`: those of `mx.np` as views."""
-    return _mapped(lambda a: a.as_nd_ndarray() if isinstance(a, ndarray) else a, values)
+    """Convert the arrays of `mx.np` in nested lists to arrays of `mx.nd`, as views."""
+    return _map(lambda a: a.as_nd_ndarray() if isinstance(a, ndarray) else a, values)
 
 
 def as_numpy(values: Any) -> Any:
-    """The arrays inside nested lists as arrays of `mx.np`: those of `mx.nd` as views."""
-    return _mapped(lambda a: a.as_np_ndarray() if isinstance(a, NDArray) else a, values)
+    """Convert the arrays of `mx.nd` in nested lists to arrays of `mx.np`, as views."""
+    return _map(lambda a: a.as_np_ndarray() if isinstance(a, NDArray) else a, values)
 
 
 def as_wanted(values: Any) -> Any:
-    """New arrays inside nested lists as arrays of `mx.np` where ``npx.set_np`` asks for these."""
+    """Convert new arrays in nested lists to arrays of `mx.np` if ``npx.set_np`` is in effect."""
     return as_numpy(values) if is_np_array() else values
 
 
 def fitting(values: Any, dtype: Any) -> Any:
-    """Inputs of a block as arrays of `mx.nd` of one floating-point dtype.
+    """Convert the inputs of a block to arrays of `mx.nd` with one floating-point dtype.
 
-    Arrays of `mx.nd` must be of equal dtypes, those of `mx.np` need not.
+    Operators of `mx.nd` require equal dtypes; callers with arrays of `mx.np` expect promotion.
 
     Parameters
     ----------
     values
         Arrays in nested lists.
     dtype
-        What floating-point arrays are cast to: the dtype of the block's parameters. If None, there are none, and all arrays are
-        cast to the dtype of the first floating-point one.
+        Dtype of the block's parameters, to which floating-point arrays are cast. If None (a block without parameters), all arrays
+        are cast to the dtype of the first floating-point one.
     """
     arrays = as_legacy(values)
     if dtype is not None:
-        return _mapped(lambda a: a.astype(dtype, copy=False) if isinstance(a, NDArray) and is_float(a._dtype) else a, arrays)
+        return _map(lambda a: a.astype(dtype, copy=False) if isinstance(a, NDArray) and is_float(a._dtype) else a, arrays)
     first = next((a._dtype for a in _flat(arrays) if is_float(a._dtype)), None)
-    return arrays if first is None else _mapped(lambda a: a.astype(first, copy=False) if isinstance(a, NDArray) else a, arrays)
+    return arrays if first is None else _map(lambda a: a.astype(first, copy=False) if isinstance(a, NDArray) else a, arrays)
 
 
 def through_legacy(function: Callable[P, Any]) -> Callable[P, Any]:
-    """A function of arrays of `mx.nd` that also takes arrays of `mx.np`, and then returns such."""
+    """Decorate a function on arrays of `mx.nd` to accept arrays of `mx.np` too, and then return those."""
 
     @wraps(function)
     def call(*args: P.args, **options: P.kwargs) -> Any:
@@ -68,7 +68,7 @@ def through_legacy(function: Callable[P, Any]) -> Callable[P, Any]:
 
 
 def method_through_legacy(method: Callable[..., Any]) -> Callable[..., Any]:
-    """As `through_legacy`, for a block's method: floating-point arrays are cast to the dtype of the block's parameters."""
+    """`through_legacy` for a method of a block: floating-point arrays are cast to the dtype of the block's parameters."""
 
     @wraps(method)
     def call(block: Any, *args: Any, **options: Any) -> Any:
@@ -80,9 +80,9 @@ def method_through_legacy(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _mapped(change: Callable[[Any], Any], values: Any) -> Any:
+def _map(change: Callable[[Any], Any], values: Any) -> Any:
     if isinstance(values, (list, tuple)):
-        return (list if isinstance(values, list) else tuple)(_mapped(change, v) for v in values)
+        return (list if isinstance(values, list) else tuple)(_map(change, v) for v in values)
     return change(values)
 
 

@@ -1,4 +1,4 @@
-"""`Parameter`: a weight of a model with a copy on each device, its gradients, and initialization that waits for the shape; `Constant`."""
+"""`Parameter`: a weight of a model with a copy per device, gradients, and initialization deferred until its shape is known; `Constant`."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -27,48 +27,48 @@ __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
 Shape = tuple[int, ...] | None
 Contexts = Device | Sequence[Device] | None
-#: The initializer of models that name none.
+#: The initializer of models that specify none.
 DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
 STORAGE = ("default", "row_sparse", "csr")
 
 
 def _sizes(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape, of which sizes may be unknown: 0, or -1 as NumPy's conventions have it."""
+    """A shape with unknown sizes as 0, or -1 under ``npx.set_np``."""
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not all(isinstance(n, (int, np.integer)) and n >= -1 for n in sizes):
-        raise ParameterError(f"Parameter '{name}': a shape has whole numbers from 0", repr(shape), "give sizes, 0 for an unknown one")
+        raise ParameterError(f"Parameter '{name}': invalid shape", repr(shape), "pass non-negative integers, 0 for an unknown size")
     return sizes
 
 
 class Parameter:
-    """A weight of a model, or another array that belongs to it.
+    """A weight or other persistent array of a model.
 
     Parameters
     ----------
     name
-        Its name; also of its variable in symbols.
+        Its name, which is also that of its variable in symbols.
     grad_req
-        What backward does with its gradient: ``"write"``, ``"add"`` or ``"null"`` (nothing: it has none).
+        How backward stores its gradient: ``"write"``, ``"add"``, or ``"null"`` for no gradient.
     shape
-        Sizes of the axes; a size of 0, or None for the whole shape, is not known yet.
+        Sizes of the axes. A size of 0, or None for the whole shape, is unknown.
     dtype
-        Of the arrays.
+        Dtype of the arrays.
     lr_mult, wd_mult
         Multipliers of the learning rate and of weight decay.
     init
-        How it starts (an initializer or its name), where the model's initializer shall not say it.
+        Its initializer, or the name of one; None to use the model's.
     allow_deferred_init
-        Whether `initialize` may be called before the shape is known: the arrays are made once it is.
+        Whether `initialize` may be called before the shape is known. The arrays are then created once it is.
     differentiable
-        Whether it can have a gradient at all.
+        Whether it can have a gradient.
     stype, grad_stype
-        Storage of the arrays and of the gradients: ``"default"`` (dense) only.
+        Storage type of the arrays and gradients: only ``"default"`` (dense) is supported.
 
     Raises
     ------
     ParameterError
-        For another ``grad_req`` or storage, or what is no shape.
+        If ``grad_req``, a storage type or the shape is invalid.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Parameter:
         self._stype, self._grad_stype = self._dense(stype, "stype"), self._dense(grad_stype, "grad_stype")
         self._copies: Copies | None = None
         self._is_numpy = False
-        self._waiting: _Waiting | None = None
+        self._deferred: _Deferred | None = None
         self._var: Symbol | None = None
         self._trainer: Callable[[], Any] | None = None
         self._grad_req = "null"
@@ -115,17 +115,17 @@ class Parameter:
                 f"{what} for Parameter '{self.name}' must be one of 'default', 'row_sparse', or 'csr'", repr(stype), "use 'default'"
             )
         if stype != "default":
-            raise ParameterError(f"Parameter '{self.name}': arrays of this storage are not made here", f"{what}={stype!r}", "use 'default'")
+            raise ParameterError(f"Parameter '{self.name}': storage type is not supported", f"{what}={stype!r}", "use 'default'")
         return stype
 
     def __repr__(self) -> str:
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
-    # what it is
+    # attributes
 
     @property
     def grad_req(self) -> str:
-        """What backward does with the gradient: ``"write"``, ``"add"`` or ``"null"``."""
+        """How backward stores the gradient: ``"write"``, ``"add"`` or ``"null"``."""
         return self._grad_req
 
     @grad_req.setter
@@ -143,7 +143,7 @@ class Parameter:
 
     @property
     def dtype(self) -> Any:
-        """The dtype as it was given. Setting it casts the arrays."""
+        """The dtype, as given. Setting it casts the arrays."""
         return self._dtype
 
     @dtype.setter
@@ -152,41 +152,41 @@ class Parameter:
 
     @property
     def shape(self) -> Shape:
-        """Sizes of the axes, 0 for an unknown one; None if nothing is known. Setting it may only make unknown sizes known.
+        """Sizes of the axes, 0 for an unknown one; None if nothing is known. Assignments may only fill in unknown sizes.
 
         Raises
         ------
         ShapeError
-            When it is set to a shape that contradicts what is known.
+            On assignment of a shape that contradicts the known sizes.
         """
         return self._shape
 
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
         new = tuple(shape)
-        if not self._may_have(new):
+        if not self._is_compatible(new):
             raise WrongShape(
-                f"Expected shape {new} is incompatible with given shape {self._shape}", f"Parameter '{self.name}'", "give shapes that agree"
+                f"Expected shape {new} is incompatible with given shape {self._shape}", f"Parameter '{self.name}'", "pass matching shapes"
             )
         self._shape = new
 
-    def _may_have(self, shape: Sequence[int]) -> bool:
-        """Whether a shape agrees with what is known."""
+    def _is_compatible(self, shape: Sequence[int]) -> bool:
+        """Whether a shape agrees with the known sizes."""
         old = self._shape
         return old is None or (len(old) == len(shape) and all(a in (0, b) for a, b in zip(old, shape, strict=True)))
 
     def _own_shape(self, data: Any) -> tuple[int, ...]:
-        """An array's shape; for a parameter without axes, whose arrays of `mx.nd` have one, that of its one element."""
+        """The shape of an array of this parameter. A 0-d parameter is stored in arrays of shape (1,)."""
         return () if self._shape == () and data.size == 1 else tuple(data.shape)
 
     @property
     def stype(self) -> str:
-        """Storage of the arrays: ``"default"`` (dense)."""
+        """Storage type of the arrays: ``"default"`` (dense)."""
         return self._stype
 
     @property
     def grad_stype(self) -> str:
-        """Storage of the gradients: ``"default"`` (dense)."""
+        """Storage type of the gradients: ``"default"`` (dense)."""
         return self._grad_stype
 
     @property
@@ -196,23 +196,23 @@ class Parameter:
     # initialization
 
     def initialize(self, init: Any = None, ctx: Contexts = None, default_init: Any = DEFAULT, force_reinit: bool = False) -> None:
-        """Make the arrays, or note how to make them once the shape is known.
+        """Create the arrays, now or once the shape is known.
 
         Parameters
         ----------
         init
-            The initializer; if None the parameter's own, or else ``default_init``.
+            The initializer; if None the parameter's own, or ``default_init``.
         ctx
             The device, or several for a copy on each; the current one if None.
         default_init
             The initializer of the whole model.
         force_reinit
-            Make them anew if they are there already.
+            Re-initialize the parameter if it is initialized already.
 
         Raises
         ------
         ParameterError
-            If the shape is unknown and the parameter may not wait for it.
+            If the shape is unknown and deferred initialization is not allowed.
         """
         if self._data is not None and not force_reinit:
             warnings.warn(
@@ -223,36 +223,36 @@ class Parameter:
             return
         self._copies = None
         own = init if init is not None else self.init if self.init is not None else default_init
-        self._waiting = _Waiting(own, default_init, context_list(ctx))
+        self._deferred = _Deferred(own, default_init, context_list(ctx))
         if self._is_shaped:
             self._finish_deferred_init()
         elif not self._allow_deferred_init:
-            self._waiting = None
-            raise self._unshaped("give its whole shape, or allow_deferred_init")
+            self._deferred = None
+            raise self._unshaped("specify the whole shape, or allow_deferred_init")
 
     def _unshaped(self, todo: str) -> ParameterError:
         return ParameterError(f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}", None, todo)
 
     def _finish_deferred_init(self) -> None:
-        """Make the arrays if that was waiting for the shape."""
-        waiting = self._waiting
-        if waiting is None:
+        """Create the arrays if initialization was deferred."""
+        deferred = self._deferred
+        if deferred is None:
             return
         if not self._is_shaped:
             raise self._unshaped("specify in_units, in_channels, etc. of the layers")
-        self._waiting = None
+        self._deferred = None
         with Scope(False, None):
-            data = waiting.data
+            data = deferred.data
             if data is None:
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
-                default = waiting.default if isinstance(waiting.default, Initializer) else initializer.create(waiting.default)
-                default(InitDesc(self.name, {"__init__": waiting.init}), data)
-            self._put(data, waiting.contexts)
+                default = deferred.default if isinstance(deferred.default, Initializer) else initializer.create(deferred.default)
+                default(InitDesc(self.name, {"__init__": deferred.init}), data)
+            self._put(data, deferred.contexts)
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:
-        """Make the arrays as copies of one, and their gradients. Users see them as ``npx.set_np`` says now.
+        """Create the arrays as copies of ``data``, and their gradients. ``npx.set_np`` decides now which class users see.
 
-        Layers and optimizers compute with arrays of `mx.nd`, which have one axis where the parameter has none.
+        Layers and optimizers compute with arrays of `mx.nd`, in which a 0-d parameter has shape (1,).
         """
         self._is_numpy = is_np_array()
         self._copies = Copies(data if data.shape else data.reshape((1,)), contexts)
@@ -260,36 +260,34 @@ class Parameter:
 
     @property
     def _data(self) -> list[NDArray] | None:
-        """The arrays of all devices; None before they are made."""
+        """The arrays of all devices; None before initialization."""
         return None if self._copies is None else self._copies.arrays
 
     def _load_init(self, data: NDArray, ctx: Contexts, cast_dtype: bool = False, dtype_source: str = "current") -> None:
-        """Take over an array that was read from a file; see `ParameterDict.load_dict`."""
-        data = self._fitting(as_legacy(data), cast_dtype, dtype_source)
-        contexts = self._waiting.contexts if self._waiting is not None else None if self._data is None else self.list_ctx()
+        """Set the parameter to an array read from a file; see `ParameterDict.load_dict`."""
+        data = self._accept(as_legacy(data), cast_dtype, dtype_source)
+        contexts = self._deferred.contexts if self._deferred is not None else None if self._data is None else self.list_ctx()
         wanted = None if ctx is None else context_list(ctx)
         if contexts is not None and wanted is not None and set(wanted) != set(contexts):
             raise Refused(
                 f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {contexts}",
                 None,
-                "leave ctx out, or use reset_ctx",
+                "omit ctx, or use reset_ctx",
             )
-        self._waiting = None
+        self._deferred = None
         if self._data is not None and self._data[0]._dtype == data._dtype:
             self.set_data(data)
             return
         with Scope(False, None):
             self._put(data, contexts or wanted or [CPU])
 
-    def _fitting(self, data: NDArray, cast_dtype: bool, dtype_source: str) -> NDArray:
-        """An array for this parameter, cast if it may be; the parameter takes its shape, and its dtype if that is wanted."""
+    def _accept(self, data: NDArray, cast_dtype: bool, dtype_source: str) -> NDArray:
+        """Check an array against this parameter and cast it if allowed; the parameter adopts its shape and, on request, its dtype."""
         check_dtype_source(cast_dtype, dtype_source)
         what = f"Failed loading Parameter '{self.name}' from saved params"
         shape = self._own_shape(data)
-        if not self._may_have(shape):
-            raise WrongShape(
-                f"{what}: shape incompatible", f"expected {self.shape} vs saved {data.shape}", "load the file that belongs to this model"
-            )
+        if not self._is_compatible(shape):
+            raise WrongShape(f"{what}: shape incompatible", f"expected {self.shape} vs saved {data.shape}", "load the file of this model")
         self._shape = shape
         if cast_dtype and dtype_source == "current":
             return data.astype(self.dtype, copy=False)
@@ -306,7 +304,7 @@ class Parameter:
     # arrays
 
     def _missing(self) -> MXNetError:
-        if self._waiting is not None:
+        if self._deferred is not None:
             return DeferredInitializationError(
                 f"Parameter '{self.name}' has not been initialized yet because initialization was deferred",
                 None,
@@ -318,13 +316,13 @@ class Parameter:
             "initialize parameters, and create Trainer, with Block.collect_params(): Block.params does not include those of children",
         )
 
-    def _made(self) -> Copies:
+    def _initialized(self) -> Copies:
         if self._copies is None:
             raise self._missing()
         return self._copies
 
     def data(self, ctx: Device | None = None) -> Any:
-        """The array of a device; if it is None that of the only one, or of the current one.
+        """The array on a device; for None on the only device, or the current one.
 
         It is an array of `mx.np` if the parameter was initialized under ``npx.set_np``.
 
@@ -335,19 +333,19 @@ class Parameter:
         MXNetError
             If `initialize` was not called, or not for that device.
         """
-        return self._shown(self._on(ctx))
+        return self._public(self._on(ctx))
 
-    def _shown(self, array: NDArray) -> Any:
-        """An array as users see it."""
+    def _public(self, array: NDArray) -> Any:
+        """An array in the class that users see."""
         return self._as_numpy(array) if self._is_numpy else array
 
     def _as_numpy(self, array: NDArray) -> Any:
-        """An array of the parameter as one of `mx.np`."""
-        seen = array.as_np_ndarray()
-        return seen.reshape(()) if self._shape == () else seen
+        """An array of the parameter as an array of `mx.np`."""
+        view = array.as_np_ndarray()
+        return view.reshape(()) if self._shape == () else view
 
     def _on(self, ctx: Device | None) -> NDArray:
-        """The array of a device, as layers compute with it."""
+        """The array on a device, in the class that layers compute with."""
         copies = self._copies
         if copies is None:
             raise self._missing()
@@ -355,11 +353,11 @@ class Parameter:
         return copies.arrays[copies.place(ctx, self.name) if place is None else place]
 
     def list_data(self) -> list[Any]:
-        """The arrays of all devices, in the order of `initialize`."""
-        return [self._shown(array) for array in self._made().arrays]
+        """The arrays on all devices, in the order given to `initialize`."""
+        return [self._public(array) for array in self._initialized().arrays]
 
     def _gradients(self) -> list[NDArray]:
-        grads = self._made().grads
+        grads = self._initialized().grads
         if grads is None:
             raise MXNetError(
                 f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'", None, "set grad_req to 'write'"
@@ -367,31 +365,31 @@ class Parameter:
         return grads
 
     def grad(self, ctx: Device | None = None) -> Any:
-        """The gradient on a device; as `data`.
+        """The gradient on a device; see `data`.
 
         Raises
         ------
         MXNetError
-            Also if it has none.
+            Also if the parameter has no gradient.
         """
-        grads, copies = self._gradients(), self._made()
+        grads, copies = self._gradients(), self._initialized()
         place = copies.places.get(ctx)  # type: ignore[arg-type]
-        return self._shown(grads[copies.place(ctx, self.name) if place is None else place])
+        return self._public(grads[copies.place(ctx, self.name) if place is None else place])
 
     def list_grad(self) -> list[Any]:
         """The gradients on all devices."""
-        return [self._shown(grad) for grad in self._gradients()]
+        return [self._public(grad) for grad in self._gradients()]
 
     def list_ctx(self) -> list[Device]:
         """The devices."""
         if self._copies is not None:
             return list(self._copies.contexts)
-        if self._waiting is not None:
-            return list(self._waiting.contexts)
+        if self._deferred is not None:
+            return list(self._deferred.contexts)
         raise MXNetError(f"Parameter '{self.name}' has not been initialized", None, "call initialize first")
 
     def set_data(self, data: Any) -> None:
-        """Write a value into the arrays of all devices.
+        """Set the arrays on all devices to a value.
 
         Parameters
         ----------
@@ -401,14 +399,16 @@ class Parameter:
         self.shape = self._own_shape(data)
         data = as_legacy(data)
         if self._data is None:
-            if self._waiting is None:
+            if self._deferred is None:
                 raise Refused(f"Parameter '{self.name}' has not been initialized", None, "call initialize first")
-            self._waiting = _Waiting(self._waiting.init, self._waiting.default, self._waiting.contexts, nd.array(data, dtype=self.dtype))
+            self._deferred = _Deferred(
+                self._deferred.init, self._deferred.default, self._deferred.contexts, nd.array(data, dtype=self.dtype)
+            )
             self._finish_deferred_init()
             return
         trainer = None if self._trainer is None else self._trainer()
         if trainer is not None:
-            trainer._take_back(self)
+            trainer._invalidate_store(self)
         for array in self._data:
             array[...] = data
 
@@ -423,19 +423,19 @@ class Parameter:
         Parameters
         ----------
         ctx
-            A device or several.
+            The device or devices.
 
         Raises
         ------
         ParameterError
-            If it was not initialized.
+            If the parameter is not initialized.
         """
         contexts = context_list(ctx)
         if self._copies is not None:
             with Scope(False, None):
                 self._put(self._copies.mean(), contexts)
-        elif self._waiting is not None:
-            self._waiting = _Waiting(self._waiting.init, self._waiting.default, contexts, self._waiting.data)
+        elif self._deferred is not None:
+            self._deferred = _Deferred(self._deferred.init, self._deferred.default, contexts, self._deferred.data)
         else:
             raise ParameterError(
                 f"Cannot reset context for Parameter '{self.name}' because it has not been initialized", None, "call initialize"
@@ -443,7 +443,7 @@ class Parameter:
 
     def _reduce(self) -> NDArray:
         """The mean over devices, on the CPU."""
-        return self._made().mean()
+        return self._initialized().mean()
 
     def cast(self, dtype: Any) -> None:
         """Cast the arrays and gradients."""
@@ -455,7 +455,7 @@ class Parameter:
                 self._copies.attach(self._grad_req)
 
     def var(self) -> Symbol:
-        """The variable that stands for it in symbols, always the same one."""
+        """The variable for it in symbols. Every call returns the same one."""
         if self._var is None:
             self._var = variable(
                 self.name, shape=self.shape, dtype=self.dtype, lr_mult=self.lr_mult, wd_mult=self.wd_mult, init=self.init, stype=self._stype
@@ -463,7 +463,7 @@ class Parameter:
         return self._var
 
     def row_sparse_data(self, row_id: NDArray) -> NoReturn:
-        """Not possible: the arrays are dense.
+        """Not supported: the arrays are dense.
 
         Raises
         ------
@@ -473,7 +473,7 @@ class Parameter:
         raise self._not_sparse("row_sparse_data")
 
     def list_row_sparse_data(self, row_id: NDArray) -> NoReturn:
-        """Not possible: the arrays are dense.
+        """Not supported: the arrays are dense.
 
         Raises
         ------
@@ -488,7 +488,7 @@ class Parameter:
         )
 
     def _set_trainer(self, trainer: Any) -> None:
-        """Note who updates it; not kept alive by that."""
+        """Remember the trainer that updates it, by a weak reference."""
         self._trainer = ref(trainer)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -496,14 +496,14 @@ class Parameter:
 
 
 class Constant(Parameter):
-    """A parameter of a given value, without gradient.
+    """A parameter with a fixed value and no gradient.
 
     Parameters
     ----------
     name
         Its name.
     value
-        An array, or what `twofold.nd.array` makes one of.
+        An array, or anything that `twofold.nd.array` accepts.
     """
 
     def __init__(self, name: str, value: Any) -> None:
@@ -521,8 +521,8 @@ class Constant(Parameter):
         return f"Constant {self.name} (shape={self.shape}, dtype={self.dtype})"
 
 
-class _Waiting:
-    """Initialization that waits for the shape."""
+class _Deferred:
+    """An initialization deferred until the shape is known."""
 
     __slots__ = ("contexts", "data", "default", "init")
 
@@ -531,12 +531,12 @@ class _Waiting:
 
 
 def check_dtype_source(cast_dtype: bool, dtype_source: str) -> None:
-    """Raise unless ``dtype_source`` is one of its two values.
+    """Check that ``dtype_source`` is ``"current"`` or ``"saved"``.
 
     Raises
     ------
     ParameterError
-        If it is not.
+        If it is neither.
     """
     if cast_dtype and dtype_source not in ("current", "saved"):
         raise Refused("dtype_source must be one of 'current' and 'saved'", repr(dtype_source), "use one of these")

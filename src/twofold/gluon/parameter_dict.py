@@ -1,4 +1,4 @@
-"""`ParameterDict`: parameters by name, created or shared as layers ask for them; reading and writing them all."""
+"""`ParameterDict`: parameters by name, created or shared on request; saving and loading them."""
 
 import re
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
@@ -17,21 +17,21 @@ from ..ndarray.array import NDArray
 from .parameter import DEFAULT, Constant, Contexts, Parameter, check_dtype_source
 from .refusals import Refused
 
-__all__ = ["ParameterDict", "loaded_arrays"]
+__all__ = ["ParameterDict", "load_named_arrays"]
 
-#: What counts only when a parameter is made.
-ONLY_NEW = {"allow_deferred_init", "differentiable"}
+#: Attributes that matter only when a parameter is created.
+CREATION_ONLY = {"allow_deferred_init", "differentiable"}
 
 
 class ParameterDict:
-    """Parameters by their full names, in the order in which they came.
+    """Parameters by full name, in insertion order.
 
     Parameters
     ----------
     prefix
-        What the names of parameters that `get` makes begin with.
+        Prefix of the names of parameters that `get` creates.
     shared
-        Another dictionary, whose parameters of the same name `get` takes instead of making new ones.
+        Another dictionary. `get` returns its parameter of the same name instead of creating one.
     """
 
     def __init__(self, prefix: str = "", shared: "ParameterDict | None" = None) -> None:
@@ -41,7 +41,7 @@ class ParameterDict:
 
     @property
     def prefix(self) -> str:
-        """What the names of new parameters begin with."""
+        """The prefix of the names of new parameters."""
         return self._prefix
 
     def __repr__(self) -> str:
@@ -59,41 +59,42 @@ class ParameterDict:
         return key in self._params
 
     def items(self) -> ItemsView[str, Parameter]:
-        """Names with parameters."""
+        """(name, parameter) pairs."""
         return self._params.items()
 
     def keys(self) -> KeysView[str]:
-        """Names."""
+        """The names."""
         return self._params.keys()
 
     def values(self) -> ValuesView[Parameter]:
-        """Parameters."""
+        """The parameters."""
         return self._params.values()
 
-    # making and sharing
+    # creating and sharing
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
-        """The parameter of a name, made if there is none.
+        """The parameter of a name, created if there is none.
 
         Parameters
         ----------
         name
             Its name without the prefix.
         **kwargs
-            What the parameter must be like; what is not known of one that is there (its shape, or an attribute that is None) is set.
+            Attributes of the parameter. On an existing one, unknown attributes (sizes of the shape, or attributes that are None) are
+            set.
 
         Raises
         ------
         ParameterError
-            If the one that is there is different.
+            If an existing parameter has other attributes.
         """
         name = self._prefix + name
         found = self._find(name)
         if found is None:
             found = self._params[name] = Parameter(name, **kwargs)
             return found
-        for key in kwargs.keys() - ONLY_NEW:
-            self._agree(found, key, kwargs[key])
+        for key in kwargs.keys() - CREATION_ONLY:
+            self._match(found, key, kwargs[key])
         return found
 
     def _find(self, name: str) -> Parameter | None:
@@ -102,14 +103,14 @@ class ParameterDict:
         return self._params.get(name)
 
     @staticmethod
-    def _agree(param: Parameter, key: str, value: Any) -> None:
-        """Make a parameter's attribute as it is wanted, if it is not something else already."""
+    def _match(param: Parameter, key: str, value: Any) -> None:
+        """Set an unknown attribute of a parameter, or check that a known one has the value."""
         own = vars(param)
         have = own.get(key if key in own else f"_{key}")
         if have is None:
             setattr(param, key, value)
         elif key == "shape":
-            merged = _merged_shape(value, have)
+            merged = _merge_shapes(value, have)
             if merged is None:
                 raise _different(param.name, key, value, have)
             param._shape = merged
@@ -117,21 +118,21 @@ class ParameterDict:
             raise _different(param.name, key, value, have)
 
     def get_constant(self, name: str, value: Any = None) -> Parameter:
-        """The constant of a name, made from a value if there is none.
+        """The constant of a name, created from a value if there is none.
 
         Parameters
         ----------
         name
             Its name without the prefix.
         value
-            Its value; None if it must be there.
+            Its value; None if the constant must exist.
 
         Raises
         ------
         UnboundArgumentError
-            If there is none, and no value.
+            If the constant does not exist and no value is given.
         ParameterError
-            If there is one of another value.
+            If a constant with another value exists.
         """
         name = self._prefix + name
         found = self._find(name)
@@ -144,12 +145,12 @@ class ParameterDict:
         return found
 
     def update(self, other: "ParameterDict") -> None:
-        """Take in all parameters of another dictionary.
+        """Add all parameters of another dictionary.
 
         Raises
         ------
         ParameterError
-            If different parameters have one name.
+            If different parameters have the same name.
         """
         for name, param in other.items():
             if self._params.get(name, param) is not param:
@@ -158,7 +159,7 @@ class ParameterDict:
                 )
         self._params.update(other.items())
 
-    # acting on all
+    # operations on all parameters
 
     def initialize(self, init: Any = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
         """Initialize all parameters; see `Parameter.initialize`.
@@ -166,13 +167,13 @@ class ParameterDict:
         Parameters
         ----------
         init
-            The initializer of those that have none of their own.
+            The initializer for parameters that have none of their own.
         ctx
-            The device, or several.
+            The device or devices.
         verbose
-            Whether to log what is initialized how.
+            Whether to log how each parameter is initialized.
         force_reinit
-            Make also those anew that are there already.
+            Re-initialize initialized parameters too.
         """
         if isinstance(init, str):
             init = initializer.create(init)
@@ -192,7 +193,7 @@ class ParameterDict:
             param.reset_ctx(ctx)
 
     def list_ctx(self) -> list[Device]:
-        """All devices on which some parameter has arrays."""
+        """The devices of all parameters."""
         return list(dict.fromkeys(c for param in self.values() for c in param.list_ctx()))
 
     def setattr(self, name: str, value: Any) -> None:
@@ -203,25 +204,25 @@ class ParameterDict:
     # files
 
     def save(self, filename: str | PathLike[str], strip_prefix: str = "") -> None:
-        """Write all parameters, by name.
+        """Write all parameters under their names.
 
         Parameters
         ----------
         filename
             The file.
         strip_prefix
-            What to take away from the beginning of all names.
+            Prefix to remove from all names.
 
         Raises
         ------
         ParameterError
-            If a name begins with something else.
+            If a name does not start with it.
         """
-        strange = [p.name for p in self.values() if not p.name.startswith(strip_prefix)]
-        if strange:
+        unprefixed = [p.name for p in self.values() if not p.name.startswith(strip_prefix)]
+        if unprefixed:
             raise ParameterError(
                 f"Prefix '{strip_prefix}' is to be striped before saving, but a Parameter's name does not start with it",
-                strange[0],
+                unprefixed[0],
                 "save blocks that share parameters without it, and create children inside name_scope()",
             )
         nd.save(filename, {p.name[len(strip_prefix) :]: p._reduce() for p in self.values()})
@@ -236,8 +237,8 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Read parameters from a file that `save` or MXNet wrote; see `load_dict`."""
-        arrays = loaded_arrays(filename)
+        """Read parameters from a file written by `save` or MXNet; see `load_dict`."""
+        arrays = load_named_arrays(filename)
         self.load_dict(arrays, ctx, allow_missing, ignore_extra, restore_prefix, str(filename), cast_dtype, dtype_source)
 
     def load_dict(
@@ -251,38 +252,39 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Take over arrays by name.
+        """Set parameters to arrays, by name.
 
         Parameters
         ----------
         param_dict
-            Name to array; ``arg:`` and ``aux:`` before names are ignored.
+            Name to array. The prefixes ``arg:`` and ``aux:`` are ignored.
         ctx
-            The device, or several, of parameters that are not initialized; the CPU if None.
+            The device or devices of parameters that are not initialized; the CPU if None.
         allow_missing
-            Leave parameters as they are that have no array.
+            Whether to leave parameters without an array unchanged.
         ignore_extra
-            Ignore arrays that belong to no parameter.
+            Whether to ignore arrays that belong to no parameter.
         restore_prefix
-            What to put before all names.
+            Prefix to add to all names.
         filename
-            Where they come from, for messages.
+            The file that the arrays come from, for messages.
         cast_dtype, dtype_source
-            Whether arrays of another dtype are cast to the parameter's (``"current"``), or the parameter to theirs (``"saved"``).
+            Whether to cast if dtypes differ: the array to the parameter's dtype (``"current"``), or the parameter to the array's
+            (``"saved"``).
 
         Raises
         ------
         ParameterError
-            If an array is missing or belongs to no parameter, or its dtype is another.
+            If an array is missing, belongs to no parameter, or has another dtype than its parameter.
         ShapeError
-            If its shape is another.
+            If an array has another shape than its parameter.
         """
         check_dtype_source(cast_dtype, dtype_source)
         source = "param_dict" if filename is None else f"file: {filename}"
         for name in self.keys() if restore_prefix else ():
             if not name.startswith(restore_prefix):
                 raise Refused(
-                    f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with it", None, "give another prefix"
+                    f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with it", None, "pass another prefix"
                 )
         arrays = {restore_prefix + re.sub("^(arg|aux):", "", name): array for name, array in param_dict.items()}
         if not allow_missing:
@@ -307,8 +309,8 @@ class ParameterDict:
             )
 
 
-def _merged_shape(a: Any, b: Any) -> tuple[int, ...] | None:
-    """Two shapes with unknown sizes (0) as one; None if they contradict."""
+def _merge_shapes(a: Any, b: Any) -> tuple[int, ...] | None:
+    """The shape that two partially known shapes (0 for an unknown size) agree on; None if they contradict each other."""
     a, b = (tuple([s] if isinstance(s, int) else s) for s in (a, b))
     if len(a) != len(b) or any(m != n and m * n > 0 for m, n in zip(a, b, strict=True)):
         return None
@@ -327,19 +329,19 @@ def _host(value: Any) -> Any:
     return value.asnumpy() if isinstance(value, Array) else value
 
 
-def brief_list(names: Any, most: int = 7) -> str:
-    """Names in quotes, the middle of many left out."""
+def brief_list(names: Any, limit: int = 7) -> str:
+    """Names in quotes; of more than ``2 * limit`` only the first and last ones."""
     names = [f"'{n}'" for n in names]
-    return ", ".join(names if len(names) <= 2 * most else [*names[:most], "...", *names[-most:]])
+    return ", ".join(names if len(names) <= 2 * limit else [*names[:limit], "...", *names[-limit:]])
 
 
-def loaded_arrays(filename: str | PathLike[str]) -> dict[str, NDArray]:
+def load_named_arrays(filename: str | PathLike[str]) -> dict[str, NDArray]:
     """The arrays of a file by name.
 
     Raises
     ------
     ParameterError
-        If they have no names.
+        If the arrays have no names.
     """
     found = nd.load(filename)
     if isinstance(found, dict):

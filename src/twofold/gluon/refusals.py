@@ -1,4 +1,4 @@
-"""Errors of gluon that are also what MXNet raises there: assertions and missing methods."""
+"""Errors of Gluon that are also the built-in exceptions that MXNet raises there."""
 
 from ..errors import MXNetError, ParameterError, ShapeError
 
@@ -6,12 +6,12 @@ __all__ = ["Refused", "Undefined", "WrongShape"]
 
 
 class Refused(ParameterError, AssertionError):
-    """A value that does not fit; MXNet says so by an AssertionError."""
+    """An invalid value, for which MXNet raises AssertionError."""
 
 
 class WrongShape(ShapeError, AssertionError):
-    """A shape that contradicts what is known; MXNet says so by an AssertionError."""
+    """A shape that contradicts the known one, for which MXNet raises AssertionError."""
 
 
 class Undefined(MXNetError, NotImplementedError):
-    """A subclass was to define a method and does not."""
+    """A subclass does not define a method that it must define."""

@@ -1,4 +1,4 @@
-"""Names of blocks and prefixes of their parameters: scopes in which children get names below their parent's."""
+"""Names of blocks and prefixes of their parameters: inside a block's scope, names start with the block's prefix."""
 
 import threading
 from types import TracebackType
@@ -18,7 +18,7 @@ _OPEN = _Open()
 
 
 class BlockScope:
-    """The context of a block's ``name_scope()``: blocks made inside are named as its children, and so are symbols.
+    """The context of a block's ``name_scope()``: the names of blocks and symbols created inside start with the block's prefix.
 
     Parameters
     ----------
@@ -33,16 +33,16 @@ class BlockScope:
 
     @staticmethod
     def create(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
-        """Prefix and parameters of a new block.
+        """The prefix and parameters of a new block.
 
         Parameters
         ----------
         prefix
-            The prefix that it was given, if any.
+            The explicit prefix, if any.
         params
-            The parameters that it is to share, if any.
+            The parameters to share, if any.
         hint
-            What its automatic name begins with.
+            The prefix of its automatic name.
         """
         current = _OPEN.scopes[-1] if _OPEN.scopes else None
         if current is None:

@@ -1,4 +1,4 @@
-"""Nested lists of inputs and outputs as flat lists, and back."""
+"""Flattens nested lists of inputs and outputs, and restores them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,15 +7,15 @@ from ..errors import ParameterError
 
 __all__ = ["ARRAY", "NOTHING", "SINGLE", "Format", "flattened", "restored", "tupled"]
 
-#: What one argument is: `ARRAY`, `NOTHING`, or a tuple of these for a list.
+#: The format of an argument: `ARRAY`, `NOTHING`, or a tuple of formats for a list.
 Format = Any
 ARRAY, NOTHING = 0, -1
-#: One array as the only argument.
+#: The format of a single array as the only argument.
 SINGLE = (ARRAY,)
 
 
 def flattened(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any], Format]:
-    """Nested lists of arrays (or symbols) as one list, None left out, and how they were nested.
+    """Flatten nested lists of arrays or symbols; None is dropped.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def flattened(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any
     Raises
     ------
     ParameterError
-        If there is something else in it.
+        If they contain anything else.
     """
     if isinstance(values, kinds):
         return [values], ARRAY
@@ -48,7 +48,7 @@ def flattened(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any
 
 
 def restored(flat: Sequence[Any], form: Format) -> Any:
-    """Values nested as they were; all sequences become lists."""
+    """Nest values again in a format; all sequences become lists."""
     return _taken(iter(flat), form)
 
 
@@ -59,5 +59,5 @@ def _taken(values: Iterator[Any], form: Format) -> Any:
 
 
 def tupled(form: Any) -> Format:
-    """A format that was read from JSON, with tuples for its lists."""
+    """A format read from JSON, with its lists as tuples."""
     return tuple(tupled(f) for f in form) if isinstance(form, list) else form

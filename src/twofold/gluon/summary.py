@@ -1,4 +1,4 @@
-"""The table that ``Block.summary`` prints: layers in the order in which they run, shapes of outputs, numbers of parameters."""
+"""The table that ``Block.summary`` prints: layers in execution order, their output shapes and parameter counts."""
 
 from collections.abc import Sequence
 from math import prod
@@ -14,7 +14,7 @@ WIDTH = 80
 
 
 class _Row:
-    """A layer, or the input (without a block)."""
+    """A layer or, without parameters, the input."""
 
     def __init__(self, name: str, shape: Any, params: Sequence[Parameter]) -> None:
         self.name, self.shape, self.params = name, shape, params
@@ -28,12 +28,12 @@ def summary_of(block: Any, inputs: Sequence[Any]) -> str:
     block
         The block.
     inputs
-        What to run it with.
+        The inputs to run it on.
 
     Raises
     ------
     ParameterError
-        If a block is hybridized: what runs inside it is not seen.
+        If a block is hybridized: the layers inside it do not run their hooks.
     """
     rows = [_Row("Input", _outer(inputs), ())]
     handles: dict[Any, Any] = {}
@@ -64,7 +64,7 @@ def _shapes(values: Any) -> Any:
 
 
 def _outer(values: Any) -> Any:
-    """As `_shapes`, without brackets around the outermost list."""
+    """`_shapes` without brackets around the outermost list."""
     return ", ".join(str(_shapes(v)) for v in values) if isinstance(values, (list, tuple)) else _shapes(values)
 
 

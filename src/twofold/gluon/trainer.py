@@ -1,4 +1,4 @@
-"""`Trainer`: updates parameters by an optimizer, after summing their gradients over devices through a key-value store."""
+"""`Trainer`: sums gradients over devices through a key-value store and updates parameters with an optimizer."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
@@ -19,7 +19,7 @@ __all__ = ["StaleGradient", "Trainer"]
 
 
 class StaleGradient(MXNetError, UserWarning):
-    """A gradient that no backward has written since the last step; MXNet raises a UserWarning."""
+    """A gradient that no backward pass has written since the last step, for which MXNet raises UserWarning."""
 
 
 class Trainer:
@@ -28,24 +28,23 @@ class Trainer:
     Parameters
     ----------
     params
-        The parameters: a `ParameterDict`, a dict or a list. Dicts are taken in the order of their sorted keys.
+        The parameters: a `ParameterDict`, a dict or a list. Dicts are traversed in sorted key order.
     optimizer
         An optimizer, or the name of one.
     optimizer_params
-        Its parameters by name, if it is given by its name.
+        Keyword arguments for an optimizer given by name.
     kvstore
-        How gradients are summed over devices: the kind of store, a store, or None for not at all. With one device there is
-        nothing to sum.
+        The store that sums gradients over devices: a kind of store, a store, or None for no summing. A single device needs none.
     compression_params
         How the store compresses gradients, such as ``{"type": "2bit", "threshold": 0.5}``.
     update_on_kvstore
-        Whether the store holds the weights and updates them, rather than each device its copies; if None it does where there is
-        a store that can, unless the variable ``MXNET_UPDATE_ON_KVSTORE`` of the environment is 0.
+        Whether the store holds the weights and updates them, instead of each device updating its copies. If None the store does if
+        it can, unless the environment variable ``MXNET_UPDATE_ON_KVSTORE`` is 0.
 
     Raises
     ------
     ParameterError
-        If ``params`` holds something else than parameters, or they are on different devices.
+        If ``params`` holds anything but parameters, or they are on different devices.
 
     Examples
     --------
@@ -88,7 +87,7 @@ class Trainer:
             param._set_trainer(self)
 
     def _common_contexts(self) -> list[Device]:
-        """The devices of all parameters, which must be the same ones."""
+        """The devices of the parameters, which must be the same for all."""
         contexts: list[Device] = []
         for param in self._params:
             own = param.list_ctx()
@@ -106,10 +105,10 @@ class Trainer:
         if isinstance(optimizer, str):
             return create(optimizer, param_dict=table, **options)
         if not isinstance(optimizer, Optimizer):
-            raise DTypeError("Trainer: not an optimizer", type(optimizer).__name__, "give an Optimizer, or the name of one")
+            raise DTypeError("Trainer: not an optimizer", type(optimizer).__name__, "pass an Optimizer, or the name of one")
         if options:
             raise Refused(
-                "optimizer_params must be None if optimizer is an instance of Optimizer instead of str", str(options), "leave them out"
+                "optimizer_params must be None if optimizer is an instance of Optimizer instead of str", str(options), "omit them"
             )
         optimizer.param_dict = table
         return optimizer
@@ -117,8 +116,8 @@ class Trainer:
     # the store
 
     def _init_kvstore(self) -> None:
-        """Make the store at the first step, once it is known on how many devices the parameters are."""
-        values = [param._made().arrays[0] for param in self._params if param._data is not None]
+        """Create the store at the first step, when the devices of the parameters are known."""
+        values = [param._initialized().arrays[0] for param in self._params if param._data is not None]
         store, on_store = store_for(self._wanted_store, len(self._common_contexts()), values, self._wanted_update)
         if store is None and self._wanted_update:
             raise ParameterError("Trainer: there is no store to update on", "update_on_kvstore=True", "omit it: one device needs no store")
@@ -132,22 +131,22 @@ class Trainer:
         self._unsent = set(range(len(self._params)))
 
     def _send(self, k: int) -> None:
-        """Give a parameter's value to the store, once."""
+        """Send a parameter's initial value to the store, unless that is done or the value is not known yet."""
         if k in self._unsent and self._params[k]._data is not None and self._kvstore is not None:
-            arrays = self._params[k]._made().arrays
+            arrays = self._params[k]._initialized().arrays
             self._kvstore.broadcast(k, arrays[0], arrays)
             self._unsent.discard(k)
 
-    def _take_back(self, param: Parameter) -> None:
-        """A parameter is about to be written: a store that holds weights is made anew from the new values."""
+    def _invalidate_store(self, param: Parameter) -> None:
+        """Called before a parameter is set: a store that holds weights is recreated from the new values at the next step."""
         if not (self._has_store and self._update_on_kvstore):
             return
         if self._param2idx.get(param.name) not in self._unsent:
             if not isinstance(self._wanted_store, (str, type(None))):
                 raise MXNetError(
                     "Cannot reset a kvstore that was given as an object",
-                    f"Parameter '{param.name}' is written",
-                    "give the kind of store instead",
+                    f"Parameter '{param.name}' is set",
+                    "pass the kind of store instead",
                 )
             self._kvstore, self._has_store = None, False
 
@@ -169,26 +168,26 @@ class Trainer:
         Raises
         ------
         ParameterError
-            If a schedule says it.
+            If the optimizer has a scheduler.
         """
         if self._optimizer.lr_scheduler is not None:
-            raise _Scheduled("set_learning_rate: the optimizer's lr_scheduler says the learning rate", None, "set lr_scheduler.base_lr")
+            raise _HasScheduler("set_learning_rate: the optimizer's lr_scheduler sets the learning rate", None, "set lr_scheduler.base_lr")
         self._optimizer.set_learning_rate(lr)
 
     def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """Sum the gradients over devices and update the parameters; to be called after backward.
+        """Sum the gradients over devices and update the parameters. Call it after backward.
 
         Parameters
         ----------
         batch_size
-            What the gradients are divided by.
+            The divisor of the gradients.
         ignore_stale_grad
-            Leave parameters as they are whose gradient no backward has written since the last step, instead of raising.
+            Whether to skip parameters whose gradients no backward pass has written since the last step, instead of raising.
 
         Raises
         ------
         StaleGradient
-            If there is such a gradient, and it is not to be ignored.
+            If there is such a gradient and it is not to be skipped.
         """
         self._begin(batch_size)
         if self._update_on_kvstore and not ignore_stale_grad:
@@ -206,7 +205,7 @@ class Trainer:
             self._send(k)
 
     def allreduce_grads(self) -> None:
-        """Only sum the gradients over devices, for clipping them before `update`.
+        """Sum the gradients over devices without updating, so that they can be clipped before `update`.
 
         Raises
         ------
@@ -218,7 +217,7 @@ class Trainer:
         self._allreduce_grads()
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """Only update the parameters, after `allreduce_grads`; see `step`.
+        """Update the parameters after `allreduce_grads`; see `step`.
 
         Raises
         ------
@@ -245,12 +244,12 @@ class Trainer:
             return
         for k, param in self._trained():
             if self._update_on_kvstore:
-                self._kvstore.pushpull(k, param._gradients(), param._made().arrays, priority=-k)
+                self._kvstore.pushpull(k, param._gradients(), param._initialized().arrays, priority=-k)
             else:
                 self._kvstore.pushpull(k, param._gradients(), priority=-k)
 
     def _check_fresh(self, param: Parameter) -> None:
-        stale = next((a for a in param._made().arrays if not a._fresh_grad), None)
+        stale = next((a for a in param._initialized().arrays if not a._fresh_grad), None)
         if stale is not None:
             raise self._stale(param, stale)
 
@@ -268,7 +267,7 @@ class Trainer:
             return
         work: list[tuple[list[int], list[NDArray], list[NDArray]]] = [([], [], []) for _ in self._updaters]
         for k, param in self._trained():
-            for (indices, grads, weights), weight, grad in zip(work, param._made().arrays, param._gradients(), strict=False):
+            for (indices, grads, weights), weight, grad in zip(work, param._initialized().arrays, param._gradients(), strict=False):
                 if weight._fresh_grad:
                     indices.append(k)
                     grads.append(grad)
@@ -284,7 +283,7 @@ class Trainer:
     # files
 
     def save_states(self, fname: str | PathLike[str]) -> None:
-        """Write the optimizer's states and counts into a file that MXNet reads too.
+        """Write the optimizer, its states and update counts to a file that MXNet can read too.
 
         Parameters
         ----------
@@ -298,7 +297,7 @@ class Trainer:
             write_file(fname, [self._updaters[0].get_states(dump_optimizer=True)])
 
     def load_states(self, fname: str | PathLike[str]) -> None:
-        """Read the optimizer with its states and counts from a file that `save_states` or MXNet wrote.
+        """Read the optimizer, its states and update counts from a file written by `save_states` or MXNet.
 
         Parameters
         ----------
@@ -308,7 +307,7 @@ class Trainer:
         Raises
         ------
         FormatError
-            If it is damaged.
+            If the file is damaged.
         """
         store = self._updating_store()
         if store is not None:
@@ -323,7 +322,7 @@ class Trainer:
         self._optimizer.param_dict = dict(enumerate(self._params))
 
     def _updating_store(self) -> Any:
-        """The store if it holds the optimizer, with all parameters sent to it; else None."""
+        """The store, with all parameters sent to it, if it runs the optimizer; else None."""
         if not self._has_store:
             self._init_kvstore()
         if not self._update_on_kvstore or self._kvstore is None:
@@ -333,18 +332,18 @@ class Trainer:
         return self._kvstore
 
 
-class _Scheduled(ParameterError, UserWarning):
-    """A learning rate that a schedule says; MXNet raises a UserWarning."""
+class _HasScheduler(ParameterError, UserWarning):
+    """The learning rate cannot be set because a scheduler sets it; MXNet raises UserWarning."""
 
 
 def _parameter_list(params: Any) -> list[Parameter]:
     if isinstance(params, (Mapping, ParameterDict)):
         params = [params[key] for key in sorted(params.keys())]
     if not isinstance(params, (list, tuple)):
-        raise ParameterError("First argument must be a list or dict of Parameters", f"got {type(params)}", "give net.collect_params()")
+        raise ParameterError("First argument must be a list or dict of Parameters", f"got {type(params)}", "pass net.collect_params()")
     for param in params:
         if not isinstance(param, Parameter):
             raise ParameterError(
-                "First argument must be a list or dict of Parameters", f"got list of {type(param)}", "give net.collect_params()"
+                "First argument must be a list or dict of Parameters", f"got list of {type(param)}", "pass net.collect_params()"
             )
     return list(params)

@@ -17,7 +17,7 @@ from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
 from .parameters import Start, check_loaded, refuse_unknown
 from .shapes import Shapes, check_data, check_labels, described
-from .updates import Updates, named_optimizer
+from .updates import Updates, prepare_optimizer
 
 __all__ = ["Module"]
 
@@ -416,7 +416,7 @@ class Module(BaseModule):
         store, on_store = store_for(kvstore, len(self._context), params.values())
         devices = 1 if on_store else len(self._context)
         names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
-        made = named_optimizer(optimizer, dict(optimizer_params), names, 1.0 / self._exec_group.batch_size, self._symbol)
+        made = prepare_optimizer(optimizer, dict(optimizer_params), names, 1.0 / self._exec_group.batch_size, self._symbol)
         updates = Updates(made, store, on_store, self._param_names)
         updates.start(self._exec_group, params, self._compression_params)
         self._updates, self.optimizer_initialized = updates, True

@@ -1,4 +1,4 @@
-"""`Updates`: an optimizer at work on the parameters of a module, in the key-value store or on the devices."""
+"""`Updates`: applies an optimizer to the parameters of a module, in the key-value store or on the devices."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,37 +15,38 @@ from ..optimizer.base import create as create_optimizer
 from ..optimizer.updater import Updater, get_updater
 from .device_group import DeviceGroup
 
-__all__ = ["Updates", "named_optimizer"]
+__all__ = ["Updates", "prepare_optimizer"]
 
 
 class Updates:
-    """An optimizer with its states, and the store that sums gradients.
+    """An optimizer, its states, and the store that sums gradients.
 
     Parameters
     ----------
     optimizer
         The optimizer.
     store
-        The store; None if each device's gradients are its own.
+        The store; None if gradients are not summed.
     on_store
         Whether the optimizer runs in the store, on the sums, rather than on every device.
     names
-        Names of the parameters in order; on devices the states of the n-th of m devices have the numbers m · place + n.
+        Names of the parameters in order. When updated on devices, a parameter's state on the n-th of m devices has the index
+        m · position + n.
     """
 
     def __init__(self, optimizer: Optimizer, store: KVStoreBase | None, on_store: bool, names: Sequence[str]) -> None:
         self.optimizer, self.store, self.on_store, self.names = optimizer, store, on_store, list(names)
         self.places = {name: place for place, name in enumerate(names)}
-        own = on_store and not isinstance(store, KVStore)  # a store of the user's has an updater of its own
+        own = on_store and not isinstance(store, KVStore)  # a user-defined store has its own updater
         self._working: Updater | None = None if own else get_updater(optimizer)
 
     @property
     def updater(self) -> Updater | None:
-        """What updates weights on the devices; None if the store does."""
+        """The updater of weights on the devices; None if the store updates them."""
         return None if self.on_store else self._working
 
     def start(self, group: DeviceGroup, params: Mapping[str, NDArray], compression: Mapping[str, Any] | None) -> None:
-        """Give the store the parameters.
+        """Send the parameters to the store.
 
         Parameters
         ----------
@@ -54,7 +55,7 @@ class Updates:
         params
             The parameters by name.
         compression
-            How gradients are compressed, see `KVStore.set_gradient_compression`.
+            How to compress gradients; see `KVStore.set_gradient_compression`.
         """
         if self.store is None:
             return
@@ -73,12 +74,12 @@ class Updates:
             self.store.set_optimizer(self.optimizer)
 
     def restart(self, group: DeviceGroup, params: Mapping[str, NDArray]) -> None:
-        """Go on from other values of the parameters, also in the store; a store of the user's keeps its own.
+        """Replace the stored parameters by other values. A user-defined store keeps its own.
 
         Parameters
         ----------
         group
-            The devices, which have them already.
+            The devices, which have the new values already.
         params
             The parameters by name.
         """
@@ -95,7 +96,7 @@ class Updates:
         Parameters
         ----------
         group
-            The devices; of this module, or of one that has the same parameters or some of them.
+            The devices of this module, or of one that shares some or all of its parameters.
         """
         rows = [
             (name, weights, grads)
@@ -113,14 +114,14 @@ class Updates:
             self.updater(indices, [grads[device] for _, _, grads in rows], [weights[device] for _, weights, _ in rows])
 
     def save(self, fname: str | PathLike[str]) -> None:
-        """Write the optimizer's states into a file."""
+        """Write the optimizer's states to a file."""
         if self._working is not None:
             write_file(fname, [self._working.get_states()])
         elif self.store is not None:
             self.store.save_optimizer_states(fname)
 
     def load(self, fname: str | PathLike[str], group: DeviceGroup) -> None:
-        """Read the optimizer's states from a file, also if it was written by a module on other devices.
+        """Read the optimizer's states from a file, even one written by a module on other devices.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class Updates:
         FormatError
             If the file is damaged.
         ParameterError
-            If its states are those of other parameters.
+            If the states belong to other parameters.
         """
         if self._working is not None:
             self._working.set_states(read_file(fname))
@@ -145,24 +146,26 @@ class Updates:
             self.store.load_optimizer_states(fname)
 
     def _for_devices(self, states: Mapping[Any, Any], trained: Sequence[str], devices: int) -> dict[Any, Any]:
-        """States under the keys that they have here, from those they have in a module on any number of devices, with a store or not."""
+        """Re-key states for this module's devices, from a module with any number of devices, with or without a store."""
         found = self._by_name(states, trained)
         if found is None:
             return dict(states)
         if self.on_store:
             return {name: column[0] for name, column in found.items()}
         return {
-            self.places[name] * devices + k: column[k] if k < len(column) else _copied(column[0])
+            self.places[name] * devices + k: column[k] if k < len(column) else _copy(column[0])
             for name, column in found.items()
             for k in range(devices)
         }
 
     def _by_name(self, states: Mapping[Any, Any], trained: Sequence[str]) -> dict[str, list[Any]] | None:
-        """For each parameter its states on the devices that they were saved from; None if their keys do not tell."""
+        """Each parameter's states on the devices they were saved from; None if the keys cannot be interpreted."""
         if any(isinstance(key, str) for key in states):
             unknown = sorted(str(key) for key in states if key not in self.places)
             if unknown:
-                raise ParameterError("Module: optimizer states of other parameters", ", ".join(unknown), f"it has {', '.join(self.names)}")
+                raise ParameterError(
+                    "Module: optimizer states of unknown parameters", ", ".join(unknown), f"it has {', '.join(self.names)}"
+                )
             return {name: [state] for name, state in states.items()}
         count = max(1, len(states) // max(1, len(trained)))
         keys = {name: [self.places[name] * count + k for k in range(count)] for name in trained}
@@ -171,38 +174,38 @@ class Updates:
         return {name: [states[key] for key in column] for name, column in keys.items()}
 
 
-def _copied(state: Any) -> Any:
-    """A state with arrays of its own."""
+def _copy(state: Any) -> Any:
+    """A copy of a state that shares no arrays with it."""
     if isinstance(state, NDArray):
         return state.copy()
-    return type(state)(_copied(part) for part in state) if isinstance(state, (tuple, list)) else state
+    return type(state)(_copy(part) for part in state) if isinstance(state, (tuple, list)) else state
 
 
-def named_optimizer(optimizer: Any, params: Mapping[str, Any], names: Mapping[int, str], scale: float, symbol: Any) -> Optimizer:
-    """An optimizer that knows the parameters.
+def prepare_optimizer(optimizer: Any, params: Mapping[str, Any], names: Mapping[int, str], scale: float, symbol: Any) -> Optimizer:
+    """Create an optimizer for the parameters, or prepare a given one.
 
     Parameters
     ----------
     optimizer
         An optimizer, or the name of one.
     params
-        Parameters of one that is made here.
+        Keyword arguments for an optimizer given by name.
     names
-        Names of the parameters by number.
+        Names of the parameters by index.
     scale
-        What it multiplies gradients by, unless ``params`` say so: 1 / batch size.
+        Default of ``rescale_grad``: 1 / batch size.
     symbol
-        Its variables' attributes say more about the parameters.
+        The symbol, whose variables' attributes hold learning rate and weight decay multipliers.
 
     Raises
     ------
     ParameterError
-        If it is something else.
+        If ``optimizer`` is anything else.
     """
     if isinstance(optimizer, str):
         return create_optimizer(optimizer, **{"sym": symbol, "param_idx2name": names, "rescale_grad": scale, **params})
     if not isinstance(optimizer, Optimizer):
-        raise ParameterError("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "make one with mx.optimizer.create")
+        raise ParameterError("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "create one with mx.optimizer.create")
     if optimizer.rescale_grad != scale:
         text = f"rescale_grad is not normalized to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {scale})"
         warnings.warn(f"Optimizer created manually outside Module but {text}. Is this intended?", UserWarning, stacklevel=3)

@@ -82,7 +82,7 @@ class NDArray(Array):
         if not isinstance(other, NDArray):
             raise DTypeError("copyto: the target is neither an array nor a context", type(other).__name__, "pass an NDArray or a Context")
         if other is self:
-            warnings.warn("copyto: source and target are the same array", RuntimeWarning, stacklevel=2)
+            warnings.warn("copyto: an array is copied to itself", RuntimeWarning, stacklevel=2)
             return False
         if other.shape != self.shape:
             raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "make an array of the same shape")
@@ -213,7 +213,7 @@ class NDArray(Array):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise DTypeError("len() of a 0-d array", "shape ()", "reshape it to (1,)")
+            raise DTypeError("len: a 0-d array has no length", "shape ()", "reshape it to (1,)")
         return self.shape[0]
 
     def __iter__(self) -> Iterator["NDArray"]:

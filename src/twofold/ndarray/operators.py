@@ -124,7 +124,7 @@ def _cast(target: NDArray, other: Any, name: str) -> Any:
         return other.item()
     dtype = NUMPY[target._dtype]
     if not np.can_cast(other.dtype, dtype, "same_kind"):
-        raise DTypeError(f"in-place {name}: the operand cannot be cast", f"{other.dtype} into {dtype}", "cast it with astype")
+        raise DTypeError(f"in-place {name}: the operand's dtype cannot be cast", f"{other.dtype} into {dtype}", "cast it with astype")
     return adopted(NDArray, other.astype(dtype, order="C"), target.context)
 
 
