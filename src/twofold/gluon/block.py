@@ -146,15 +146,16 @@ class Block:
         """Warn about blocks inside lists and dictionaries: their parameters would be missed silently."""
         known = set(map(id, self._children.values()))
         for name, value in vars(self).items():
-            if not name.startswith("_") and isinstance(value, (list, tuple, dict)):
-                if any(id(block) not in known for block in _blocks_in(value)):
-                    warnings.warn(
-                        f'"{type(self).__name__}.{name}" is an unregistered container with Blocks. Note that Blocks inside the list, '
-                        "tuple or dict will not be registered automatically. Make sure to register them using register_child() or "
-                        "switching to nn.Sequential/nn.HybridSequential instead.",
-                        UserWarning,
-                        stacklevel=3,
-                    )
+            if name.startswith("_") or not isinstance(value, (list, tuple, dict)):
+                continue
+            if any(id(block) not in known for block in _blocks_in(value)):
+                warnings.warn(
+                    f'"{type(self).__name__}.{name}" is an unregistered container with Blocks. Note that Blocks inside the list, '
+                    "tuple or dict will not be registered automatically. Make sure to register them using register_child() or "
+                    "switching to nn.Sequential/nn.HybridSequential instead.",
+                    UserWarning,
+                    stacklevel=3,
+                )
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Parameters by their path in the model, such as ``"0.weight"``."""

@@ -1,4 +1,4 @@
-"""``gluon.data``: data sets, samplers and loaders of batches."""
+"""``gluon.data``: datasets, samplers and the data loader."""
 
 from . import vision
 from .dataset import ArrayDataset, Dataset, SimpleDataset

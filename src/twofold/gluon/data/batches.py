@@ -1,4 +1,4 @@
-"""Samples made into batches."""
+"""Collates samples into batches."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,47 +16,49 @@ __all__ = ["default_batchify_fn", "default_mp_batchify_fn"]
 
 
 def default_batchify_fn(data: Sequence[Any]) -> Any:
-    """Samples as one batch, on the CPU.
+    """Collate samples into a batch on the CPU.
 
     Parameters
     ----------
     data
-        The samples: arrays of one shape, numbers, or tuples of these.
+        The samples: arrays of equal shape, numbers, or tuples of these.
 
     Returns
     -------
     NDArray or list
-        The samples stacked along a new first axis; of tuples, a list with one array for each part. They are arrays of `mx.np` if
-        there are such in a sample, or ``npx.set_np`` asks for them.
+        The samples stacked along a new first axis; for tuples, a list with one array per element. They are arrays of `mx.np` if a
+        sample contains one or ``npx.set_np`` is in effect.
 
     Raises
     ------
     DTypeError
-        If the samples are something else, or arrays of different shapes.
+        If the samples are anything else, or arrays of different shapes.
     """
-    made = _stacked(data)
-    return as_numpy(made) if has_numpy(data[:1]) else as_wanted(made)
+    batch = _stack(data)
+    return as_numpy(batch) if has_numpy(data[:1]) else as_wanted(batch)
 
 
-def _stacked(data: Sequence[Any]) -> Any:
-    """Samples as a batch of arrays of `mx.nd`."""
+def _stack(data: Sequence[Any]) -> Any:
+    """The samples as a batch of arrays of `mx.nd`."""
     if isinstance(data[0], tuple):
-        return [_stacked(part) for part in zip(*data, strict=True)]
+        return [_stack(part) for part in zip(*data, strict=True)]
     try:
         rows = np.stack([host_of(x) if isinstance(x, Array) else np.asarray(x) for x in data])
     except ValueError as error:
-        raise _NoBatch("DataLoader: the samples do not make a batch", str(error), "give samples of one shape, or a batchify_fn") from None
+        raise _CannotStack(
+            "DataLoader: cannot stack the samples", str(error), "use samples of equal shape, or pass a batchify_fn"
+        ) from None
     if rows.dtype not in NAME_OF:
         kinds = ", ".join(sorted({type(x).__name__ for x in data}))
-        raise _NoBatch(
-            "DataLoader: the samples do not make a batch", f"samples of types {kinds}", "give arrays or numbers, or a batchify_fn"
+        raise _CannotStack(
+            "DataLoader: cannot stack the samples", f"samples of types {kinds}", "use arrays or numbers, or pass a batchify_fn"
         )
     return nd.array(rows, dtype=rows.dtype)
 
 
-#: Workers are threads, which share memory: their batches are made in the same way.
+#: Workers are threads and share memory, so their batches are collated the same way.
 default_mp_batchify_fn = default_batchify_fn
 
 
-class _NoBatch(DTypeError, KeyError):
-    """Samples that make no array; MXNet raises a KeyError for their type."""
+class _CannotStack(DTypeError, KeyError):
+    """Samples that do not form an array, for whose type MXNet raises KeyError."""

@@ -1,4 +1,4 @@
-"""Data sets: samples by number, and data sets made of others."""
+"""Datasets: samples by index, and transformations of datasets."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -12,74 +12,74 @@ __all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
 
 
 class Dataset:
-    """The base of all data sets: define ``__getitem__`` and ``__len__``."""
+    """Base class of datasets. Subclasses define ``__getitem__`` and ``__len__``."""
 
     def __getitem__(self, idx: int) -> Any:
-        raise Undefined(f"{type(self).__name__} does not say what its samples are", None, "define __getitem__(self, idx) in it")
+        raise Undefined(f"{type(self).__name__} has no __getitem__", None, "define __getitem__(self, idx) in it")
 
     def __len__(self) -> int:
-        raise Undefined(f"{type(self).__name__} does not say how many samples it has", None, "define __len__(self) in it")
+        raise Undefined(f"{type(self).__name__} has no __len__", None, "define __len__(self) in it")
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> "Dataset":
-        """The data set with a function applied to each sample.
+        """Apply a function to each sample.
 
         Parameters
         ----------
         fn
-            The function; of a sample that is a tuple it gets all parts.
+            The function. A sample that is a tuple is passed as several arguments.
         lazy
-            Whether to apply it whenever a sample is asked for, rather than to all now.
+            Whether to apply it on every access instead of once to all samples now.
         """
-        transformed = _Transformed(self, fn)
+        transformed = _Transform(self, fn)
         return transformed if lazy else SimpleDataset(list(_all_of(transformed)))
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> "Dataset":
-        """As `transform`, of the first part of each sample; the others stay."""
+        """Apply a function to the first element of each sample; see `transform`."""
         return self.transform(_OfFirst(fn), lazy)
 
     def filter(self, fn: Callable[[Any], Any]) -> "Dataset":
-        """The samples for which a function is true."""
-        return _Sampled(self, FilterSampler(fn, self))
+        """The samples for which a function returns true."""
+        return _Subset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> "Dataset":
-        """One of several parts that follow each other; the first ones are larger by one if the sizes cannot be the same.
+        """One of ``num_shards`` contiguous parts. If they cannot be equal in size, the first ones are larger by one.
 
         Raises
         ------
         ParameterError
-            If there is no part of that number.
+            If ``index`` is out of range.
         """
         if not 0 <= index < num_shards:
-            raise Refused(f"Shard index of out bound: {index} out of {num_shards}", None, "number shards from 0")
-        least, larger = divmod(len(self), num_shards)
-        start = least * index + min(index, larger)
-        return _Sampled(self, SequentialSampler(least + (index < larger), start))
+            raise Refused(f"Shard index of out bound: {index} out of {num_shards}", None, "count shards from 0")
+        size, remainder = divmod(len(self), num_shards)
+        start = size * index + min(index, remainder)
+        return _Subset(self, SequentialSampler(size + (index < remainder), start))
 
     def take(self, count: int | None) -> "Dataset":
-        """The first samples, all of them if ``count`` is None or more than there are."""
+        """The first ``count`` samples; all of them if it is None or exceeds their number."""
         size = len(self)
-        return _Sampled(self, SequentialSampler(size if count is None or count > size else max(count, 0)))
+        return _Subset(self, SequentialSampler(size if count is None or count > size else max(count, 0)))
 
     def sample(self, sampler: Sampler) -> "Dataset":
-        """The samples whose numbers a sampler gives, in its order.
+        """The samples at the indices that a sampler yields, in its order.
 
         Raises
         ------
         DTypeError
-            If it is no sampler.
+            If ``sampler`` is not a sampler.
         """
         if not isinstance(sampler, Sampler):
-            raise DTypeError("Invalid sampler type", f"{type(sampler)}", "give a gluon.data.Sampler")
-        return _Sampled(self, sampler)
+            raise DTypeError("Invalid sampler type", f"{type(sampler)}", "pass a gluon.data.Sampler")
+        return _Subset(self, sampler)
 
 
 class SimpleDataset(Dataset):
-    """A list, or anything else with elements by number, as a data set.
+    """A list or other sequence as a dataset.
 
     Parameters
     ----------
     data
-        The list.
+        The sequence.
     """
 
     def __init__(self, data: Any) -> None:
@@ -93,17 +93,17 @@ class SimpleDataset(Dataset):
 
 
 class ArrayDataset(Dataset):
-    """Several arrays or lists of one length as a data set: sample k is the tuple of their elements k.
+    """Arrays or lists of equal length as a dataset: sample k is the tuple of their k-th elements.
 
     Parameters
     ----------
     *args
-        The arrays; of a single one the samples are its elements.
+        The arrays. The samples of a single one are its elements.
 
     Raises
     ------
     ParameterError
-        If there is none, or their lengths differ.
+        If there are none, or their lengths differ.
 
     Examples
     --------
@@ -114,16 +114,16 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *args: Any) -> None:
         if not args:
-            raise Refused("ArrayDataset: Needs at least 1 arrays", None, "give arrays")
+            raise Refused("ArrayDataset: Needs at least 1 arrays", None, "pass arrays")
         self._length = len(args[0])
         for k, data in enumerate(args):
             if len(data) != self._length:
                 raise Refused(
                     "All arrays must have the same length",
                     f"array[0] has length {self._length} while array[{k}] has {len(data)}",
-                    "cut the longer one",
+                    "truncate the longer one",
                 )
-        # Elements of a one-dimensional array are NumPy's numbers, as MXNet gives them.
+        # as in MXNet, the elements of a 1-d array are NumPy scalars
         self._data: list[Any] = [d.asnumpy() if isinstance(d, Array) and d.ndim == 1 else d for d in args]
 
     def __getitem__(self, idx: int) -> Any:
@@ -135,8 +135,8 @@ class ArrayDataset(Dataset):
         return self._length
 
 
-class _Transformed(Dataset):
-    """A data set with a function applied to each sample when it is asked for."""
+class _Transform(Dataset):
+    """A dataset with a function applied to each sample on access."""
 
     def __init__(self, data: Dataset, fn: Callable[..., Any]) -> None:
         self._data, self._fn = data, fn
@@ -150,7 +150,7 @@ class _Transformed(Dataset):
 
 
 class _OfFirst:
-    """A function of the first part of a sample."""
+    """Applies a function to the first element of a sample."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
@@ -159,20 +159,20 @@ class _OfFirst:
         return (self._fn(x), *args) if args else self._fn(x)
 
 
-class _Sampled(Dataset):
-    """The samples whose numbers a sampler gave."""
+class _Subset(Dataset):
+    """The samples at given indices."""
 
-    def __init__(self, data: Dataset, numbers: Iterable[int]) -> None:
+    def __init__(self, data: Dataset, indices: Iterable[int]) -> None:
         self._data = data
-        self._numbers: Sequence[int] = list(numbers)
+        self._indices: Sequence[int] = list(indices)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._indices)
 
     def __getitem__(self, idx: int) -> Any:
-        if not -len(self._numbers) <= idx < len(self._numbers):
-            raise IndexingError("data set: no such sample", f"{idx} of {len(self._numbers)}", "number samples from 0")
-        return self._data[self._numbers[idx]]
+        if not -len(self._indices) <= idx < len(self._indices):
+            raise IndexingError("dataset: index out of range", f"{idx} of {len(self._indices)}", "count samples from 0")
+        return self._data[self._indices[idx]]
 
 
 def _all_of(data: Dataset) -> Iterable[Any]:

@@ -1,4 +1,4 @@
-"""`DataLoader`: the batches of a data set, made one by one or ahead by threads."""
+"""`DataLoader`: the batches of a dataset, loaded on demand or prefetched by threads."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,39 +19,39 @@ __all__ = ["DataLoader"]
 
 
 class DataLoader:
-    """Batches of a data set, for training and evaluation.
+    """Batches of a dataset, for training and evaluation.
 
-    Workers are threads of this process, whatever ``thread_pool`` says: they share memory, start at once, and run in parallel
-    where samples are read from files or computed by NumPy and operators, which release the interpreter's lock.
+    Workers are always threads of this process: they share memory, start immediately, and run in parallel while samples are read
+    from files or computed by NumPy and operators, which release the global interpreter lock.
 
     Parameters
     ----------
     dataset
-        The data set: anything with ``__getitem__`` and ``__len__``.
+        The dataset: any object with ``__getitem__`` and ``__len__``.
     batch_size
-        Size of a batch.
+        Number of samples in a batch.
     shuffle
-        Whether to take the samples in a random order.
+        Whether to visit the samples in random order.
     sampler
-        The order of samples, instead of ``shuffle``.
+        The order of the samples, instead of ``shuffle``.
     last_batch
-        What becomes of a last batch that is not full: ``"keep"`` (if None), ``"discard"`` or ``"rollover"``.
+        How to treat an incomplete last batch: ``"keep"`` (if None), ``"discard"`` or ``"rollover"``.
     batch_sampler
-        The batches as lists of numbers, instead of the four above.
+        The batches as lists of indices, instead of the four parameters above.
     batchify_fn
-        What makes a batch of a list of samples; `default_batchify_fn` if None.
+        The function that collates a list of samples into a batch; `default_batchify_fn` if None.
     num_workers
-        Number of threads that make batches ahead; 0 for none.
+        Number of threads that prefetch batches; 0 for none.
     pin_memory, pin_device_id
-        Whether to put batches into page-locked memory, from which copies to that GPU are fast.
+        Whether to copy batches to page-locked memory, for fast transfer to that GPU.
     prefetch
-        How many batches are made ahead; twice the number of workers if None.
+        Number of batches to prefetch; twice the number of workers if None.
     thread_pool
-        Whether workers are threads: they always are.
+        Has no effect: workers are always threads.
     timeout
-        How long to wait for a worker's batch, in seconds.
+        Time to wait for a batch from a worker, in seconds.
     auto_reload
-        Whether to begin with the next epoch's batches when an iteration ends.
+        Whether to start prefetching the next epoch as soon as an iteration ends.
 
     Raises
     ------
@@ -86,10 +86,10 @@ class DataLoader:
     ) -> None:
         self._dataset = dataset
         self._batches = _batches_of(dataset, batch_size, shuffle, sampler, last_batch, batch_sampler)
-        self._make = default_batchify_fn if batchify_fn is None else batchify_fn
+        self._batchify = default_batchify_fn if batchify_fn is None else batchify_fn
         self._pinned = Device("cpu_pinned", pin_device_id) if pin_memory else None
         if timeout <= 0:
-            raise Refused("timeout must be positive", f"given {timeout}", "give seconds")
+            raise Refused("timeout must be positive", f"given {timeout}", "pass a number of seconds")
         self._timeout = timeout
         self._num_workers = max(num_workers, 0)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else prefetch)
@@ -113,48 +113,50 @@ class DataLoader:
         return len(self._batches)
 
     def refresh(self) -> None:
-        """Begin with the batches of the next iteration."""
+        """Start prefetching the batches of the next iteration."""
         self._next = self._iterator()
 
     def clean(self) -> None:
-        """Forget the batches that were begun for the next iteration."""
+        """Drop the batches prefetched for the next iteration."""
         self._next = None
 
     def _iterator(self) -> Iterator[Any]:
         if self._pool is None:
-            return (self._batch(numbers) for numbers in self._batches)
-        return _Ahead(self._pool, partial(self._batch_of_worker, is_np_array()), iter(self._batches), self._prefetch + 1, self._timeout)
+            return (self._batch(indices) for indices in self._batches)
+        return _Prefetching(
+            self._pool, partial(self._batch_in_worker, is_np_array()), iter(self._batches), self._prefetch + 1, self._timeout
+        )
 
-    def _batch_of_worker(self, numpy: bool, numbers: list[int]) -> Any:
-        """A batch made by a thread, in which MXNet's switch is as where the batch was asked for."""
+    def _batch_in_worker(self, numpy: bool, indices: list[int]) -> Any:
+        """A batch loaded by a thread. ``npx.set_np`` is per thread, so its state is carried over from the consumer."""
         with np_array(numpy):
-            return self._batch(numbers)
+            return self._batch(indices)
 
-    def _batch(self, numbers: list[int]) -> Any:
-        return _moved(self._make([self._dataset[k] for k in numbers]), self._pinned)
+    def _batch(self, indices: list[int]) -> Any:
+        return _move(self._batchify([self._dataset[k] for k in indices]), self._pinned)
 
 
-class _Ahead(Iterator[Any]):
-    """Batches in order, some of them begun ahead."""
+class _Prefetching(Iterator[Any]):
+    """Batches in order, up to ``limit`` of them in flight."""
 
     def __init__(
-        self, pool: ThreadPoolExecutor, make: Callable[[list[int]], Any], numbers: Iterator[list[int]], most: int, timeout: float
+        self, pool: ThreadPoolExecutor, load: Callable[[list[int]], Any], indices: Iterator[list[int]], limit: int, timeout: float
     ) -> None:
-        self._pool, self._make, self._numbers, self._timeout = pool, make, numbers, timeout
-        self._begun: deque[Future[Any]] = deque()
-        for _ in range(most):
-            self._begin()
+        self._pool, self._load, self._indices, self._timeout = pool, load, indices, timeout
+        self._in_flight: deque[Future[Any]] = deque()
+        for _ in range(limit):
+            self._start()
 
-    def _begin(self) -> None:
-        numbers = next(self._numbers, None)
-        if numbers is not None:
-            self._begun.append(self._pool.submit(self._make, numbers))
+    def _start(self) -> None:
+        indices = next(self._indices, None)
+        if indices is not None:
+            self._in_flight.append(self._pool.submit(self._load, indices))
 
     def __next__(self) -> Any:
-        if not self._begun:
+        if not self._in_flight:
             raise StopIteration
-        first = self._begun.popleft()
-        self._begin()
+        first = self._in_flight.popleft()
+        self._start()
         try:
             return first.result(self._timeout)
         except FutureTimeoutError:
@@ -163,33 +165,34 @@ class _Ahead(Iterator[Any]):
             ) from None
 
     def __del__(self) -> None:
-        for future in self._begun:
+        # an abandoned iteration must not keep the pool busy
+        for future in self._in_flight:
             future.cancel()
 
 
 def _batches_of(
     dataset: Any, batch_size: int | None, shuffle: bool, sampler: Sampler | None, last_batch: str | None, batch_sampler: Any
 ) -> Any:
-    """Lists of numbers of samples."""
+    """The batches as lists of indices."""
     if batch_sampler is not None:
         if batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ParameterError(
-                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is specified", None, "leave them out"
+                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is specified", None, "omit them"
             )
         return batch_sampler
     if batch_size is None:
-        raise ParameterError("batch_size must be specified unless batch_sampler is specified", None, "give batch_size")
+        raise ParameterError("batch_size must be specified unless batch_sampler is specified", None, "pass batch_size")
     if sampler is None:
         sampler = RandomSampler(len(dataset)) if shuffle else SequentialSampler(len(dataset))
     elif shuffle:
-        raise ParameterError("shuffle must not be specified if sampler is specified", None, "leave one out")
+        raise ParameterError("shuffle must not be specified if sampler is specified", None, "omit one of them")
     return BatchSampler(sampler, batch_size, last_batch or "keep")
 
 
-def _moved(batch: Any, device: Device | None) -> Any:
-    """A batch with all its arrays on a device."""
+def _move(batch: Any, device: Device | None) -> Any:
+    """The batch with all its arrays on a device."""
     if device is None:
         return batch
     if isinstance(batch, Array):
         return batch.as_in_context(device)
-    return [_moved(part, device) for part in batch] if isinstance(batch, (list, tuple)) else batch
+    return [_move(part, device) for part in batch] if isinstance(batch, (list, tuple)) else batch

@@ -1,4 +1,4 @@
-"""Samplers: the order in which samples are taken, and how they are grouped into batches."""
+"""Samplers: the order in which samples are visited, and how they are grouped into batches."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,13 +12,13 @@ __all__ = ["BatchSampler", "FilterSampler", "RandomSampler", "Sampler", "Sequent
 
 
 class Sampler:
-    """The base of all samplers: iterating gives numbers of samples; define ``__iter__`` and ``__len__``."""
+    """Base class of samplers, which iterate over indices of samples. Subclasses define ``__iter__`` and ``__len__``."""
 
     def __iter__(self) -> Iterator[Any]:
-        raise Undefined(f"{type(self).__name__} does not say which samples it takes", None, "define __iter__(self) in it")
+        raise Undefined(f"{type(self).__name__} has no __iter__", None, "define __iter__(self) in it")
 
     def __len__(self) -> int:
-        raise Undefined(f"{type(self).__name__} does not say how many samples it takes", None, "define __len__(self) in it")
+        raise Undefined(f"{type(self).__name__} has no __len__", None, "define __len__(self) in it")
 
 
 class SequentialSampler(Sampler):
@@ -27,9 +27,9 @@ class SequentialSampler(Sampler):
     Parameters
     ----------
     length
-        How many.
+        Number of samples.
     start
-        The first one.
+        The first index.
     """
 
     def __init__(self, length: int, start: int = 0) -> None:
@@ -44,56 +44,56 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All samples in a random order, another one at each iteration; NumPy's global seed decides.
+    """All samples in random order, a new one in each iteration, drawn with NumPy's global generator.
 
     Parameters
     ----------
     length
-        How many there are.
+        Number of samples.
     """
 
     def __init__(self, length: int) -> None:
         self._length = length
 
     def __iter__(self) -> Iterator[int]:
-        return iter(np.random.permutation(self._length).tolist())  # noqa: NPY002  (the global seed decides, as in MXNet)
+        return iter(np.random.permutation(self._length).tolist())  # noqa: NPY002  (the global generator, as in MXNet)
 
     def __len__(self) -> int:
         return self._length
 
 
 class FilterSampler(Sampler):
-    """The samples of a data set for which a function is true.
+    """The samples of a dataset for which a function returns true.
 
     Parameters
     ----------
     fn
         The function of a sample.
     dataset
-        The data set.
+        The dataset.
     """
 
     def __init__(self, fn: Callable[[Any], Any], dataset: Any) -> None:
-        self._numbers = [k for k in range(len(dataset)) if fn(dataset[k])]
+        self._indices = [k for k in range(len(dataset)) if fn(dataset[k])]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._numbers)
+        return iter(self._indices)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._indices)
 
 
 class BatchSampler(Sampler):
-    """A sampler's numbers in batches.
+    """Groups the indices of a sampler into batches.
 
     Parameters
     ----------
     sampler
         The sampler.
     batch_size
-        Size of a batch.
+        Number of indices in a batch.
     last_batch
-        What becomes of a last batch that is not full: ``"keep"``, ``"discard"``, or ``"rollover"`` into the next iteration.
+        How to treat an incomplete last batch: ``"keep"``, ``"discard"``, or ``"rollover"`` to the next iteration.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`Loss`: what all losses share, weights and means over samples."""
+"""`Loss`: the base of losses, with weighting and means over samples."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ __all__ = ["Loss"]
 
 
 class Loss(HybridBlock):
-    """The base of losses: blocks that map predictions and labels to one number for each sample.
+    """Base class of losses, which map predictions and labels to one value per sample.
 
     Parameters
     ----------
     weight
-        What the loss is multiplied by; None for nothing.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
@@ -29,11 +29,11 @@ class Loss(HybridBlock):
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
     def _weighted(self, F: Any, loss: Any, sample_weight: Any, factor: float = 1.0) -> Any:
-        """The loss times the weights of samples, which broadcast to it, and times the common weight."""
+        """Multiply the loss by the sample weights, which broadcast to it, and by the common weight."""
         if sample_weight is not None:
             loss = F.broadcast_mul(loss, sample_weight)
         return loss if self._weight is None else loss * (self._weight * factor)
 
     def _mean(self, F: Any, loss: Any) -> Any:
-        """The mean of each sample."""
+        """The mean over each sample."""
         return F.mean(loss, axis=self._batch_axis, exclude=True)

@@ -1,4 +1,4 @@
-"""Losses of predicted classes: cross-entropies, divergences, margins, alignments of sequences."""
+"""Classification losses: cross-entropies, divergences, margin losses, connectionist temporal classification."""
 
 from typing import Any
 
@@ -27,16 +27,16 @@ def _softplus_of_minus_abs(F: Any, x: Any) -> Any:
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
-    """Cross-entropy of independent yes-or-no labels: ``−mean(label · log(p) + (1 − label) · log(1 − p))``.
+    """Cross-entropy of independent binary labels: ``−mean(label · log(p) + (1 − label) · log(1 − p))``.
 
     Parameters
     ----------
     from_sigmoid
-        Whether probabilities p are predicted; else their logits, which is more exact.
+        Whether predictions are probabilities p instead of logits, which are numerically more stable.
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
@@ -46,7 +46,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         self._from_sigmoid = from_sigmoid
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None) -> Any:
-        """The loss (n,) of predictions and labels (n, …); ``pos_weight`` multiplies the part of positive labels."""
+        """The loss (n,) of predictions and labels (n, …); ``pos_weight`` multiplies the term of positive labels."""
         label = F.reshape_like(label, pred)
         loss = self._of_probabilities(F, pred, label, pos_weight) if self._from_sigmoid else self._of_logits(F, pred, label, pos_weight)
         return self._mean(F, self._weighted(F, loss, sample_weight))
@@ -70,20 +70,20 @@ SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
 class SoftmaxCrossEntropyLoss(Loss):
-    """Cross-entropy of one label out of several classes: ``−log(softmax(pred)[label])``.
+    """Cross-entropy of one of several classes: ``−log(softmax(pred)[label])``.
 
     Parameters
     ----------
     axis
-        The classes' axis.
+        The class axis.
     sparse_label
-        Whether labels are numbers of classes; else probabilities of all classes.
+        Whether labels are class indices instead of probabilities of all classes.
     from_logits
-        Whether logarithms of probabilities are predicted, as `log_softmax` gives them.
+        Whether predictions are log probabilities, as returned by `log_softmax`.
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -110,7 +110,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         self._from_logits = from_logits
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """The loss (n,) of predictions (n, …, classes) and labels: without the classes' axis if sparse, else of the same shape."""
+        """The loss (n,) of predictions (n, …, classes) and labels, which lack the class axis if sparse."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
@@ -129,13 +129,13 @@ class KLDivLoss(Loss):
     Parameters
     ----------
     from_logits
-        Whether logarithms of probabilities are predicted; else what `log_softmax` makes them of.
+        Whether predictions are log probabilities instead of inputs of `log_softmax`.
     axis
-        The axis of probabilities.
+        The class axis.
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
@@ -154,28 +154,28 @@ class KLDivLoss(Loss):
 
 
 class CTCLoss(Loss):
-    """The negative log likelihood of label sequences that are not aligned with the predictions.
+    """Negative log likelihood of label sequences that are not aligned with the predictions.
 
     Parameters
     ----------
     layout
-        ``"NTC"`` or ``"TNC"``: the axes of predictions.
+        Order of the axes of predictions: ``"NTC"`` or ``"TNC"``.
     label_layout
-        ``"NT"`` or ``"TN"``: the axes of labels.
+        Order of the axes of labels: ``"NT"`` or ``"TN"``.
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
     Raises
     ------
     ParameterError
-        For another layout.
+        If a layout is unknown.
 
     Notes
     -----
-    Graves, Fernández, Gomez and Schmidhuber, Connectionist temporal classification, ICML 2006. The last class is the blank; labels
-    are padded with -1, or their lengths are given.
+    Graves, Fernández, Gomez and Schmidhuber, Connectionist temporal classification, ICML 2006. The last class is the blank. Labels
+    are padded with -1 unless their lengths are passed.
     """
 
     def __init__(self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **kwargs: Any) -> None:
@@ -190,7 +190,7 @@ class CTCLoss(Loss):
     def hybrid_forward(
         self, F: Any, pred: Any, label: Any, pred_lengths: Any = None, label_lengths: Any = None, sample_weight: Any = None
     ) -> Any:
-        """The loss (n,) of logits (n, t, classes), labels (n, l), and lengths (n,) of both where sequences are shorter."""
+        """The loss (n,) of logits (n, t, classes), labels (n, l), and optional sequence lengths (n,) of both."""
         if self._layout == "NTC":
             pred = F.swapaxes(pred, dim1=0, dim2=1)
         if self._batch_axis == 1:
@@ -203,16 +203,16 @@ class CTCLoss(Loss):
 
 
 class HingeLoss(Loss):
-    """``mean(max(0, margin − pred · label))`` of labels −1 and 1.
+    """``mean(max(0, margin − pred · label))`` for labels −1 and 1.
 
     Parameters
     ----------
     margin
         The margin.
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
@@ -222,7 +222,7 @@ class HingeLoss(Loss):
         self._margin = margin
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """The loss (n,) of predictions and labels (n, …), and weights that broadcast to them."""
+        """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         loss = self._of_slack(F, F.relu(self._margin - pred * F.reshape_like(label, pred)))
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
@@ -232,7 +232,7 @@ class HingeLoss(Loss):
 
 
 class SquaredHingeLoss(HingeLoss):
-    """``mean(max(0, margin − pred · label)²)`` of labels −1 and 1; parameters as `HingeLoss`."""
+    """``mean(max(0, margin − pred · label)²)`` for labels −1 and 1; parameters as for `HingeLoss`."""
 
     @staticmethod
     def _of_slack(F: Any, slack: Any) -> Any:
@@ -240,23 +240,23 @@ class SquaredHingeLoss(HingeLoss):
 
 
 class LogisticLoss(Loss):
-    """``mean(log(1 + exp(−pred · label)))`` of labels −1 and 1.
+    """``mean(log(1 + exp(−pred · label)))`` for labels −1 and 1.
 
     Parameters
     ----------
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     label_format
-        ``"signed"``: labels are −1 and 1; ``"binary"``: they are 0 and 1.
+        ``"signed"`` for labels −1 and 1, ``"binary"`` for labels 0 and 1.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
     Raises
     ------
     ParameterError
-        For another format.
+        If the format is unknown.
     """
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, label_format: str = "signed", **kwargs: Any) -> None:
@@ -266,7 +266,7 @@ class LogisticLoss(Loss):
         self._label_format = label_format
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """The loss (n,) of predictions and labels (n, …), and weights that broadcast to them."""
+        """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         label = F.reshape_like(label, pred)
         if self._label_format == "signed":
             label = (label + 1) / 2

@@ -1,4 +1,4 @@
-"""Losses of predicted numbers: absolute, squared, Huber's, of counts."""
+"""Regression losses: squared, absolute, Huber, Poisson."""
 
 import math
 from typing import Any
@@ -9,14 +9,14 @@ __all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
 
 
 class L2Loss(Loss):
-    """Half the squared difference, averaged over each sample: ``mean(½ (label − pred)²)``.
+    """Half the squared error, averaged over each sample: ``mean(½ (label − pred)²)``.
 
     Parameters
     ----------
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -32,20 +32,20 @@ class L2Loss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """The loss (n,) of predictions and labels (n, …), and weights that broadcast to them."""
+        """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         loss = F.square(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight, 0.5))
 
 
 class L1Loss(Loss):
-    """The absolute difference, averaged over each sample: ``mean(|label − pred|)``.
+    """The absolute error, averaged over each sample: ``mean(|label − pred|)``.
 
     Parameters
     ----------
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
@@ -54,22 +54,22 @@ class L1Loss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """The loss (n,) of predictions and labels (n, …), and weights that broadcast to them."""
+        """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         loss = F.abs(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
 
 class HuberLoss(Loss):
-    """Squared where the difference is at most ``rho``, linear beyond: ``mean(d² / (2 rho))`` or ``mean(d − rho / 2)``.
+    """Quadratic for errors up to ``rho``, linear beyond: the mean of ``d² / (2 rho)`` or ``d − rho / 2`` for ``d = |label − pred|``.
 
     Parameters
     ----------
     rho
-        Where the two halves meet.
+        The error at which the two parts meet.
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -83,25 +83,25 @@ class HuberLoss(Loss):
         self._rho = rho
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """The loss (n,) of predictions and labels (n, …), and weights that broadcast to them."""
+        """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         distance = F.abs(F.reshape_like(label, pred) - pred)
         loss = F.where(distance > self._rho, distance - 0.5 * self._rho, (0.5 / self._rho) * F.square(distance))
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
 
 class PoissonNLLLoss(Loss):
-    """The negative log likelihood of counts under Poisson distributions whose means are predicted, averaged over everything.
+    """Negative log likelihood of counts under Poisson distributions with the predicted means, averaged over all elements.
 
     Parameters
     ----------
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     from_logits
-        Whether logarithms of means are predicted.
+        Whether predictions are logarithms of the means.
     batch_axis
-        The samples' axis.
+        The batch axis.
     compute_full
-        Whether to add Stirling's approximation of the logarithm of the count's factorial, for counts above 1.
+        Whether to add Stirling's approximation of ``log(count!)`` for counts above 1.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
@@ -114,7 +114,7 @@ class PoissonNLLLoss(Loss):
         self._compute_full = compute_full
 
     def hybrid_forward(self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-8) -> Any:
-        """The loss (1,) of predictions and counts of one size; ``epsilon`` is added to means before their logarithm is taken."""
+        """The loss (1,) of predictions and counts of the same size; ``epsilon`` is added to means before taking the logarithm."""
         target = F.reshape_like(target, pred)
         loss = F.exp(pred) - target * pred if self._from_logits else pred - target * F.log(pred + epsilon)
         if self._compute_full:

@@ -1,4 +1,4 @@
-"""Losses of embeddings: of pairs, triplets and whole batches that should be near or far."""
+"""Metric learning losses: of pairs, triplets and whole batches of embeddings."""
 
 from typing import Any
 
@@ -9,16 +9,16 @@ __all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
 
 
 class TripletLoss(Loss):
-    """``max(0, Σ (pred − positive)² − Σ (pred − negative)² + margin)`` of each sample.
+    """``max(0, Σ (pred − positive)² − Σ (pred − negative)² + margin)`` for each sample.
 
     Parameters
     ----------
     margin
-        By how much the negative is to be farther away than the positive.
+        How much farther away the negative must be than the positive.
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -39,16 +39,16 @@ class TripletLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """``1 − cos(input1, input2)`` of pairs labelled 1, ``max(0, cos(input1, input2) − margin)`` of pairs labelled −1.
+    """``1 − cos(input1, input2)`` for pairs labelled 1, ``max(0, cos(input1, input2) − margin)`` for pairs labelled −1.
 
     Parameters
     ----------
     weight
-        What the loss is multiplied by.
+        Factor of the loss; None for 1.
     batch_axis
-        The samples' axis.
+        The batch axis.
     margin
-        Up to which cosine a pair counts as far.
+        The largest cosine of a pair labelled −1 that is not penalized.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
@@ -67,26 +67,26 @@ class CosineEmbeddingLoss(Loss):
 
     @staticmethod
     def _cosine(F: Any, x: Any, y: Any) -> Any:
-        """Cosines (n, 1) along the last axis; lengths whose product is below 1e-12 count as that."""
+        """Cosines (n, 1) along the last axis. The product of the norms is bounded below by 1e-12, so zero vectors have cosine 0."""
         lengths = F.reshape(F.norm(x, axis=-1), shape=(-1, 1)) * F.reshape(F.norm(y, axis=-1), shape=(-1, 1))
         product = F.reshape(F.sum(x * y, axis=-1), shape=(-1, 1))
         return product / F.maximum(lengths, 1e-12)
 
 
 class SDMLLoss(Loss):
-    """Has pairs (x1[k], x2[k]) of a batch be nearer to one another than to the other rows of the batch.
+    """Smoothed deep metric learning: pulls the pairs (x1[k], x2[k]) of a batch closer together than to its other rows.
 
-    The distances from each row of x1 to all of x2 are made probabilities by a softmax; the loss is their divergence from smoothed
-    labels.
+    A softmax turns the negative distances from each row of x1 to all rows of x2 into probabilities. The loss is their divergence
+    from smoothed labels.
 
     Parameters
     ----------
     smoothing_parameter
-        The probability that the labels give to other rows together.
+        The total probability that the labels assign to other rows.
     weight
         Has no effect, as in MXNet.
     batch_axis
-        The samples' axis.
+        The batch axis.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 

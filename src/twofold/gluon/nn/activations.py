@@ -1,4 +1,4 @@
-"""Activations as layers."""
+"""Activation layers."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from ... import initializer
 from ..hybrid_block import HybridBlock
 from ..refusals import Refused
 
-#: How slopes of `PReLU` start.
+#: The initial slope of `PReLU`.
 QUARTER = initializer.Constant(0.25)
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
 
 class Activation(HybridBlock):
-    """An activation by its name.
+    """An activation function, given by name.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Activation(HybridBlock):
         return self._act_type
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The activation of x, of the same shape."""
+        """The activation of x, elementwise."""
         return F.Activation(x, act_type=self._act_type, name="fwd")
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class LeakyReLU(HybridBlock):
     Parameters
     ----------
     alpha
-        The slope of the negative half, 0 or more.
+        The slope for negative inputs, 0 or more.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -56,12 +56,12 @@ class LeakyReLU(HybridBlock):
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
         if alpha < 0:
-            raise Refused("Slope coefficient for LeakyReLU must be no less than 0", str(alpha), "give 0 or more")
+            raise Refused("Slope coefficient for LeakyReLU must be no less than 0", str(alpha), "pass 0 or more")
         super().__init__(**kwargs)
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The activation of x, of the same shape."""
+        """The activation of x, elementwise."""
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
     def __repr__(self) -> str:
@@ -69,14 +69,14 @@ class LeakyReLU(HybridBlock):
 
 
 class PReLU(HybridBlock):
-    """``x`` where it is positive, ``alpha · x`` elsewhere, with a slope that is learnt.
+    """``x`` where it is positive, ``alpha · x`` elsewhere, with a learned slope.
 
     Parameters
     ----------
     alpha_initializer
-        How the slope starts.
+        Initializer of the slope.
     in_channels
-        1 for one slope, or the size of axis 1 for one for each channel.
+        1 for a single slope, or the size of axis 1 for one slope per channel.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -91,7 +91,7 @@ class PReLU(HybridBlock):
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
 
     def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
-        """The activation of x, of the same shape."""
+        """The activation of x, elementwise."""
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
@@ -101,7 +101,7 @@ class ELU(HybridBlock):
     Parameters
     ----------
     alpha
-        The scale of the negative half.
+        The scale for negative inputs.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -115,12 +115,12 @@ class ELU(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The activation of x, of the same shape."""
+        """The activation of x, elementwise."""
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
 class SELU(HybridBlock):
-    """The scaled `ELU`, which keeps mean and variance from layer to layer.
+    """The scaled `ELU`, which preserves mean and variance from layer to layer.
 
     Parameters
     ----------
@@ -133,12 +133,12 @@ class SELU(HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The activation of x, of the same shape."""
+        """The activation of x, elementwise."""
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
 class GELU(HybridBlock):
-    """``x`` times the probability that a standard normal variable is below it.
+    """``x · Φ(x)``, where Φ is the standard normal distribution function.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class GELU(HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The activation of x, of the same shape."""
+        """The activation of x, elementwise."""
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
@@ -161,7 +161,7 @@ class Swish(HybridBlock):
     Parameters
     ----------
     beta
-        How steep.
+        Factor of the input of the sigmoid.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -175,5 +175,5 @@ class Swish(HybridBlock):
         self._beta = beta
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The activation of x, of the same shape."""
+        """The activation of x, elementwise."""
         return x * F.sigmoid(self._beta * x, name="fwd")

@@ -1,4 +1,4 @@
-"""Affine layers, embeddings, dropout, flattening."""
+"""Fully connected layers, embeddings, dropout, flattening."""
 
 from typing import Any
 
@@ -18,15 +18,15 @@ class Dense(HybridBlock):
     activation
         Name of an activation, see `Activation`; None for none.
     use_bias
-        Whether there is a bias.
+        Whether to add a bias.
     flatten
-        Whether x (n, …) counts as (n, product of the others); else only its last axis is mapped.
+        Whether to flatten x (n, …) to (n, m) first; otherwise the layer acts on the last axis only.
     dtype
-        Of the parameters.
+        Dtype of the parameters.
     weight_initializer, bias_initializer
-        How they start; the weight, if None, as the whole model's initializer says.
+        Initializers; None for the model's.
     in_units
-        Size of the input; found at the first forward if 0.
+        Size of the input; inferred in the first forward pass if 0.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -82,14 +82,14 @@ class Dense(HybridBlock):
 
 
 class Dropout(HybridBlock):
-    """Sets elements to 0 at random in training, and scales the others so that the mean stays.
+    """Zeroes random elements during training, and scales the others to preserve the mean.
 
     Parameters
     ----------
     rate
-        The share that is set to 0; with 0 the layer does nothing.
+        The fraction of elements to zero; with 0 the layer does nothing.
     axes
-        Axes along which one draw counts for all elements.
+        Axes along which all elements share one draw.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -104,7 +104,7 @@ class Dropout(HybridBlock):
         self._axes = axes
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The output, of x's shape."""
+        """The output, with the shape of x."""
         if self._rate > 0:
             return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
         return F.identity(x)
@@ -114,20 +114,20 @@ class Dropout(HybridBlock):
 
 
 class Embedding(HybridBlock):
-    """Integers as vectors: rows of a table.
+    """Maps integers to vectors, the rows of a table.
 
     Parameters
     ----------
     input_dim
-        Number of different integers: they count from 0.
+        Number of rows: integers range from 0 to input_dim - 1.
     output_dim
         Size of a vector.
     dtype
-        Of the table.
+        Dtype of the table.
     weight_initializer
-        How it starts; if None as the whole model's initializer says.
+        Initializer of the table; None for the model's.
     sparse_grad
-        Whether MXNet is to make its gradient sparse; here it is dense, and the same.
+        Requests a sparse gradient in MXNet. Here the gradient is dense, with the same values.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -154,7 +154,7 @@ class Embedding(HybridBlock):
         )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
-        """Vectors, of x's shape with a last axis of size output_dim."""
+        """The vectors: the shape of x with a last axis of size output_dim appended."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -162,7 +162,7 @@ class Embedding(HybridBlock):
 
 
 class Flatten(HybridBlock):
-    """``x`` (n, …) as (n, product of the others).
+    """Reshapes x (n, …) to (n, m).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Blocks made of other blocks, one after the other, or of a plain function."""
+"""Sequences of blocks, and blocks that wrap a function."""
 
 import warnings
 from collections.abc import Callable
@@ -16,7 +16,7 @@ __all__ = ["HybridLambda", "HybridSequential", "Lambda", "Sequential"]
 
 
 class _Stack(Block):
-    """What both kinds of sequence have: their children by position."""
+    """The base of both kinds of sequence."""
 
     _is_container: ClassVar[bool] = True
 
@@ -30,7 +30,7 @@ class _Stack(Block):
         return "{}(\n{}\n)".format(type(self).__name__, "\n".join(lines))
 
     def __getitem__(self, key: int | slice) -> Any:
-        """A block by position, or several as a sequence of the same kind, which shares them."""
+        """A block by index, or a slice as a sequence of the same kind that shares its blocks."""
         found = list(self._children.values())[key]
         if not isinstance(found, list):
             return found
@@ -44,7 +44,7 @@ class _Stack(Block):
 
 
 class Sequential(_Stack):
-    """Blocks that run one after the other.
+    """Runs blocks one after another.
 
     Parameters
     ----------
@@ -62,19 +62,19 @@ class Sequential(_Stack):
     """
 
     def forward(self, x: Any) -> Any:
-        """The last block's output.
+        """The output of the last block.
 
         Parameters
         ----------
         x
-            The first block's input.
+            The input of the first block.
         """
         for block in self._children.values():
             x = block(x)
         return x
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridize the blocks one by one; see `HybridBlock.hybridize`."""
+        """Hybridize each block on its own; see `HybridBlock.hybridize`."""
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
             warnings.warn(
                 f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. "
@@ -86,7 +86,7 @@ class Sequential(_Stack):
 
 
 class HybridSequential(_Stack, HybridBlock):
-    """Hybrid blocks that run one after the other, and may be compiled together.
+    """Runs hybrid blocks one after another; they can be compiled into one graph.
 
     Parameters
     ----------
@@ -97,28 +97,28 @@ class HybridSequential(_Stack, HybridBlock):
     _arrays: ClassVar[Literal["nd", "np", "any"]] = "any"
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The last block's output."""
+        """The output of the last block."""
         for block in self._children.values():
             x = block(x)
         return x
 
 
 def _function_of(function: Any, modules: tuple[Any, ...], where: str) -> tuple[Callable[..., Any], str]:
-    """What a lambda block calls, with ``F`` first, and its name."""
+    """The function that a lambda block calls, with ``F`` as its first argument, and its name."""
     if isinstance(function, str):
         missing = [m for m in modules if function not in dir(m)]
         if missing:
-            raise Refused(f"Function name {function} is not found in {where}", None, "name one of its functions, or give a function")
+            raise Refused(f"Function name {function} is not found in {where}", None, "name one of its functions, or pass a function")
         return (lambda F, *args: through_legacy(getattr(F, function))(*args)), function
     if callable(function):
         return function, function.__name__
     raise ParameterError(
-        "Unrecognized function in lambda", f"{function} of type {type(function)}", "give a function, or the name of an operator"
+        "Unrecognized function in lambda", f"{function} of type {type(function)}", "pass a function, or the name of an operator"
     )
 
 
 class Lambda(Block):
-    """A function, or an operator of `twofold.nd` by its name, as a block.
+    """Wraps a function, or an operator of `twofold.nd` given by name, as a block.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ class Lambda(Block):
 
 
 class HybridLambda(HybridBlock):
-    """A function of ``F`` and the inputs, or an operator by its name, as a hybrid block.
+    """Wraps a function of ``F`` and the inputs, or an operator given by name, as a hybrid block.
 
     Parameters
     ----------
     function
-        The function: ``F`` is `twofold.nd` or `twofold.sym`. For arrays of `mx.np` it uses ``F.np`` and ``F.npx``.
+        The function. ``F`` is `twofold.nd` or `twofold.sym`; for arrays of `mx.np` use ``F.np`` and ``F.npx``.
     prefix
         See `Block`.
 

@@ -13,45 +13,45 @@ Sizes = int | Sequence[int]
 
 
 def sizes_of(given: Sizes, ndim: int, what: str) -> tuple[int, ...]:
-    """A size for each axis.
+    """One size per axis.
 
     Raises
     ------
     ParameterError
-        If it is neither one number nor ``ndim`` of them.
+        If it is neither a number nor a sequence of ``ndim`` numbers.
     """
     sizes = (given,) * ndim if isinstance(given, int) else tuple(given)
     if len(sizes) != ndim:
-        raise Refused(f"{what} must be a number or a list of {ndim} ints", str(given), f"give {ndim} numbers")
+        raise Refused(f"{what} must be a number or a list of {ndim} ints", str(given), f"pass {ndim} numbers")
     return sizes
 
 
 class _Conv(HybridBlock):
-    """What all convolutions share.
+    """The base of all convolutions.
 
     Parameters
     ----------
     channels
         Number of output channels.
     kernel_size, strides, padding, dilation
-        For each axis, or one number for all.
+        One value per axis, or one for all axes.
     groups
-        Number of groups of channels that are convolved apart.
+        Number of groups into which channels are divided; each is convolved separately.
     layout
-        What the axes are.
+        Order of the axes.
     in_channels
-        Number of input channels; found at the first forward if 0.
+        Number of input channels; inferred in the first forward pass if 0.
     activation
         Name of an activation, see `Activation`; None for none.
     use_bias
-        Whether there is a bias.
+        Whether to add a bias.
     weight_initializer, bias_initializer
-        How the parameters start; the weight, if None, as the whole model's initializer says.
+        Initializers of the parameters; None for the model's.
     adj
-        Of a transposed convolution: rows added to the output on one side.
+        For a transposed convolution: size added to one end of each output axis.
     """
 
-    #: Layouts that a subclass takes, the default first.
+    #: Supported layouts, the default first.
     _layouts: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -98,7 +98,7 @@ class _Conv(HybridBlock):
             self.act = None if activation is None else Activation(activation, prefix=activation + "_")
 
     def _weight_shape(self, layout: str, kernel: tuple[int, ...], groups: int) -> tuple[int, ...]:
-        """Sizes of the weight: as the data's layout, with output channels for the batch and input channels of a group for channels."""
+        """Shape of the weight: the data's layout with output channels in place of N, and the input channels of a group in place of C."""
         inner = self._in_channels // groups
         outer, inner = (self._in_channels, self._channels // groups) if "adj" in self._kwargs else (self._channels, inner)
         sizes = iter(kernel)
@@ -133,39 +133,39 @@ _PARAMETERS = """
     channels
         Number of output channels.
     kernel_size, strides, padding, dilation
-        For each axis, or one number for all.{adj}
+        One value per axis, or one for all axes.{adj}
     groups
-        Number of groups of channels that are convolved apart.
+        Number of groups into which channels are divided; each is convolved separately.
     layout
-        What the axes are: {layouts}.
+        Order of the axes: {layouts}.
     activation
         Name of an activation, see `Activation`; None for none.
     use_bias
-        Whether there is a bias.
+        Whether to add a bias.
     weight_initializer, bias_initializer
-        How the parameters start; the weight, if None, as the whole model's initializer says.
+        Initializers of the parameters; None for the model's.
     in_channels
-        Number of input channels; found at the first forward if 0.
+        Number of input channels; inferred in the first forward pass if 0.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
     Raises
     ------
     ParameterError
-        For another layout, or sizes that are not one for each axis.
+        If the layout is unknown, or the number of sizes differs from that of the axes.
     """
 _ADJ = """
     output_padding
-        Rows added to the output on one side."""
+        Size added to one end of each output axis."""
 
 
-def _documented(cls: type[_Conv]) -> type[_Conv]:
+def _add_parameter_docs(cls: type[_Conv]) -> type[_Conv]:
     layouts = " or ".join(f'``"{k}"``' for k in cls._layouts)
     cls.__doc__ = (cls.__doc__ or "") + _PARAMETERS.format(layouts=layouts, adj=_ADJ if cls.__name__.endswith("Transpose") else "")
     return cls
 
 
-@_documented
+@_add_parameter_docs
 class Conv1D(_Conv):
     """Convolution over one axis: (n, c, w) to (n, channels, w')."""
 
@@ -193,7 +193,7 @@ class Conv1D(_Conv):
         )  # fmt: skip
 
 
-@_documented
+@_add_parameter_docs
 class Conv2D(_Conv):
     """Convolution over two axes: (n, c, h, w) to (n, channels, h', w')."""
 
@@ -221,7 +221,7 @@ class Conv2D(_Conv):
         )  # fmt: skip
 
 
-@_documented
+@_add_parameter_docs
 class Conv3D(_Conv):
     """Convolution over three axes: (n, c, d, h, w) to (n, channels, d', h', w')."""
 
@@ -249,9 +249,9 @@ class Conv3D(_Conv):
         )  # fmt: skip
 
 
-@_documented
+@_add_parameter_docs
 class Conv1DTranspose(_Conv):
-    """Transposed convolution over one axis, which undoes `Conv1D`'s change of size."""
+    """Transposed convolution over one axis, which reverses the change of size of `Conv1D`."""
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCW",)
 
@@ -279,9 +279,9 @@ class Conv1DTranspose(_Conv):
         self.outpad = self._kwargs["adj"]
 
 
-@_documented
+@_add_parameter_docs
 class Conv2DTranspose(_Conv):
-    """Transposed convolution over two axes, which undoes `Conv2D`'s change of size."""
+    """Transposed convolution over two axes, which reverses the change of size of `Conv2D`."""
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
 
@@ -309,9 +309,9 @@ class Conv2DTranspose(_Conv):
         self.outpad = self._kwargs["adj"]
 
 
-@_documented
+@_add_parameter_docs
 class Conv3DTranspose(_Conv):
-    """Transposed convolution over three axes, which undoes `Conv3D`'s change of size."""
+    """Transposed convolution over three axes, which reverses the change of size of `Conv3D`."""
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
 

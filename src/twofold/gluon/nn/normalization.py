@@ -1,4 +1,4 @@
-"""Layers that normalise: by batch, layer, instance or group."""
+"""Normalization layers: batch, layer, instance and group normalization."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from ..parameter import Parameter
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
 
 
-def _shown(block: HybridBlock, values: dict[str, Any]) -> str:
+def _repr(block: HybridBlock, values: dict[str, Any]) -> str:
     return f"{type(block).__name__}({', '.join(f'{k}={v}' for k, v in values.items())})"
 
 
 def _scale_and_shift(block: HybridBlock, size: int, scale: bool, center: bool, gamma: Any, beta: Any) -> tuple[Parameter, Parameter]:
-    """The parameters gamma and beta; one that does not count keeps its value."""
+    """The parameters gamma and beta; one that is not learned keeps its initial value."""
     return (
         block.params.get("gamma", grad_req="write" if scale else "null", shape=(size,), init=gamma, allow_deferred_init=True),
         block.params.get("beta", grad_req="write" if center else "null", shape=(size,), init=beta, allow_deferred_init=True),
@@ -22,30 +22,30 @@ def _scale_and_shift(block: HybridBlock, size: int, scale: bool, center: bool, g
 
 
 class BatchNorm(HybridBlock):
-    """Each channel normalised by the mean and variance of the batch in training, else by their moving averages.
+    """Normalizes each channel by the mean and variance of the batch in training, and by their moving averages otherwise.
 
     Parameters
     ----------
     axis
-        The channels' axis.
+        The channel axis.
     momentum
-        The share that moving averages keep at each step.
+        Decay rate of the moving averages.
     epsilon
         Added to the variance.
     center, scale
-        Whether the shift beta and the factor gamma are learnt; they stay 0 and 1 otherwise.
+        Whether the shift beta and the scale gamma are learned; otherwise they stay 0 and 1.
     use_global_stats
-        Use the moving averages in training, too.
+        Whether to use the moving averages in training too.
     beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
-        How the parameters start.
+        Initializers of the parameters.
     in_channels
-        Number of channels; found at the first forward if 0.
+        Number of channels; inferred in the first forward pass if 0.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
     Notes
     -----
-    Ioffe and Szegedy, Batch normalization, ICML 2015. Moving averages change when backward runs.
+    Ioffe and Szegedy, Batch normalization, ICML 2015. As in MXNet, the moving averages are updated by the backward pass.
     """
 
     def __init__(
@@ -71,46 +71,46 @@ class BatchNorm(HybridBlock):
         self.running_mean = self._parameter("running_mean", running_mean_initializer, size, False)
         self.running_var = self._parameter("running_var", running_variance_initializer, size, False)
 
-    def _parameter(self, name: str, init: Any, shape: tuple[int, ...], is_learnt: bool) -> Parameter:
-        req = "write" if is_learnt else "null"
-        return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learnt)
+    def _parameter(self, name: str, init: Any, shape: tuple[int, ...], is_learned: bool) -> Parameter:
+        req = "write" if is_learned else "null"
+        return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learned)
 
     def cast(self, dtype: Any) -> None:
-        """Cast the parameters; those of a 16-bit model stay float32."""
+        """Cast the parameters. They stay float32 in a float16 model, as 16-bit moving averages lose too much precision."""
         super().cast("float32" if dtype_name(dtype) == "float16" else dtype)
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
-        """The output, of x's shape."""
+        """The output, with the shape of x."""
         return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
         channels = self.gamma.shape[0]  # type: ignore[index]
-        return _shown(self, {**self._kwargs, "in_channels": channels or None})
+        return _repr(self, {**self._kwargs, "in_channels": channels or None})
 
 
 class BatchNormReLU(BatchNorm):
-    """`BatchNorm` followed by a rectifier; parameters as there."""
+    """`BatchNorm` followed by a rectifier; takes the same parameters."""
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
-        """The output, of x's shape."""
+        """The output, with the shape of x."""
         return F.Activation(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var), act_type="relu", name="relu_fwd")
 
 
 class InstanceNorm(HybridBlock):
-    """Each channel of each sample normalised by its own mean and variance.
+    """Normalizes each channel of each sample by its own mean and variance.
 
     Parameters
     ----------
     axis
-        The channels' axis.
+        The channel axis.
     epsilon
         Added to the variance.
     center, scale
-        Whether the shift beta and the factor gamma are learnt.
+        Whether the shift beta and the scale gamma are learned.
     beta_initializer, gamma_initializer
-        How they start.
+        Initializers of the parameters.
     in_channels
-        Number of channels; found at the first forward if 0.
+        Number of channels; inferred in the first forward pass if 0.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -136,18 +136,18 @@ class InstanceNorm(HybridBlock):
         self.gamma, self.beta = _scale_and_shift(self, in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
-        """The output, of x's shape."""
+        """The output, with the shape of x."""
         if self._axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
         out = F.InstanceNorm(F.swapaxes(x, dim1=1, dim2=self._axis), gamma, beta, name="fwd", eps=self._epsilon)
         return F.swapaxes(out, dim1=1, dim2=self._axis)
 
     def __repr__(self) -> str:
-        return _shown(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
+        return _repr(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
 
 
 class LayerNorm(HybridBlock):
-    """Each sample normalised along an axis by its mean and variance there.
+    """Normalizes along an axis by the mean and variance over it.
 
     Parameters
     ----------
@@ -156,11 +156,11 @@ class LayerNorm(HybridBlock):
     epsilon
         Added to the variance.
     center, scale
-        Whether the shift beta and the factor gamma are learnt.
+        Whether the shift beta and the scale gamma are learned.
     beta_initializer, gamma_initializer
-        How they start.
+        Initializers of the parameters.
     in_channels
-        Size of the axis; found at the first forward if 0.
+        Size of the axis; inferred in the first forward pass if 0.
     prefix, params
         See `Block`.
 
@@ -187,15 +187,15 @@ class LayerNorm(HybridBlock):
         self.gamma, self.beta = _scale_and_shift(self, in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """The output, of the data's shape."""
+        """The output, with the shape of the data."""
         return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
 
     def __repr__(self) -> str:
-        return _shown(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
+        return _repr(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
 
 
 class GroupNorm(HybridBlock):
-    """Groups of channels (axis 1) of each sample normalised by their mean and variance.
+    """Normalizes groups of channels (axis 1) of each sample by their mean and variance.
 
     Parameters
     ----------
@@ -204,9 +204,9 @@ class GroupNorm(HybridBlock):
     epsilon
         Added to the variance.
     center, scale
-        Whether the shift beta and the factor gamma, one for each group, are learnt.
+        Whether the shift beta and the scale gamma, one per group, are learned.
     beta_initializer, gamma_initializer
-        How they start.
+        Initializers of the parameters.
     prefix, params
         See `Block`.
 
@@ -232,8 +232,8 @@ class GroupNorm(HybridBlock):
         self.gamma, self.beta = _scale_and_shift(self, num_groups, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """The output, of the data's shape."""
+        """The output, with the shape of the data."""
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)
 
     def __repr__(self) -> str:
-        return _shown(self, self._kwargs)
+        return _repr(self, self._kwargs)

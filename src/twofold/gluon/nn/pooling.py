@@ -1,4 +1,4 @@
-"""Pooling over one to three axes, windowed and global, and padding by reflection."""
+"""Pooling over one to three axes, windowed and global, and reflection padding."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -27,20 +27,20 @@ LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 class _Pooling(HybridBlock):
-    """What all poolings share.
+    """The base of all pooling layers.
 
     Parameters
     ----------
     pool_size, strides, padding
-        For each axis, or one number for all; the strides, if None, are the sizes.
+        One value per axis, or one for all axes; strides default to the pool size.
     ceil_mode
-        Whether a window that does not fit wholly at the end counts.
+        Whether to include an incomplete window at the end.
     global_pool
-        Whether one window covers everything.
+        Whether a single window covers the whole input.
     layout
-        What the axes are.
+        Order of the axes.
     count_include_pad
-        Whether zeros of the padding count in means.
+        Whether means include the zeros of the padding.
     """
 
     _ndim: ClassVar[int]
@@ -94,41 +94,41 @@ _PARAMETERS = """
     Parameters
     ----------
     pool_size, strides, padding
-        For each axis, or one number for all; the strides, if None, are the sizes.
+        One value per axis, or one for all axes; strides default to the pool size.
     ceil_mode
-        Whether a window that does not fit wholly at the end counts.
+        Whether to include an incomplete window at the end.
     layout
-        What the axes are: {layouts}.{pad}
+        Order of the axes: {layouts}.{pad}
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
     Raises
     ------
     ParameterError
-        For another layout, or sizes that are not one for each axis.
+        If the layout is unknown, or the number of sizes differs from that of the axes.
     """
 _INCLUDE_PAD = """
     count_include_pad
-        Whether zeros of the padding count."""
+        Whether means include the zeros of the padding."""
 _GLOBAL_PARAMETERS = """
 
     Parameters
     ----------
     layout
-        What the axes are: {layouts}.
+        Order of the axes: {layouts}.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
 
 
-def _documented(cls: type[_Pooling]) -> type[_Pooling]:
+def _add_parameter_docs(cls: type[_Pooling]) -> type[_Pooling]:
     layouts = " or ".join(f'``"{k}"``' for k in LAYOUTS[cls._ndim])
     text = _GLOBAL_PARAMETERS if cls.__name__.startswith("Global") else _PARAMETERS
     cls.__doc__ = (cls.__doc__ or "") + text.format(layouts=layouts, pad=_INCLUDE_PAD if cls._pool_type == "avg" else "")
     return cls
 
 
-@_documented
+@_add_parameter_docs
 class MaxPool1D(_Pooling):
     """The maximum of each window along one axis."""
 
@@ -146,7 +146,7 @@ class MaxPool1D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, False, layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class MaxPool2D(_Pooling):
     """The maximum of each window over two axes."""
 
@@ -164,7 +164,7 @@ class MaxPool2D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, False, layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class MaxPool3D(_Pooling):
     """The maximum of each window over three axes."""
 
@@ -182,7 +182,7 @@ class MaxPool3D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, False, layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class AvgPool1D(_Pooling):
     """The mean of each window along one axis."""
 
@@ -201,7 +201,7 @@ class AvgPool1D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, False, layout, count_include_pad, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class AvgPool2D(_Pooling):
     """The mean of each window over two axes."""
 
@@ -220,7 +220,7 @@ class AvgPool2D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, False, layout, count_include_pad, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class AvgPool3D(_Pooling):
     """The mean of each window over three axes."""
 
@@ -246,7 +246,7 @@ class _GlobalPooling(_Pooling):
         super().__init__(1, None, 0, True, True, layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class GlobalMaxPool1D(_GlobalPooling):
     """The maximum of each channel: (n, c, w) to (n, c, 1)."""
 
@@ -256,7 +256,7 @@ class GlobalMaxPool1D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class GlobalMaxPool2D(_GlobalPooling):
     """The maximum of each channel: (n, c, h, w) to (n, c, 1, 1)."""
 
@@ -266,7 +266,7 @@ class GlobalMaxPool2D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class GlobalMaxPool3D(_GlobalPooling):
     """The maximum of each channel: (n, c, d, h, w) to (n, c, 1, 1, 1)."""
 
@@ -276,7 +276,7 @@ class GlobalMaxPool3D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class GlobalAvgPool1D(_GlobalPooling):
     """The mean of each channel: (n, c, w) to (n, c, 1)."""
 
@@ -286,7 +286,7 @@ class GlobalAvgPool1D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class GlobalAvgPool2D(_GlobalPooling):
     """The mean of each channel: (n, c, h, w) to (n, c, 1, 1)."""
 
@@ -296,7 +296,7 @@ class GlobalAvgPool2D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class GlobalAvgPool3D(_GlobalPooling):
     """The mean of each channel: (n, c, d, h, w) to (n, c, 1, 1, 1)."""
 
