@@ -13,7 +13,8 @@ import array_api_compat.numpy as host
 import numpy as np
 
 from twofold.backend import special_functions
-from twofold.backend.namespace import PortableNamespace
+from twofold.backend.kernel import REFERENCES
+from twofold.backend.namespace import LacksFunctionError, Library, PortableNamespace
 from twofold.dtype import NUMPY, WEAK, float_of, promote
 from twofold.errors import DTypeError
 
@@ -59,9 +60,24 @@ class ArrayApiNamespace(PortableNamespace):
         self.kind(array.dtype.name)
         return self.standard.from_dlpack(np.array(array, order="C"))
 
-    def on_host(self, function: Callable[..., Any], *arrays: Any) -> Any:
+    def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
         """What a function of NumPy arrays gives."""
-        return self.from_host(np.asarray(function(*map(np.from_dlpack, arrays))))
+        found = function(*[x if isinstance(x, bool | int | float) else np.from_dlpack(x) for x in operands])
+        if isinstance(found, (tuple, list)):
+            return [self.from_host(np.asarray(part)) for part in found]
+        return self.from_host(np.asarray(found))
+
+    def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
+        """By the library's functions where the standard has them, for dtypes that the library computes in; else on the host."""
+        reference = REFERENCES[name]
+        if not reference.host and self.computed.issuperset(map(self.dtype_of, operands)):
+            try:
+                found = reference.function(Library(self.standard), *operands, **params)
+            except (LacksFunctionError, TypeError):  # the standard's functions take fewer keywords and dtypes than NumPy's
+                pass
+            else:
+                return list(found) if isinstance(found, tuple) else found
+        return super().by_reference(name, *operands, **params)
 
     def by_standard(self, name: str, *arrays: Any, **params: Any) -> Any:
         """What the standard's function of that name gives: the library's, or NumPy's of a dtype that the library only stores."""

@@ -232,6 +232,8 @@ class CupyBackend(Backend):
     def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> GraphReplay | None:
         """As a CUDA graph."""
         found = traits()
+        by_host = [name for name in found.primitives if name not in found.host and self._xp.is_on_host(name)]
+        found = found._replace(host=(*found.host, *sorted(by_host)))
         return GraphReplay(self.graphs, run, found) if found.steps >= LEAST else None
 
     # order of execution

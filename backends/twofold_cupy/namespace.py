@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 
 from twofold.backend.convolution import in_either_order
-from twofold.backend.kernel import ELEMENTWISE, ArrayType, KernelStep, OperandType, Ref, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, REFERENCES, ArrayType, KernelStep, OperandType, Ref, RowProgram
 from twofold.backend.namespace import PortableNamespace, checked_places
 from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
 from twofold.errors import DTypeError
@@ -42,11 +42,15 @@ class CupyNamespace(PortableNamespace):
     checks: ClassVar[Checks]
 
     def __getattr__(self, name: str) -> Any:
-        """The element-wise primitives."""
+        """The element-wise primitives by kernels, others by their references."""
         if name not in ELEMENTWISE:
-            raise AttributeError(f"xp.{name}: CuPy's namespace has no primitive of this name")
+            return super().__getattr__(name)
         found = vars(self)[name] = partial(self.apply, name=name)
         return found
+
+    def is_on_host(self, name: str) -> bool:
+        """Whether the host computes a primitive: no program with it can be captured."""
+        return name in REFERENCES and name not in ELEMENTWISE and getattr(type(self), name, None) is None
 
     def __init_subclass__(cls) -> None:
         """Have the members of an adapter's namespace run in a stream, also where nobody has entered one."""
@@ -98,12 +102,16 @@ class CupyNamespace(PortableNamespace):
         _, kernel = _kernel("astype", (("dtype", dtype_of(target)),), types, dtype_of(target), target.shape)
         kernel(value, target)
 
-    def on_host(self, function: Callable[..., np.ndarray], *arrays: Any) -> Any:
+    def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
         if rehearses():
             raise Unforeseen
-        found = np.asarray(function(*[np.asarray(a) if is_constant(a) else a.get() for a in arrays]))
-        out = self.empty(found.shape, dtype_of(found))
-        out.set(found, stream=cupy.cuda.get_current_stream())
+        found = function(*[a.get() if isinstance(a, cupy.ndarray) else np.asarray(a) if is_constant(a) else a for a in operands])
+        return [self._from_host(part) for part in found] if isinstance(found, (tuple, list)) else self._from_host(found)
+
+    def _from_host(self, value: Any) -> cupy.ndarray:
+        array = np.asarray(value, order="C")
+        out = self.empty(array.shape, dtype_of(array))
+        out.set(array, stream=cupy.cuda.get_current_stream())
         return out
 
     # shapes

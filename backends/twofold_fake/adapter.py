@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, REFERENCES, ArrayType, Call, OperandType, RowProgram
 from twofold.device import Device
 from twofold.dtype import NUMPY
 from twofold_numpy.adapter import NumpyBackend
@@ -160,10 +160,14 @@ class FakeBackend(NumpyBackend):
         self.issue(lambda: np.copyto(out, run(x, **params)))
         return out
 
+    def _is_on_host(self, op: str) -> bool:
+        """Whether the host computes a primitive, when the current queue has run."""
+        return op in REFERENCES and op not in ELEMENTWISE and getattr(NumpyNamespace, op, None) is None
+
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """NumPy's, issued to the queue that is current when the program runs."""
         inner = super().call(op, params, inputs, output)
-        if self.streams.schedule == "issue" and self.memory is None:
+        if (self.streams.schedule == "issue" and self.memory is None) or self._is_on_host(op):
             return inner
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         if op in VIEWS:

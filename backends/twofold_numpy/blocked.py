@@ -174,7 +174,7 @@ def _form(op: str, params: tuple[tuple[str, Any], ...], count: int, operand_dtyp
     call = call_for(op, dict(params), [OperandType((), operand_dtype)] * count, ArrayType((), dtype))
     if call is None:
         operands = ", ".join([*[f"{{{k}}}" for k in range(count)], *[f"{k}={v!r}" for k, v in params]])
-        return f"{{out}}[...] = {{f}}({operands})", getattr(NumpyNamespace, op)
+        return f"{{out}}[...] = {{f}}({operands})", getattr(NumpyNamespace(), op)
     if not call.names:  # a cast calls nothing
         return call.text, None
     ((name, function),) = call.names.items()

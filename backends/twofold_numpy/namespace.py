@@ -10,7 +10,8 @@ import numpy as np
 import opt_einsum
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.namespace import checked_places
+from twofold.backend.kernel import REFERENCES
+from twofold.backend.namespace import Referenced, checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
 from .special import digamma, erf, erfinv, gammaln, polygamma
@@ -106,8 +107,16 @@ def _convolution(name: str) -> Any:
     return run
 
 
-class NumpyNamespace:
+class NumpyNamespace(Referenced):
     """The primitives on NumPy arrays; the core adds the names derived from them."""
+
+    @staticmethod
+    def by_reference(name, *operands, **params):
+        """The reference itself; results in row-major order."""
+        found = REFERENCES[name].function(np, *operands, **params)
+        if isinstance(found, (tuple, list)):
+            return [np.asarray(part, order="C") for part in found]
+        return np.asarray(found, order="C")
 
     def dtype_of(self, x: Any) -> str:
         """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""

@@ -34,6 +34,25 @@ class Elementwise(NamedTuple):
 ELEMENTWISE: dict[str, Elementwise] = {}
 
 
+class Reference(NamedTuple):
+    """What a primitive computes, over NumPy's functions: an adapter's implementation unless it has one of its own.
+
+    Attributes
+    ----------
+    function
+        ``(np, *operands, **params)``; a tuple or list where there are several results.
+    host
+        It takes NumPy arrays only, whatever ``np`` is: it calls functions that know no other library's.
+    """
+
+    function: Callable[..., Any]
+    host: bool = False
+
+
+#: References of primitives by name, filled like `ELEMENTWISE`.
+REFERENCES: dict[str, Reference] = {}
+
+
 class ArrayType(NamedTuple):
     """Shape and dtype name of an array."""
 

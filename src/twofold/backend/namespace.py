@@ -9,8 +9,9 @@ An adapter's namespace that derives from `PortableNamespace` defines the members
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,64 @@ import numpy as np
 from ..errors import IndexingError
 from . import convolution
 from .convolution import in_either_order
+from .kernel import REFERENCES
 
 Key = tuple[tuple[int | None, int | None, int | None], ...]
 FULL = (None, None, None)
 
 
-class PortableNamespace(ABC):
+class Referenced(ABC):
+    """The primitives that a namespace has from their references, because it does not define them itself."""
+
+    def __getattr__(self, name: str) -> Any:
+        """A primitive by its reference; found once."""
+        if name not in REFERENCES:
+            raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py")
+        found = vars(self)[name] = partial(self.by_reference, name)
+        return found
+
+    @abstractmethod
+    def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
+        """The result of a primitive by its reference; a list where there are several."""
+
+
+class LacksFunctionError(Exception):
+    """A library has no function of that name; its adapter computes on the host instead."""
+
+
+class Library:
+    """An array library's functions under NumPy's names, as references call them."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        """The function or sub-module of that name.
+
+        Raises
+        ------
+        LacksFunctionError
+            If the library has none.
+        """
+        found = getattr(self._module, name, None)
+        if found is None:
+            raise LacksFunctionError(name)
+        return Library(found) if isinstance(found, ModuleType) else found
+
+
+class PortableNamespace(Referenced):
     """Fallbacks for the primitives that array libraries seldom have."""
 
     @abstractmethod
-    def on_host(self, function: Callable[..., np.ndarray], *arrays: Any) -> Any:
-        """What a function of NumPy arrays gives, as an array of the library."""
+    def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """What a function of NumPy arrays returns, as an array of the library (a list of them for a tuple or list).
+
+        Python scalars among the operands are passed as they are.
+        """
+
+    def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
+        """On the host."""
+        return self.on_host(partial(REFERENCES[name].function, np, **params), *operands)
 
     def clip(self: Any, x, low, high):
         return self.astype(self.minimum(self.maximum(x, low), high), dtype=self.dtype_of(x))

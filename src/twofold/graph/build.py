@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtype import float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
-from ..opdef.conventions import check_legacy, finish_legacy
+from ..opdef.conventions import check_floats, check_legacy, finish_legacy
 from ..opdef.declare import primitive
 from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes
@@ -29,7 +29,7 @@ from ..ops.primitive_math import negative
 from .ir import TABLES, Application, Constant, Node, const, intern
 
 
-@primitive()
+@primitive(run_by_program=True)
 def item(xp, results, *, place: int):
     """One result of an application that has several."""
     return results[place]
@@ -57,6 +57,7 @@ def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
         part = owner.parts[sig.params["place"]] if owner is not None else None
         assert isinstance(part, Application)
         return part
+    check_floats(op, [i.dtype for i in inputs if i is not None])
     if op.primitive and not sig.legacy:
         types = _primitive_types(sig, inputs)
         return _node(sig, inputs, types, ())

@@ -10,9 +10,8 @@ from typing import Any
 
 from ..dtype import is_float
 from ..errors import ShapeError
-from ..opdef.declare import build
+from ..opdef.declare import primitive
 from ..opdef.params import Static
-from ..opdef.registry import register
 from .build import G
 from .gradient import accumulate
 from .ir import Node, leaf
@@ -54,12 +53,10 @@ def _check_states(what: str, given: Sequence[Any], new: Sequence[Any]) -> None:
 # foreach: inputs are data (sliced along axis 0), states, closure; results are outputs (stacked), last states, states before each step
 
 
-def foreach_(xp: Any, *arrays: Any, body: Static, data: int, states: int) -> Any:
+@primitive(outputs=lambda body, data, states: len(body.outputs) + states, run_by_program=True)
+def foreach(xp: Any, *arrays: Any, body: Static, data: int, states: int) -> Any:
     """Run ``body(slices of data, states, closure) -> (outputs, new states)`` along axis 0 of the data."""
     return xp.foreach(*arrays, body=body, data=data, states=states)
-
-
-foreach = build(foreach_, (), (), {"primitive": True, "outputs": lambda body, data, states: len(body.outputs) + states})
 
 
 @foreach.type
@@ -140,14 +137,10 @@ def _several(results: Any) -> tuple[Any, ...]:
 # while_loop: inputs are loop variables and closure; results: outputs (padded with zeros), last variables, variables before each step, steps
 
 
-def while_loop_(xp: Any, *arrays: Any, test: Static, body: Static, variables: int, limit: Static) -> Any:
+@primitive(outputs=lambda test, body, variables, limit: len(body.outputs) + variables + 1, run_by_program=True)
+def while_loop(xp: Any, *arrays: Any, test: Static, body: Static, variables: int, limit: Static) -> Any:
     """Run ``body(variables, closure) -> (outputs, new variables)`` while ``test(variables, closure)``, at most ``limit`` times."""
     return xp.while_loop(*arrays, test=test, body=body, variables=variables, limit=limit)
-
-
-while_loop = build(
-    while_loop_, (), (), {"primitive": True, "outputs": lambda test, body, variables, limit: len(body.outputs) + variables + 1}
-)
 
 
 @while_loop.type
@@ -199,12 +192,10 @@ def _reversed_step(step: SubGraph, before: Sequence[Node], given: Sequence[Node]
 # cond: inputs are the predicate and the closure of both branches
 
 
-def cond_(xp: Any, *arrays: Any, then: Static, otherwise: Static) -> Any:
+@primitive(outputs=lambda then, otherwise: len(then.outputs), run_by_program=True)
+def cond(xp: Any, *arrays: Any, then: Static, otherwise: Static) -> Any:
     """``then(closure)`` if the predicate is non-zero, else ``otherwise(closure)``."""
     return xp.cond(*arrays, then=then, otherwise=otherwise)
-
-
-cond = build(cond_, (), (), {"primitive": True, "outputs": lambda then, otherwise: len(then.outputs)})
 
 
 @cond.type
@@ -234,7 +225,3 @@ def _branch_gradient(branch: SubGraph, have: Sequence[bool], wanted: Sequence[in
     found = accumulate([o for o, _ in pairs], [h for _, h in pairs])
     grads = [_or_zeros(found.get(branch.leaves[k]), branch.leaves[k]) for k in wanted]
     return SubGraph.of(grads, [*branch.leaves, *heads], "cond back")
-
-
-for _op in (foreach, while_loop, cond):
-    register(_op)

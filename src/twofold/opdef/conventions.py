@@ -57,6 +57,20 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
         raise DTypeError(f"{op.title}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
 
 
+def check_floats(op: Op, dtypes: Sequence[str]) -> None:
+    """Raise where an operand is of floating-point numbers in which the operator does not compute.
+
+    Raises
+    ------
+    DTypeError
+        If its dtype is a float that is not among those declared.
+    """
+    if op.floats is not FLOATS:
+        for dtype in dtypes:
+            if dtype in FLOATS and dtype not in op.floats:
+                raise DTypeError(f"{op.title}: it computes in {' and '.join(op.floats)} only", dtype, f'cast with astype("{op.floats[0]}")')
+
+
 def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) -> float | int:
     """A Python scalar as MXNet combines it with an array: converted to the array's dtype, integers wrapping as in C.
 

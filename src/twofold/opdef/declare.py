@@ -7,6 +7,7 @@ inputs, ``@primitive`` a member of the closed vocabulary that backends implement
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..errors import ParameterError
@@ -51,12 +52,29 @@ def elementwise(name: str | None = None, *aliases: str, **facts: Any) -> Callabl
     return op(name, *aliases, elementwise=True, **facts)
 
 
-def primitive(name: str | None = None, *aliases: str, **facts: Any) -> Callable[[Rule], Op]:
-    """Declare a member of the vocabulary; ``ufunc`` names NumPy's ufunc and ``c`` gives its C text (``"expf({0})"``), if it has them.
+def primitive(name: str | None = None, *aliases: str, reference: Rule | None = None, **facts: Any) -> Callable[[Rule], Op]:
+    """Declare a member of the vocabulary: what a backend's arrays compute by themselves.
 
-    An element-wise primitive has ``elementwise=True`` and ``result``: ``"promote"`` (default), ``"float"``, ``"bool"``, ``"ufunc"``.
+    Parameters
+    ----------
+    name, *aliases
+        Registered names, if users are to see it; without one it is known to rules only, as ``xp.<function's name>``.
+    reference
+        What it computes, over NumPy's functions: ``lambda np, x, *, upper: np.linalg.cholesky(x)``. Every adapter then has it: it
+        runs the reference with its own library as ``np`` where that has the functions, and on the host where it has not. The generated
+        tests hold adapters that override it to the reference, on the samples of the declaration. A ufunc is its own reference.
+    **facts
+        Other fields of `Op`. An element-wise primitive has ``elementwise=True``, a C text ``c`` (``"expf({0})"``), ``ufunc`` if NumPy has
+        one, and ``result``: ``"promote"`` (default), ``"float"``, ``"bool"``, ``"ufunc"``. Any other needs a ``.type`` rule.
     """
-    return op(name, *aliases, primitive=True, **facts)
+    ufunc = facts.get("ufunc")
+    if reference is None and ufunc is not None:
+        reference = partial(_by_ufunc, ufunc)
+    return op(name, *aliases, primitive=True, reference=reference, **facts)
+
+
+def _by_ufunc(ufunc: str, np: Any, *operands: Any) -> Any:
+    return getattr(np, ufunc)(*operands)
 
 
 def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[str, Any]) -> Op:

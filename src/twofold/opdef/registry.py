@@ -1,5 +1,7 @@
 """Every operator by name: the package's own names, MXNet's registered names and aliases."""
 
+from collections.abc import Callable
+
 from ..errors import OperatorError
 from .spec import Op
 
@@ -7,6 +9,7 @@ from .spec import Op
 OPS: dict[str, Op] = {}
 #: Operators by registered name and alias.
 NAMES: dict[str, Op] = {}
+_watchers: list[Callable[[Op], None]] = []
 
 
 def register(op: Op) -> None:
@@ -25,6 +28,15 @@ def register(op: Op) -> None:
     OPS[op.name] = op
     for name in op.names:
         NAMES[name] = op
+    for told in _watchers:
+        told(op)
+
+
+def watch(told: Callable[[Op], None]) -> None:
+    """Call a function with every operator: those declared so far, and each one that is declared later."""
+    _watchers.append(told)
+    for op in list(OPS.values()):
+        told(op)
 
 
 def find(name: str) -> Op:

@@ -7,6 +7,7 @@ A sample rule stands beside its operator and returns what ``draw`` gives::
         return draw(draw.real((3, 4), low=-100, high=100))
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,10 @@ from .spec import Op
 
 @dataclass(frozen=True)
 class Drawn:
-    """One array to draw: uniform in [low, high); integers if ``whole``; pairwise distinct values if ``distinct``."""
+    """One array to draw: uniform in [low, high); integers if ``whole``; pairwise distinct values if ``distinct``.
+
+    ``then`` makes the operand from what was drawn, over NumPy: ``lambda np, x: x @ x.T`` for a positive definite matrix.
+    """
 
     shape: tuple[int, ...]
     low: float
@@ -23,6 +27,7 @@ class Drawn:
     dtype: str | None = None
     whole: bool = False
     distinct: bool = False
+    then: Callable[[Any, Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,20 @@ class Sample:
 class Draw:
     """What sample rules draw with; called with inputs and parameters it makes the `Sample`."""
 
-    def real(self, shape: tuple[int, ...], low: float = -2.0, high: float = 2.0, dtype: str | None = None, distinct: bool = False) -> Drawn:
-        """Real numbers; of the dtype under test if ``dtype`` is None. ``distinct`` keeps sorting and maxima differentiable."""
-        return Drawn(shape, low, high, dtype, distinct=distinct)
+    def real(
+        self,
+        shape: tuple[int, ...],
+        low: float = -2.0,
+        high: float = 2.0,
+        dtype: str | None = None,
+        distinct: bool = False,
+        then: Callable[[Any, Any], Any] | None = None,
+    ) -> Drawn:
+        """Real numbers; of the dtype under test if ``dtype`` is None. ``distinct`` keeps sorting and maxima differentiable.
+
+        ``then(np, x)`` makes the operand from the numbers drawn.
+        """
+        return Drawn(shape, low, high, dtype, distinct=distinct, then=then)
 
     def integer(self, shape: tuple[int, ...], low: int, high: int, dtype: str | None = "float32") -> Drawn:
         """Whole numbers in [low, high); float32 by default, as MXNet's indices are; of the dtype under test if None."""

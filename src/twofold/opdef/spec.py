@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..dtype import FLOATS
 from ..errors import OperatorError, ParameterError
 from .params import Param
 
@@ -76,12 +77,21 @@ class Op:
     # -- how it computes
     #: Part of the closed vocabulary that backends implement; other operators are composites, lowered by their rule.
     primitive: bool = False
+    #: A primitive that programs run themselves (loops, user code, taking one of several results): no adapter implements it.
+    run_by_program: bool = False
     #: One scalar function of broadcast inputs.
     elementwise: bool = False
     #: NumPy's ufunc of the same function.
     ufunc: str | None = None
-    #: Its C text, such as ``"expf({0})"``.
+    #: Its C text, such as ``"expf({0})"``; every element-wise primitive has one, so that it can join a fused kernel.
     c: str | None = None
+    #: What a primitive computes, ``(np, <inputs>, *, <params>)`` over NumPy's functions: the default implementation of every adapter.
+    #: It may return other libraries' arrays where ``np`` is a library with NumPy's functions. See `opdef.declare.primitive`.
+    reference: Rule | None = None
+    #: The reference takes NumPy arrays only: adapters copy their arrays to the host for it.
+    host_only: bool = False
+    #: Floating-point dtypes it computes in; others raise a DTypeError (linear algebra: float32 and float64).
+    floats: tuple[str, ...] = FLOATS
     #: The result shares its first input's memory when run on arrays.
     view: bool = False
     #: Draws random numbers; true of every operator with an ``rng`` input.

@@ -104,6 +104,29 @@ class Derived:
         places = self.iota(size=depth, dtype="int32" if self.dtype_of(index) not in FLOATS else self.dtype_of(index))
         return self.astype(self.equal(self.expand_dims(index, -1), places), dtype=dtype)
 
+    # what only the host computes
+
+    def host(self, function: Any, *arrays: Any, like: Any, gradient: Any = None, **params: Any) -> Any:
+        """What a function of NumPy arrays returns: for what no array language expresses.
+
+        Parameters
+        ----------
+        function
+            ``(np, *arrays, **params)``, pure, at module level: it is part of the structure that programs are cached by.
+        *arrays
+            Operands; they are copied to the host if they are not there.
+        like
+            An array of the result's shape and dtype, or a sequence of them, one for each of several results.
+        gradient
+            ``(xp, dout, out, *arrays, **params) -> gradients``, one for each array (see `Op.grad`); at module level too. Without it a
+            gradient that passes here raises.
+        **params
+            Hashable.
+        """
+        several = isinstance(like, (tuple, list))
+        types = tuple((tuple(x.shape), self.dtype_of(x)) for x in (like if several else (like,)))
+        return self.host_call(*arrays, function=function, types=types, grad=gradient, given=tuple(sorted(params.items())))
+
     # arithmetic
 
     def mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:

@@ -1,7 +1,18 @@
-"""Tells adapters, which know no operators, what the element-wise primitives are: fills the table of `backend.kernel`."""
+"""Tells adapters, which know no operators, what the primitives are: fills the tables of `backend.kernel` as operators are declared."""
 
 from .. import ops  # noqa: F401  (registers the primitives)
-from ..backend.kernel import ELEMENTWISE, Elementwise
-from ..opdef.registry import primitives
+from ..backend.kernel import ELEMENTWISE, REFERENCES, Elementwise, Reference
+from ..opdef import registry
+from ..opdef.spec import Op
 
-ELEMENTWISE.update({name: Elementwise(op.ufunc, op.c, op.result) for name, op in primitives().items() if op.elementwise})
+
+def _tell(op: Op) -> None:
+    if not op.primitive:
+        return
+    if op.elementwise:
+        ELEMENTWISE[op.name] = Elementwise(op.ufunc, op.c, op.result)
+    if op.reference is not None:
+        REFERENCES[op.name] = Reference(op.reference, op.host_only)
+
+
+registry.watch(_tell)

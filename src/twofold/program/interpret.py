@@ -13,19 +13,14 @@ from ..graph.build import item
 from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
-from .control_flow import LOOPS
 from .kernels import operand_dtype
-from .plan import USER_CODE
 from .profiled import Title, nbytes_of
-
-#: Primitives that only a compiled program runs.
-COMPILED_ONLY = LOOPS | USER_CODE.keys()
 
 
 def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
     """The lowered graph if it can be interpreted, else None."""
     low = lower(outputs)
-    return None if not COMPILED_ONLY.isdisjoint(operators_of(low)) else low
+    return None if any(op.run_by_program for op in operators_of(low)) else low
 
 
 def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any], title: Title) -> list[Any]:

@@ -14,8 +14,10 @@ from .. import ops  # noqa: F401  (registers the primitives)
 from ..dtype import FLOATS, INTEGERS, NAME_OF, NUMPY, float_of, ufunc_result
 from ..errors import DTypeError
 from ..opdef.registry import primitives
+from ..opdef.samples import samples_of
 from ..opdef.spec import Op
 from .backend_samples import LISTED, numbers
+from .drawn import realised
 
 #: What an adapter is held to unless its library has less.
 REAL = ("bool", *INTEGERS, *FLOATS)
@@ -41,6 +43,8 @@ class Case(NamedTuple):
     ----------
     op, params
         The primitive and its parameters.
+    place
+        Which of its results, if it has several.
     operands
         NumPy arrays, and Python scalars where weak ones are meant.
     want
@@ -51,6 +55,7 @@ class Case(NamedTuple):
     params: dict[str, Any]
     operands: tuple[Any, ...]
     want: np.ndarray
+    place: int | None = None
 
     @property
     def is_weak(self) -> bool:
@@ -66,7 +71,8 @@ def cases(name: str, dtypes: Sequence[str] = REAL) -> list[Case]:
     """All cases of a primitive whose operands and result have some of the dtypes (and bool, int64 and uint64, which all have)."""
     op = primitives()[name]
     has = {*dtypes, "bool", "int64", "uint64"}
-    found = [_case(op.name, o, p, reference) for o, p, reference in (_elementwise(op) if op.elementwise else LISTED[name])]
+    found = list(_from_samples(op)) if op.name not in LISTED and not op.elementwise else []
+    found += [_case(op.name, o, p, reference) for o, p, reference in (_elementwise(op) if op.elementwise else LISTED.get(name, ()))]
     return [c for c in found if all(NAME_OF[a.dtype] in has for a in (*c.operands, c.want) if isinstance(a, np.ndarray))]
 
 
@@ -75,16 +81,37 @@ def _case(name: str, operands: tuple[Any, ...], params: dict[str, Any], referenc
         return Case(name, params, operands, np.asarray(reference(*operands, **params)))
 
 
+def _from_samples(op: Op) -> Iterator[Case]:
+    """The samples of a declaration in single and double precision, with what its reference gives."""
+    if op.reference is None:
+        return
+    for sample, dtype in product(samples_of(op), ("float32", "float64")):
+        operands = tuple(a for a in realised(op, sample, dtype) if a is not None)
+        params = op.sig(**sample.params).params
+        with np.errstate(all="ignore"):
+            found = op.reference(np, *operands, **params)
+        if isinstance(found, (tuple, list)):
+            yield from (Case(op.name, params, operands, np.asarray(part), k) for k, part in enumerate(found))
+        else:
+            yield Case(op.name, params, operands, np.asarray(found))
+
+
 Sample = tuple[tuple[Any, ...], dict[str, Any], Callable[..., Any]]
 
 
 def _elementwise(op: Op) -> Iterator[Sample]:
     if op.ufunc is None:
-        yield from _OTHER[op.name]()
+        yield from _OTHER[op.name]() if op.name in _OTHER else _by_reference(op)
     elif len(op.inputs) == 1:
         yield from _unary(op.ufunc)
     else:
         yield from _binary(op.ufunc)
+
+
+def _by_reference(op: Op) -> Iterator[Sample]:
+    """The samples of an element-wise primitive that is no ufunc, with its reference."""
+    for case in _from_samples(op):
+        yield case.operands, dict(case.params), lambda *operands, **params: op.reference(np, *operands, **params)  # type: ignore[misc]
 
 
 def _takes(ufunc: str, *dtypes: str) -> bool:

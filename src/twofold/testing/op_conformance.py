@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
@@ -22,34 +21,13 @@ from ..imperative.invoke import host_of, invoke
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..opdef.params import text
-from ..opdef.samples import Drawn, Sample
+from ..opdef.samples import Sample
 from ..opdef.spec import Op, Sig
 from ..program.compile import Program
 from ..program.namespace import namespace_of
+from .drawn import KEY, realised
 
-KEY = np.array([0, 5, 0, 0, 1, 0], np.uint64)
 HUGE = 1 << 40
-
-
-def realised(op: Op, sample: Sample, dtype: str = "float32", seed: int = 0) -> list[Any]:
-    """Arrays for a sample's inputs (None where left out), a key for a random operator, then its scalar parameters."""
-    draw = np.random.default_rng(seed + crc32(op.title.encode()))
-    arrays: list[Any] = [None if d is None else _drawn(d, draw, dtype) for d in sample.inputs]
-    if not op.variadic:
-        arrays += [None] * (len([i for i in op.inputs if not i.injected]) - len(arrays))
-    if op.random:
-        arrays.append(KEY)
-    return arrays + [op.params[s].value(sample.params.get(s, op.params[s].default), op.title) for s in op.scalars]
-
-
-def _drawn(d: Drawn, draw: np.random.Generator, dtype: str) -> np.ndarray:
-    kind = NUMPY[d.dtype or dtype]
-    if d.whole:
-        return draw.integers(int(d.low), int(d.high), d.shape).astype(kind)
-    if d.distinct:
-        count = int(np.prod(d.shape, dtype=int))
-        return (d.low + (d.high - d.low) * (draw.permutation(count) + 0.5) / max(count, 1)).reshape(d.shape).astype(kind)
-    return draw.uniform(d.low, d.high, d.shape).astype(kind)
 
 
 def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -> Sig:
@@ -248,7 +226,7 @@ def check_recorded_gradient(op: Op, sample: Sample) -> None:
 def check_dtypes(op: Op, sample: Sample) -> None:
     """Floats of other widths give the same values within their precision, in their own dtype."""
     want = _run(op, sample, "float64")
-    for dtype in ("float32", "float16", "bfloat16"):
+    for dtype in [d for d in op.floats if d != "float64"]:
         got = _run(op, sample, dtype)
         for a, b in zip(got, want, strict=True):
             if a.size and np.isfinite(b.astype(np.float64)).all() and not op.random:

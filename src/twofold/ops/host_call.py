@@ -1,0 +1,49 @@
+"""The primitive behind ``xp.host``: a function of NumPy arrays as a step of programs."""
+
+from ..errors import AutogradError, ShapeError
+from ..opdef.declare import primitive
+from ..opdef.params import Static
+
+
+def _call(np, *arrays, function, types, grad, given):
+    found = function(np, *arrays, **dict(given))
+    parts = [np.asarray(part) for part in (found if isinstance(found, (tuple, list)) else (found,))]
+    if [part.shape for part in parts] != [shape for shape, _ in types]:
+        shapes, wanted = (", ".join(map(str, s)) for s in ([p.shape for p in parts], [shape for shape, _ in types]))
+        raise ShapeError("xp.host: the function returns other shapes than declared", f"{shapes} for {wanted}", "correct `like`")
+    parts = [part.astype(np.dtype(dtype), copy=False) for part, (_, dtype) in zip(parts, types, strict=True)]
+    return parts if len(types) > 1 else parts[0]
+
+
+@primitive(reference=_call, host_only=True, outputs=lambda function, types, grad, given: len(types))
+def host_call(xp, *arrays, function: Static, types: Static, grad: Static, given: Static):
+    """``function(np, *arrays, **given)`` on NumPy arrays: results of the given ``types``, with a gradient rule of its own.
+
+    Rules write it as ``xp.host``, which says what the parameters are.
+    """
+    return xp.host_call(*arrays, function=function, types=types, grad=grad, given=given)
+
+
+host_call.type(lambda *arrays, function, types, grad, given: list(types))
+
+
+@host_call.grad
+def _(xp, dout, out, arrays, *, function, grad, given):
+    if grad is None:
+        what = f"the host function {getattr(function, '__name__', function)!s} has no gradient"
+        raise AutogradError(what, "a gradient that passes through it", "give xp.host a gradient rule, or use stop_gradient")
+    return grad(xp, dout, out, *arrays, **dict(given))
+
+
+def _product_of_rows(np, x):
+    return np.prod(x, axis=-1)
+
+
+def _product_gradient(xp, dout, out, x):
+    return xp.expand_dims(dout * out, -1) / x
+
+
+@host_call.sample
+def _(draw):
+    static = {"function": _product_of_rows, "types": (((3,), "float32"),), "grad": _product_gradient, "given": ()}
+    return draw(draw.integer((3, 4), 1, 5), gradient=False, **static)

@@ -1,0 +1,96 @@
+"""A primitive is one file, and so is a composite: each is added to a copy of the tree, and the generated tests hold all adapters to it."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+from .sources import ROOT
+
+PRIMITIVES = '''"""Two primitives with references: the sign and logarithm of determinants, and the bell curve."""
+
+from ..opdef.declare import primitive
+
+
+@primitive(reference=lambda np, data: np.linalg.slogdet(data), outputs=2, floats=("float32", "float64"))
+def probe_slogdet(xp, data):
+    """(sign, logarithm of the magnitude) of the determinants of (…, n, n) matrices."""
+    return xp.probe_slogdet(data)
+
+
+probe_slogdet.type(lambda data: [(data.shape[:-2], data.dtype), (data.shape[:-2], data.dtype)])
+
+
+@probe_slogdet.grad
+def _(xp, dout, out, data):
+    return xp.host(_inverse, data, like=data, gradient=_inverse_gradient) * xp.reshape(dout[1], shape=(*data.shape[:-2], 1, 1))
+
+
+def _inverse(np, x):
+    return np.swapaxes(np.linalg.inv(x), -1, -2)
+
+
+def _inverse_gradient(xp, dout, out, x):
+    return -xp.matmul(xp.matmul(out, xp.matrix_transpose(dout)), out)
+
+
+@probe_slogdet.sample
+def _(draw):
+    return draw(draw.real((2, 3, 3), then=lambda np, x: x + 6 * np.eye(3)))
+
+
+@primitive("probe_bell", elementwise=True, result="float", c="exp(-({0} * {0}))", reference=lambda np, data: np.exp(-(data * data)))
+def probe_bell(xp, data):
+    """``exp(-data²)``."""
+    return xp.probe_bell(data)
+
+
+@probe_bell.grad
+def _(xp, dout, out, data):
+    return -2 * dout * out * data
+
+
+@probe_bell.sample
+def _(draw):
+    return draw(draw.real((3, 4)))
+'''
+
+COMPOSITE = '''"""A composite: the logarithm of 1 + data²."""
+
+from ..opdef.declare import op
+
+
+@op("probe_cauchy", method=True)
+def probe_cauchy(xp, data):
+    """``log(1 + data²)``."""
+    return xp.log1p(data * data)
+
+
+@probe_cauchy.sample
+def _(draw):
+    return draw(draw.real((3, 4)))
+'''
+
+
+def generated_tests(tree, ending):
+    """What the generated tests of the probes in a tree print at their end."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree / "backends")])}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", "probe"]
+    done = subprocess.run([*command, *ending], cwd=tree, env=env, capture_output=True, text=True, check=False)
+    return done.stdout[-3000:] + done.stderr[-2000:]
+
+
+def copied(tmp_path):
+    for folder in ("src", "backends", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "oracle_values", "fakes"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_a_primitive_and_a_composite_are_one_file_each(tmp_path):
+    tree = copied(tmp_path)
+    (tree / "src/twofold/ops/probe_primitives.py").write_text(PRIMITIVES, encoding="utf-8")
+    (tree / "src/twofold/ops/probe_composite.py").write_text(COMPOSITE, encoding="utf-8")
+    said = generated_tests(tree, ["tests/ops/test_conformance.py", "tests/backend/test_conformance.py"])
+    # each probe: 8 checks and 2 other backends; each primitive on 5 adapters; the pieces of its name choose no other test
+    assert "40 passed" in said, said
