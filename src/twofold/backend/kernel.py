@@ -30,7 +30,7 @@ class Elementwise(NamedTuple):
     result: str
 
 
-#: Element-wise primitives by name. The layers above, which declare them, fill it: see `program.declared`.
+#: Element-wise primitives by name. The layers above, which declare them, fill it: see `program.primitives`.
 ELEMENTWISE: dict[str, Elementwise] = {}
 
 

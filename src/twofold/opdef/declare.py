@@ -7,8 +7,9 @@ inputs, ``@primitive`` a member of the closed vocabulary that backends implement
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from ..errors import ParameterError
 from . import registry
@@ -87,6 +88,13 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
         elif p.kind is p.VAR_POSITIONAL:
             variadic = True
             inputs.append(Input(p.name))
-        else:
-            inputs.append(Input(p.name, p.default is None, p.name in aux))  # default None: may be left out
+        else:  # default None: may be left out
+            facts_of_input = _annotated(p.annotation)
+            state = facts_of_input.auxiliary or p.name in aux
+            inputs.append(replace(facts_of_input, name=p.name, optional=p.default is None, auxiliary=state))
     return Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params, **facts)
+
+
+def _annotated(annotation: Any) -> Input:
+    """The facts of an array input that its annotation gives."""
+    return next((a for a in get_args(annotation) if isinstance(a, Input)), Input())

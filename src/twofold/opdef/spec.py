@@ -19,11 +19,36 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Input:
-    """One array input of an operator."""
+    """One array input of an operator; rules give such facts by annotation (see `opdef.inputs`).
 
-    name: str
+    Attributes
+    ----------
+    name
+        The name of the rule's argument.
+    optional
+        Whether it may be left out.
+    auxiliary
+        Whether it is a state.
+    present
+        (parameter, value): a symbol has this optional input where the parameter has that value; None: only where it is given.
+    initial
+        The initializer of the variable that a symbol makes for it, as MXNet's JSON text.
+    own_dtype
+        Its dtype has nothing to do with that of the other inputs.
+    dtype_param
+        The parameter that names its dtype where nothing else says it.
+    wide
+        float32 beside data of 16 bits.
+    """
+
+    name: str = ""
     optional: bool = False
     auxiliary: bool = False
+    present: tuple[str, Any] | None = None
+    initial: str | None = None
+    own_dtype: bool = False
+    dtype_param: str | None = None
+    wide: bool = False
 
     @property
     def injected(self) -> bool:
@@ -69,8 +94,10 @@ class Op:
     #: Result dtype of an element-wise operator: ``promote``, ``float``, ``bool``, ``ufunc``, ``first``, ``tail`` or ``dtype``;
     #: ``index`` for one that returns places.
     result: str = "promote"
-    #: The first result has the first input's shape, whatever that is.
-    keeps_shape: bool = False
+    #: The first result has the first input's shape, whatever that is; with names, that of each of these inputs.
+    keeps_shape: bool | tuple[str, ...] = False
+    #: Operands of this element-wise operator do not broadcast: they must have one shape.
+    equal_shapes: bool = False
     #: The shape of a result depends on the values of the inputs.
     dynamic_shape: bool = False
 

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ..errors import ShapeError
 from ..opdef.declare import elementwise, op
 from ..opdef.params import Training
+from ..opdef.spec import Input
 from .joining import check_same_dtype
 from .random_floats import uniform
 
@@ -81,11 +82,15 @@ def _outputs(act_type, **_):
     return 2 if act_type == "rrelu" else 1
 
 
+#: Of ``prelu``: a learnt slope for each channel.
+Slope = Annotated[Any, Input(present=("act_type", "prelu"), initial='["Constant", {"value": 0.25}]')]
+
+
 @op("LeakyReLU", "_npx_leaky_relu", real=True, outputs=_outputs, output_names=("output", "mask"), keeps_shape=True)
 def leaky_relu(
     xp,
     data,
-    gamma=None,
+    gamma: Slope = None,
     rng=None,
     *,
     act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",

@@ -133,11 +133,11 @@ def check_same_shape(name: str, *arrays: Any) -> None:
         raise ShapeError(f"{name}: the shapes differ", ", ".join(map(str, shapes)), "make them equal, or use a broadcast_* operator")
 
 
-def declare(rule: Callable[..., Any], own: str, names: tuple[str, ...], name: str, doc: str) -> Op:
+def declare(rule: Callable[..., Any], own: str, names: tuple[str, ...], name: str, doc: str, equal_shapes: bool = False) -> Op:
     """Register a rule made from a table row, under its own name inside the package."""
     rule.__name__, rule.__doc__ = own, doc
     facts: dict[str, Any] = {"result": "bool", "differentiable": False} if name in RELATIONS else {}
-    return elementwise(*names, **facts)(rule)
+    return elementwise(*names, equal_shapes=equal_shapes, **facts)(rule)
 
 
 def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
@@ -150,7 +150,8 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
         return formula(xp, lhs, rhs)
 
     own = f"{'broadcast' if broadcasts else 'elemwise'}_{name}"
-    new = declare(rule, own, names, name, f"{text} of two arrays {'that broadcast' if broadcasts else 'of one shape'}.")
+    doc = f"{text} of two arrays {'that broadcast' if broadcasts else 'of one shape'}."
+    new = declare(rule, own, names, name, doc, equal_shapes=not broadcasts)
     if name == "mod":
         new.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.floor(lhs / rhs)))
     new.sample(lambda draw: pair_sample(draw, name, broadcasts))
@@ -199,7 +200,7 @@ for _row in SCALAR:
     declare_scalar(*_row)
 
 
-@elementwise("_grad_add")
+@elementwise("_grad_add", equal_shapes=True)
 def grad_add(xp, lhs, rhs):
     """Sum of two gradients of one array."""
     check_same_shape("_grad_add", lhs, rhs)
@@ -211,7 +212,7 @@ def _(draw):
     return draw(draw.real((3, 4)), draw.real((3, 4)))
 
 
-@elementwise("add_n", "ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n", count_param="num_args")
+@elementwise("add_n", "ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n", count_param="num_args", equal_shapes=True)
 def add_n(xp, *args):
     """Sum of any number of arrays of one shape, from left to right."""
     check_same_shape("add_n", *args)

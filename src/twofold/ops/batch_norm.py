@@ -1,6 +1,7 @@
 """BatchNorm: each channel normalised by the mean and variance of the batch, or by their moving averages outside training."""
 
 import math
+from typing import Annotated, Any
 
 from ..dtype import HALVES
 from ..errors import DTypeError, ShapeError
@@ -8,6 +9,7 @@ from ..opdef.declare import op
 from ..opdef.params import Training
 from ..opdef.partial_shapes import along_axis
 from ..opdef.shapes import normalized_axis
+from ..opdef.spec import Input
 
 
 def _along(xp, values, ndim, axis):
@@ -24,10 +26,13 @@ def _centred(xp, data, mean, axis):
     return xp.cast(data, xp.dtype_of(mean)) - _along(xp, mean, len(data.shape), axis)
 
 
+#: Scales and statistics stay float32 beside data of 16 bits.
+Wide = Annotated[Any, Input(wide=True)]
+
+
 @op(
     "BatchNorm",
     "_npx_batch_norm",
-    aux=("moving_mean", "moving_var"),
     real=True,
     keeps_shape=True,
     outputs=3,
@@ -37,10 +42,10 @@ def _centred(xp, data, mean, axis):
 def batch_norm(
     xp,
     data,
-    gamma,
-    beta,
-    moving_mean,
-    moving_var,
+    gamma: Wide,
+    beta: Wide,
+    moving_mean: Annotated[Any, Input(auxiliary=True, initial='["zero", {}]', wide=True)],
+    moving_var: Annotated[Any, Input(auxiliary=True, initial='["one", {}]', wide=True)],
     *,
     eps: float = 1e-3,
     momentum: float = 0.9,

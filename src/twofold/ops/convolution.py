@@ -4,6 +4,7 @@ from typing import Literal
 
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
+from ..opdef.inputs import Bias
 from ..opdef.params import Shape
 from ..opdef.partial_shapes import first_known, size_at, with_size
 from .windows import Layout, channels_first, from_channels_first, is_channels_last, padded, per_axis
@@ -37,7 +38,7 @@ def convolution(
     xp,
     data,
     weight,
-    bias=None,
+    bias: Bias = None,
     *,
     kernel: Shape,
     stride: Shape = (),
@@ -103,7 +104,7 @@ def deconvolution(
     xp,
     data,
     weight,
-    bias=None,
+    bias: Bias = None,
     *,
     kernel: Shape,
     stride: Shape = (),

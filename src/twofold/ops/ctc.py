@@ -3,11 +3,12 @@
 Source: Graves, Fernández, Gomez & Schmidhuber, "Connectionist temporal classification", ICML 2006, sections 4.1 and 4.2.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from ..errors import ShapeError
 from ..opdef.declare import op
 from ..opdef.partial_shapes import first_known, size_at, with_size
+from ..opdef.spec import Input
 from .softmax import log_softmax_of
 
 #: The logarithm of a probability of 0: finite, so that differences of two of them are no NaN.
@@ -133,8 +134,8 @@ def ctc_loss(
     xp,
     data,
     label,
-    data_lengths=None,
-    label_lengths=None,
+    data_lengths: Annotated[Any, Input(present=("use_data_lengths", True), own_dtype=True)] = None,
+    label_lengths: Annotated[Any, Input(present=("use_label_lengths", True), own_dtype=True)] = None,
     *,
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,

@@ -4,6 +4,7 @@ import math
 
 from ..errors import ShapeError
 from ..opdef.declare import op
+from ..opdef.inputs import Bias
 
 
 def _as_rows(xp, data, flatten):
@@ -22,7 +23,7 @@ def _check(rows, weight, bias, num_hidden, no_bias):
 
 
 @op("FullyConnected", "_npx_fully_connected", "_sparse_FullyConnected", alike=True)
-def fully_connected(xp, data, weight, bias=None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True):
+def fully_connected(xp, data, weight, bias: Bias = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True):
     """Affine map: data (n, d…) · weightᵀ (num_hidden, d) + bias (num_hidden,), giving (n, num_hidden).
 
     With ``flatten`` all axes of the data but the first are one; without it the last axis is mapped and the others stay.

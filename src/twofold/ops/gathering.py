@@ -4,14 +4,16 @@ Indices may be floating-point, as MXNet's are; their fractions are cut off.
 """
 
 import math
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from ..dtype import FLOATS
 from ..errors import ShapeError
 from ..opdef.declare import elementwise, op
+from ..opdef.inputs import Index
 from ..opdef.params import DType, Shape
 from ..opdef.partial_shapes import agreed, without_axis
 from ..opdef.shapes import normalized_axis
+from ..opdef.spec import Input
 
 Mode = Literal["clip", "raise", "wrap"]
 
@@ -30,7 +32,7 @@ def places(xp, index, size, mode):
 
 
 @op("take", "_npi_take", method=True)
-def take_places(xp, a, indices, *, axis: int = 0, mode: Mode = "clip"):
+def take_places(xp, a, indices: Index, *, axis: int = 0, mode: Mode = "clip"):
     """Slices at places along an axis: (…, n, …) and indices (s…) to (…, s…, …)."""
     at = normalized_axis(axis, len(a.shape), "take: axis")
     return xp.take(a, places(xp, indices, a.shape[at], mode), axis=at)
@@ -42,7 +44,7 @@ def _(draw):
 
 
 @op("pick", "_npx_pick", "choose_element_0index", method=True)
-def pick(xp, data, index, *, axis: int | None = -1, keepdims: bool = False, mode: Literal["clip", "wrap"] = "clip"):
+def pick(xp, data, index: Index, *, axis: int | None = -1, keepdims: bool = False, mode: Literal["clip", "wrap"] = "clip"):
     """One element along an axis at each place of the others: data (…, n, …) and index (…, …) or (…, 1, …) to (…, …)."""
     if axis is None:
         return pick(xp, xp.reshape(data, shape=(math.prod(data.shape),)), index, axis=0, keepdims=keepdims, mode=mode)
@@ -78,7 +80,7 @@ def _(draw):
 
 
 @op("batch_take")
-def batch_take(xp, a, indices):
+def batch_take(xp, a, indices: Index):
     """``a[k, indices[k]]`` for each row k, places outside clipped."""
     if len(a.shape) != 2:
         raise ShapeError("batch_take: needs a matrix", f"shape {a.shape}", "use pick")
@@ -91,7 +93,7 @@ def _(draw):
 
 
 @op("one_hot", "_npx_one_hot", method=True, differentiable=False)
-def one_hot(xp, indices, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DType = "float32"):
+def one_hot(xp, indices: Index, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DType = "float32"):
     """``on_value`` where a new last axis of size ``depth`` equals the index, else ``off_value``; an index outside has no place."""
     hot = xp.one_hot(whole(xp, indices), depth, "bool")
     if (on_value, off_value) == (1, 0):
@@ -128,7 +130,16 @@ def _(draw):
 
 
 @op("Embedding", "_npx_embedding", "_sparse_Embedding")
-def embedding(xp, data, weight, *, input_dim: int, output_dim: int, dtype: DType = "float32", sparse_grad: bool = False):
+def embedding(
+    xp,
+    data: Index,
+    weight: Annotated[Any, Input(own_dtype=True, dtype_param="dtype")],
+    *,
+    input_dim: int,
+    output_dim: int,
+    dtype: DType = "float32",
+    sparse_grad: bool = False,
+):
     """Rows of ``weight`` (input_dim, output_dim) at the indices ``data`` (s…), clipped: (s…, output_dim).
 
     ``dtype`` is that of a weight which has none yet. ``sparse_grad`` has no effect: the gradient is dense.
@@ -171,7 +182,7 @@ def index_arrays(xp, indices, shape, name):
 
 
 @op("gather_nd", "_npi_gather_nd", "_npx_gather_nd")
-def gather_nd(xp, data, indices):
+def gather_nd(xp, data, indices: Index):
     """``data[indices[0], …, indices[m - 1]]``: indices (m, s…) to (s…, the other axes); negative ones count from the end."""
     arrays, key = index_arrays(xp, indices, data.shape, "gather_nd")
     return xp.index(data, *arrays, key=key)
@@ -183,7 +194,7 @@ def _(draw):
 
 
 @op("scatter_nd")
-def scatter_nd(xp, data, indices, *, shape: Shape):
+def scatter_nd(xp, data, indices: Index, *, shape: Shape):
     """Zeros of a shape with ``data`` (s…, the other axes) at the places ``indices`` (m, s…); of equal places the last wins."""
     return scatter_set_nd(xp, xp.zeros(shape, xp.dtype_of(data)), data, indices, shape=shape)
 
@@ -194,7 +205,7 @@ def _(draw):
 
 
 @op("_scatter_set_nd", "_npi_scatter_set_nd", keeps_shape=True)
-def scatter_set_nd(xp, lhs, rhs, indices, *, shape: Shape):
+def scatter_set_nd(xp, lhs, rhs, indices: Index, *, shape: Shape):
     """``lhs`` with the elements at the places ``indices`` (m, s…) replaced by ``rhs`` (s…, the other axes)."""
     if lhs.shape != shape or rhs.shape != (*indices.shape[1:], *shape[indices.shape[0] :]):
         given = f"data {rhs.shape}, indices {indices.shape}, shape {shape}"
@@ -218,8 +229,8 @@ def _(draw):
     return draw(draw.real((4, 3)), draw.real((1, 3)), draw.integer((1, 1), 0, 4), shape=(4, 3))
 
 
-@elementwise("where", "_sparse_where", result="tail")
-def where_rows(xp, condition, x, y):
+@elementwise("where", "_sparse_where", result="tail", keeps_shape=("x", "y"))
+def where_rows(xp, condition: Index, x, y):
     """``x`` where the condition is not 0, else ``y``; a condition (n,) chooses whole rows of x and y (n, …)."""
     fits = condition.shape == x.shape or condition.shape == x.shape[:1]
     if x.shape != y.shape or not fits:

@@ -5,12 +5,14 @@ same with the gradients of all steps (Werbos, "Backpropagation through time", 19
 """
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
+from ..opdef.inputs import SequenceLength
 from ..opdef.params import Training
 from ..opdef.partial_shapes import agreed, first_known, size_at
+from ..opdef.spec import Input
 from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip
@@ -259,8 +261,8 @@ def rnn(
     data,
     parameters,
     state,
-    state_cell=None,
-    sequence_length=None,
+    state_cell: Annotated[Any, Input(present=("mode", "lstm"))] = None,
+    sequence_length: SequenceLength = None,
     rng=None,
     *,
     state_size: int,

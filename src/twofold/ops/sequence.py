@@ -2,6 +2,7 @@
 
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
+from ..opdef.inputs import SequenceLength
 from ..opdef.partial_shapes import along_axis, without_axis
 
 
@@ -38,7 +39,9 @@ def _last_step_shape(shapes, results, **params):
 
 
 @op("SequenceMask", "_npx_sequence_mask", keeps_shape=True)
-def sequence_mask(xp, data, sequence_length=None, *, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0):
+def sequence_mask(
+    xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0
+):
     """The data with ``value`` in place of the steps from each sequence's length on; the data itself without lengths."""
     _check("SequenceMask", data, sequence_length, use_sequence_length, axis)
     if not use_sequence_length:
@@ -56,7 +59,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis, **_):
 
 
 @op("SequenceLast")
-def sequence_last(xp, data, sequence_length=None, *, use_sequence_length: bool = False, axis: int = 0):
+def sequence_last(xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, axis: int = 0):
     """The last step of each sequence, (batch, …): that before its length, or the last of all without lengths."""
     _check("SequenceLast", data, sequence_length, use_sequence_length, axis)
     steps = data.shape[axis]
@@ -82,7 +85,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis):
 
 
 @op("SequenceReverse", keeps_shape=True)
-def sequence_reverse(xp, data, sequence_length=None, *, use_sequence_length: bool = False, axis: int = 0):
+def sequence_reverse(xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, axis: int = 0):
     """Each sequence in reverse order up to its length, the steps behind it in place; the whole time axis without lengths."""
     _check("SequenceReverse", data, sequence_length, use_sequence_length, axis)
     if not use_sequence_length:

@@ -4,13 +4,14 @@ The largest logit is subtracted before the exponential (Golub & Van Loan's log-s
 """
 
 import math
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from ..dtype import HALVES
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
 from ..opdef.partial_shapes import agreed, without_axis
 from ..opdef.shapes import normalized_axis
+from ..opdef.spec import Input
 
 FloatName = Literal["float16", "float32", "float64"] | None
 
@@ -58,7 +59,14 @@ def _valid(xp, logits, length, axis):
 
 @op("softmax", "_npx_softmax", method=True, real=True, keeps_shape=True)
 def softmax(
-    xp, data, length=None, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False
+    xp,
+    data,
+    length: Annotated[Any, Input(present=("use_length", True), own_dtype=True)] = None,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: FloatName = None,
+    use_length: bool | None = False,
 ):
     """exp(data / temperature) over its sum along an axis.
 

@@ -17,7 +17,7 @@ from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
 from ..graph.ir import Leaf, Node
 from ..scheduler.observers import LISTENERS, NOTHING, report
-from . import elementwise  # noqa: F401  (tells adapters of the element-wise primitives)
+from . import primitives  # noqa: F401  (tells adapters of the primitives)
 from .control_flow import DECIDED, LOOPS
 from .cost import nanoseconds_of
 from .passes import Context, run_passes

@@ -1,9 +1,12 @@
 """One step of inference at one node: what its operator says of shapes and dtypes, forwards and backwards."""
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
+from ..dtype import HALVES
 from ..errors import MXNetError
 from ..graph.ir import leaf
+from ..opdef.spec import Input
 from .known import Known, Unknown
 from .node import SymbolNode
 from .typed import applied, draws
@@ -47,11 +50,6 @@ def infer_node(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Know
 
 # dtypes
 
-#: Inputs that have a dtype of their own, whatever the others have: indices, lengths, conditions.
-_FREE = {"indices", "index", "condition", "length", "data_lengths", "label_lengths"}
-#: Operators whose statistics and scales stay float32 beside 16-bit data.
-_WIDE = {"BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"}
-
 
 def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
     """Unify dtypes at a node: all arrays that are not indices have one; the outputs too, unless the operator or a parameter says theirs.
@@ -62,23 +60,31 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Kn
         If operands of an element-wise operator differ.
     """
     op, names = node.operator, node.input_names
+    facts = op.inputs if op.variadic else [i for i in op.inputs if i.name in names]
+    shared = [k for k, fact in zip_longest(inputs, facts) if k is not None and (fact is None or not fact.own_dtype)]
+    _own_dtypes(node, inputs, facts)
     declared = _declared(node, inputs, outputs)[0] if outputs else None
-    if op.title == "Embedding":
-        inputs[1].dtype = inputs[1].dtype or declared
-    if op.title in _WIDE:
-        _widen(inputs)
-    together = [k for k, n in zip(inputs, names, strict=True) if n not in _FREE and op.title != "Embedding"]
     follows = declared is None and op.result in ("promote", "first", "tail", "ufunc", "float", "bool") and op.elementwise
-    common = next((k.dtype for k in together if k.dtype is not None), None)
+    common = next((k.dtype for k in shared if k.dtype is not None), None)
     if common is None and declared is None and op.result != "index" and outputs:
         common = outputs[0].dtype
     for known, name in zip(inputs, names, strict=True):
-        if known in together and (op.elementwise or known.dtype is None):
+        if known in shared and (op.elementwise or known.dtype is None):
             known.learn_dtype(common, f"input {name}")
     for k, (known, own) in enumerate(zip(outputs, _declared(node, inputs, outputs), strict=False)):
         if follows:
             known.learn_dtype(common, f"output {k}")
         known.dtype = known.dtype or own or ("float32" if op.result == "index" or not inputs else common)
+
+
+def _own_dtypes(node: SymbolNode, inputs: Sequence[Known], facts: Sequence[Input]) -> None:
+    """Inputs whose dtype a parameter names, and those that stay float32 beside 16-bit data."""
+    for known, fact in zip(inputs, facts, strict=False):
+        if fact.dtype_param is not None:
+            known.dtype = known.dtype or node.sig().params[fact.dtype_param]
+        elif fact.wide:
+            data = inputs[0].dtype
+            known.dtype = known.dtype or ("float32" if data in HALVES else data)
 
 
 def _declared(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> Sequence[str | None]:
@@ -87,12 +93,6 @@ def _declared(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known
     if op.dtype_rule is not None:
         return op.dtype_rule(node.operands([k.dtype for k in inputs]), **params)
     return [params.get("dtype")] * len(outputs)
-
-
-def _widen(inputs: Sequence[Known]) -> None:
-    data = inputs[0].dtype
-    for known in inputs[1:]:
-        known.dtype = known.dtype or ("float32" if data in ("float16", "bfloat16") else data)
 
 
 # shapes
@@ -132,8 +132,8 @@ def is_open(node: SymbolNode) -> bool:
 def same_shaped(node: SymbolNode) -> list[int] | None:
     """Positions of the inputs that have the result's shape; None if the operator broadcasts, or makes another shape."""
     op = node.operator
-    if op.title == "where":
-        return [1, 2]
+    if isinstance(op.keeps_shape, tuple):
+        return [node.input_names.index(name) for name in op.keeps_shape]
     if op.keeps_shape:
         return [0]
     return list(range(len(node.inputs))) if op.elementwise and not broadcasts(node) else None
@@ -142,8 +142,7 @@ def same_shaped(node: SymbolNode) -> list[int] | None:
 def broadcasts(node: SymbolNode) -> bool:
     """Whether the operator is one scalar function of inputs whose shapes may differ."""
     op = node.operator
-    own = len(node.inputs) == 1 or op.title.startswith(("elemwise_", "_")) or op.variadic
-    return op.elementwise and (not own or op.title.startswith("_np")) and op.title != "where"
+    return op.elementwise and len(node.inputs) > 1 and not op.equal_shapes and not op.keeps_shape
 
 
 def _unify(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:

@@ -20,7 +20,7 @@ from ..backend.protocol import Backend
 from ..device import Device
 from ..dtype import NAME_OF, NUMPY, is_float, promote
 from ..opdef.registry import primitives
-from ..program import declared as _declared  # noqa: F401  (tells adapters of the element-wise primitives)
+from ..program import primitives as _told  # noqa: F401  (tells adapters of the primitives)
 from .backend_cases import REAL, Case, cases
 from .backend_samples import numbers
 
