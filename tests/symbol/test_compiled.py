@@ -5,6 +5,9 @@ import pytest
 
 import twofold as mx
 from twofold.errors import MXNetError, ParameterError, ShapeError
+from twofold.graph.ir import drop_generation
+from twofold.program import cache
+from twofold.program.compile import Program
 
 sym, nd = mx.sym, mx.nd
 
@@ -26,11 +29,40 @@ def test_a_compiled_symbol_is_a_function_of_arrays():
     assert second.asnumpy().tolist() == [0, 1]
 
 
-def test_types_compile_anew_and_values_do_not():
+@pytest.fixture
+def compiled(monkeypatch):
+    """The titles of the programs that symbols, executors and loops compile from now on."""
+    drop_generation()
+    titles = []
+
+    def compile_(*args, title, **kwargs):
+        titles.append(title.name)
+        return Program(*args, title=title, **kwargs)
+
+    monkeypatch.setattr(cache, "Program", compile_)
+    return titles
+
+
+def test_types_compile_anew_and_values_do_not(compiled):
     f = mx.compile(textbook())
     for n in (2, 3, 2):
         f(a=nd.ones((n,)), b=nd.full((n,), n))
-    assert len(f._programs) == 2
+    assert compiled.count("compiled") == 2
+
+
+def test_equal_symbols_share_a_program(compiled):
+    for _ in range(2):
+        mx.compile(sym.var("a") * 2)(a=nd.ones((2,)))
+    assert compiled.count("compiled") == 1
+
+
+def test_executors_on_several_cpu_devices_compile_once(compiled):
+    symbol = sym.tanh(sym.var("a") * sym.var("b"))
+    for k in range(3):
+        executor = symbol.simple_bind(mx.cpu(k), a=(2,), b=(2,))
+        executor.forward(is_train=True)
+        executor.backward()
+    assert compiled == ["forward", "backward"]
 
 
 @pytest.mark.parametrize(("donate", "nbytes"), [((), 240), (("b",), 160)])

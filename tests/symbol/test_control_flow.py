@@ -134,7 +134,66 @@ def test_a_loop_without_bound_is_refused():
 def test_what_a_body_must_return_is_said(api):
     x, s = (sym.var("x"), sym.var("s")) if api is sym else (nd.array(X), nd.array(S))
     for returned, shown in ((3, "int"), ((x, x, x), "3 of them")):
-        with pytest.raises(ParameterError, match=f"foreach: the body must return outputs and new states, a pair: given {shown}"):
+        with pytest.raises(ParameterError, match=f"foreach: the body must return a pair, outputs and new states: given {shown}"):
             api.contrib.foreach(lambda d, state, r=returned: r, x, s)
-    with pytest.raises(ParameterError, match="while_loop: func must return outputs and new states, a pair: given int"):
+    with pytest.raises(ParameterError, match="while_loop: func must return a pair, outputs and new states: given int"):
         api.contrib.while_loop(lambda v: api.sum(v) < 100, lambda v: 3, [s], max_iterations=2)
+
+
+def _branch(x, s, w):
+    return sym.contrib.cond(sym.sum(s) > 1, lambda: sym.sin(s * w), lambda: sym.cos(s))
+
+
+def _walk(x, s, w):
+    outputs, (_, last) = sym.contrib.while_loop(
+        lambda i, s: i < 3, lambda i, s: (s * w, [i + 1, sym.sin(s * w)]), [sym.sum(s) * 0, s], max_iterations=5
+    )
+    return sym.sum(outputs, axis=0) + last
+
+
+def _scan(x, s, w):
+    outputs, last = loop(sym, sym.tanh(x), s, w)
+    return sym.sum(outputs, axis=0) * last
+
+
+@pytest.mark.parametrize("graph", [_branch, _walk, _scan])
+@pytest.mark.parametrize("way", ["compiled", "hybridized", "watched"])
+def test_a_recorded_loop_has_gradients_of_any_order(graph, way):
+    symbol = graph(sym.var("x"), sym.var("s"), sym.var("w"))
+    names = symbol.list_arguments()
+    if way == "compiled":
+        compiled = mx.compile(symbol)
+        run = lambda *arrays: compiled(**dict(zip(names, arrays, strict=True)))  # noqa: E731
+    else:
+        run = mx.gluon.SymbolBlock(symbol, [sym.var(name) for name in names])
+        if way == "watched":
+            run.register_op_hook(lambda *value: None)
+
+    def penalty(s):
+        given = {"x": nd.array(X / 5, dtype="float64"), "s": nd.array(s, dtype="float64"), "w": nd.array(W / 3, dtype="float64")}
+        given["s"].attach_grad()
+        with mx.autograd.record():
+            (gradient,) = mx.autograd.grad(run(*(given[name] for name in names)), [given["s"]], create_graph=True)
+            total = (gradient * gradient).sum()
+        total.backward()
+        return total.asscalar(), given["s"].grad.asnumpy()
+
+    start, step = np.array([0.7, 0.9]), 1e-6
+    numeric = [(penalty(start + step * e)[0] - penalty(start - step * e)[0]) / (2 * step) for e in np.eye(2)]
+    np.testing.assert_allclose(penalty(start)[1], numeric, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_symbol_of_a_gradient_is_a_block(recorded):
+    x = sym.var("x")
+    block = mx.gluon.SymbolBlock(sym.square(x).grad(["x"]), x)
+    data = nd.array([1, 2, 3])
+    if recorded:
+        data.attach_grad()
+        with mx.autograd.record():
+            y = block(data)
+        y.backward()
+        assert data.grad.asnumpy().tolist() == [2, 2, 2]
+    else:
+        y = block(data)
+    assert y.asnumpy().tolist() == [2, 4, 6]

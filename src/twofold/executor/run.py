@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..imperative.cell import ALWAYS, Cell, Value, wrap
-from ..imperative.generator import STREAMS
 from ..imperative.invoke import content, contents_of, data_of
 from ..imperative.pending import issue
 from ..imperative.record import Tape
@@ -16,7 +15,9 @@ from ..opdef.spec import Sig
 from ..program.compile import Program
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
-from .part import HeadKind, Key, Part, Training
+from .function import random_keys, user_objects
+from .part import Key, Part
+from .training import HeadKind, Training
 from .transport import added, arrays_on, filled, put, values_on
 
 
@@ -99,7 +100,7 @@ class Run:
             if part.keys:
                 leaves += self._random_keys(number, part)
             if part.objects:
-                leaves += self._objects(part, self._states)
+                leaves += self._objects(part)
             if keep:
                 steps = part.training
                 results = _defer(steps.forward_sig, leaves, part) if joined else _issue(steps.forward, leaves, part)
@@ -125,16 +126,14 @@ class Run:
         while len(self._random) <= number:
             self._random.append([])
         keys = self._random[number]
-        keys += [STREAMS.next_key(part.device) for _ in part.keys[len(keys) :]]
+        keys += random_keys(len(part.keys) - len(keys), part.device)
         return keys
 
-    def _objects(self, part: Part, states: Mapping[str, NDArray]) -> list[Any]:
-        """The part's users' objects on arrays of states: the executor's own (made at the first run), or others for a monitor."""
-        found = self._made.get(part) if states is self._states else None
+    def _objects(self, part: Part) -> list[Any]:
+        """The part's users' objects, made at the first run."""
+        found = self._made.get(part)
         if found is None:
-            found = [o.make(part.device, [states[n] for n in o.states]) for o in part.objects]
-        if states is self._states:
-            self._made[part] = found
+            found = self._made[part] = user_objects(part.objects, part.device, [self._bound.get(key) for key, _ in part.reads])
         return found
 
     def _write_states(self, states: Sequence[tuple[str, Any]], contents: Sequence[Any]) -> None:
@@ -186,17 +185,18 @@ class Run:
             complete(part.device)
         else:
             results = _contents(_issue(steps.backward(tuple(kinds)), arrays, part), part.device)
-        for key, new in zip(steps.wanted, results, strict=False):
+        for key, new in zip(part.wanted, results, strict=False):
             grads.setdefault(key, []).append(new)
         if part.updates:
-            self._write_states(part.updates, results[len(steps.wanted) :])
+            self._write_states(part.updates, results[len(part.wanted) :])
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
         """(name, whether a node reads it, value) of every value inside, computed again with the last forward's random keys."""
         made: dict[Key, Any] = {}
         for number, part in enumerate(self.parts(training)):
             leaves = arrays_on(self._cells(part, made), part.device) + self._random_keys(number, part)
-            leaves += self._objects(part, {n: self._states[n].copy() for o in part.objects for n in o.states})
+            states = [self._bound[key].copy() if key[0] == "aux" else None for key, _ in part.reads] if part.objects else []
+            leaves += user_objects(part.objects, part.device, states)
             for (key, _), data in zip(part.makes, run_on(part.device, part.inference.run, leaves), strict=False):
                 made[key] = content(data, part.device)
             for internal, data in zip(part.internals, run_on(part.device, part.inner.run, leaves), strict=True):

@@ -15,7 +15,7 @@ from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .block import Block
-from .cached_graph import CachedGraph, Callback
+from .cached_graph import Callback
 from .numpy_arrays import as_numpy, fitting, has_numpy
 from .parameter import Parameter
 from .refusals import Undefined
@@ -254,11 +254,12 @@ class HybridBlock(Block):
                 f"Stored format = {list(found.inputs)}, input format = {list(form)}",
                 "call hybridize() again to trace it with other arguments",
             )
+        run = found.graph if self._watch is None else found.graph.watched_by(*self._watch)
         try:
-            outputs = self._computed(found.graph, arrays, device)
+            outputs = run(arrays, device)
         except DeferredInitializationError:
             self._finish_deferred(args)
-            outputs = self._computed(found.graph, arrays, device)
+            outputs = run(arrays, device)
         return outputs[0] if found.outputs == ARRAY else restored(outputs, found.outputs)
 
     @staticmethod
@@ -271,9 +272,6 @@ class HybridBlock(Block):
                     ", ".join(str(a.context) for a in arrays),
                     "copy the inputs with as_in_context",
                 )
-
-    def _computed(self, graph: CachedGraph, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
-        return graph(arrays, device) if self._watch is None else graph.watched(arrays, device, *self._watch)
 
     # tracing and inference
 

@@ -1,16 +1,17 @@
 """Rebuilding graphs: substitution, lowering of composites to primitives, and exact simplification."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from ..dtype import FLOATS
-from ..opdef.spec import Op
+from ..opdef.spec import Op, Sig, unregistered
 from ..ops.primitive_arithmetic import astype, divide, multiply, power
 from ..ops.primitive_math import negative, stop_gradient
 from ..ops.primitive_reduce import max, min, sum
 from ..ops.primitive_shape import broadcast_to, contiguous, full, permute_dims, reshape, slice, unfold
 from .build import G, apply, item
 from .ir import Application, Constant, Node, applies, is_const, post_order, topological, unshaped
-from .recompute import is_apart
+from .recompute import apart, is_apart
 
 Visit = Callable[[Application, tuple[Node | None, ...]], Node]
 
@@ -26,6 +27,15 @@ def rebuild(outputs: Sequence[Node], visit: Visit, at: Mapping[Node, Node] | Non
 def substitute(outputs: Sequence[Node], at: Mapping[Node, Node]) -> list[Node]:
     """The graph with some nodes replaced; what is only below them disappears."""
     return rebuild(outputs, reapply, at)
+
+
+def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], again: Collection[Node] = ()) -> Sig:
+    """A graph as an operator that the package makes for itself; what is computed from the leaves in ``again`` is computed again."""
+
+    def rule(xp: Any, *inputs: Node) -> list[Node]:
+        return substitute(outputs, {leaf: apart(value) if leaf in again else value for leaf, value in zip(leaves, inputs, strict=True)})
+
+    return unregistered(name, rule, len(leaves), len(outputs))
 
 
 def reapply(node: Application, inputs: tuple[Node | None, ...]) -> Node:

@@ -8,7 +8,8 @@ from ..device import Device
 from ..dtype import is_float
 from ..errors import ParameterError, ShapeError
 from ..executor.executor import Executor
-from ..executor.part import Internal, Key, Part, UserCode
+from ..executor.function import StateUpdate, moved
+from ..executor.part import Internal, Key, Part
 from ..executor.transport import zeros
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
@@ -16,7 +17,7 @@ from ..ndarray.array import NDArray
 from .gradient import differentiated
 from .inference import Inference, inside_shape
 from .known import shown
-from .node import Head, SymbolNode, variables
+from .node import Head, SymbolNode, names_of_inputs, variables
 from .placement import stretches
 from .replay import Replay, passed_by_gradient
 from .serialization import to_text
@@ -68,7 +69,7 @@ class Bound:
         bound_tables()
         given_away = self._given_away()
         seen: dict[Head, Node] = {}
-        made: list[tuple[Part, Replay]] = []
+        made: list[tuple[Part, dict[SymbolNode, StateUpdate]]] = []
         for place, (device, nodes) in enumerate(self._stretches):
             part, replay = self._part(device, nodes, training, seen)
             if place == len(self._stretches) - 1:  # outputs that are variables are made by the last part
@@ -76,11 +77,11 @@ class Bound:
             own = set(nodes)
             part.makes += [(self.output_key(h), v) for h, v in replay.values.items() if h.node in own and h in given_away]
             seen = replay.values | seen
-            made.append((part, replay))
+            made.append((part, replay.updates(_numbers(part, self.states))))
         order = passed_by_gradient(self.heads, seen)
-        for part, replay in made:
-            moved = replay.moved(order)
-            part.updates = [(state.name, moved[state]) for state in self.states if state in moved]
+        for part, updates in made:
+            new = moved([updates[n] for n in order if n in updates])
+            part.updates = [(key[1], new[k]) for k, (key, _) in enumerate(part.reads) if k in new]
         return [_stable(part) for part, _ in made]
 
     def _given_away(self) -> set[Head]:
@@ -100,7 +101,7 @@ class Bound:
         before = dict(values)
         replay = Replay(self.inference, training, values).run(nodes)
         part = Part(device, list(reads.items()), replay.keys, [])
-        part.objects = [UserCode(o.leaf, o.make, [v.name for v in o.states]) for o in replay.objects]
+        part.objects = replay.user_objects(_numbers(part, self.states))
         part.written = [(state.name, new) for state, new in replay.written.items()]
         for n in nodes:
             if n.attrs.get("__force_mirroring__", "").lower() in ("true", "1"):
@@ -133,6 +134,12 @@ class Bound:
         return Executor(self, arguments, gradients, states, dict(self.requests), outputs)
 
 
+def _numbers(part: Part, states: Iterable[SymbolNode]) -> dict[SymbolNode, int]:
+    """Which of the things that a part reads states are."""
+    number = {key: k for k, (key, _) in enumerate(part.reads)}
+    return {state: number["aux", state.name] for state in states if ("aux", state.name) in number}
+
+
 def _stable(part: Part) -> Part:
     """The part with formulas that overflow rewritten (see `graph.stabilise`)."""
     lists: list[list[tuple[Any, Node]]] = [part.makes, part.written, part.updates, part.mirrored]
@@ -146,8 +153,7 @@ def _stable(part: Part) -> Part:
 
 def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before: Mapping[Head, Node]) -> Iterable[Internal]:
     for node in nodes:
-        names = node.input_names if node.op is not None else [f"arg{k}" for k in range(len(node.inputs))]
-        for name, head in zip(names, node.inputs, strict=True):
+        for name, head in zip(names_of_inputs(node), node.inputs, strict=True):
             if head.node.is_variable:
                 yield Internal(head.node.name, before.get(head, values[head]), True)
             yield Internal(f"{node.name}_{name}", before.get(head, values[head]), True)

@@ -5,30 +5,31 @@ from typing import Any
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
-from ..errors import DeviceError, MXNetError, ParameterError
+from ..errors import DeviceError, DTypeError, MXNetError, ParameterError, ShapeError
+from ..executor.function import TypedGraph, random_keys, user_objects, write_states
+from ..executor.operation import Recordable, is_recorded
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
 from ..imperative.array import Array, ViewMixin
 from ..imperative.cell import PLAIN, Cell, Value, wrap
-from ..imperative.generator import STREAMS
-from ..imperative.invoke import content, data_of, device_of
+from ..imperative.invoke import contents_of, data_of, device_of
 from ..imperative.record import tls
 from ..imperative.window import Window
 from ..ndarray.array import NDArray
+from ..program.cache import Cache, Entry, program_of
 from ..program.compile import Program
 from ..program.profiled import Title
 from ..scheduler.streams import before_overwriting, run_on
 from .binding import distinct_names
 from .bound import inferred
 from .compose import group
-from .eager import evaluated, is_recorded
-from .gradient import differentiated
-from .node import Head, SymbolNode, topological, variables
-from .replay import Replay
+from .replay import Replayer
 from .symbol import Symbol
 
 COMPILED = Title("compiled", symbolic=True)
+#: For how many combinations of types programs are at hand.
+REMEMBERED = 64
 
 
 def compile(symbols: Symbol | Iterable[Symbol], donate: Sequence[str] = ()) -> "Compiled":
@@ -62,23 +63,22 @@ class Compiled:
     """
 
     def __init__(self, symbol: Symbol, donate: Sequence[str] = ()) -> None:
-        self._heads = symbol.heads
-        self._order = topological(self._heads)
-        self.arguments, self.states = distinct_names(self._heads)
-        self._variables = [v for vs in variables(self._order) for v in vs]
+        self.arguments, self.states = distinct_names(symbol.heads)
+        self._replay = Replayer(symbol.heads)
+        self._recordable = Recordable("compiled symbol", self._replay)
         unknown = set(donate) - set(self.arguments)
         if unknown:
             raise ParameterError(
                 "compile: donate names no argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
             )
         self._donate = frozenset(donate)
-        self._programs: dict[Any, tuple[Program, Replay, list[str]]] = {}
+        self._graphs: Cache[_Compiled] = Cache(REMEMBERED)
         self._last: Program | None = None
 
     def __call__(self, **arrays: NDArray) -> Any:
         """The outputs for arrays by name: one array, or a list of several.
 
-        While gradients are recorded, operators run one by one, so that the results are part of the recorded graph.
+        While gradients are recorded, the whole is one operation of the recorded graph.
 
         Raises
         ------
@@ -88,11 +88,13 @@ class Compiled:
             If the arrays do not fit; the message names the node.
         """
         cells = self._cells(arrays)
-        recorded = is_recorded(cells.values())
-        results = evaluated(self._heads, cells, tls.training) if recorded else self._run(cells)
+        device = self._device(cells)
+        contents = self._record(cells, device) if is_recorded(cells.values()) else self._run(cells, device)
+        results = [wrap(NDArray, c) for c in contents]
         return results[0] if len(results) == 1 else results
 
     def _cells(self, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
+        """The arrays by name, in the order of the variables."""
         names = [*self.arguments, *self.states]
         wrong = [n for n in names if n not in arrays] or [n for n in arrays if n not in names]
         if wrong:
@@ -100,31 +102,43 @@ class Compiled:
         for name, array in arrays.items():
             if not isinstance(array, Array):
                 raise ParameterError(f"compiled symbol: {name} must be an NDArray", type(array).__name__, "make one with mx.nd.array")
-        return {name: arrays[name] for name in names}
+        return {v.name: arrays[v.name] for v in self._replay.variables}
 
-    def _run(self, cells: dict[str, NDArray]) -> list[NDArray]:
-        device = self._device(cells)
-        key = tuple([(c.shape, c._dtype) for c in cells.values()]), tls.training, device.device_type
-        found = self._programs.get(key)
+    def _infer(self, cells: dict[str, NDArray]) -> None:
+        """Raise the error that names the node where the arrays do not fit."""
+        inferred(self._replay.heads, {n: c.shape for n, c in cells.items()}, {n: c._dtype for n, c in cells.items()}, "compile")
+
+    def _record(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
+        try:
+            return self._recordable(list(cells.values()), device)
+        except (ShapeError, DTypeError):
+            self._infer(cells)
+            raise
+
+    def _run(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
+        own = list(cells.values())
+        key = tuple([(c.shape, c._dtype) for c in own]), tls.training, device.device_type
+        found = self._graphs.get(key)
         if found is None:
-            found = self._programs[key] = self._compiled(cells, device, tls.training)
-        program, replay, written = found
+            found = self._graphs.add(key, self._compiled(cells, device, tls.training))
+        found.used = True
+        program, graph = found.program, found.graph
         self._last = program
         backend = backend_for(device)
-        data = [data_of(c._v) for c in cells.values()]
-        contents = [c._v for c in cells.values()]
+        contents = [c._v for c in own]
+        data = [data_of(v) for v in contents]
         for k, (name, cell) in enumerate(cells.items()):
             if name in self._donate:
                 shared = sum(v is contents[k] for v in contents) > 1
                 data[k] = backend.copy(data[k], device) if shared else self._taken(cell, program.leaves[k])
-        arrays = [*data, *(STREAMS.next_key(device) for _ in replay.keys)]
-        arrays += [o.make(device, [cells[v.name] for v in o.states]) for o in replay.objects]
+        if graph.keys or graph.objects:
+            data += [*random_keys(len(graph.keys), device), *user_objects(graph.objects, device, own)]
         if self._donate and not device.is_host:
             before_overwriting(device)
-        results = run_on(device, program.run, arrays)
-        for name, new in zip(written, results[len(self._heads) :], strict=True):
-            cells[name]._v = content(new, device)
-        return [wrap(NDArray, content(r, device)) for r in results[: len(self._heads)]]
+        results = contents_of(run_on(device, program.run, data), device)
+        if graph.written:
+            write_states(own, graph.written, results[len(graph.outputs) :])
+        return results[: len(graph.outputs)]
 
     @staticmethod
     def _device(cells: dict[str, NDArray]) -> Device:
@@ -156,20 +170,15 @@ class Compiled:
         cell._v = Value(None, None, (_spent(device), node), device)
         return data
 
-    def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> tuple[Program, Replay, list[str]]:
+    def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> "_Compiled":
         bound_tables()
-        dtypes = {n: c._dtype for n, c in cells.items()}
-        inference = inferred(self._heads, {n: c.shape for n, c in cells.items()}, dtypes, "compile")
-        wanted = differentiated(self._order)
-        leaves = {v: leaf(("arg", v.name), cells[v.name].shape, dtypes[v.name], v in wanted) for v in self._variables}
-        values = {Head(v, 0): node for v, node in leaves.items()}
-        replay = Replay(inference, training, values).run(self._order)
-        written: dict[SymbolNode, Node] = replay.written
-        outputs = stabilise([values[h] for h in self._heads] + list(written.values()))
-        donated = [node for v, node in leaves.items() if v.name in self._donate]
-        given = [*leaves.values(), *replay.keys, *[o.leaf for o in replay.objects]]
-        program = Program(outputs, given, backend_for(device), donated=donated, title=COMPILED, device=device)
-        return program, replay, [v.name for v in written]
+        self._infer(cells)
+        leaves = [leaf(("arg", n), c.shape, c._dtype) for n, c in cells.items()]
+        graph = self._replay(leaves, training)
+        outputs = stabilise([*graph.outputs, *graph.written.values()])
+        donated = [node for node, name in zip(leaves, cells, strict=True) if name in self._donate]
+        given = [*leaves, *graph.keys, *[o.leaf for o in graph.objects]]
+        return _Compiled(program_of(outputs, given, backend_for(device), donated=donated, title=COMPILED, device=device), graph)
 
     def _program(self) -> Program:
         if self._last is None:
@@ -183,6 +192,16 @@ class Compiled:
     def memory_plan(self) -> MemoryPlan:
         """The memory of the last call's program."""
         return self._program().plan
+
+
+class _Compiled(Entry):
+    """The program for one combination of types, and the typed graph that it computes."""
+
+    __slots__ = ("graph", "program")
+
+    def __init__(self, program: Program, graph: TypedGraph) -> None:
+        super().__init__()
+        self.program, self.graph = program, graph
 
 
 def _spent(device: Device) -> Window:

@@ -220,6 +220,11 @@ def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, 
     return params if op.params else {}
 
 
+def names_of_inputs(node: SymbolNode) -> list[str]:
+    """What a node calls the arrays of its inputs, in order; numbers where it is no operator on arrays."""
+    return node.input_names if node.op is not None else [f"arg{k}" for k in range(len(node.inputs))]
+
+
 def topological(heads: Iterable[Head]) -> list[SymbolNode]:
     """The nodes below heads, inputs before users, each once, in the order in which MXNet lists them."""
     return post_order([h.node for h in heads], lambda n: [h.node for h in n.inputs])

@@ -5,29 +5,20 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..device import Device
-from ..graph.build import G
+from ..executor.function import StateUpdate, TypedGraph, UserObject
 from ..graph.gradient import backward_order
 from ..graph.ir import Node, leaf
-from .gradient import GRADIENT, expanded
+from ..graph.rewrite import substitute
+from .gradient import GRADIENT, differentiated, expanded
 from .inference import Inference
 from .inference_rules import is_open
 from .loops import REPLAY
-from .node import Head, SymbolNode
+from .node import Head, SymbolNode, topological
 from .typed import applied, draws
 
 
-class UserObject(NamedTuple):
-    """A user's object that a graph calls: made when the graph is bound to arrays, an operand when it runs.
-
-    Attributes
-    ----------
-    leaf
-        Stands for the object in the graph.
-    make
-        Makes it from the device and the arrays of its states.
-    states
-        Variables whose arrays it reads and writes itself.
-    """
+class UserCode(NamedTuple):
+    """A user's object that nodes call, as `executor.function.UserObject`, with the variables that are its states."""
 
     leaf: Node
     make: Callable[[Device, Sequence[Any]], Any]
@@ -58,7 +49,7 @@ class Replay:
     keys: list[Node] = field(default_factory=list)
     written: dict[SymbolNode, Node] = field(default_factory=dict)
     moving: dict[SymbolNode, Sequence[Node]] = field(default_factory=dict)
-    objects: list[UserObject] = field(default_factory=list)
+    objects: list[UserCode] = field(default_factory=list)
 
     def run(self, nodes: Iterable[SymbolNode]) -> "Replay":
         """Apply nodes in order."""
@@ -84,26 +75,22 @@ class Replay:
             self.moving[node] = parts
         return parts[: node.visible]
 
-    def moved(self, order: Iterable[SymbolNode]) -> dict[SymbolNode, Node]:
-        """New values of the states that nodes change when backward runs.
+    def updates(self, number: Mapping[SymbolNode, int]) -> dict[SymbolNode, StateUpdate]:
+        """What the nodes in `moving` change when backward runs, given the numbers of the inputs that variables are."""
+        found = {}
+        for node, results in self.moving.items():
+            operands = node.operands([self.values[h] for h in node.inputs])
+            states = {name: number[h.node] for name, h in zip(node.input_names, node.inputs, strict=True) if h.node in number}
+            found[node] = StateUpdate(node.sig(self.training), results, operands, states)
+        return found
 
-        Parameters
-        ----------
-        order
-            The nodes that backward passes through, in its order: each reads what those before it have written.
-        """
-        current: dict[SymbolNode, Node] = {}
-        for node in [n for n in order if n in self.moving]:
-            sig = node.sig(self.training)
-            arrays = [current.get(h.node, self.values[h]) for h in node.inputs]
-            operands = node.operands(arrays)
-            new = sig.op.moved(G, self.moving[node], operands, sig.params, [o is not None and o.tracked for o in operands])
-            current |= {self._state(node, name): value for name, value in new.items()}
-        return current
+    def user_objects(self, number: Mapping[SymbolNode, int]) -> list[UserObject]:
+        """Users' objects, given the numbers of the inputs that variables are."""
+        return [UserObject(o.leaf, o.make, [number[v] for v in o.states]) for o in self.objects]
 
     def user_object(self, make: Callable[[Device, Sequence[Any]], Any], states: Sequence[SymbolNode]) -> Node:
-        """The leaf of a new user's object; see `UserObject`."""
-        new = UserObject(leaf(("object", len(self.objects)), (), "object"), make, tuple(states))
+        """The leaf of a new user's object; see `UserCode`."""
+        new = UserCode(leaf(("object", len(self.objects)), (), "object"), make, tuple(states))
         self.objects.append(new)
         return new.leaf
 
@@ -114,6 +101,46 @@ class Replay:
         """A state's new value, which later nodes read."""
         state = self._state(node, name)
         self.written[state] = self.values[Head(state, 0)] = new
+
+
+class Replayer:
+    """A symbol's outputs as a function of its variables: replayed for typed inputs, one for each variable.
+
+    Attributes
+    ----------
+    heads, order, variables
+        The outputs, all nodes below them, and those that are variables.
+    """
+
+    def __init__(self, heads: Iterable[Head]) -> None:
+        self.heads = tuple(heads)
+        self.order = topological(self.heads)
+        self.variables = [n for n in self.order if n.is_variable]
+        self._number = {n: k for k, n in enumerate(self.variables)}
+        self._differentiated = differentiated(self.order)
+        self._open = any(n.op is not None and is_open(n) for n in self.order)
+
+    def __call__(self, inputs: Sequence[Node], training: bool) -> TypedGraph:
+        """The typed graph for inputs in a training mode."""
+        shapes = {n.name: i.shape for n, i in zip(self.variables, inputs, strict=True)}
+        inference = Inference(self.heads, shapes, {n.name: i.dtype for n, i in zip(self.variables, inputs, strict=True)})
+        if self._open:
+            inference.run()
+        # a gradient node differentiates with respect to its variables whether the caller wants their gradients or not
+        own = {k: leaf(("wrt", k), i.shape, i.dtype, True) for k, i in enumerate(inputs) if self._wants(k) and not i.tracked}
+        values = {Head(v, 0): own.get(k, inputs[k]) for k, v in enumerate(self.variables)}
+        replay = Replay(inference, training, values).run(self.order)
+        outputs = [replay.values[h] for h in self.heads]
+        if own:
+            outputs = substitute(outputs, {stand_in: inputs[k] for k, stand_in in own.items()})
+        written = {self._number[n]: new for n, new in replay.written.items()}
+        updates = replay.updates(self._number)
+        passed = [updates[n] for n in passed_by_gradient(self.heads, replay.values) if n in updates] if updates else []
+        objects = replay.user_objects(self._number)
+        return TypedGraph(inputs, outputs, replay.keys, objects, written, list(updates.values()), passed)
+
+    def _wants(self, number: int) -> bool:
+        return self.variables[number] in self._differentiated
 
 
 def passed_by_gradient(heads: Iterable[Head], values: Mapping[Head, Node]) -> list[SymbolNode]:

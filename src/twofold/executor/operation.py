@@ -1,0 +1,259 @@
+"""A graph as one operation, which is recorded, deferred, compiled and differentiated as a whole: what a hybridized block runs.
+
+In each training mode the graph is an unregistered operator, whose rule replays the graph for the types of its inputs and whose gradient is
+that of its definition. States that change when backward runs, such as moving averages, follow from hidden outputs: the few inner values
+that their rules read.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..device import Device
+from ..graph.build import item
+from ..graph.gradient import accumulate
+from ..graph.ir import TABLES, Application, Node, leaf, topological
+from ..graph.rewrite import lower, substitute
+from ..graph.stabilise import stabilise
+from ..imperative.cell import Cell, Value
+from ..imperative.invoke import invoke
+from ..imperative.record import tls
+from ..imperative.residuals import plan_of
+from ..opdef.spec import Input, Op
+from ..program.cache import Cache, Entry
+from ..scheduler.observers import LISTENERS, span
+from .function import TypedGraph, moved, random_keys, user_objects, write_states
+
+#: Makes the typed graph for inputs in a training mode.
+Replay = Callable[[Sequence[Node], bool], TypedGraph]
+
+#: For how many combinations of types a graph's nodes are remembered.
+REMEMBERED = 8
+
+
+class Recordable:
+    """A graph as a function of arrays that may be recorded: in each training mode an `Operation`, made when first called.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    replay
+        Makes the typed graph for inputs.
+    mirror
+        Whether backward computes most of what is inside again, instead of keeping it from forward (see `graph.recompute`).
+    """
+
+    def __init__(self, name: str, replay: Replay, mirror: bool = False) -> None:
+        self._name, self._replay, self._mirror = name, replay, mirror
+        self._operations: dict[bool, Operation] = {}
+
+    def __call__(self, cells: Sequence[Any], device: Device) -> list[Any]:
+        """The outputs for arrays, as contents; states among the arrays are written.
+
+        Parameters
+        ----------
+        cells
+            One array for each input.
+        device
+            Where they are: keys of random draws and users' objects are made there.
+        """
+        operation = self._operations.get(tls.training)
+        if operation is None:
+            types = [(c.shape, c._dtype) for c in cells]
+            operation = self._operations[tls.training] = Operation(self._name, self._replay, types, tls.training, self._mirror)
+        operands = cells
+        if operation.draws or operation.objects:
+            keys = [Value(key, device=device) for key in random_keys(operation.draws, device)]
+            operands = [*cells, *keys, *user_objects(operation.objects, device, cells)]
+        if LISTENERS:
+            with span("", "", device, symbolic=True):
+                contents = invoke(operation.sig, operands)
+        else:
+            contents = invoke(operation.sig, operands)
+        if operation.written:
+            write_states(cells, operation.written, contents[operation.count :])
+        return contents[: operation.count]
+
+
+class _Hidden(NamedTuple):
+    """An inner value that an update reads, as a hidden output: an operand or a result of one of the graph's updates, by number."""
+
+    update: int
+    is_result: bool
+    place: int
+
+    def of(self, graph: TypedGraph) -> Node:
+        """The value in a typed graph."""
+        update = graph.updates[self.update]
+        found = (update.results if self.is_result else update.operands)[self.place]
+        assert found is not None
+        return found
+
+
+class Operation:
+    """A graph in one training mode, as an operator.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    replay
+        Makes the typed graph for inputs.
+    types
+        Shapes and dtypes of the inputs at the first call.
+    training
+        The training mode.
+    mirror
+        See `Recordable`.
+
+    Attributes
+    ----------
+    sig
+        The operator: of the inputs, the random keys and users' objects; it gives the outputs, then the states written, then the hidden
+        outputs.
+    count
+        Number of outputs.
+    draws, objects
+        Number of random keys; users' objects, to be made for each call.
+    written
+        Numbers of the inputs that forward writes.
+    """
+
+    def __init__(self, name: str, replay: Replay, types: Sequence[tuple[tuple[int, ...], str]], training: bool, mirror: bool) -> None:
+        self._replay, self._training = replay, training
+        self._typed: Cache[_Typed] = Cache(REMEMBERED)
+        self._moved: Cache[_Moved] = Cache(REMEMBERED)
+        graph = replay([leaf(("in", k), *t) for k, t in enumerate(types)], training)
+        self.count, self.draws, self.objects = len(graph.outputs), len(graph.keys), graph.objects
+        self.written = list(graph.written)
+        self._hidden = _read_by_updates(graph)
+        self._states = sorted({k for u in graph.updates for k in u.states.values()})
+        self.sig = self._operator(name, len(types), mirror).sig()
+
+    def _operator(self, name: str, arrays: int, mirror: bool) -> Op:
+        inputs = [Input(f"x{k}", auxiliary=k in self._states) for k in range(arrays)] + [Input(f"key{k}") for k in range(self.draws)]
+        inputs += [Input(f"object{k}") for k in range(len(self.objects))]
+        return Op(
+            f"graph {name}",
+            self._rule,
+            inputs=tuple(inputs),
+            outputs=self.count + len(self.written) + len(self._hidden),
+            visible=self.count,
+            recompute=mirror and not any(o.states for o in self.objects),  # user code that changes states runs once
+            dynamic_shape=bool(self.objects),
+            grad_rule=_with_signature(self._gradients, [i.name for i in inputs]),
+            backward_rule=self._new_states if self._states else None,
+        )
+
+    def _outputs(self, inputs: tuple[Node, ...]) -> "_Typed":
+        """Outputs, states written and hidden outputs for typed inputs."""
+        key = inputs, TABLES.generation
+        typed = self._typed.get(key)  # what a gradient refers to is asked for again and again
+        if typed is None:
+            arrays = len(inputs) - self.draws - len(self.objects)
+            graph = self._replay(inputs[:arrays], self._training)
+            nodes = [*graph.outputs, *graph.written.values(), *(h.of(graph) for h in self._hidden)]
+            if graph.keys or graph.objects:
+                nodes = substitute(nodes, dict(zip([*graph.keys, *(o.leaf for o in graph.objects)], inputs[arrays:], strict=True)))
+            typed = self._typed.add(key, _Typed(stabilise(nodes), inputs))
+        typed.used = True
+        return typed
+
+    def _rule(self, xp: Any, *inputs: Node) -> list[Node]:
+        return self._outputs(inputs).opened
+
+    def _gradients(self, xp: Any, dout: Any, *inputs: Node) -> list[Node | None]:
+        """Gradients of the inputs."""
+        typed = self._outputs(inputs)
+        douts = dout if isinstance(dout, tuple) else (dout,)
+        pairs = [(o, d) for o, d in zip(typed.outputs, douts, strict=True) if d is not None and o.tracked]
+        found = accumulate([o for o, _ in pairs], [d for _, d in pairs], stop=list(dict.fromkeys(inputs)))
+        places = [k for k, i in enumerate(inputs) if i.tracked and i in found]
+        opened = dict(zip(places, typed.open([found[inputs[k]] for k in places]), strict=True))
+        return [opened.get(k) for k in range(len(inputs))]
+
+    def _new_states(self, xp: Any, out: Sequence[Node], *inputs: Node, tracked: Sequence[bool]) -> dict[str, Node]:
+        """New values of the states: of those operations that backward passes through if these inputs have a gradient."""
+        arrays = inputs[: len(inputs) - self.draws - len(self.objects)]
+        key = tuple([(i.shape, i.dtype) for i in arrays]), tuple(tracked), TABLES.generation
+        found = self._moved.get(key)
+        if found is None:
+            leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
+            graph = self._replay(leaves, self._training)
+            found = self._moved.add(key, _Moved(leaves, [h.of(graph) for h in self._hidden], moved(graph.passed)))
+        found.used = True
+        at = dict(zip(found.inputs, arrays, strict=True)) | dict(zip(found.hidden, out[len(out) - len(self._hidden) :], strict=True))
+        new = dict(zip(found.states, substitute(list(found.states.values()), at), strict=True))
+        return {f"x{k}": new.get(k, inputs[k]) for k in self._states}
+
+
+class _Moved(Entry):
+    """New values of states, by input, as nodes over typed inputs and hidden outputs."""
+
+    __slots__ = ("hidden", "inputs", "states")
+
+    def __init__(self, inputs: Sequence[Node], hidden: Sequence[Node], states: dict[int, Node]) -> None:
+        super().__init__()
+        self.inputs, self.hidden, self.states = inputs, hidden, states
+
+
+def _read_by_updates(graph: TypedGraph) -> list[_Hidden]:
+    """The inner values that updates of states read; inputs of the graph are at hand anyway."""
+    found: dict[Node, _Hidden] = {}
+    for number, update in enumerate(graph.updates):
+        own = [(False, k, o) for k, o in enumerate(update.operands) if o is not None]
+        own += [(True, k, r) for k, r in enumerate(update.results)]
+        new = moved([update])
+        read = {i for n in topological(new.values(), until={node for *_, node in own}) for i in n.inputs} | set(new.values())
+        for is_result, k, node in own:
+            if node in read and node not in graph.inputs:
+                found.setdefault(node, _Hidden(number, is_result, k))
+    return list(found.values())
+
+
+class _Typed(Entry):
+    """The outputs of a graph for typed inputs.
+
+    Attributes
+    ----------
+    outputs
+        The outputs, as applications of operators.
+    opened
+        The same with those operators replaced by their definitions whose inner values backward reads, so that these are kept
+        from forward. The others stay whole: their own gradients count in gradients of gradients, too.
+    """
+
+    __slots__ = ("_boundaries", "_shares", "opened", "outputs")
+
+    def __init__(self, outputs: list[Node], inputs: Sequence[Node]) -> None:
+        super().__init__()
+        self.outputs = outputs
+        inner = [n for n in topological(outputs, until=set(inputs)) if isinstance(n, Application) and n.body]
+        self._shares = frozenset(n.sig.op for n in inner if not n.sig.op.ignores_head and plan_of(n).positions)
+        self._boundaries = [p for n in inner for p in n.parts]
+        self.opened = self.open(outputs)
+
+    def open(self, nodes: Sequence[Node]) -> list[Node]:
+        """Nodes of the graph, or of its gradient, with these operators replaced."""
+        if not self._shares:
+            return list(nodes)
+        return lower(nodes, self._boundaries, lambda op: op is not item and op not in self._shares)
+
+
+def is_recorded(cells: Iterable[Cell]) -> bool:
+    """Whether operations on some of the arrays would be recorded now."""
+    if tls.tape is None:
+        return False
+    return any(v.__class__ is Value and v.rec is not None and v.rec.node.tracked for v in (c._v for c in cells))
+
+
+def _with_signature(rule: Callable[..., Any], names: Iterable[str]) -> Callable[..., Any]:
+    """A gradient rule that asks for all inputs by name."""
+
+    def named(xp: Any, dout: Any, *inputs: Any) -> Any:
+        return rule(xp, dout, *inputs)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in ("xp", "dout", *names)])  # type: ignore[attr-defined]
+    return named

@@ -1,0 +1,175 @@
+"""Forward and backward of a graph as two programs, with the values that the first keeps for the second.
+
+Which values these are is found by a cut through the gradient graph: what forward computes and backward reads, except for views, which are
+made again from their base.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..backend.loader import backend_for
+from ..config import SETTINGS, recomputes
+from ..device import Device
+from ..graph.build import G, item
+from ..graph.gradient import gradient
+from ..graph.ir import Application, Node, leaf, topological
+from ..graph.recompute import checkpoints
+from ..graph.rewrite import as_operator, lower, simplify, substitute
+from ..opdef.spec import Sig
+from ..program.cache import program_of
+from ..program.compile import Program
+from ..program.profiled import Title
+
+#: What is known of a head gradient when a backward program is chosen: that it is all zeros or all ones; None for any array.
+HeadKind = float | None
+
+FORWARD, BACKWARD = Title("forward", symbolic=True), Title("backward", symbolic=True)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What forward and backward of a graph compute. Nodes are interned, so equal graphs are equal.
+
+    Attributes
+    ----------
+    leaves
+        What is read: inputs, random keys, users' objects. Those that are tracked want their gradient.
+    outputs, written
+        What forward computes: outputs, and states that are written when it has run.
+    updates
+        States that are written when backward has run.
+    mirrored
+        Results (True) and operands (False) of operations, by name, whose values backward computes again: nothing is kept.
+    runs_user_code
+        Whether users' objects are among the leaves.
+    """
+
+    leaves: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+    written: tuple[Node, ...] = ()
+    updates: tuple[Node, ...] = ()
+    mirrored: tuple[tuple[tuple[str, bool], Node], ...] = ()
+    runs_user_code: bool = False
+
+
+class Training:
+    """Forward that keeps what backward needs, and backward: each as a program, and as an operator that may join a window.
+
+    Attributes
+    ----------
+    joins
+        Whether they join the device's window, where an optimizer's update follows them: one program for the whole step. Not small
+        graphs, nor what runs user code or computes again what forward knows.
+    heads
+        Positions of the outputs that a head gradient is for.
+    wanted
+        Positions of the leaves that want their gradient.
+    reads
+        Positions of the leaves that backward reads.
+    kept
+        Where among forward's results what is kept stands.
+    """
+
+    def __init__(self, steps: Steps, device: Device) -> None:
+        made = steps.outputs
+        self._device = device
+        self.heads = [k for k, n in enumerate(made) if n.tracked]
+        self.wanted = [k for k, n in enumerate(steps.leaves) if n.tracked] if self.heads else []
+        self._seeds = [leaf(("head", k), made[k].shape, made[k].dtype) for k in self.heads]
+        grads = gradient([made[k] for k in self.heads], self._seeds, [steps.leaves[k] for k in self.wanted]) if self.heads else []
+        first = [*made, *steps.written]
+        marks = [n for _, n in steps.mirrored]
+        low = simplify(lower([*marks, *first, *grads, *steps.updates]))
+        low, marked = low[len(marks) :], low[: len(marks)]
+        forward, backward = low[: len(first)], low[len(first) :]
+        residuals = cut(forward, backward, _inside([name for name, _ in steps.mirrored], marked))
+        if recomputes():
+            computed = topological(forward)
+            read = set(residuals)
+            keep = {*forward, *checkpoints([n for n in computed if n in read])}
+            residuals = cut(forward, backward, set(computed) - keep)
+        given = set(forward)
+        results = forward + [n for n in residuals if n not in given]
+        number = {n: k for k, n in reversed(list(enumerate(results)))}
+        self.kept = [number[n] for n in residuals]
+        self._results, self._leaves = results, steps.leaves
+        again = steps.runs_user_code or steps.mirrored or recomputes()
+        self.joins = not again and max((n.size for n in [*results, *self._leaves]), default=0) >= SETTINGS.defer_elements
+        stand_ins = [leaf(("kept", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
+        self._graph = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
+        used = set(topological(self._graph))
+        self.reads = [k for k, n in enumerate(steps.leaves) if n in used]
+        self._given = [steps.leaves[k] for k in self.reads] + stand_ins
+        self._own = [s for s, k in zip(stand_ins, self.kept, strict=True) if k >= len(forward)]  # those that nobody else holds
+        self._backward: dict[tuple[HeadKind, ...], Program] = {}
+        self._backward_sigs: dict[tuple[HeadKind, ...], Sig] = {}
+
+    @cached_property
+    def forward(self) -> Program:
+        """Computes the outputs, the states written, then what is kept."""
+        return program_of(self._results, self._leaves, backend_for(self._device), title=FORWARD, device=self._device)
+
+    @cached_property
+    def forward_sig(self) -> Sig:
+        """`forward` as an operator."""
+        return as_operator("forward", self._results, self._leaves)
+
+    def _backward_for(self, kinds: tuple[HeadKind, ...]) -> tuple[list[Node], list[Node]]:
+        """The graph of backward for head gradients of these kinds, and its leaves."""
+        known = {s: G.full(shape=s.shape, value=k, dtype=s.dtype) for s, k in zip(self._seeds, kinds, strict=True) if k is not None}
+        return substitute(self._graph, known), [*self._given, *[s for s in self._seeds if s not in known]]
+
+    def backward(self, kinds: tuple[HeadKind, ...]) -> Program:
+        """The program of backward for head gradients of these kinds.
+
+        It computes the gradients of `wanted`, then the states' updates, from the leaves in `reads`, what was kept, and the head
+        gradients of kind None.
+        """
+        found = self._backward.get(kinds)
+        if found is None:
+            graph, given = self._backward_for(kinds)
+            backend = backend_for(self._device)
+            found = self._backward[kinds] = program_of(graph, given, backend, donated=self._own, title=BACKWARD, device=self._device)
+        return found
+
+    def backward_sig(self, kinds: tuple[HeadKind, ...]) -> Sig:
+        """`backward` as an operator."""
+        found = self._backward_sigs.get(kinds)
+        if found is None:
+            found = self._backward_sigs[kinds] = as_operator("backward", *self._backward_for(kinds))
+        return found
+
+
+def _inside(names: Sequence[tuple[str, bool]], marked: Sequence[Node]) -> set[Node]:
+    """The lowered nodes between the operands and the results of the mirrored operations."""
+    ends: dict[str, tuple[list[Node], set[Node]]] = {}
+    for (name, is_result), node in zip(names, marked, strict=True):
+        results, operands = ends.setdefault(name, ([], set()))
+        if is_result:
+            results.append(node)
+        else:
+            operands.add(node)
+    return {n for results, operands in ends.values() for n in topological(results, until=operands)}
+
+
+def cut(forward: Sequence[Node], backward: Iterable[Node], again: Collection[Node] = ()) -> list[Node]:
+    """The values of a lowered forward graph that a lowered backward graph reads.
+
+    Views, constants and the nodes in ``again`` are computed again, from what is below them.
+    """
+    inside = set(topological(forward))
+    found: list[Node] = []
+    seen: set[Node] = set()
+    stack = list(backward)[::-1]
+    while stack:
+        node = stack.pop()
+        if node in seen or not isinstance(node, Application):
+            continue
+        seen.add(node)
+        computed = node in inside or (node.sig.op is item and node.operands[0] in inside)
+        if computed and node.inputs and not node.sig.op.view and node not in again:
+            found.append(node)
+        else:
+            stack.extend(i for i in reversed(node.inputs) if i is not None)
+    return found
