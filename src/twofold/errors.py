@@ -6,6 +6,7 @@
     ├── ShapeError (ValueError)                 shapes that do not fit together
     ├── DTypeError (TypeError)                  element types, or types of arguments
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
+    │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
     ├── OperatorError (AttributeError)          no operator of that name
     ├── IndexingError (IndexError)              an index out of range or of a kind that is not supported
     ├── UnboundArgumentError (KeyError)         a graph argument that was given no array
@@ -38,6 +39,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy
+
 __all__ = [
     "AutogradError",
     "BackendUnavailable",
@@ -51,6 +54,7 @@ __all__ = [
     "IndexingError",
     "InternalError",
     "KernelCompileError",
+    "LinearAlgebraError",
     "MXNetError",
     "MissingDependency",
     "MissingFileError",
@@ -114,6 +118,10 @@ class DTypeError(MXNetError, TypeError):
 
 class ParameterError(MXNetError, ValueError):
     """A parameter of an operator, layer, optimizer or iterator is unknown, missing or out of range."""
+
+
+class LinearAlgebraError(ParameterError, numpy.linalg.LinAlgError):
+    """A matrix is singular, not positive definite, or its decomposition does not converge."""
 
 
 class OperatorError(MXNetError, AttributeError):
@@ -283,6 +291,7 @@ class InternalError(MXNetError):
 #: Exceptions of array libraries and of the system with the error that is also one of them; any other is an `EngineError`.
 _MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
     (MemoryError, DeviceOutOfMemory),
+    (numpy.linalg.LinAlgError, LinearAlgebraError),
     (IndexError, IndexingError),
     (TypeError, DTypeError),
     (ValueError, ParameterError),

@@ -1,24 +1,279 @@
-"""``twofold.np.linalg``: norms and products as operators, with gradients; everything else by NumPy on the host."""
+"""``twofold.np.linalg``: NumPy's linear algebra by operators, with gradients of any order. Complex numbers are left to NumPy on the host.
+
+Eigenvectors and singular vectors have gradients where their values differ from one another; what these mean is said in
+`ops/linear_algebra.py`. Ranks have none.
+"""
 
 import math
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from operator import index
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
 
-from ..dtype import is_float
+from ..dtype import is_float, promote
+from ..errors import ParameterError, ShapeError
+from ..imperative.cell import wrap
+from ..imperative.invoke import invoke
+from ..opdef.shapes import normalized_axis
+from . import shapes
 from .array import ndarray
-from .creation import operand
+from .creation import NotOurs, broadcast, eye, operand, operands
 from .fallback import attribute, by_numpy
 from .linear import outer, tensordot, vecdot
-from .reductions import max, min, sum
-from .shapes import matrix_transpose
-from .ufuncs import function_of
+from .reductions import max, min, operator_of, run, sum
+from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
+from .tracking import is_recorded
+from .ufuncs import chosen, delivered, function_of
 
 __all__ = [*np.linalg.__all__]
 
 matmul = function_of("matmul")
+#: The named tuples that NumPy returns.
+EighResult, EigResult, QRResult, SlogdetResult, SVDResult = [
+    type(f(np.eye(1))) for f in (np.linalg.eigh, np.linalg.eig, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
+]
 
 
+def parts(name: str, a: ndarray, **params: Any) -> list[ndarray]:
+    """The results of an operator that has several, by either name."""
+    return [wrap(ndarray, v) for v in invoke(operator_of(name).sig(**params), (a,))]
+
+
+def of_reals(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a function its first ``count`` operands as arrays of one floating-point dtype; NumPy computes with complex numbers."""
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        numpys, names = getattr(np.linalg, function.__name__), list(signature(function).parameters)[:count]
+
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            given = [*args[:count], *[options.pop(n) for n in names[len(args) :] if n in options]]
+            try:
+                arrays = operands(*given)
+            except NotOurs:
+                return by_numpy(numpys, (*given, *args[count:]), options)
+            dtype = promote(*[a._dtype for a in arrays]) if arrays else "float64"
+            if dtype.startswith("complex"):
+                return by_numpy(numpys, (*arrays, *args[count:]), options)
+            dtype = dtype if is_float(dtype) else "float64"
+            return function(*[a.astype(dtype, copy=False) for a in arrays], *args[count:], **options)
+
+        return call
+
+    return decorated
+
+
+# equations, inverses, determinants
+
+
+@of_reals(2)
+def solve(a: Any, b: Any) -> ndarray:
+    """``x`` with a · x = b: matrices (…, n, n) and a vector (n,) or matrices (…, n, k)."""
+    return squeeze(run("solve", a, b.reshape(-1, 1)), -1) if b.ndim == 1 else run("solve", a, b)
+
+
+@of_reals(1)
+def inv(a: Any) -> ndarray:
+    """Inverses of matrices (…, n, n)."""
+    return run("inverse", a)
+
+
+@of_reals(1)
+def det(a: Any) -> ndarray:
+    """Determinants of matrices (…, n, n)."""
+    return run("det", a)
+
+
+@of_reals(1)
+def slogdet(a: Any) -> Any:
+    """Signs and logarithms of the magnitudes of determinants."""
+    return SlogdetResult(*parts("slogdet", a))
+
+
+@of_reals(1)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> ndarray:
+    """Pseudo-inverses of matrices (…, m, n), by singular values.
+
+    Parameters
+    ----------
+    a
+        The matrices.
+    rcond, rtol
+        Two names of one thing: singular values up to so many times the largest count as 0; an array (…) has one for each matrix. If
+        None, the larger size times the dtype's precision.
+    hermitian
+        Whether the matrices are symmetric.
+
+    Raises
+    ------
+    ParameterError
+        If both are given.
+    """
+    if rcond is not None and rtol is not None:
+        raise ParameterError("`rtol` and `rcond` can't be both set.", f"{rtol} and {rcond}", "leave one out")
+    if not a.size:
+        return by_numpy(np.linalg.pinv, (a,), {})
+    bound = rcond if rcond is not None else rtol
+    if bound is None:
+        bound = float(np.finfo(a.dtype).eps) * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2])
+    if isinstance(bound, (int, float)):
+        return run("_npi_pinv_scalar_rcond", a, rcond=float(bound), hermitian=bool(hermitian))
+    each = broadcast(operand(bound, a.context).astype(a.dtype, copy=False), a.shape[:-2])
+    return run("_npi_pinv", a, each, hermitian=bool(hermitian))
+
+
+@of_reals(2)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, ndarray]:
+    """The least ``x`` that makes the squares of b - a · x least; the sums of these, the rank and the singular values of ``a``.
+
+    Where that is recorded, ``x`` is computed by `pinv`.
+    """
+    x, residuals, rank, values = by_numpy(np.linalg.lstsq, (a.detach(), b.detach(), rcond), {})
+    if not is_recorded((a, b)):
+        return x, residuals, rank, values
+    x = matmul(pinv(a, rcond), b)
+    rest = b - matmul(a, x)
+    squares = sum(rest * rest, 0, keepdims=b.ndim == 1)
+    return x, squares if residuals.size else residuals, rank, svdvals(a)
+
+
+@of_reals(2)
+def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> ndarray:
+    """``x`` with tensordot(a, x, x.ndim) = b; ``axes`` of ``a`` are moved to its end before."""
+    return run("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
+
+
+@of_reals(1)
+def tensorinv(a: Any, ind: int = 2) -> ndarray:
+    """The array whose tensordot over ``ind`` axes undoes that of ``a``."""
+    return run("_npi_tensorinv", a, ind=index(ind))
+
+
+def matrix_power(a: Any, n: Any) -> ndarray:
+    """The product of ``n`` matrices (…, m, m), of -n inverses if n is negative.
+
+    Raises
+    ------
+    ShapeError
+        If they are not square.
+    """
+    x, times = operand(a), index(n)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError("Last 2 dimensions of the array must be square", str(x.shape), "give (…, m, m)")
+    if times == 0:
+        return broadcast(eye(x.shape[-1], dtype=x.dtype, device=x.context), x.shape).copy()
+    x, times, result = (x if times > 0 else inv(x)), abs(times), None
+    while times:  # by squaring: one product for each bit, and one more for each that is set
+        if times % 2:
+            result = x if result is None else matmul(result, x)
+        times //= 2
+        x = matmul(x, x) if times else x
+    return result.copy() if n == 1 else result  # type: ignore[union-attr]
+
+
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    """The product of two or more matrices, in the order that costs least; the first and the last may be vectors.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer.
+    """
+    if len(arrays) < 2:
+        raise ParameterError("Expecting at least two arrays.", str(len(arrays)), "give more")
+    matrices = operands(*arrays)
+    letters = ascii_letters[: len(matrices) + 1]
+    terms = [letters[k : k + 2] for k in range(len(matrices))]
+    if matrices[0].ndim == 1:
+        terms[0] = letters[1]
+    if matrices[-1].ndim == 1:
+        terms[-1] = letters[-2]
+    ends = letters[0] * (matrices[0].ndim > 1) + letters[-1] * (matrices[-1].ndim > 1)
+    result = run("_npi_einsum", *matrices, subscripts=f"{','.join(terms)}->{ends}")
+    return result if out is None else delivered(result, out)
+
+
+# decompositions
+
+
+@of_reals(1)
+def cholesky(a: Any, /, *, upper: bool = False) -> ndarray:
+    """Lower triangular L with L · Lᵀ = a of symmetric positive definite matrices, or its transpose if ``upper``; reads that triangle."""
+    return matrix_transpose(run("cholesky", matrix_transpose(a))) if upper else run("cholesky", a)
+
+
+@of_reals(1)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Q with orthonormal columns and upper triangular R, with Q · R = a; R alone for ``mode="r"``.
+
+    The modes ``"complete"`` of matrices with more rows than columns and ``"raw"`` have no gradient.
+    """
+    if mode not in ("reduced", "r", "complete") or (mode == "complete" and a.ndim > 1 and a.shape[-2] > a.shape[-1]):
+        return by_numpy(np.linalg.qr, (a, mode), {})
+    q, r = parts("qr", a)
+    return r if mode == "r" else QRResult(q, r)
+
+
+@of_reals(1)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Singular value decomposition: U, the values, descending, and V with U · diag(values) · V = a; the values alone if not ``compute_uv``.
+
+    If ``hermitian``, the matrices are symmetric and decomposed by `eigh`. The rows or columns that ``full_matrices`` adds to matrices that
+    are not square have no gradient.
+    """
+    if hermitian:
+        values, vectors = parts("eigh", a)
+        size = abs(values)
+        places = run("_npi_argsort", -size, axis=-1, dtype="int64")
+        s = run("take_along_axis", size, places, axis=a.ndim - 2)
+        if not compute_uv:
+            return s
+        u = run("take_along_axis", vectors, expand_dims(places, -2), axis=a.ndim - 1)
+        signs = function_of("sign")(run("take_along_axis", values, places, axis=a.ndim - 2))
+        return SVDResult(u, s, matrix_transpose(u * expand_dims(signs, -2)))
+    if full_matrices and compute_uv and a.ndim > 1 and a.shape[-1] != a.shape[-2]:
+        return by_numpy(np.linalg.svd, (a,), {})
+    u, s, vh = parts("svd", a)
+    return SVDResult(u, s, vh) if compute_uv else s
+
+
+def svdvals(x: Any, /) -> ndarray:
+    """Singular values, descending."""
+    return svd(x, compute_uv=False)
+
+
+@of_reals(1)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues, ascending, and eigenvectors in columns, of symmetric matrices of which the lower or upper triangle is read."""
+    return EighResult(*parts("_npi_eigh", a, UPLO=UPLO))
+
+
+@of_reals(1)
+def eigvalsh(a: Any, UPLO: str = "L") -> ndarray:
+    """Eigenvalues of symmetric matrices, ascending; see `eigh`."""
+    return run("_npi_eigvalsh", a, UPLO=UPLO)
+
+
+@of_reals(1)
+def eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors in columns; complex where they are. Recorded matrices must have real ones."""
+    return EigResult(*parts("real_eig", a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
+
+
+@of_reals(1)
+def eigvals(a: Any) -> ndarray:
+    """Eigenvalues; see `eig`."""
+    return run("real_eig", a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
+
+
+# norms
+
+
+@of_reals(1)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
     """Norm of vectors or matrices.
 
@@ -32,17 +287,29 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
         The axis of vectors, or two axes of matrices; None: all of the array.
     keepdims
         Keep the axes, with size 1.
-
-    Notes
-    -----
-    Norms of vectors and Frobenius' norm have gradients, others (by singular values) have not.
     """
-    a = operand(x)
-    whole = tuple(range(a.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    if a._dtype.startswith("complex") or not (ord is None or (len(whole) == 1 and isinstance(ord, (int, float))) or ord == "fro"):
-        return by_numpy(np.linalg.norm, (a,), {"ord": ord, "axis": axis, "keepdims": keepdims})
-    a = a if is_float(a._dtype) else a.astype(np.float64)
-    return _vector_norm(a, 2 if ord in (None, "fro") else ord, whole, keepdims)
+    whole = tuple(range(x.ndim)) if axis is None else (index(axis),) if not isinstance(axis, (tuple, list)) else tuple(axis)
+    if ord is None or (len(whole) == 2 and ord in ("fro", "f")):
+        return _vector_norm(x, 2, whole, keepdims)
+    if len(whole) == 1 and isinstance(ord, (int, float)):
+        return _vector_norm(x, ord, whole, keepdims)
+    if len(whole) != 2 or ord not in MATRIX_NORMS:
+        return by_numpy(np.linalg.norm, (x,), {"ord": ord, "axis": axis, "keepdims": keepdims})
+    axes = [normalized_axis(k, x.ndim) for k in whole]
+    result = MATRIX_NORMS[ord](moveaxis(x, axes, (-2, -1)))
+    return expand_dims(result, tuple(axes)) if keepdims else result
+
+
+#: Norms of matrices (…, m, n) that are not norms of their elements.
+MATRIX_NORMS: dict[Any, Callable[[ndarray], ndarray]] = {
+    1: lambda x: max(sum(abs(x), -2), -1),
+    -1: lambda x: min(sum(abs(x), -2), -1),
+    np.inf: lambda x: max(sum(abs(x), -1), -1),
+    -np.inf: lambda x: min(sum(abs(x), -1), -1),
+    2: lambda x: max(svdvals(x), -1),
+    -2: lambda x: min(svdvals(x), -1),
+    "nuc": lambda x: sum(svdvals(x), -1),
+}
 
 
 def _vector_norm(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) -> ndarray:
@@ -54,11 +321,6 @@ def _vector_norm(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) 
         return (max if ord > 0 else min)(size, axis, keepdims=keepdims)
     if ord == 0:
         return sum((size != 0).astype(a.dtype), axis, keepdims=keepdims)
-    return size_sum(size, ord, axis, keepdims)
-
-
-def size_sum(size: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) -> ndarray:
-    """``(Σ size**ord) ** (1 / ord)`` along axes."""
     if ord == 1:
         return sum(size, axis, keepdims=keepdims)
     return sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)
@@ -71,8 +333,38 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     return result if not keepdims else result.reshape([1] * a.ndim) if axis is None else norm(a, ord, axis, True)
 
 
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> ndarray:
+    """Norm of matrices (…, m, n), by the array API's name."""
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+@of_reals(1)
+def cond(x: Any, p: Any = None) -> ndarray:
+    """Condition numbers of matrices (…, n, n): the norm ``p`` times that of the inverse; by singular values for None, 2 and -2."""
+    if x.ndim > 1 and x.size and p in (None, 2, -2):
+        s = svdvals(x)
+        largest, smallest = s[..., 0], s[..., -1]
+        with np.errstate(all="ignore"):
+            ratio = smallest / largest if p == -2 else largest / smallest
+        # as in NumPy: the quotient of two zeros, of a matrix of zeros, counts as infinite
+        return chosen(function_of("isnan")(ratio) & ~function_of("isnan")(sum(x, (-2, -1))), np.inf, ratio)
+    if not is_recorded(x):
+        return by_numpy(np.linalg.cond, (x, p), {})  # singular ones have an infinite one there
+    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> ndarray:
+    """Diagonals of matrices (…, m, n)."""
+    return shapes.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
+    """Sums of the diagonals of matrices (…, m, n)."""
+    return shapes.trace(x, offset, -2, -1, dtype)
+
+
 def __getattr__(name: str) -> Any:
     return attribute(np.linalg, name)
 
 
-_ = outer, tensordot, vecdot, matrix_transpose
+_ = outer, tensordot, vecdot

@@ -27,14 +27,14 @@ from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
 Axis = int | tuple[int, ...] | None
 
 
-def _op(name: str) -> Op:
+def operator_of(name: str) -> Op:
     """An operator by its name in the package or the registered one."""
     return OPS[name] if name in OPS else NAMES[name]
 
 
 def run(name: str, *arrays: Any, **params: Any) -> ndarray:
     """An operator, by either name, on arrays."""
-    return apply_op(_op(name).name, *arrays, cls=ndarray, **params)
+    return apply_op(operator_of(name).name, *arrays, cls=ndarray, **params)
 
 
 def _reducer(name: str) -> Callable[[ndarray, Any, bool], ndarray]:
@@ -44,7 +44,7 @@ def _reducer(name: str) -> Callable[[ndarray, Any, bool], ndarray]:
     def reduced(x: ndarray, axis: Any, keepdims: bool) -> ndarray:
         sig = sigs.get((axis, keepdims))
         if sig is None:
-            sig = sigs[axis, keepdims] = _op(name).sig(axis=axis, keepdims=keepdims)
+            sig = sigs[axis, keepdims] = operator_of(name).sig(axis=axis, keepdims=keepdims)
         result = new(ndarray)
         result._v = invoke(sig, (x,))[0]
         return result

@@ -1,0 +1,550 @@
+"""Decompositions, inverses and determinants of (…, n, n) or (…, m, n) matrices, with their gradients.
+
+Gradients are written over ``xp``, so they have gradients in turn. Sources: M. Giles, "Collected matrix derivative results for forward
+and reverse mode algorithmic differentiation", 2008; I. Murray, "Differentiation of the Cholesky decomposition", 2016; M. Seeger et al.,
+"Auto-differentiating linear algebra", 2017; S. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions", 2010;
+J. Townsend, "Differentiating the singular value decomposition", 2016.
+
+Eigenvectors and singular vectors are determined up to a sign (a rotation, where values repeat). Their gradients are meaningful for
+functions that do not depend on that choice; where values repeat they are not finite, those of the values alone are. Of a symmetric
+matrix only one triangle is read, and the gradient is the symmetric one.
+"""
+
+import math
+
+from ..errors import DTypeError, ParameterError, ShapeError
+from ..opdef.declare import op, primitive
+from ..opdef.params import Shape
+from ..opdef.shapes import broadcast_shapes
+from .creation import diagonal
+
+FLOATS = ("float32", "float64")
+
+
+# parts of matrices
+
+
+def check_matrices(x, square=True):
+    """Raise unless an array holds (square) matrices.
+
+    Raises
+    ------
+    ShapeError
+        If it does not.
+    """
+    if len(x.shape) < 2:
+        raise ShapeError("matrices are needed", f"shape {x.shape}", "give an array of at least two dimensions")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ShapeError("Last 2 dimensions of the array must be square", f"shape {x.shape}", "give (…, n, n)")
+
+
+def checked(x, square=True):
+    """The node of an operand, if it holds (square) matrices of floats; for typed inference.
+
+    Raises
+    ------
+    DTypeError
+        If it does not hold floats.
+    ShapeError
+        If it does not hold matrices.
+    """
+    if x.dtype not in FLOATS:
+        raise DTypeError("linear algebra computes in float32 and float64 only", x.dtype, 'cast with astype("float32")')
+    check_matrices(x, square)
+    return x
+
+
+def turned(xp, x):
+    """The transposes."""
+    return xp.matrix_transpose(x)
+
+
+def above(xp, shape, offset=0):
+    """Whether an element of a matrix is right of the diagonal ``offset``; broadcasts to the shape."""
+    rows, columns = (xp.iota(size=n, dtype="int64") for n in shape[-2:])
+    return xp.greater(columns, xp.reshape(rows, shape=(shape[-2], 1)) + offset)
+
+
+def lower(xp, x, offset=0):
+    """The elements up to a diagonal, zeros right of it."""
+    return xp.where(above(xp, x.shape, offset), 0, x)
+
+
+def identity(xp, x):
+    """The identity matrix, of the size and dtype of square matrices."""
+    n = xp.iota(size=x.shape[-1], dtype="int64")
+    return xp.cast_like(xp.equal(n, xp.reshape(n, shape=(x.shape[-1], 1))), x)
+
+
+def with_diagonal(xp, values):
+    """Square matrices with the values (…, n) on their diagonals."""
+    return xp.expand_dims(values, -1) * identity(xp, values)
+
+
+def columns_scaled(xp, x, values):
+    """``x`` · diag(values)."""
+    return x * xp.expand_dims(values, -2)
+
+
+def symmetric(xp, x):
+    """The symmetric parts."""
+    return (x + turned(xp, x)) * 0.5
+
+
+def spread(xp, values):
+    """Scalars (…) against matrices (…, n, n)."""
+    return xp.reshape(values, shape=(*values.shape, 1, 1))
+
+
+def inverse_differences(xp, values):
+    """1 / (values[j] - values[i]) at place (i, j), and 0 on the diagonal."""
+    one = identity(xp, values)
+    return (1 - one) / (xp.expand_dims(values, -2) - xp.expand_dims(values, -1) + one)
+
+
+def of_symmetric(np, x):
+    """Symmetric matrices with eigenvalues of at least 1, for samples."""
+    return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, x.shape[-1] + 1)).astype(x.dtype)
+
+
+def well_conditioned(np, x):
+    """Matrices far from singular ones, for samples."""
+    return x + 4 * np.eye(*x.shape[-2:], dtype=x.dtype) * np.arange(1, x.shape[-1] + 1, dtype=x.dtype)
+
+
+WHY = "FD directions are not symmetric: see tests/ops/test_linear_algebra.py"
+
+
+# linear equations
+
+
+@primitive(reference=lambda np, a, b: np.linalg.solve(a, b), floats=FLOATS)
+def solve(xp, a, b):
+    """``x`` with a · x = b: (…, n, n) and (…, n, k), whose leading axes broadcast, to (…, n, k)."""
+    return xp.solve(a, b)
+
+
+@solve.type
+def _(a, b):
+    checked(a)
+    checked(b, square=False)
+    if b.shape[-2] != a.shape[-1]:
+        raise ShapeError("solve: the equations do not fit the unknowns", f"{a.shape} and {b.shape}", "give (…, n, n) and (…, n, k)")
+    return (*broadcast_shapes("solve", [a.shape[:-2], b.shape[:-2]]), *b.shape[-2:]), b.dtype
+
+
+@solve.grad
+def _(xp, dout, out, a):
+    db = xp.solve(turned(xp, a), dout)
+    return -xp.matmul(db, turned(xp, out)), db
+
+
+@solve.sample
+def _(draw):
+    a = draw.real((2, 3, 3), then=well_conditioned)
+    return [draw(a, draw.real((2, 3, 2))), draw(a, draw.real((3, 1)))]
+
+
+@op("_npi_solve", alike=True, floats=FLOATS)
+def solve_vectors(xp, A, B):
+    """``x`` with A · x = B: (…, n, n) and vectors (…, n) or matrices (…, n, k)."""
+    if len(B.shape) != len(A.shape) - 1:
+        return xp.solve(A, B)
+    return xp.squeeze(xp.solve(A, xp.expand_dims(B, -1)), -1)
+
+
+@solve_vectors.sample
+def _(draw):
+    return draw(draw.real((2, 3, 3), then=well_conditioned), draw.real((2, 3)))
+
+
+@primitive("_linalg_inverse", "linalg_inverse", "_npi_inv", reference=lambda np, A: np.linalg.inv(A), floats=FLOATS, keeps_shape=True)
+def inverse(xp, A):
+    """Inverses of (…, n, n) matrices."""
+    return xp.inverse(A)
+
+
+@inverse.type
+def _(A):
+    checked(A)
+    return A.shape, A.dtype
+
+
+@inverse.grad
+def _(xp, dout, out):
+    return -xp.matmul(xp.matmul(turned(xp, out), dout), turned(xp, out))
+
+
+# determinants
+
+
+@primitive("_linalg_det", "linalg_det", "_npi_det", reference=lambda np, A: np.linalg.det(A), floats=FLOATS)
+def det(xp, A):
+    """Determinants of (…, n, n) matrices."""
+    return xp.det(A)
+
+
+@det.type
+def _(A):
+    checked(A)
+    return A.shape[:-2], A.dtype
+
+
+@det.grad
+def _(xp, dout, A):
+    return spread(xp, dout) * xp.cofactors(A)
+
+
+def _cofactors(np, A):
+    u, s, vh = np.linalg.svd(A)
+    one = np.eye(A.shape[-1], dtype=A.dtype)
+    others = np.prod(s[..., None, :] * (1 - one) + one, axis=-1)  # of each singular value the product of the others
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    return np.matmul(u * others[..., None, :], vh) * sign[..., None, None]
+
+
+@primitive(reference=_cofactors, floats=FLOATS)
+def cofactors(xp, A):
+    """Matrices of cofactors, which are the determinants' gradients: of singular matrices too, unlike det(A) · inverse(A)ᵀ."""
+    return xp.cofactors(A)
+
+
+@cofactors.type
+def _(A):
+    checked(A)
+    return A.shape, A.dtype
+
+
+@cofactors.grad
+def _(xp, dout, A):
+    back = turned(xp, xp.inverse(A))
+    along = spread(xp, xp.sum(dout * back, axis=(-2, -1)))
+    return spread(xp, xp.det(A)) * (along * back - xp.matmul(xp.matmul(back, turned(xp, dout)), back))
+
+
+@primitive(
+    "_linalg_slogdet", "linalg_slogdet", "_npi_slogdet", reference=lambda np, A: tuple(np.linalg.slogdet(A)), outputs=2, floats=FLOATS
+)
+def slogdet(xp, A):
+    """Signs and logarithms of the magnitudes of determinants; 0 and -inf of singular matrices, whose gradient is 0, as in MXNet."""
+    return xp.slogdet(A)
+
+
+@slogdet.type
+def _(A):
+    checked(A)
+    return [(A.shape[:-2], A.dtype)] * 2
+
+
+@slogdet.grad
+def _(xp, dout, out, A):
+    if dout[1] is None:
+        return None
+    singular = xp.equal(spread(xp, out[0]), 0)
+    back = turned(xp, xp.inverse(xp.where(singular, identity(xp, A), A)))
+    return xp.where(singular, 0, spread(xp, dout[1]) * back)
+
+
+for _op in (inverse, det, cofactors, slogdet):
+    _op.sample(lambda draw: [draw(draw.real((2, 3, 3), then=well_conditioned)), draw(draw.real((1, 1), low=0.5))])
+
+
+# triangular and orthogonal factors
+
+
+@primitive("_linalg_potrf", "linalg_potrf", "_npi_cholesky", reference=lambda np, A: np.linalg.cholesky(A), floats=FLOATS, keeps_shape=True)
+def cholesky(xp, A):
+    """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices, of which the lower triangle is read."""
+    return xp.cholesky(A)
+
+
+@cholesky.type
+def _(A):
+    checked(A)
+    return A.shape, A.dtype
+
+
+@cholesky.grad
+def _(xp, dout, out):
+    back = turned(xp, out)
+    inner = lower(xp, xp.matmul(back, lower(xp, dout)))
+    inner = inner - with_diagonal(xp, diagonal(xp, inner, 0, -2, -1)) * 0.5
+    half = xp.solve(back, inner)
+    return symmetric(xp, xp.solve(back, turned(xp, half)))
+
+
+@cholesky.sample
+def _(draw):
+    return draw(draw.real((2, 3, 3), then=of_symmetric), gradient=False, why=WHY)
+
+
+@primitive(reference=lambda np, A: tuple(np.linalg.qr(A)), outputs=2, floats=FLOATS)
+def qr(xp, A):
+    """Q (…, m, k) with orthonormal columns and upper triangular R (…, k, n), k = min(m, n), with Q · R = A."""
+    return xp.qr(A)
+
+
+@qr.type
+def _(A):
+    checked(A, square=False)
+    *batch, m, n = A.shape
+    return [((*batch, m, min(m, n)), A.dtype), ((*batch, min(m, n), n), A.dtype)]
+
+
+@qr.grad
+def _(xp, dout, out, A):
+    """Walter and Lehmann; a wide matrix is [X | Y] with X = Q · U square and R = [U | Qᵀ · Y]."""
+    q, r = out
+    k, n = r.shape[-2:]
+    dq = xp.zeros_like(q) if dout[0] is None else dout[0]
+    dr = xp.zeros_like(r) if dout[1] is None else xp.where(above(xp, r.shape, -1), dout[1], 0)
+    if k == n:
+        return _qr_gradient(xp, q, r, dq, dr)
+    u, du, dv = xp.take_slice(r, 0, k, -1), xp.take_slice(dr, 0, k, -1), xp.take_slice(dr, k, n, -1)
+    y = xp.take_slice(A, k, n, -1)
+    dx = _qr_gradient(xp, q, u, dq + xp.matmul(y, turned(xp, dv)), du)
+    return xp.concat(dx, xp.matmul(q, dv), axis=len(A.shape) - 1)
+
+
+def _qr_gradient(xp, q, r, dq, dr):
+    inner = xp.matmul(dr, turned(xp, r)) - xp.matmul(turned(xp, q), dq)
+    half = xp.where(above(xp, inner.shape, -1), inner, 0)
+    whole = half + turned(xp, half) - with_diagonal(xp, diagonal(xp, inner, 0, -2, -1))
+    return turned(xp, xp.solve(r, turned(xp, dq + xp.matmul(q, whole))))
+
+
+@qr.sample
+def _(draw):
+    return [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))]
+
+
+@op("_linalg_gelqf", "linalg_gelqf", outputs=2, floats=FLOATS)
+def gelqf(xp, A):
+    """Q (…, m, n) with orthonormal rows and lower triangular L (…, m, m) with L · Q = A, for m ≤ n."""
+    check_matrices(A, square=False)
+    if A.shape[-2] > A.shape[-1]:
+        raise ShapeError("more rows than columns", f"shape {A.shape}", "give (…, m, n) with m ≤ n")
+    q, r = xp.qr(turned(xp, A))
+    return turned(xp, q), turned(xp, r)
+
+
+@gelqf.sample
+def _(draw):
+    return draw(draw.real((2, 2, 3), then=well_conditioned))
+
+
+# eigenvalues
+
+
+@primitive(reference=lambda np, A: tuple(np.linalg.eigh(A)), outputs=2, floats=FLOATS)
+def eigh(xp, A):
+    """Eigenvalues (…, n), ascending, and eigenvectors in columns of symmetric matrices, of which the lower triangle is read."""
+    return xp.eigh(A)
+
+
+@eigh.type
+def _(A):
+    checked(A)
+    return [(A.shape[:-1], A.dtype), (A.shape, A.dtype)]
+
+
+@eigh.grad
+def _(xp, dout, out):
+    (w, v), (dw, dv) = out, dout
+    if dv is None:  # without vectors no differences of values, which may be equal
+        return xp.matmul(columns_scaled(xp, v, dw), turned(xp, v))
+    inner = inverse_differences(xp, w) * xp.matmul(turned(xp, v), dv)
+    inner = inner if dw is None else inner + with_diagonal(xp, dw)
+    return symmetric(xp, xp.matmul(xp.matmul(v, inner), turned(xp, v)))
+
+
+@op("_npi_eigh", outputs=2, floats=FLOATS)
+def eigh_of_triangle(xp, A, *, UPLO: str = "L"):
+    """`eigh` of symmetric matrices of which the lower (``"L"``) or upper (``"U"``) triangle is read."""
+    return xp.eigh(_read_triangle(xp, A, UPLO))
+
+
+@op("_npi_eigvalsh", floats=FLOATS)
+def eigvalsh(xp, A, *, UPLO: str = "L"):
+    """Eigenvalues of symmetric matrices, ascending; see `eigh_of_triangle`."""
+    return xp.eigh(_read_triangle(xp, A, UPLO))[0]
+
+
+def _read_triangle(xp, A, uplo):
+    check_matrices(A)
+    if uplo.upper() not in ("L", "U"):
+        raise ParameterError("UPLO argument must be 'L' or 'U'", repr(uplo), "use 'L' or 'U'")
+    return A if uplo.upper() == "L" else turned(xp, A)
+
+
+@op("_linalg_syevd", "linalg_syevd", outputs=2, floats=FLOATS)
+def syevd(xp, A):
+    """U with eigenvectors in rows, and the eigenvalues L (…, n), ascending: A = Uᵀ · diag(L) · U, for symmetric A.
+
+    The element of largest magnitude of each vector is positive, as in MXNet.
+    """
+    w, v = xp.eigh(A)
+    places = xp.argmax(xp.absolute(v), axis=-2, keepdims=True)
+    return turned(xp, v * xp.stop_gradient(xp.sign(xp.take_along_axis(v, places, axis=len(v.shape) - 2)))), w
+
+
+for _op in (eigh, eigh_of_triangle, eigvalsh, syevd):
+    _op.sample(lambda draw: draw(draw.real((2, 3, 3), then=of_symmetric), gradient=False, why=WHY))
+
+
+def _real_eigenvectors(np, A):
+    w, v = np.linalg.eig(A)
+    if np.iscomplexobj(w):
+        raise ParameterError("eig: a recorded matrix has complex eigenvalues", "no gradient", "call it inside autograd.pause()")
+    return w, v
+
+
+@primitive(reference=_real_eigenvectors, outputs=2, floats=FLOATS, host_only=True)
+def real_eig(xp, A):
+    """Eigenvalues (…, n), in no order, and eigenvectors of length 1 in columns; complex ones are an error."""
+    return xp.real_eig(A)
+
+
+@real_eig.type
+def _(A):
+    checked(A)
+    return [(A.shape[:-1], A.dtype), (A.shape, A.dtype)]
+
+
+@real_eig.grad
+def _(xp, dout, out):
+    (w, v), (dw, dv) = out, dout
+    back = turned(xp, v)
+    inner = xp.zeros_like(v) if dw is None else with_diagonal(xp, dw)
+    if dv is not None:
+        along = xp.matmul(back, dv)  # less what would change the lengths
+        along = along - columns_scaled(xp, xp.matmul(back, v), diagonal(xp, along, 0, -2, -1))
+        inner = inner + inverse_differences(xp, w) * along
+    return xp.solve(back, xp.matmul(inner, back))
+
+
+@real_eig.sample
+def _(draw):
+    return draw(draw.real((2, 3, 3), then=well_conditioned))
+
+
+# singular values
+
+
+@primitive(
+    "_npi_svd", reference=lambda np, A: tuple(np.linalg.svd(A, full_matrices=False)), outputs=3, floats=FLOATS, output_names=("u", "l", "v")
+)
+def svd(xp, A):
+    """U (…, m, k), singular values (…, k), descending, and V (…, k, n), k = min(m, n): A = U · diag(values) · V."""
+    return xp.svd(A)
+
+
+@svd.type
+def _(A):
+    checked(A, square=False)
+    *batch, m, n = A.shape
+    k = min(m, n)
+    return [((*batch, m, k), A.dtype), ((*batch, k), A.dtype), ((*batch, k, n), A.dtype)]
+
+
+@svd.grad
+def _(xp, dout, out):
+    (u, s, vh), (du, ds, dvh) = out, dout
+    inner = None if ds is None else with_diagonal(xp, ds)
+    rows = xp.expand_dims(s, -1)
+    outside = 0
+    if du is not None or dvh is not None:
+        gaps = inverse_differences(xp, s * s)
+        inner = xp.zeros_like(with_diagonal(xp, s)) if inner is None else inner
+    if du is not None:
+        along = xp.matmul(turned(xp, u), du)
+        inner = inner + columns_scaled(xp, gaps * (along - turned(xp, along)), s)
+        if u.shape[-2] > u.shape[-1]:
+            outside = outside + xp.matmul(columns_scaled(xp, du - xp.matmul(u, along), 1 / s), vh)
+    if dvh is not None:
+        along = xp.matmul(vh, turned(xp, dvh))
+        inner = inner + rows * (gaps * (along - turned(xp, along)))
+        if vh.shape[-1] > vh.shape[-2]:
+            outside = outside + xp.matmul(u, (dvh - xp.matmul(turned(xp, along), vh)) / rows)
+    return xp.matmul(xp.matmul(u, inner), vh) + outside
+
+
+@svd.sample
+def _(draw):
+    return [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))]
+
+
+@op("_npi_pinv", floats=FLOATS)
+def pinv(xp, A, rcond, *, hermitian: bool = False):
+    """Pseudo-inverses; singular values up to ``rcond`` (…) times the largest count as 0.
+
+    If ``hermitian``, A is symmetric and decomposed by `eigh`.
+    """
+    check_matrices(A, square=False)
+    if hermitian:
+        values, v = xp.eigh(A)
+        left, right, size = v, turned(xp, v), xp.absolute(values)
+    else:
+        right_, values, left_ = xp.svd(A)
+        left, right, size = turned(xp, left_), turned(xp, right_), values
+    kept = xp.greater(size, xp.expand_dims(rcond, -1) * xp.max(size, axis=-1, keepdims=True))
+    return xp.matmul(columns_scaled(xp, left, xp.where(kept, 1 / xp.where(kept, values, 1), 0)), right)
+
+
+@pinv.grad
+def _(xp, dout, out, A):
+    """Golub and Pereyra, "The differentiation of pseudo-inverses", 1973: of matrices whose rank does not change."""
+    p, pt, gt = out, turned(xp, out), turned(xp, dout)
+    inside = -xp.matmul(xp.matmul(pt, dout), pt)
+    rows = gt - xp.matmul(A, xp.matmul(p, gt))
+    columns = gt - xp.matmul(xp.matmul(gt, p), A)
+    return inside + xp.matmul(rows, xp.matmul(p, pt)) + xp.matmul(xp.matmul(pt, p), columns), None
+
+
+@op("_npi_pinv_scalar_rcond", floats=FLOATS)
+def pinv_of_scalar(xp, A, *, rcond: float = 1e-15, hermitian: bool = False):
+    """`pinv` with one ``rcond`` for all matrices."""
+    return pinv(xp, A, xp.full(shape=A.shape[:-2], value=rcond, dtype=xp.dtype_of(A)), hermitian=hermitian)
+
+
+for _shape in ((2, 3, 3), (4, 3), (2, 3)):
+    pinv_of_scalar.sample(lambda draw, shape=_shape: draw(draw.real(shape, then=well_conditioned)))
+
+
+@pinv.sample
+def _(draw):
+    return draw(draw.real((2, 3, 3), then=of_symmetric), draw.real((2,), 0.0, 1e-4), gradient=False, why=WHY, hermitian=True)
+
+
+# tensors as matrices
+
+
+@op("_npi_tensorinv", floats=FLOATS)
+def tensorinv(xp, a, *, ind: int = 2):
+    """The array b with tensordot(b, x, ind) undoing tensordot(a, x, n): axes from ``ind`` on, then those before it."""
+    if not 0 < ind < len(a.shape) or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
+        raise ShapeError("the array is no square matrix", f"shape {a.shape}, ind={ind}", "give axes of equal products")
+    n = math.prod(a.shape[:ind])
+    return xp.reshape(xp.inverse(xp.reshape(a, shape=(n, n))), shape=(*a.shape[ind:], *a.shape[:ind]))
+
+
+@tensorinv.sample
+def _(draw):
+    return draw(draw.real((4, 2, 2), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(4, 2, 2)), ind=1)
+
+
+@op("_npi_tensorsolve", alike=True, floats=FLOATS)
+def tensorsolve(xp, a, b, *, a_axes: Shape = ()):
+    """``x`` with tensordot(a, x, x.ndim) = b; the axes ``a_axes`` of ``a`` are moved to its end before."""
+    axes = [k % len(a.shape) for k in a_axes]
+    a = xp.permute_dims(a, axes=(*[k for k in range(len(a.shape)) if k not in axes], *axes))
+    shape = a.shape[len(b.shape) :]
+    n = math.prod(shape)
+    if math.prod(b.shape) != n or math.prod(a.shape) != n * n:
+        raise ShapeError("the equations do not fit the unknowns", f"{a.shape} and {b.shape}", "give as many as there are unknowns")
+    return xp.reshape(xp.solve(xp.reshape(a, shape=(n, n)), xp.reshape(b, shape=(n, 1))), shape=shape)
+
+
+@tensorsolve.sample
+def _(draw):
+    return draw(draw.real((2, 2, 4), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(2, 2, 4)), draw.real((2, 2)))
