@@ -266,6 +266,28 @@ LINEAR = [
         np.linalg.svd(square).S; np.linalg.qr(square)[1]; np.linalg.cholesky(square @ square.T + np.eye(3)); np.linalg.vector_norm(d)
         np.linalg.matrix_rank(square); np.fft.fft(d1); np.fft.ifft(np.fft.fft(d1)).real; np.linalg.vector_norm(d, axis=1, keepdims=True)
         np.linalg.matrix_power(square, 2); np.linalg.lstsq(square, d1)[0]; np.linalg.pinv(square)
+        np.linalg.inv(cube[:, :, :3] + 9); np.linalg.inv([[1, 2], [3, 4]]); np.linalg.inv(i @ i.T + np.eye(2)); np.linalg.inv(square * 1j)
+        np.linalg.inv(f); np.linalg.inv(np.ones((2, 2))); np.linalg.inv(np.zeros((0, 2, 2))); np.linalg.inv(e[:, :2])
+        np.linalg.inv(a=square); np.linalg.det(cube[:, :, :3]); np.linalg.det(f1); np.linalg.slogdet(square)
+        np.linalg.slogdet(-square).sign; np.linalg.slogdet(np.ones((2, 2))); np.linalg.solve(square, f.T)
+        np.linalg.solve(cube[:, :, 1:] + 9 * np.eye(3), d1); np.linalg.solve(square, d); np.linalg.pinv(d); np.linalg.pinv(d.T, rcond=0.4)
+        np.linalg.pinv(cube, rtol=np.array([0.1, 0.5])); np.linalg.pinv(square + square.T, hermitian=True); np.linalg.pinv(none)
+        np.linalg.lstsq(d.T, d1)[1]; np.linalg.lstsq(d, d[:, 0]); np.linalg.tensorinv(cube + np.eye(24)[:6, :4].reshape(2, 3, 4), 2)
+        np.linalg.tensorinv(np.eye(24).reshape(6, 4, 8, 3)); np.linalg.tensorsolve(np.eye(6).reshape(2, 6, 3) * 2, d, axes=(1,))
+        np.linalg.matrix_power(i[:, :2], 5); np.linalg.matrix_power(square, -2); np.linalg.matrix_power(cube[:, :, :3], 0)
+        np.linalg.matrix_power(d, 2); np.linalg.matrix_power(square, 1.5); np.linalg.multi_dot([d, square, square, d1])
+        np.linalg.multi_dot([f1, square, f1]); np.linalg.multi_dot([i, i.T]); np.linalg.multi_dot([f])
+        np.linalg.cholesky(-square @ square.T); np.linalg.qr(d.T, 'r'); np.linalg.cholesky(square @ square.T + np.eye(3), upper=True)
+        np.linalg.qr(d.T); np.linalg.qr(d).R; np.linalg.qr(d.T, 'complete'); np.linalg.qr(cube); np.linalg.qr(f, 'raw')[1]
+        np.linalg.qr(d, 'x'); np.linalg.svd(d, full_matrices=False); np.linalg.svd(d)[2]; np.linalg.svd(cube, compute_uv=False)
+        np.linalg.svd(square @ square.T, hermitian=True); np.linalg.svdvals(d); np.linalg.svd(f * 1j)[1]
+        np.linalg.eigh(square @ square.T); np.linalg.eigvalsh(square, 'U'); np.linalg.eigh(square, UPLO='x'); np.linalg.eigvals(square)
+        np.linalg.eig(np.array([[0.0, 1], [-1, 0]])).eigenvalues; np.linalg.norm(cube, 'nuc', (0, 2))
+        np.linalg.norm(cube, 2, (1, 2), True); np.linalg.norm(d, 1); np.linalg.norm(d, -1); np.linalg.norm(d, np.inf, keepdims=True)
+        np.linalg.norm(d, -2); np.linalg.norm(d, 5); np.linalg.norm(d1, 'fro'); np.linalg.norm(cube, 2); np.linalg.norm(f * 1j)
+        np.linalg.matrix_norm(cube, ord=2, keepdims=True); np.linalg.cond(square); np.linalg.cond(square, 1)
+        np.linalg.cond(cube[:, :, :3], -2); np.linalg.cond(np.zeros((2, 2))); np.linalg.cond(np.ones((2, 2)), 'fro')
+        np.linalg.trace(cube, offset=1); np.linalg.diagonal(cube); np.linalg.cross(f1, d1)
     """),
 ]
 _BY_NUMPY = listed("""

@@ -30,6 +30,19 @@ FUNCTIONS = [
         np.tensordot(x, x, ([0, 1], [0, 1])); np.einsum('ijk,jl->ikl', x, m); np.inner(m, m); np.outer(m[0], m[1]); np.kron(m, m[:2])
         np.vdot(m, m); np.vecdot(m, m); np.linalg.norm(m); np.linalg.norm(m, axis=0); np.linalg.norm(m, 3, 1)
         np.linalg.norm(m, np.inf, 1); np.linalg.vector_norm(m); np.add(m, m, where=m > 1.03); np.multiply.outer(m, m[0])
+        np.linalg.inv(n); np.linalg.det(n); np.linalg.slogdet(n)[1]; np.linalg.solve(n, m); np.linalg.solve(n, m[0])
+        np.linalg.pinv(m[:2]); np.linalg.pinv(m[:, :2]); np.linalg.pinv(n + n.T, hermitian=True); np.linalg.lstsq(n[:, :2], m)[0]
+        np.linalg.lstsq(n[:, :2], m[0])[1]; np.linalg.lstsq(n, m[0])[3]; np.linalg.cholesky(n @ n.T)
+        np.linalg.cholesky(n @ n.T, upper=True); np.linalg.qr(n[:, :2])[0]; np.linalg.qr(n[:, :2])[1]; np.linalg.qr(n[:2])[1]
+        np.linalg.qr(n[:2])[0]; np.linalg.qr(n, 'r'); np.linalg.svd(n, compute_uv=False)
+        np.abs(np.linalg.svd(n[:, :2], full_matrices=False)[0]); np.abs(np.linalg.svd(n[:2], full_matrices=False)[2])
+        np.abs(np.linalg.svd(n @ n.T, hermitian=True)[0]); np.linalg.svdvals(n[:2]); np.linalg.eigvalsh(n + n.T)
+        np.linalg.eigh(n + n.T)[0]; np.abs(np.linalg.eigh(n + n.T, 'U')[1]); np.sort(np.linalg.eigvals(n)); np.abs(np.linalg.eig(n)[1])
+        np.linalg.matrix_power(n, -3); np.linalg.matrix_power(n, 5); np.linalg.multi_dot([n, m, m[0]]); np.linalg.norm(n, 2)
+        np.linalg.norm(n, -2); np.linalg.norm(n, 'nuc'); np.linalg.norm(n, 1); np.linalg.norm(n, -np.inf, keepdims=True)
+        np.linalg.cond(n); np.linalg.cond(n, 'fro'); np.linalg.matrix_norm(x); np.linalg.norm(x, 'nuc', (0, 2))
+        np.linalg.tensorinv(x.reshape(2, 2, 6)[:, :, :4] + np.eye(4).reshape(2, 2, 4))
+        np.linalg.tensorsolve(x.reshape(6, 4)[:4].reshape(2, 2, 4) + np.eye(4).reshape(2, 2, 4), m[:2, :2]); np.linalg.trace(x)
         np.add.reduce(m); np.multiply.reduce(m, 1); np.add.accumulate(m); npx.softmax(m); npx.log_softmax(m); npx.relu(m - 1.03)
         npx.sigmoid(m); npx.gammaln(m); npx.pick(m, np.array([0, 1, 2])); npx.topk(m, k=2, ret_typ='value')
         m.astype('float32').astype('float64') * m; np.meshgrid(m[0], m[1])[0]; np.atleast_3d(m); np.squeeze(m[None])
@@ -44,7 +57,9 @@ def operands():
 
 
 def value(text, x, m, module):
-    got = eval(text, {"x": x.reshape(2, 3, 4), "m": m.reshape(3, 3), "np": module, "npx": npx})
+    square = m.reshape(3, 3)
+    names = {"x": x.reshape(2, 3, 4), "m": square, "n": square + module.diag(module.arange(1.0, 4)), "np": module, "npx": npx}
+    got = eval(text, names)
     weights = numpy.cos(numpy.arange(got.size)).reshape(got.shape)
     return (got * np.array(weights)).sum()
 

@@ -38,6 +38,17 @@ EighResult, EigResult, QRResult, SlogdetResult, SVDResult = [
 ]
 
 
+def computed(name: str, *arrays: ndarray, **params: Any) -> ndarray:
+    """The result of an operator that fails for some matrices.
+
+    On the host it is waited for, so that ``except LinAlgError`` around the call catches what it does around NumPy's.
+    """
+    result = run(name, *arrays, **params)
+    if result.context.is_host:
+        result.wait_to_read()
+    return result
+
+
 def parts(name: str, a: ndarray, **params: Any) -> list[ndarray]:
     """The results of an operator that has several, by either name."""
     return [wrap(ndarray, v) for v in invoke(operator_of(name).sig(**params), (a,))]
@@ -73,13 +84,13 @@ def of_reals(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @of_reals(2)
 def solve(a: Any, b: Any) -> ndarray:
     """``x`` with a · x = b: matrices (…, n, n) and a vector (n,) or matrices (…, n, k)."""
-    return squeeze(run("solve", a, b.reshape(-1, 1)), -1) if b.ndim == 1 else run("solve", a, b)
+    return squeeze(computed("solve", a, b.reshape(-1, 1)), -1) if b.ndim == 1 else computed("solve", a, b)
 
 
 @of_reals(1)
 def inv(a: Any) -> ndarray:
     """Inverses of matrices (…, n, n)."""
-    return run("inverse", a)
+    return computed("inverse", a)
 
 
 @of_reals(1)
@@ -144,13 +155,13 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, nda
 @of_reals(2)
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> ndarray:
     """``x`` with tensordot(a, x, x.ndim) = b; ``axes`` of ``a`` are moved to its end before."""
-    return run("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
+    return computed("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
 
 
 @of_reals(1)
 def tensorinv(a: Any, ind: int = 2) -> ndarray:
     """The array whose tensordot over ``ind`` axes undoes that of ``a``."""
-    return run("_npi_tensorinv", a, ind=index(ind))
+    return computed("_npi_tensorinv", a, ind=index(ind))
 
 
 def matrix_power(a: Any, n: Any) -> ndarray:
@@ -203,7 +214,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
 @of_reals(1)
 def cholesky(a: Any, /, *, upper: bool = False) -> ndarray:
     """Lower triangular L with L · Lᵀ = a of symmetric positive definite matrices, or its transpose if ``upper``; reads that triangle."""
-    return matrix_transpose(run("cholesky", matrix_transpose(a))) if upper else run("cholesky", a)
+    return matrix_transpose(computed("cholesky", matrix_transpose(a))) if upper else computed("cholesky", a)
 
 
 @of_reals(1)
@@ -267,7 +278,7 @@ def eig(a: Any) -> Any:
 @of_reals(1)
 def eigvals(a: Any) -> ndarray:
     """Eigenvalues; see `eig`."""
-    return run("real_eig", a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
+    return parts("real_eig", a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
 
 
 # norms

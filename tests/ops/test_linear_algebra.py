@@ -1,0 +1,173 @@
+"""Gradients of decompositions of symmetric matrices, of singular matrices, in symbols and hybridized blocks; what cannot be decomposed.
+
+The generated tests move operands in any direction, which takes them out of the symmetric matrices: here they stay inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import nd
+from twofold.config import SETTINGS
+from twofold.errors import DTypeError, LinearAlgebraError, MXNetError, ShapeError
+
+linalg = nd.linalg
+#: Functions of symmetric positive definite matrices (2, 3, 3) that depend on no sign of a vector.
+SYMMETRIC: dict[str, Callable[[Any], Any]] = {
+    "potrf": linalg.potrf,
+    "potri of potrf": lambda a: linalg.potri(linalg.potrf(a)),
+    "log determinant": lambda a: linalg.sumlogdiag(linalg.potrf(a)),
+    "eigenvalues": lambda a: linalg.syevd(a)[1],
+    "eigenvectors": lambda a: linalg.syevd(a)[0],
+    "a function of the eigenvalues": lambda a: linalg.gemm2(
+        linalg.syevd(a)[0] * linalg.syevd(a)[1].expand_dims(2).sqrt(), linalg.syevd(a)[0], transpose_a=True
+    ),
+    "solution": lambda a: linalg.trsm(linalg.potrf(a), a * a),
+}
+
+
+def start(seed: int = 0, n: int = 3) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, (2, n, n)) + 2 * np.diag(np.arange(1.0, n + 1))
+
+
+def loss(function: Callable[[Any], Any], x: Any) -> Any:
+    """A sum over the function of x · xᵀ, which is symmetric wherever x goes."""
+    result = function(linalg.syrk(x))
+    weights = np.cos(np.arange(result.size)).reshape(result.shape)
+    return (result * nd.array(weights, dtype="float64")).sum()
+
+
+@pytest.mark.parametrize("defer", [1, 1 << 40])
+@pytest.mark.parametrize("name", SYMMETRIC)
+def test_first_and_second_gradients_are_those_of_finite_differences(monkeypatch, name, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    function, at = SYMMETRIC[name], start()
+    direction, step = np.random.default_rng(1).normal(size=at.shape), 1e-5
+
+    def gradient(host: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """The loss, its gradient, and the gradient of that along the direction."""
+        x = nd.array(host, dtype="float64")
+        x.attach_grad()
+        with mx.autograd.record():
+            value = loss(function, x)
+            first = mx.autograd.grad(value, x, create_graph=True, retain_graph=True)[0]
+            along = (first * nd.array(direction, dtype="float64")).sum()
+        along.backward()
+        return value.asscalar(), first.asnumpy(), x.grad.asnumpy()
+
+    _, first, second = gradient(at)
+    (ahead, first_ahead, _), (behind, first_behind, _) = (gradient(at + s * step * direction) for s in (1, -1))
+    assert (first * direction).sum() == pytest.approx((ahead - behind) / (2 * step), rel=1e-6, abs=1e-8)
+    np.testing.assert_allclose(second, (first_ahead - first_behind) / (2 * step), rtol=1e-5, atol=1e-6)
+
+
+def test_the_gradient_of_a_symmetric_matrix_is_symmetric():
+    a = nd.array(start() @ np.swapaxes(start(), 1, 2), dtype="float64")
+    a.attach_grad()
+    with mx.autograd.record():
+        value = linalg.potrf(a).sum() + linalg.syevd(a)[1].sum()
+    value.backward()
+    np.testing.assert_allclose(a.grad.asnumpy(), np.swapaxes(a.grad.asnumpy(), 1, 2))
+
+
+def test_values_that_repeat_have_gradients_without_the_vectors():
+    for decomposed in (mx.np.linalg.eigvalsh, mx.np.linalg.svdvals):
+        a = mx.np.eye(3)
+        a.attach_grad()
+        with mx.autograd.record():
+            value = decomposed(a).sum()
+        value.backward()
+        np.testing.assert_allclose(a.grad.asnumpy(), np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("matrix", [[[1, 2], [2, 4]], [[0, 0], [0, 0]], [[1, 2, 3], [4, 5, 6], [7, 8, 9]]])
+def test_a_singular_determinant_has_the_cofactors_as_its_gradient(matrix):
+    a = mx.np.array(matrix, dtype="float64")
+    a.attach_grad()
+    with mx.autograd.record():
+        value = mx.np.linalg.det(a)
+    value.backward()
+    n = len(matrix)
+    minors = [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(np.array(matrix), i, 0), j, 1)) for j in range(n)] for i in range(n)]
+    np.testing.assert_allclose(a.grad.asnumpy(), minors, atol=1e-12)
+
+
+def test_symbols_and_hybridized_blocks_give_what_arrays_give():
+    at = start().astype("float32")
+    x = nd.array(at)
+    x.attach_grad()
+
+    def model(F: Any, x: Any) -> Any:
+        a = F.linalg.syrk(x)
+        lower = F.linalg.potrf(a)
+        solution = F.linalg.trsm(lower, F.linalg.syevd(a)[1].expand_dims(2))
+        return F.broadcast_add(solution, F.linalg.det(a).reshape((-1, 1, 1)))
+
+    with mx.autograd.record():
+        value = model(nd, x)
+    value.backward()
+
+    class Block(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return model(F, x)
+
+    block = Block()
+    block.hybridize()
+    y = nd.array(at)
+    y.attach_grad()
+    with mx.autograd.record():
+        result = block(y)
+    result.backward()
+    symbol = mx.sym.load_json(model(mx.sym, mx.sym.var("x")).tojson())
+    executor = symbol.bind(mx.cpu(), {"x": nd.array(at)}, args_grad={"x": nd.zeros(at.shape)})
+    outputs = executor.forward(is_train=True)
+    executor.backward(nd.ones(value.shape))
+    assert symbol.infer_shape(x=at.shape)[1] == [value.shape]
+    for got, gradient in ((result, y.grad), (outputs[0], executor.grad_dict["x"])):
+        np.testing.assert_allclose(got.asnumpy(), value.asnumpy(), rtol=1e-5)
+        np.testing.assert_allclose(gradient.asnumpy(), x.grad.asnumpy(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("run", [lambda a: linalg.inverse(a), lambda a: linalg.potrf(-a), lambda a: mx.np.linalg.inv(a.as_np_ndarray())])
+@pytest.mark.parametrize("defer", [1, 1 << 40])
+def test_what_cannot_be_decomposed_is_numpys_error_too(monkeypatch, run, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    with pytest.raises(LinearAlgebraError) as caught:
+        run(nd.ones((2, 2))).asnumpy()  # an error of mx.nd may come with the read
+    assert isinstance(caught.value, np.linalg.LinAlgError)
+    assert isinstance(caught.value, MXNetError)
+
+
+@pytest.mark.parametrize("text", ["inv(a)", "solve(a, a)", "cholesky(-a)", "tensorinv(a, 1)", "tensorsolve(a, a[0])"])
+@pytest.mark.parametrize("defer", [1, 1 << 40])
+def test_a_call_of_np_linalg_raises_itself(monkeypatch, text, defer):
+    """Scripts ask ``try: np.linalg.cholesky(a)`` whether a matrix is positive definite."""
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    a = mx.np.ones((2, 2))
+    with pytest.raises(np.linalg.LinAlgError):
+        eval(f"linalg.{text}", {"linalg": mx.np.linalg, "a": a})
+
+
+@pytest.mark.parametrize("name", ["potrf", "inverse", "det", "slogdet", "syevd"])
+def test_what_is_no_square_matrix_of_floats_is_refused(name):
+    function = getattr(linalg, name)
+    with pytest.raises(ShapeError, match="square"):
+        function(nd.ones((2, 3)))
+    with pytest.raises(ShapeError, match="two dimensions"):
+        function(nd.ones(3))
+    for dtype in ("int32", "float16"):
+        with pytest.raises(DTypeError, match="float32 and float64"):
+            function(nd.ones((2, 2), dtype=dtype))
+
+
+def test_a_recorded_matrix_with_complex_eigenvalues_is_refused():
+    a = mx.np.array([[0.0, 1], [-1, 0]])
+    a.attach_grad()
+    assert mx.np.linalg.eigvals(a).dtype == np.complex128
+    with mx.autograd.record(), pytest.raises(MXNetError, match="complex eigenvalues"):
+        mx.np.linalg.eigvals(a).asnumpy()
