@@ -281,8 +281,8 @@ LINEAR = [
         np.linalg.qr(d.T); np.linalg.qr(d).R; np.linalg.qr(d.T, 'complete'); np.linalg.qr(cube); np.linalg.qr(f, 'raw')[1]
         np.linalg.qr(d, 'x'); np.linalg.svd(d, full_matrices=False); np.linalg.svd(d)[2]; np.linalg.svd(cube, compute_uv=False)
         np.linalg.svd(square @ square.T, hermitian=True); np.linalg.svdvals(d); np.linalg.svd(f * 1j)[1]
-        np.linalg.eigh(square @ square.T); np.linalg.eigvalsh(square, 'U'); np.linalg.eigh(square, UPLO='x'); np.linalg.eigvals(square)
-        np.linalg.eig(np.array([[0.0, 1], [-1, 0]])).eigenvalues; np.linalg.norm(cube, 'nuc', (0, 2))
+        np.linalg.eigh(square @ square.T); np.linalg.eigh(square, 'U'); np.linalg.eigvalsh(square, 'U'); np.linalg.eigh(square, UPLO='x')
+        np.linalg.eigvals(square); np.linalg.eig(np.array([[0.0, 1], [-1, 0]])).eigenvalues; np.linalg.norm(cube, 'nuc', (0, 2))
         np.linalg.norm(cube, 2, (1, 2), True); np.linalg.norm(d, 1); np.linalg.norm(d, -1); np.linalg.norm(d, np.inf, keepdims=True)
         np.linalg.norm(d, -2); np.linalg.norm(d, 5); np.linalg.norm(d1, 'fro'); np.linalg.norm(cube, 2); np.linalg.norm(f * 1j)
         np.linalg.matrix_norm(cube, ord=2, keepdims=True); np.linalg.cond(square); np.linalg.cond(square, 1)

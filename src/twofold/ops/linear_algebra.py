@@ -336,14 +336,18 @@ def _(draw):
 # eigenvalues
 
 
-@primitive(reference=lambda np, A: tuple(np.linalg.eigh(A)), outputs=2, floats=FLOATS)
-def eigh(xp, A):
-    """Eigenvalues (…, n), ascending, and eigenvectors in columns of symmetric matrices, of which the lower triangle is read."""
-    return xp.eigh(A)
+def _eigh(np, A, *, upper=False):
+    return tuple(np.linalg.eigh(A, UPLO="U") if upper else np.linalg.eigh(A))
+
+
+@primitive(reference=_eigh, outputs=2, floats=FLOATS)
+def eigh(xp, A, *, upper: bool = False):
+    """Eigenvalues (…, n), ascending, and eigenvectors in columns of symmetric matrices, of which the lower or upper triangle is read."""
+    return xp.eigh(A, upper=upper)
 
 
 @eigh.type
-def _(A):
+def _(A, *, upper):
     checked(A)
     return [(A.shape[:-1], A.dtype), (A.shape, A.dtype)]
 
@@ -361,20 +365,19 @@ def _(xp, dout, out):
 @op("_npi_eigh", outputs=2, floats=FLOATS)
 def eigh_of_triangle(xp, A, *, UPLO: str = "L"):
     """`eigh` of symmetric matrices of which the lower (``"L"``) or upper (``"U"``) triangle is read."""
-    return xp.eigh(_read_triangle(xp, A, UPLO))
+    return xp.eigh(A, upper=_is_upper(UPLO))
 
 
 @op("_npi_eigvalsh", floats=FLOATS)
 def eigvalsh(xp, A, *, UPLO: str = "L"):
     """Eigenvalues of symmetric matrices, ascending; see `eigh_of_triangle`."""
-    return xp.eigh(_read_triangle(xp, A, UPLO))[0]
+    return xp.eigh(A, upper=_is_upper(UPLO))[0]
 
 
-def _read_triangle(xp, A, uplo):
-    check_matrices(A)
+def _is_upper(uplo):
     if uplo.upper() not in ("L", "U"):
         raise ParameterError("UPLO argument must be 'L' or 'U'", repr(uplo), "use 'L' or 'U'")
-    return A if uplo.upper() == "L" else turned(xp, A)
+    return uplo.upper() == "U"
 
 
 @op("_linalg_syevd", "linalg_syevd", outputs=2, floats=FLOATS)
@@ -390,6 +393,7 @@ def syevd(xp, A):
 
 for _op in (eigh, eigh_of_triangle, eigvalsh, syevd):
     _op.sample(lambda draw: draw(draw.real((2, 3, 3), then=of_symmetric), gradient=False, why=WHY))
+eigh.sample(lambda draw: draw(draw.real((2, 2), then=of_symmetric), gradient=False, why=WHY, upper=True))
 
 
 def _real_eigenvectors(np, A):

@@ -804,6 +804,17 @@ def hard_sigmoid(
 ) -> Symbol: ...
 def identity(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_det(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_extractdiag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_extracttrian(
+    A: Symbol | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def linalg_gelqf(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def linalg_gemm(
     A: Symbol | None = None,
     B: Symbol | None = None,
@@ -824,6 +835,51 @@ def linalg_gemm2(
     transpose_b: bool = False,
     alpha: float = 1.0,
     axis: int = -2,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def linalg_inverse(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_makediag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_maketrian(
+    A: Symbol | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def linalg_potrf(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_slogdet(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_syevd(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_syrk(
+    A: Symbol | None = None,
+    transpose: bool = False,
+    alpha: float = 1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def linalg_trmm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    name: str | None = None,
+    attr: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def linalg_trsm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
     name: str | None = None,
     attr: Any = None,
     **other: Any,
@@ -1531,6 +1587,21 @@ class contrib:
 
 class linalg:
     @staticmethod
+    def det(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def extractdiag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def extracttrian(
+        A: Symbol | None = None,
+        offset: int = 0,
+        lower: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def gelqf(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
     def gemm(
         A: Symbol | None = None,
         B: Symbol | None = None,
@@ -1552,6 +1623,62 @@ class linalg:
         transpose_b: bool = False,
         alpha: float = 1.0,
         axis: int = -2,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def inverse(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def makediag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def maketrian(
+        A: Symbol | None = None,
+        offset: int = 0,
+        lower: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def potrf(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def potri(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def slogdet(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def syevd(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def syrk(
+        A: Symbol | None = None,
+        transpose: bool = False,
+        alpha: float = 1.0,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def trmm(
+        A: Symbol | None = None,
+        B: Symbol | None = None,
+        transpose: bool = False,
+        rightside: bool = False,
+        lower: bool = True,
+        alpha: float = 1.0,
+        name: str | None = None,
+        attr: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def trsm(
+        A: Symbol | None = None,
+        B: Symbol | None = None,
+        transpose: bool = False,
+        rightside: bool = False,
+        lower: bool = True,
+        alpha: float = 1.0,
         name: str | None = None,
         attr: Any = None,
         **other: Any,
