@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, literal, preamble, read_line, step_line, write_line
-from twofold.backend.kernel import KernelStep, RowProgram
+from twofold.backend.kernel import ROW_REDUCTIONS, KernelStep, RowProgram
 from twofold.backend.strides import Sizes, merged, spread
 
 from .kernels import NUMBER, check_dtypes, constants_of, coordinates, name_of, number_argument
@@ -19,7 +19,6 @@ from .launch import THREADS, Kernel, function
 from .operands import is_constant
 from .reductions import TREE, reduction, threads_of_row
 
-REDUCTIONS = ("sum", "max", "min")
 #: Elements of a row that a thread may keep in registers.
 KEPT = 8
 #: Neighbours in a row that are neither side by side nor one element: the distance is an argument.
@@ -129,7 +128,7 @@ class _Printer:
         level: list[int] = []
         for step in self.program.steps:
             below = max([level[r.value] for r in step.args if r.kind == "step"], default=0)
-            level.append(below + (step.op in REDUCTIONS))
+            level.append(below + (step.op in ROW_REDUCTIONS))
         return level
 
     def text(self, name: str, rank: int, axes: tuple[tuple[int, ...], ...]) -> str:
@@ -152,7 +151,7 @@ class _Printer:
         """The functions that join two elements, for each reduction and dtype."""
         made = {}
         for step in self.program.steps:
-            if step.op in REDUCTIONS:
+            if step.op in ROW_REDUCTIONS:
                 kind = C_TYPES[step.dtype]
                 body = reduction(step.op, step.dtype).join
                 made[_join(step)] = f"TF_FUNCTION {kind} {_join(step)}({kind} a, {kind} b) {{ return {body}; }}"
@@ -184,7 +183,7 @@ class _Printer:
     def _reduce(self, round_: int) -> None:
         """One round: reductions that are possible now, then what follows from them for the row."""
         steps = self.program.steps
-        now = [k for k, s in enumerate(steps) if s.op in REDUCTIONS and self.level[k] == round_ + 1]
+        now = [k for k, s in enumerate(steps) if s.op in ROW_REDUCTIONS and self.level[k] == round_ + 1]
         for k in now:
             start = literal(reduction(steps[k].op, steps[k].dtype).start, steps[k].dtype)
             self.lines.append(f"{C_TYPES[steps[k].dtype]} a{k} = {start};")
@@ -199,7 +198,7 @@ class _Printer:
     def _follow(self, level: int) -> None:
         """What is computed once for a row after so many rounds."""
         for k, step in enumerate(self.program.steps):
-            if step.row and step.op not in REDUCTIONS and self.level[k] == level:
+            if step.row and step.op not in ROW_REDUCTIONS and self.level[k] == level:
                 self.lines.append(step_line(self.program, k))
 
     def _write(self) -> None:
@@ -256,7 +255,7 @@ class _Printer:
         """Inputs and steps that some later round computes with."""
         found: set[int] = set()
         steps = self.program.steps
-        roots = [r for k, s in enumerate(steps) if s.op in REDUCTIONS and self.level[k] > round_ + 1 for r in s.args]
+        roots = [r for k, s in enumerate(steps) if s.op in ROW_REDUCTIONS and self.level[k] > round_ + 1 for r in s.args]
         if round_ < self.rounds:
             roots += [_StepRef(s) for s in self.program.outputs if not steps[s].row]
         stack = list(roots)

@@ -5,7 +5,6 @@ import random
 import numpy as np
 import pytest
 
-from twofold.backend.kernel import SIMPLE
 from twofold.graph.build import G
 from twofold.graph.ir import applications, leaf
 from twofold.graph.recompute import apart
@@ -33,7 +32,7 @@ def anywhere(n):
 
 def narrowed(outputs, fuses):
     """The pass with the primitives that adapters call simple."""
-    return move_slices(outputs, fuses, SIMPLE)
+    return move_slices(outputs, fuses)
 
 
 def both(outputs, leaves, arrays, **options):

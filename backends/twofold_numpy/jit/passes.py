@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from twofold.backend.kernel import KernelStep
+from twofold.backend.kernel import ROW_REDUCTIONS, KernelStep
 
-from .primitives import REDUCTIONS, Unsupported
+from .primitives import Unsupported
 
 
 class Pass(NamedTuple):
@@ -70,7 +70,7 @@ def kept_steps(passes: Sequence[Pass]) -> list[int]:
 
 def is_end(step: KernelStep) -> bool:
     """Whether a step is computed of results of reductions, once a row."""
-    return step.row and step.op not in REDUCTIONS
+    return step.row and step.op not in ROW_REDUCTIONS
 
 
 def _is_wide(ref: object, steps: Sequence[KernelStep], has_last: Sequence[bool]) -> bool:

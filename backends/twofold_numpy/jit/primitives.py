@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from twofold.backend.kernel import KernelStep
+from twofold.backend.kernel import ROW_REDUCTIONS, KernelStep
 from twofold.dtype import NAME_OF, NUMPY
 
 from . import functions
@@ -21,9 +21,8 @@ KINDS = {
 }
 
 
-#: Primitives that are printed for all of these, and reductions over the last axis, which `reductions` prints.
+#: Primitives that are printed for all of these; `reductions` prints those over the last axis.
 ANY_DTYPE = frozenset({"astype", "stop_gradient", "where"})
-REDUCTIONS = frozenset({"sum", "max", "min"})
 
 
 class Unsupported(Exception):
@@ -73,7 +72,8 @@ def has_rule(op: str, dtypes: Sequence[str]) -> bool:
     """Whether there is an expression for a primitive of operands and a result of these dtypes; of a power, for some exponents."""
     if any(d not in KINDS for d in dtypes):
         return False
-    return op in ANY_DTYPE or op in REDUCTIONS or (op, _family(dtypes[0])) in _RULES or (op == "power" and dtypes[0].startswith("float"))
+    has_own_rule = (op, _family(dtypes[0])) in _RULES or (op == "power" and dtypes[0].startswith("float"))
+    return op in ANY_DTYPE or op in ROW_REDUCTIONS or has_own_rule
 
 
 def _power(step: KernelStep) -> Rule | None:

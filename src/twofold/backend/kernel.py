@@ -6,12 +6,6 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
-#: Steps that take as long as memory does.
-SIMPLE = frozenset(
-    {"add", "subtract", "multiply", "divide", "negative", "absolute", "square", "maximum", "minimum", "clip", "where", "astype", "sign"}
-    | {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "logical_xor"}
-)
-
 
 class Elementwise(NamedTuple):
     """An element-wise primitive as adapters know it.
@@ -30,8 +24,14 @@ class Elementwise(NamedTuple):
     result: str
 
 
-#: Element-wise primitives by name. The layers above, which declare them, fill it: see `program.primitives`.
+# What operators declare of primitives, by name. The layers above, which know the operators, fill these tables: `program.primitives`.
+
+#: The element-wise ones.
 ELEMENTWISE: dict[str, Elementwise] = {}
+#: Those whose elements take no longer than reading and writing them.
+SIMPLE: set[str] = set()
+#: Those that may be in a kernel as reductions over its last axis.
+ROW_REDUCTIONS: set[str] = set()
 
 
 class Reference(NamedTuple):

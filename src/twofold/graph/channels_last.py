@@ -8,9 +8,8 @@ border only. Where that costs more than the convolutions gain, the border is dra
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..opdef.shapes import normalized_axes
-from ..opdef.spec import Op
 from ..ops import primitive_reduce
-from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
+from ..ops.primitive_convolve import convolve_weight
 from ..ops.primitive_shape import broadcast_to, concat, contiguous, full, pad, permute_dims, reshape, slice
 from .build import G, apply
 from .ir import Application, Node, applications, applies, is_const
@@ -19,8 +18,6 @@ from .rewrite import simplify
 #: What a convolution or a sum of channels gains by images with channels last, as bytes of images that are transposed in that time;
 #: None if it has them first.
 Gain = float | None
-#: Which operands of a convolution are images.
-IMAGES: dict[Op, tuple[int, ...]] = {convolve: (0,), convolve_data: (0,), convolve_weight: (0, 1)}
 #: Operations beside these and the element-wise ones that have a form with the channels last.
 MOVED = frozenset({slice, pad, concat, broadcast_to, contiguous, reshape, permute_dims, primitive_reduce.sum})
 
@@ -28,7 +25,7 @@ MOVED = frozenset({slice, pad, concat, broadcast_to, contiguous, reshape, permut
 def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Gain]) -> list[Node]:
     """The graph of primitives with images in the faster order; its inputs and outputs are as they were."""
     order = list(applications(outputs))
-    gains: dict[Node, Gain] = {n: gain(n) for n in order if n.sig.op in IMAGES}
+    gains: dict[Node, Gain] = {n: gain(n) for n in order if n.sig.op.images}
     if not any(gains.values()):
         return list(outputs)
     gains |= {n: gain(n) if _sums_channels(n) else None for n in order if n.sig.op is primitive_reduce.sum}
@@ -64,8 +61,8 @@ def _is_line(n: Node) -> bool:
 def _images_of(n: Application) -> list[Node]:
     """The operands that an operation with channels last reads so; per-channel numbers are not among them."""
     op = n.sig.op
-    if op in IMAGES:
-        return [n.operands[k] for k in IMAGES[op]]
+    if op.images:
+        return [n.operands[k] for k in op.images]
     if op is permute_dims and _gives_image(n):
         return []  # its operand is the image
     if op is primitive_reduce.sum or op is permute_dims or op is reshape:
@@ -245,7 +242,7 @@ class _Writer:
         op, params, ndim = n.sig.op, n.sig.params, len(n.shape)
         if op is permute_dims:
             return self._in_first(n.operands[0])
-        if op in IMAGES:
+        if op.images:
             image, weight = n.operands
             return apply(op.sig(**(params | {"channels_last": True})), (self._in_last(image), self._in_first(weight)))
         images = _images_of(n)

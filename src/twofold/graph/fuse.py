@@ -3,13 +3,10 @@
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import NamedTuple
 
-from ..ops import primitive_reduce
 from .epilogues import endings
 from .horizontal_fusion import MOST_NODES, Ends, Member, ends_of
 from .ir import Application, Node, is_const, post_order, topological
 
-#: Primitives that may be in a kernel as reductions over the last axis.
-ROW_REDUCTIONS = frozenset({primitive_reduce.sum, primitive_reduce.max, primitive_reduce.min})
 #: Nodes ahead among which a kernel over rows looks for what it can compute as well.
 AHEAD = 64
 #: Elements from which a node may be part of a kernel: for all nodes, or for each.
@@ -159,7 +156,7 @@ def is_big(big: Big, n: Application) -> bool:
 
 def is_row_reduction(n: Application) -> bool:
     """Whether a node sums its operand over the last axis, or takes the largest or smallest element, and keeps the axis."""
-    if n.sig.op not in ROW_REDUCTIONS or not n.sig.params["keepdims"]:
+    if not n.sig.op.row_reduction or not n.sig.params["keepdims"]:
         return False
     (x,) = n.operands
     axis = n.sig.params["axis"]

@@ -22,20 +22,13 @@ from ..opdef.shapes import normalized_axes
 from ..opdef.spec import Op
 from ..ops import primitive_reduce
 from ..ops.activation import activation
-from ..ops.elementwise_math import reciprocal, sigmoid
-from ..ops.joining import slice_channel, split_v2
 from ..ops.primitive_arithmetic import add, astype, divide, multiply, subtract, where
-from ..ops.primitive_gather import index, take, take_along_axis
-from ..ops.primitive_math import exp, negative, stop_gradient
-from ..ops.primitive_shape import broadcast_to, concat, contiguous, permute_dims, reshape, slice
+from ..ops.primitive_math import exp, negative
+from ..ops.primitive_shape import concat
 from ..ops.softmax import log_softmax, softmax
 from .build import G, apply, item
 from .ir import Application, Node, applies, const, is_const, number_of
 
-#: Operators with a gradient rule of their own that only says in a better way what their definition's gradient is.
-FAITHFUL = frozenset({sigmoid, softmax, activation, reciprocal, slice_channel, split_v2})
-#: Primitives each of whose results is some element of the first operand.
-MOVES = frozenset({reshape, permute_dims, broadcast_to, slice, take, take_along_axis, index, contiguous, stop_gradient})
 #: How many operators deep a formula is looked for.
 DEPTH = 16
 
@@ -57,8 +50,10 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
     if applies(x, softmax) and not x.sig.params.get("use_length"):
         return _log_softmax(x)
     core = opened(x)
-    form = _FORMS.get(core.sig.op) if isinstance(core, Application) else None
-    found = form(core, depth - 1) if form is not None and isinstance(core, Application) else None
+    if not isinstance(core, Application):
+        return None
+    form = _log_of_move if core.sig.op.moves else _FORMS.get(core.sig.op)
+    found = form(core, depth - 1) if form is not None else None
     return None if found is None else G.cast(found, x.dtype)
 
 
@@ -67,7 +62,7 @@ def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
     core = None if x is None else opened(x)
     if not isinstance(core, Application) or not depth:
         return None
-    if core.sig.op in MOVES:
+    if core.sig.op.moves:
         return _moved(core, logit_of(core.operands[0], depth - 1))
     if core.sig.op is not divide:
         return None
@@ -94,7 +89,7 @@ def exponent_beside_one(x: Node) -> Node | None:
 
 def is_its_definition(op: Op) -> bool:
     """Whether an operator's gradient is that of its definition, so that one may stand for the other."""
-    return op in FAITHFUL or (op.grad_rule is None and op.differentiable)
+    return op.faithful or (op.grad_rule is None and op.differentiable)
 
 
 def opened(x: Node) -> Node:
@@ -222,13 +217,13 @@ def _log_of_mask(x: Node, dtype: str) -> Node | None:
     """0 where a node is 1 and -inf where it is 0, if it is nothing else: a comparison, cast and moved or not."""
     core: Node | None = x
     while isinstance(core, Application) and core.dtype != "bool":
-        core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.sig.op in MOVES or core.sig.op is astype else None
+        core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.sig.op.moves or core.sig.op is astype else None
     if core is None or core.dtype != "bool":
         return None
     return G.where(x, G.full(shape=(), value=0, dtype=dtype), -math.inf)
 
 
-_FORMS: dict[Op, Form] = dict.fromkeys(MOVES, _log_of_move) | {
+_FORMS: dict[Op, Form] = {
     exp: lambda x, depth: x.operands[0],
     concat: _log_of_concat,
     astype: _log_of_cast,

@@ -7,10 +7,9 @@ Zhang and Guestrin, Training deep nets with sublinear memory cost, 2016.
 from collections.abc import Sequence
 from math import isqrt
 
-from ..ops.custom import user_forward
 from ..ops.primitive_shape import slice
 from .build import G, item
-from .ir import Node, applies
+from .ir import Application, Node, applies
 
 #: A value smaller than the largest one by this factor is kept in any case.
 SMALL = 16
@@ -43,4 +42,5 @@ def checkpoints(values: Sequence[Node]) -> list[Node]:
 
 
 def _is_of_user_code(node: Node) -> bool:
-    return applies(node.operands[0] if applies(node, item) else node, user_forward)
+    owner = node.operands[0] if applies(node, item) else node
+    return isinstance(owner, Application) and owner.sig.op.user_method != ""

@@ -8,7 +8,7 @@ from ..opdef.spec import Op, Sig, unregistered
 from ..ops.primitive_arithmetic import astype, divide, multiply, power
 from ..ops.primitive_math import negative, stop_gradient
 from ..ops.primitive_reduce import max, min, sum
-from ..ops.primitive_shape import broadcast_to, contiguous, full, permute_dims, reshape, slice, unfold
+from ..ops.primitive_shape import broadcast_to, contiguous, full, permute_dims, reshape, slice
 from .build import G, apply, item
 from .ir import Application, Constant, Node, applies, is_const, post_order, topological, unshaped
 from .recompute import apart, is_apart
@@ -53,9 +53,13 @@ def by_rule(outputs: Sequence[Node], rule: Callable[[Application], Node]) -> lis
     return rebuild(outputs, visit)
 
 
-#: Primitives whose result may be a strided view: materialised where an operator's caller could see it, so that what a
-#: later matrix product or reduction reads has the same layout however the operators were grouped (bitwise equal modes).
-STRIDED = frozenset({permute_dims, slice, broadcast_to, unfold})
+def _may_be_strided(node: Node) -> bool:
+    """Whether a node may be a strided view.
+
+    Such a view is made contiguous where an operator's caller could see it: what a later matrix product or reduction reads then has the
+    same strides however operators are grouped, so that all modes of execution give the same bits.
+    """
+    return isinstance(node, Application) and node.sig.op.view and node.sig.op is not reshape
 
 
 def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callable[[Op], bool] | None = None) -> list[Node]:
@@ -86,7 +90,7 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
             low = apply(node.sig, tuple([None if i is None else done[i] for i in node.inputs]))  # of this generation, as all of it then
         else:
             low = node
-        if node in bounds and isinstance(low, Application) and low.sig.op in STRIDED:
+        if node in bounds and _may_be_strided(low):
             low = G.contiguous(low)
         done[node] = low
     return [done[o] for o in outputs]
@@ -186,8 +190,8 @@ def _power(n: Application) -> Node | None:
 def _contiguous(n: Application) -> Node | None:
     a = n.operands[0]
     source = unshaped(a)
-    may_be_strided = source.sig.op in STRIDED if isinstance(source, Application) else source is not a
-    return None if may_be_strided else a
+    keeps = _may_be_strided(source) if isinstance(source, Application) else source is not a
+    return None if keeps else a
 
 
 def _slice(n: Application) -> Node | None:

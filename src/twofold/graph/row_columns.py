@@ -8,13 +8,10 @@ computed of the column.
 from collections.abc import Sequence
 
 from ..opdef.shapes import normalized_axes
-from ..ops.primitive_reduce import max, min, sum
 from ..ops.primitive_shape import reshape
 from .build import G, apply
 from .ir import Application, Node, applies, topological
 from .rewrite import by_rule, simplify
-
-REDUCTIONS = frozenset({sum, max, min})
 
 
 def keep_columns(outputs: Sequence[Node]) -> list[Node]:
@@ -33,7 +30,7 @@ def _is_column_of_rows(n: Node) -> bool:
 
 
 def _rewritten(n: Application) -> Node:
-    if n.sig.op in REDUCTIONS:
+    if n.sig.op.row_reduction:
         (x,) = n.operands
         if n.shape and n.shape == x.shape[:-1] and normalized_axes(n.sig.params["axis"], len(x.shape)) == (len(x.shape) - 1,):
             return G.reshape(apply(n.sig.op.sig(axis=-1, keepdims=True), (x,)), shape=n.shape)

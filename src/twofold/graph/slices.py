@@ -6,7 +6,7 @@ the kernel that reads the slice. For the same reason copies of views that only k
 
 import builtins
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from ..ops.primitive_shape import contiguous, full, slice
@@ -23,7 +23,7 @@ NEAR = 2
 Part = tuple[range, ...]
 
 
-def move_slices(outputs: Sequence[Node], fuses: Callable[[Application], bool], simple: Collection[str]) -> list[Node]:
+def move_slices(outputs: Sequence[Node], fuses: Callable[[Application], bool]) -> list[Node]:
     """A lowered and simplified graph in which slices are taken before element-wise nodes.
 
     Parameters
@@ -32,11 +32,9 @@ def move_slices(outputs: Sequence[Node], fuses: Callable[[Application], bool], s
         The graph.
     fuses
         Whether an element-wise node may be part of a kernel.
-    simple
-        Primitives that take as long as reading what they read.
     """
     order = topological(outputs)
-    graph = _Graph(order, outputs, fuses, simple)
+    graph = _Graph(order, outputs, fuses)
     for n in reversed(order):
         graph.want(n)
     for n in order:
@@ -59,10 +57,8 @@ class _Graph:
         What computes each part.
     """
 
-    def __init__(
-        self, order: Sequence[Node], outputs: Sequence[Node], fuses: Callable[[Application], bool], simple: Collection[str]
-    ) -> None:
-        self.outputs, self.fuses, self.simple = set(outputs), fuses, simple
+    def __init__(self, order: Sequence[Node], outputs: Sequence[Node], fuses: Callable[[Application], bool]) -> None:
+        self.outputs, self.fuses = set(outputs), fuses
         self.users: dict[Node, list[Node]] = defaultdict(list)
         for n in order:
             for i in n.inputs:
@@ -112,7 +108,7 @@ class _Graph:
             return False
         if len(parts) > 1 and any(map(_is_far, n.operands)):
             return False
-        return sum(prod(map(len, p)) for p in parts if p is not None) <= n.size * (AGAIN if n.sig.op.name in self.simple else 1)
+        return sum(prod(map(len, p)) for p in parts if p is not None) <= n.size * (AGAIN if n.sig.op.simple else 1)
 
     def _passes(self, n: Application) -> bool:
         """Whether a slice is of a kernel that reads it, or of another slice; or a copy is read by kernels alone."""

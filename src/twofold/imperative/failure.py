@@ -8,7 +8,6 @@ from ..device import Device
 from ..graph.ir import Application, Node, leaves_of, operators_of, topological
 from ..graph.rewrite import lower
 from ..program.compile import Program
-from ..program.plan import USER_CODE
 from ..scheduler.streams import run_on
 from .cell import Value
 from .origin import text_of
@@ -77,7 +76,7 @@ def salvaged(w: "Window", live: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
     """
     for v in live:
         node = v.at[1]
-        if not operators_of(lower([node])).isdisjoint(USER_CODE):
+        if any(op.user_method for op in operators_of(lower([node]))):
             continue
         leaves = leaves_of([node])
         try:

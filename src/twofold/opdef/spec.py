@@ -121,12 +121,26 @@ class Op:
     floats: tuple[str, ...] = FLOATS
     #: The result shares its first input's memory when run on arrays.
     view: bool = False
+    #: Every element of the result is an element of the first input.
+    moves: bool = False
+    #: What an adapter returns is in row-major order (C-contiguous); so is what every element-wise primitive gives.
+    packed: bool = False
+    #: An element takes no longer than reading and writing it.
+    simple: bool = False
+    #: May be part of a fused kernel, as a reduction over its last axis.
+    row_reduction: bool = False
+    #: Which inputs of a convolution are images (n, c, d…), rather than weights.
+    images: tuple[int, ...] = ()
+    #: The method that it calls of its first input, a user's object.
+    user_method: str = ""
     #: Draws random numbers; true of every operator with an ``rng`` input.
     random: bool = False
 
     # -- gradients
     #: Whether it has a gradient at all.
     differentiable: bool = True
+    #: The gradient rule gives the definition's own gradient, computed in a better way.
+    faithful: bool = False
     #: Backward computes most of what is inside the definition again, instead of keeping it from forward.
     recompute: bool = False
     #: The gradient does not depend on the head gradient (losses).
@@ -157,6 +171,8 @@ class Op:
     dtype_rule: Rule | None = None
     #: See `on_backward`.
     backward_rule: Rule | None = None
+    #: See `cost`.
+    cost_rule: Rule | None = None
     #: See `sample`.
     samples: tuple[Rule, ...] = ()
 
@@ -242,6 +258,10 @@ class Op:
         ``dtypes`` has one entry for each array input, None where it is not known yet; so may the list that the rule returns.
         """
         return self._attach("dtype_rule", rule)
+
+    def cost(self, rule: Rule) -> Rule:
+        """Attach the number of multiplications and additions of a product or convolution: ``(result, *inputs) -> count``."""
+        return self._attach("cost_rule", rule)
 
     def on_backward(self, rule: Rule) -> Rule:
         """Attach new values of inputs, written when backward runs: ``(xp, out, <inputs by name>, *, <params>) -> {input: value}``.

@@ -30,7 +30,7 @@ _FUNCTIONS: dict[str, tuple[Forward, Backward]] = {
 }
 
 
-@elementwise("Activation", "_npx_activation")
+@elementwise("Activation", "_npx_activation", faithful=True)
 def activation(xp, data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
     """The activation of that name: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), tanh, softrelu log(1 + exp(x)), softsign x / (1 + abs(x))."""
     return _FUNCTIONS[act_type][0](xp, data)

@@ -8,7 +8,7 @@ from ..opdef.declare import primitive
 from ..opdef.params import Static
 
 
-@primitive(outputs=lambda types, needs, label: len(types), dynamic_shape=True, run_by_program=True)
+@primitive(outputs=lambda types, needs, label: len(types), dynamic_shape=True, run_by_program=True, user_method="forward")
 def user_forward(xp, handle, *arrays, types: Static, needs: Static, label: str):
     """``handle.forward(arrays)``: results of the given ``types``.
 
@@ -40,7 +40,7 @@ def _(xp, dout, out, handle, arrays, *, types, needs, label):
     return None, *(grads if isinstance(grads, tuple) else (grads,))
 
 
-@primitive(outputs=lambda types, label: len(types), dynamic_shape=True, run_by_program=True)
+@primitive(outputs=lambda types, label: len(types), dynamic_shape=True, run_by_program=True, user_method="backward")
 def user_backward(xp, handle, *arrays, types: Static, label: str):
     """``handle.backward(head gradients, operands, results)``: a gradient for each operand of the forward call."""
     return handle.backward(*arrays)

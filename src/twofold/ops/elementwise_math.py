@@ -10,7 +10,7 @@ from ..opdef.params import Scalar
 LAST_EXACT_GAMMA = 16
 
 
-@elementwise("sigmoid", "_sparse_sigmoid", method=True)
+@elementwise("sigmoid", "_sparse_sigmoid", method=True, faithful=True)
 def sigmoid(xp, data):
     """Logistic function 1 / (1 + exp(-x)); exp overflows to inf, whose quotient is an exact 0."""
     return 1 / (1 + xp.exp(-data))
@@ -98,7 +98,7 @@ def _(draw):
     return [draw(draw.real((3, 4)), scalar=sigma) for sigma in (1.0, 2.0)]
 
 
-@elementwise("reciprocal", method=True)
+@elementwise("reciprocal", method=True, faithful=True)
 def reciprocal(xp, data):
     """1 / x."""
     return 1 / data

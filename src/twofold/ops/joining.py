@@ -101,7 +101,7 @@ def pieces_grad(xp, dout, out, data, axis, squeeze):
     return xp.concat(*[xp.expand_dims(g, at) if squeeze else g for g in grads], axis=at)
 
 
-@op("SliceChannel", "split", outputs=lambda num_outputs, **_: num_outputs, method="split")
+@op("SliceChannel", "split", outputs=lambda num_outputs, **_: num_outputs, method="split", faithful=True)
 def slice_channel(xp, data, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
     """``num_outputs`` pieces of equal size along an axis."""
     at = normalized_axis(axis, len(data.shape), "SliceChannel: axis")
@@ -129,7 +129,7 @@ def section_count(indices, sections, **_):
     return sections or len(indices)
 
 
-@op("_split_v2", "_npi_split", outputs=section_count)
+@op("_split_v2", "_npi_split", outputs=section_count, faithful=True)
 def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0):
     """``sections`` equal pieces along an axis, or if that is 0 pieces that begin at ``indices``, of which the first is 0."""
     at = normalized_axis(axis, len(data.shape), "_split_v2: axis")

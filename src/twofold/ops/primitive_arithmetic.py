@@ -6,12 +6,12 @@ from ..opdef.declare import primitive
 from ..opdef.params import DType
 
 binary = partial(primitive, elementwise=True, result="ufunc")
-compare = partial(primitive, elementwise=True, result="bool", differentiable=False)
-logic = partial(primitive, elementwise=True, result="bool", differentiable=False)
+compare = partial(primitive, elementwise=True, result="bool", simple=True, differentiable=False)
+logic = partial(primitive, elementwise=True, result="bool", simple=True, differentiable=False)
 bitwise = partial(primitive, elementwise=True, result="ufunc", differentiable=False)
 
 
-@binary(ufunc="add", c="{0} + {1}", numpy_names=("add",))
+@binary(ufunc="add", simple=True, c="{0} + {1}", numpy_names=("add",))
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
     return lhs + rhs
@@ -22,7 +22,7 @@ def _(xp, dout):
     return dout, dout
 
 
-@binary(ufunc="subtract", c="{0} - {1}", numpy_names=("subtract",))
+@binary(ufunc="subtract", simple=True, c="{0} - {1}", numpy_names=("subtract",))
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
     return lhs - rhs
@@ -33,7 +33,7 @@ def _(xp, dout):
     return dout, -dout
 
 
-@binary(ufunc="multiply", c="{0} * {1}", numpy_names=("multiply",))
+@binary(ufunc="multiply", simple=True, c="{0} * {1}", numpy_names=("multiply",))
 def multiply(xp, lhs, rhs):
     """Product of two arrays, element by element."""
     return lhs * rhs
@@ -44,7 +44,7 @@ def _(xp, dout, lhs, rhs):
     return dout * rhs, dout * lhs
 
 
-@binary(ufunc="true_divide", c="{0} / {1}", numpy_names=("divide", "true_divide"))
+@binary(ufunc="true_divide", simple=True, c="{0} / {1}", numpy_names=("divide", "true_divide"))
 def divide(xp, lhs, rhs):
     """True quotient of two arrays."""
     return lhs / rhs
@@ -96,7 +96,7 @@ def _(xp, dout, out, lhs, rhs):
     return dout * rhs * xp.power(lhs, rhs - 1), dout * out * xp.log(base)
 
 
-@binary(ufunc="maximum", c="tf_max({0}, {1})", numpy_names=("maximum",))
+@binary(ufunc="maximum", simple=True, c="tf_max({0}, {1})", numpy_names=("maximum",))
 def maximum(xp, lhs, rhs):
     """The larger of two arrays, element by element; NaN if either is."""
     return xp.maximum(lhs, rhs)
@@ -107,7 +107,7 @@ def _(xp, dout, lhs, rhs):
     return dout * xp.greater_equal(lhs, rhs), dout * xp.less(lhs, rhs)  # neither where one is NaN
 
 
-@binary(ufunc="minimum", c="tf_min({0}, {1})", numpy_names=("minimum",))
+@binary(ufunc="minimum", simple=True, c="tf_min({0}, {1})", numpy_names=("minimum",))
 def minimum(xp, lhs, rhs):
     """The smaller of two arrays, element by element; NaN if either is."""
     return xp.minimum(lhs, rhs)
@@ -248,7 +248,7 @@ def right_shift(xp, lhs, rhs):
     return xp.right_shift(lhs, rhs)
 
 
-@primitive(elementwise=True, result="tail", c="{0} ? {1} : {2}")
+@primitive(elementwise=True, result="tail", simple=True, c="{0} ? {1} : {2}")
 def where(xp, condition, x, y):
     """``x`` where the condition is non-zero, else ``y``; all three broadcast."""
     return xp.where(condition, x, y)
@@ -259,7 +259,7 @@ def _(xp, dout, condition):
     return None, xp.where(condition, dout, 0), xp.where(condition, 0, dout)
 
 
-@primitive(elementwise=True, result="first", c="tf_min(tf_max({0}, {1}), {2})")
+@primitive(elementwise=True, result="first", simple=True, c="tf_min(tf_max({0}, {1}), {2})")
 def clip(xp, data, low, high):
     """``data`` limited to [low, high], in its own dtype."""
     return xp.clip(data, low, high)
@@ -271,7 +271,7 @@ def _(xp, dout, data, low, high):
     return dout * inside, dout * xp.less(data, low), dout * xp.greater(data, high)
 
 
-@primitive("Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", c="({dtype})({0})")
+@primitive("Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="({dtype})({0})")
 def astype(xp, data, *, dtype: DType):
     """``data`` converted to a dtype; floats to integers truncate."""
     return xp.astype(data, dtype=dtype)

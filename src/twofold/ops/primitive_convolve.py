@@ -13,7 +13,7 @@ from ..opdef.params import Shape
 from ..opdef.shapes import window_size
 
 
-@primitive()
+@primitive(images=(0,))
 def convolve(xp, data, weight, *, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…): (n, f, o…); ``pad`` zeros on both sides."""
     return xp.convolve(data, weight, stride=stride, dilate=dilate, pad=pad, groups=groups, channels_last=channels_last)
@@ -27,6 +27,11 @@ def _(data, weight, *, stride, dilate, pad, groups, channels_last):
     return _shape(n, weight.shape[0], out, channels_last), _common(data, weight)
 
 
+@convolve.cost
+def _(result, data, weight):
+    return _products(result, weight)
+
+
 @convolve.grad
 def _(xp, dout, data, weight, **params):
     return (
@@ -35,7 +40,7 @@ def _(xp, dout, data, weight, **params):
     )
 
 
-@primitive()
+@primitive(images=(0,))
 def convolve_data(xp, result, weight, *, size: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` in the data: result (n, f, o…), weight (f, c / groups, kernel…), to (n, c, *size)."""
     return xp.convolve_data(result, weight, size=size, stride=stride, dilate=dilate, pad=pad, groups=groups, channels_last=channels_last)
@@ -48,12 +53,17 @@ def _(result, weight, *, size, stride, dilate, pad, groups, channels_last):
     return _shape(n, weight.shape[1] * groups, size, channels_last), _common(result, weight)
 
 
+@convolve_data.cost
+def _(data, result, weight):
+    return _products(result, weight)
+
+
 @convolve_data.grad
 def _(xp, dout, result, weight, *, size, **params):
     return xp.convolve(dout, weight, **params), xp.convolve_weight(dout, result, kernel=weight.shape[2:], **params)
 
 
-@primitive()
+@primitive(images=(0, 1))
 def convolve_weight(xp, data, result, *, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` in the weight: data (n, c, d…), result (n, f, o…), to (f, c / groups, *kernel)."""
     steps = {"stride": stride, "dilate": dilate, "pad": pad}
@@ -67,9 +77,19 @@ def _(data, result, *, kernel, stride, dilate, pad, groups, channels_last):
     return (f, c // groups, *kernel), _common(data, result)
 
 
+@convolve_weight.cost
+def _(weight, data, result):
+    return _products(data, weight)
+
+
 @convolve_weight.grad
 def _(xp, dout, data, result, *, kernel, **params):
     return xp.convolve_data(result, dout, size=_image(data.shape, params["channels_last"])[2], **params), xp.convolve(data, dout, **params)
+
+
+def _products(result, weight):
+    """Multiplications of a convolution: each element of the result has one for each element of a filter."""
+    return result.size * weight.size // max(weight.shape[0], 1)
 
 
 def _image(shape, channels_last):

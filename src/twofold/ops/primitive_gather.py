@@ -7,7 +7,7 @@ from ..opdef.params import Shape, Static
 from ..opdef.shapes import broadcast_shapes
 
 
-@primitive()
+@primitive(moves=True)
 def take(xp, data, index, *, axis: int):
     """Elements at integer places along an axis: (…, n, …) by an index of shape s to (…, *s, …). Places must be in [0, n)."""
     return xp.take(data, index, axis=axis)
@@ -26,7 +26,7 @@ def _(xp, dout, data, index, *, axis):
     return xp.index_add(xp.zeros(data.shape, dout.dtype), dout, index, key=key), None
 
 
-@primitive()
+@primitive(moves=True)
 def take_along_axis(xp, data, index, *, axis: int):
     """``data[…, index[…, k, …], …]`` along an axis; index and data agree (or broadcast) on the other axes. Places in [0, n)."""
     return xp.take_along_axis(data, index, axis=axis)
@@ -69,7 +69,7 @@ def index_axis(key):
     return used[0] if used == list(range(used[0], used[0] + len(used))) else 0
 
 
-@primitive()
+@primitive(moves=True)
 def index(xp, data, *arrays, key: Static):
     """``data[key]`` with integer index arrays: ``key[k]`` numbers the array for axis k, None takes the whole axis. Places in range."""
     return xp.index(data, *arrays, key=key)
@@ -85,7 +85,7 @@ def _(xp, dout, data, arrays, *, key):
     return (xp.index_add(xp.zeros(data.shape, dout.dtype), dout, *arrays, key=key), *[None] * len(arrays))
 
 
-@primitive()
+@primitive(packed=True)
 def index_add(xp, data, value, *arrays, key: Static):
     """``data`` with ``value`` added at index arrays; places that occur several times add up."""
     return xp.index_add(data, value, *arrays, key=key)

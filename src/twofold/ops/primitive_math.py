@@ -10,7 +10,7 @@ flat = partial(primitive, elementwise=True, result="ufunc", differentiable=False
 test = partial(primitive, elementwise=True, result="bool", differentiable=False)
 
 
-@unary("negative", "_sparse_negative", "_np_negative", ufunc="negative", c="-{0}", numpy_names=("negative",), method=True)
+@unary("negative", "_sparse_negative", "_np_negative", ufunc="negative", simple=True, c="-{0}", numpy_names=("negative",), method=True)
 def negative(xp, data):
     """``-data``."""
     return -data
@@ -21,7 +21,7 @@ def _(xp, dout):
     return -dout
 
 
-@unary("abs", "_sparse_abs", ufunc="absolute", c="tf_abs({0})", numpy_names=("abs", "absolute"), method=True)
+@unary("abs", "_sparse_abs", ufunc="absolute", simple=True, c="tf_abs({0})", numpy_names=("abs", "absolute"), method=True)
 def absolute(xp, data):
     """Magnitude."""
     return xp.absolute(data)
@@ -32,13 +32,13 @@ def _(xp, dout, data):
     return dout * xp.sign(data)
 
 
-@flat("sign", "_sparse_sign", ufunc="sign", c="tf_sign({0})", numpy_names=("sign",), method=True)
+@flat("sign", "_sparse_sign", ufunc="sign", simple=True, c="tf_sign({0})", numpy_names=("sign",), method=True)
 def sign(xp, data):
     """-1, 0 or 1 by sign; NaN stays."""
     return xp.sign(data)
 
 
-@unary("square", "_sparse_square", ufunc="square", c="{0} * {0}", numpy_names=("square",), method=True)
+@unary("square", "_sparse_square", ufunc="square", simple=True, c="{0} * {0}", numpy_names=("square",), method=True)
 def square(xp, data):
     """``data * data``."""
     return xp.square(data)
@@ -355,7 +355,9 @@ def isfinite(xp, data):
     return xp.isfinite(data)
 
 
-@primitive("BlockGrad", "_sparse_stop_gradient", "stop_gradient", elementwise=True, result="first", differentiable=False, c="{0}")
+@primitive(
+    "BlockGrad", "_sparse_stop_gradient", "stop_gradient", elementwise=True, result="first", moves=True, differentiable=False, c="{0}"
+)
 def stop_gradient(xp, data):
     """``data`` itself, constant for the gradient."""
     return xp.stop_gradient(data)

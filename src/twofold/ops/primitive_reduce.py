@@ -35,7 +35,7 @@ def spread(xp, value, data, axis, keepdims):
     return xp.broadcast_to(value, shape=data.shape)
 
 
-@reduction()
+@reduction(packed=True, row_reduction=True)
 def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by one fixed tree of partial sums in every mode of execution."""
     return xp.sum(data, axis=axis, keepdims=keepdims)
@@ -75,13 +75,13 @@ def _extremum_grad(xp, dout, data, out, *, axis, keepdims):
     return spread(xp, dout, data, axis, keepdims) * xp.equal(data, spread(xp, out, data, axis, keepdims))
 
 
-@reduction()
+@reduction(packed=True, row_reduction=True)
 def max(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Largest element over axes."""
     return xp.max(data, axis=axis, keepdims=keepdims)
 
 
-@reduction()
+@reduction(packed=True, row_reduction=True)
 def min(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Smallest element over axes."""
     return xp.min(data, axis=axis, keepdims=keepdims)
@@ -156,7 +156,7 @@ def argsort(xp, data, *, axis: int, descending: bool = False):
 argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
 
 
-@primitive()
+@primitive(packed=True)
 def matmul(xp, lhs, rhs):
     """Matrix product over the last two axes, broadcast over the others; vectors as in NumPy."""
     return xp.matmul(lhs, rhs)
@@ -169,6 +169,11 @@ def _(lhs, rhs):
         raise ShapeError("matmul: inner sizes differ", f"{a} and {b}", "make lhs.shape[-1] equal rhs.shape[-2]")
     lead = broadcast_shapes("matmul", [a[:-2], b[:-2]])
     return (*lead, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ())), promote(lhs.dtype, rhs.dtype)
+
+
+@matmul.cost
+def _(result, lhs, rhs):
+    return result.size * lhs.shape[-1]
 
 
 @matmul.grad

@@ -57,7 +57,7 @@ def _valid(xp, logits, length, axis):
     return xp.less(xp.reshape(places, shape=column), xp.expand_dims(length, at))
 
 
-@op("softmax", "_npx_softmax", method=True, real=True, keeps_shape=True)
+@op("softmax", "_npx_softmax", method=True, real=True, keeps_shape=True, faithful=True)
 def softmax(
     xp,
     data,

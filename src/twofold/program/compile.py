@@ -18,10 +18,9 @@ from ..graph.fuse import Step, is_big
 from ..graph.ir import Leaf, Node
 from ..scheduler.observers import LISTENERS, NOTHING, report
 from . import primitives  # noqa: F401  (tells adapters of the primitives)
-from .control_flow import DECIDED, LOOPS
 from .cost import nanoseconds_of
 from .passes import Context, run_passes
-from .plan import USER_CODE, Plan, fused_from, plan_of
+from .plan import Plan, fused_from, plan_of
 from .printer import Code, Printer
 from .profiled import ENTRY, PROGRAM, Profiled, Title
 from .replay import replayed, traits_of
@@ -91,8 +90,7 @@ class Program:
         self.backend, self.leaves = backend, list(leaves)
         least = cache(partial(fused_from, backend)) if big is None else big
         folds = fold and backend.plain is not None  # elsewhere each device would need its own
-        every_run = frozenset({*USER_CODE, *LOOPS})
-        context = Context(backend, partial(is_big, least), boundaries, every_run, self._computed if folds else None)
+        context = Context(backend, partial(is_big, least), boundaries, self._computed if folds else None)
         self.outputs, self.passes = run_passes(outputs, self.leaves, context)
         self.constants: dict[Leaf, Any] = context.constants
         plan = plan_of(
@@ -129,7 +127,7 @@ class Program:
     def _traits(self, plan: Plan, dead: set[Node], code: Code) -> ProgramTraits:
         """What it does, given the leaves that nobody looks at when it has run."""
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
-        return traits_of(plan, taken, left, {*USER_CODE, *DECIDED})._replace(in_steps=code.in_steps)
+        return traits_of(plan, taken, left)._replace(in_steps=code.in_steps)
 
     def _computed(self, nodes: list[Node]) -> list[Any]:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])

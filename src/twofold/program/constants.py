@@ -1,35 +1,30 @@
 """Finds what a program would compute anew at every run although no input goes into it, and computes it once."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtype import WEAK
 from ..graph.ir import Application, Leaf, Node, is_const, leaf, topological
 from ..graph.rewrite import substitute
-from ..opdef.spec import Op
 
 #: Constants of more bytes than this are computed at each run: a program keeps those that it has.
 KEPT = 1 << 16
 
 
-def fold_constants(
-    outputs: Sequence[Node], excluded: Collection[Op], compute: Callable[[list[Node]], list[Any]]
-) -> tuple[list[Node], dict[Leaf, Any]]:
+def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list[Any]]) -> tuple[list[Node], dict[Leaf, Any]]:
     """The graph with leaves in place of what depends on no leaf, and the arrays that they stand for.
 
     Parameters
     ----------
     outputs
         A lowered graph.
-    excluded
-        Primitives that run each time.
     compute
         The arrays of nodes.
     """
     order = topological(outputs)
     fixed: set[Node] = set()
     for n in order:
-        if not isinstance(n, Application) or n.sig.op in excluded or len(n.parts) > 1 or n.dtype in WEAK:
+        if not isinstance(n, Application) or n.sig.op.run_by_program or len(n.parts) > 1 or n.dtype in WEAK:
             continue
         if is_const(n) or all(i is None or i in fixed or is_const(i) for i in n.inputs):
             fixed.add(n)

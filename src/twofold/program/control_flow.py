@@ -99,5 +99,5 @@ def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable
 
 _MAKERS: dict[Op, Callable[..., Callable[..., Any]]] = {foreach: _foreach, while_loop: _while_loop, cond: _cond}
 LOOPS = frozenset(_MAKERS)
-#: Those in which the host decides by a value how it goes on.
+#: Those in which a value that the host reads decides what runs next.
 DECIDED = frozenset({while_loop, cond})

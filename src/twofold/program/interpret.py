@@ -9,7 +9,6 @@ from typing import Any
 
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
-from ..graph.build import item
 from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
@@ -46,7 +45,7 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
         if not n.sig.op.view:
             result = backend.as_array(result)
         value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
-        if watched and not n.sig.op.view and n.sig.op is not item:
+        if watched and not n.sig.op.view:
             report(n.sig.op.name, "operator", start, nbytes_of([*n.inputs, *n.parts]))
     return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
 

@@ -9,14 +9,8 @@ from ..dtype import WEAK, promote
 from ..errors import KernelCompileError, MXNetError
 from ..graph.ir import Application, Constant, Node, is_const, number_of, unshaped
 from ..graph.memory_plan import MemoryPlan
-from ..ops import primitive_reduce
 from ..ops.primitive_arithmetic import clip
-from ..ops.primitive_gather import index_add
-from ..ops.primitive_reduce import matmul
-from ..ops.primitive_shape import contiguous, reshape
-
-#: Primitives that are not element-wise whose results are C-contiguous.
-PACKED = frozenset({primitive_reduce.sum, primitive_reduce.max, primitive_reduce.min, matmul, contiguous, index_add})
+from ..ops.primitive_shape import reshape
 
 
 def operand_type(node: Node) -> OperandType:
@@ -40,7 +34,7 @@ def _is_packed(n: Node) -> bool:
     n = unshaped(n)
     if not isinstance(n, Application) or n.sig.op.view:
         return False
-    return n.sig.op.elementwise or n.sig.op in PACKED or is_line(n)
+    return n.sig.op.elementwise or n.sig.op.packed or is_line(n)
 
 
 def is_line(n: Node) -> bool:

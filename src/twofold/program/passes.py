@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ..backend.kernel import SIMPLE, ArrayType
+from ..backend.kernel import ArrayType
 from ..backend.protocol import Backend
 from ..config import SETTINGS
-from ..graph.channels_last import IMAGES, with_channels_last
+from ..graph.channels_last import with_channels_last
 from ..graph.ir import Application, Leaf, Node, operators_of
 from ..graph.rewrite import lower, simplify
 from ..graph.row_columns import keep_columns
@@ -20,6 +20,7 @@ from ..graph.rows import compare_places, narrow_gathers, take_scattered_sums
 from ..graph.slices import move_slices
 from ..graph.verify import verify
 from ..opdef.spec import Op
+from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
 from ..ops.primitive_gather import index_add, take_along_axis
 from ..ops.primitive_shape import contiguous, reshape, slice
 from .constants import fold_constants
@@ -37,8 +38,6 @@ class Context:
         Whether an element-wise node, or a reduction, may be part of a kernel.
     boundaries
         Nodes that stand for arrays a caller could hold.
-    every_run
-        Primitives that are never computed in advance.
     compute
         The arrays of nodes that depend on no leaf; None to compute nothing in advance.
     constants
@@ -48,7 +47,6 @@ class Context:
     backend: Backend
     big: Callable[[Application], bool]
     boundaries: Collection[Node] = ()
-    every_run: Collection[Op] = ()
     compute: Callable[[list[Node]], list[Any]] | None = None
     constants: dict[Leaf, Any] = field(default_factory=dict)
 
@@ -78,7 +76,7 @@ class Pass:
 
 def _fold_constants(outputs: list[Node], context: Context) -> list[Node]:
     assert context.compute is not None
-    outputs, context.constants = fold_constants(outputs, context.every_run, context.compute)
+    outputs, context.constants = fold_constants(outputs, context.compute)
     return outputs
 
 
@@ -94,7 +92,7 @@ PASSES: tuple[Pass, ...] = (
         "channels last",
         "images keep their channels last between convolutions whose algorithm wants that",
         lambda o, c: with_channels_last(o, partial(_gain_of_channels_last, c.backend)),
-        concerns=frozenset(IMAGES),
+        concerns=frozenset({convolve, convolve_data, convolve_weight}),
         is_wanted=lambda c: SETTINGS.channels_last,
     ),
     Pass(
@@ -127,7 +125,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "early slices",
         "slices are taken before element-wise operations, and views that only kernels read are not copied",
-        lambda o, c: move_slices(o, c.big, SIMPLE),
+        lambda o, c: move_slices(o, c.big),
         concerns=frozenset({slice, contiguous}),
         is_wanted=lambda c: c.backend.strided_kernels,
     ),

@@ -1,7 +1,7 @@
 """What a program will do: its graph cut into steps, how each is called, and where each value lives."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,14 +13,9 @@ from ..graph.build import item
 from ..graph.fuse import Big, Step, steps_of, with_epilogues
 from ..graph.ir import Application, Leaf, Node, applies, is_const
 from ..graph.memory_plan import MemoryPlan, plan_memory
-from ..opdef.spec import Op
-from ..ops.custom import user_backward, user_forward
 from ..ops.primitive_shape import iota, reshape
 from .control_flow import LOOPS, SubProgram, call_for_loop
 from .kernels import operand_dtype, operand_type
-
-#: Primitives that call a method of a user's object, their first operand.
-USER_CODE: Mapping[Op, str] = {user_forward: "forward", user_backward: "backward"}
 
 
 class Plan(NamedTuple):
@@ -51,7 +46,7 @@ class Plan(NamedTuple):
     @property
     def runs_user_code(self) -> bool:
         """Whether a step calls a user's object."""
-        return any(n.sig.op in USER_CODE for n in self.calls)
+        return any(n.sig.op.user_method for n in self.calls)
 
 
 def plan_of(
@@ -110,9 +105,9 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
     op = node.sig.op
     if op in LOOPS:
         return call_for_loop(node, backend, compile_)
-    if op in USER_CODE:
+    if op.user_method:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
-        return Call(f"run({operands})", {"run": partial(_call_user, USER_CODE[op], backend.xp.contiguous)})
+        return Call(f"run({operands})", {"run": partial(_call_user, op.user_method, backend.xp.contiguous)})
     inputs = [operand_type(i) for i in node.operands]
     return backend.call(op.name, node.sig.params, inputs, ArrayType(node.shape, node.dtype))
 

@@ -1,7 +1,7 @@
 """Tells adapters, which know no operators, what the primitives are: fills the tables of `backend.kernel` as operators are declared."""
 
 from .. import ops  # noqa: F401  (registers the primitives)
-from ..backend.kernel import ELEMENTWISE, REFERENCES, Elementwise, Reference
+from ..backend.kernel import ELEMENTWISE, REFERENCES, ROW_REDUCTIONS, SIMPLE, Elementwise, Reference
 from ..opdef import registry
 from ..opdef.spec import Op
 
@@ -11,6 +11,10 @@ def _tell(op: Op) -> None:
         return
     if op.elementwise:
         ELEMENTWISE[op.name] = Elementwise(op.ufunc, op.c, op.result)
+    if op.simple:
+        SIMPLE.add(op.name)
+    if op.row_reduction:
+        ROW_REDUCTIONS.add(op.name)
     if op.reference is not None:
         REFERENCES[op.name] = Reference(op.reference, op.host_only)
 

@@ -11,10 +11,11 @@ from ..graph.control_flow import SubGraph
 from ..graph.ir import Application, Node, applications, topological
 from ..opdef.spec import Op
 from ..scheduler.observers import LISTENERS
+from .control_flow import DECIDED
 from .plan import Plan
 
 
-def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], host: Collection[Op]) -> ProgramTraits:
+def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int]) -> ProgramTraits:
     """What an adapter is told of a program.
 
     Parameters
@@ -23,8 +24,6 @@ def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], host:
         The program's.
     donated, dead
         Places of the leaves whose memory results take, and of those whose memory they might.
-    host
-        Primitives that need the host.
     """
     operators = _operators(plan.outputs)
     count = sum(1 if s.is_kernel else _count(s.nodes[0]) for s in plan.steps)
@@ -33,7 +32,7 @@ def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], host:
         frozenset(donated),
         frozenset(dead),
         frozenset(op.name for op in operators),
-        tuple(sorted(op.name for op in operators.intersection(host))),
+        tuple(sorted(op.name for op in operators if op.user_method or op in DECIDED)),
     )
 
 
