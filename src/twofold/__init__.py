@@ -35,7 +35,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "executor": "executor",
     "Executor": ("executor", "Executor"),
     "elementwise": ("opdef.declare", "elementwise"),
-    "compile": ("symbol.compiled", "compile"),
+    "compile": ("symbol.compilation", "compile"),
     "name": "symbol.naming",
     "attribute": "symbol.naming",
     "AttrScope": ("symbol.naming", "AttrScope"),

@@ -25,7 +25,7 @@ from .explanation import explain
 from . import executor
 from .executor import Executor
 from .opdef.declare import elementwise
-from .symbol.compiled import compile
+from .symbol.compilation import compile
 from .symbol import naming as name
 from .symbol import naming as attribute
 from .symbol.naming import AttrScope

@@ -14,7 +14,7 @@ from .imperative.invoke import data_of
 from .imperative.record import Variable, tls
 from .imperative.scope import Scope, set_recording, set_training
 from .imperative.user_code import arrays_of, call, fitted
-from .symbol.recorded import symbol_of
+from .symbol.records import symbol_from_record
 from .symbol.symbol import Symbol
 
 __all__ = [
@@ -156,7 +156,7 @@ def get_symbol(x: Any) -> Symbol:
     AutogradError
         If the array was not recorded, or its graph was already used by backward.
     """
-    return symbol_of(record_of(x, "get_symbol"))
+    return symbol_from_record(record_of(x, "get_symbol"))
 
 
 class Function:

@@ -26,7 +26,7 @@ class Source(Protocol):
         """The typed graph, one part for each stretch of nodes on one device."""
         ...
 
-    def rebound(self, executor: "Executor", shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> "Executor":
+    def reshape(self, executor: "Executor", shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> "Executor":
         """An executor of the same graph for other shapes."""
         ...
 
@@ -242,7 +242,7 @@ class Executor:
         ShapeError
             If an argument changes in a way that is not allowed.
         """
-        return self._source.rebound(self, kwargs, partial_shaping, allow_up_sizing)
+        return self._source.reshape(self, kwargs, partial_shaping, allow_up_sizing)
 
     def set_monitor_callback(self, callback: Monitor | None, monitor_all: bool = False) -> None:
         """Have a function called with the name and the value of every inner output after each forward.

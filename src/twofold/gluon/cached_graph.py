@@ -9,7 +9,7 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..executor.operation import Recordable
 from ..imperative.cell import wrap
 from ..ndarray.array import NDArray
-from ..symbol.bound import inferred
+from ..symbol.inference import infer_all
 from ..symbol.node import Head, names_of_inputs
 from ..symbol.replay import Replayer
 from .copies import RENEWALS
@@ -104,7 +104,7 @@ class CachedGraph:
     def _explain(self, cells: Sequence[NDArray]) -> None:
         """Raise the error of inference, which names the node, if there is one."""
         named = {n.name: c for n, c in zip(self.variables, cells, strict=True)}
-        inferred(self._replay.heads, {n: c.shape for n, c in named.items()}, {n: c._dtype for n, c in named.items()}, self.name)
+        infer_all(self._replay.heads, {n: c.shape for n, c in named.items()}, {n: c._dtype for n, c in named.items()}, self.name)
 
     def watched_by(self, callback: Callback, everything: bool) -> Callable[[Sequence[NDArray], Device], list[NDArray]]:
         """The same function, which shows every value inside to a callback.

@@ -4,7 +4,7 @@ from typing import Any as _Any
 
 from .. import ops  # noqa: F401  (registers the operators)
 from . import random
-from .compiled import compile
+from .compilation import compile
 from .compose import group as Group
 from .compose import variable as Variable
 from .compose import variable as var

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from . import random
-from .compiled import compile
+from .compilation import compile
 from .compose import group as Group
 from .compose import variable as Variable
 from .compose import variable as var

@@ -10,9 +10,9 @@ from ..executor.executor import Executor
 from ..executor.transport import zeros
 from ..imperative.array import Array, check_gradient
 from ..ndarray.array import NDArray
-from .bound import Bound, Groups, inferred
-from .inference import inside_shape
+from .inference import infer_all, inside_shape
 from .node import Head, SymbolNode, topological, variables
+from .partition import Groups, Partition
 from .placement import device_of
 
 REQUESTS = ("null", "write", "add")
@@ -143,9 +143,9 @@ def bind(
         if requests[name] != "null":
             check_gradient(f"bind: the array in args_grad for {name}", gradient, arguments[name])
     given = arguments | states
-    inference = inferred(self.heads, {n: a.shape for n, a in given.items()}, {n: a._dtype for n, a in given.items()}, "bind")
-    bound = Bound(self.heads, inference, _device(ctx, "bind"), group2ctx or {}, requests)
-    return bound.executor(arguments, {n: gradients.get(n) for n in names}, states)
+    inference = infer_all(self.heads, {n: a.shape for n, a in given.items()}, {n: a._dtype for n, a in given.items()}, "bind")
+    partition = Partition(self.heads, inference, _device(ctx, "bind"), group2ctx or {}, requests)
+    return partition.executor(arguments, {n: gradients.get(n) for n in names}, states)
 
 
 def simple_bind(
@@ -195,37 +195,39 @@ def simple_bind(
         raise ParameterError("simple_bind error: type_dict names no argument", ", ".join(sorted(unknown)), f"it has {', '.join(names)}")
     shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
     dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None}
-    inference = inferred(self.heads, shapes, dtypes, "simple_bind")
-    bound = Bound(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names))
-    memory = _Memory(bound, shared_arg_names or (), shared_exec, shared_buffer)
-    return bound.executor(*memory.arrays())
+    inference = infer_all(self.heads, shapes, dtypes, "simple_bind")
+    partition = Partition(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names))
+    memory = _Memory(partition, shared_arg_names or (), shared_exec, shared_buffer)
+    return partition.executor(*memory.arrays())
 
 
 class _Memory:
     """The arrays of `simple_bind`: shared where they may be, else new."""
 
-    def __init__(self, bound: Bound, shared_names: Sequence[str], shared: Executor | None, buffer: dict[str, NDArray] | None) -> None:
-        self.bound, self.shared_names, self.shared, self.buffer = bound, set(shared_names), shared, buffer
+    def __init__(
+        self, partition: Partition, shared_names: Sequence[str], shared: Executor | None, buffer: dict[str, NDArray] | None
+    ) -> None:
+        self.partition, self.shared_names, self.shared, self.buffer = partition, set(shared_names), shared, buffer
 
     def arrays(self) -> tuple[dict[str, NDArray], dict[str, NDArray | None], dict[str, NDArray]]:
         """Arguments, gradients and states by name."""
         arguments: dict[str, NDArray] = {}
         gradients: dict[str, NDArray | None] = {}
-        for v in self.bound.arguments:
-            wanted = self.bound.requests[v.name] != "null"
+        for v in self.partition.arguments:
+            wanted = self.partition.requests[v.name] != "null"
             other = self.shared if v.name in self.shared_names else None
             arguments[v.name] = self._array(v, other and other.arg_dict.get(v.name), self.buffer)
             gradients[v.name] = self._array(v, other and other.grad_dict.get(v.name), None) if wanted else None
         other_states = self.shared.aux_dict if self.shared is not None else {}
-        return arguments, gradients, {v.name: self._array(v, other_states.get(v.name), self.buffer) for v in self.bound.states}
+        return arguments, gradients, {v.name: self._array(v, other_states.get(v.name), self.buffer) for v in self.partition.states}
 
     def _array(self, variable: SymbolNode, shared: NDArray | None, buffer: dict[str, NDArray] | None) -> NDArray:
-        known = self.bound.inference.known[variable][0]
+        known = self.partition.inference.known[variable][0]
         shape, dtype = known.sizes, known.dtype or "float32"
         for candidate in (shared, None if buffer is None else buffer.get(variable.name)):
             if candidate is not None and candidate.shape == shape and candidate._dtype == dtype:
                 return candidate
-        new = zeros(shape, dtype, device_of(variable, self.bound.device, self.bound.groups))
+        new = zeros(shape, dtype, device_of(variable, self.partition.device, self.partition.groups))
         if buffer is not None:
             buffer[variable.name] = new
         return new

@@ -11,9 +11,9 @@ from ..graph.build import G
 from ..graph.ir import Node
 from ..ndarray.custom import REGISTERED, CustomHandle, CustomOpProp, backward_needs, create_prop, infer, infer_types, names_of
 from .inference_rules import SPECIAL
-from .known import Known
 from .naming import AttrScope, NameManager
 from .node import SPECIAL_NODES, VARIABLE, Head, Special, SymbolNode
+from .partial_types import PartialType
 from .replay import EXPANDERS, Replay
 from .symbol import Symbol
 
@@ -90,7 +90,7 @@ def _states(node: SymbolNode) -> range:
     return range(count - len(states), count)
 
 
-def _infer(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+def _infer(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """Types and shapes of all arrays, from the property. As in MXNet it is asked once those of the first operand are known."""
     prop, label, count = _prop_of(node), f"Custom({node.attrs['op_type']})", _states(node).start
     operands, arrays = inputs[:count], [*inputs[:count], *outputs, *inputs[count:]]

@@ -14,8 +14,8 @@ from ..dtype import FROM_MXNET_CODE, NUMPY, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..opdef.params import SHAPE, Param
 from .inference_rules import infer_node
-from .known import Known, Unknown, shown
 from .node import Head, SymbolNode, topological, variables
+from .partial_types import PartialShape, PartialType, shape_text
 
 MAX_ROUNDS = 100
 
@@ -36,16 +36,16 @@ class Inference:
         Shape and dtype of every output.
     """
 
-    def __init__(self, heads: Iterable[Head], shapes: Mapping[str, Unknown], dtypes: Mapping[str, str]) -> None:
+    def __init__(self, heads: Iterable[Head], shapes: Mapping[str, PartialShape], dtypes: Mapping[str, str]) -> None:
         self.order = topological(heads)
-        self.known: dict[SymbolNode, list[Known]] = {}
+        self.known: dict[SymbolNode, list[PartialType]] = {}
         self._done: set[SymbolNode] = set()
         for node in self.order:
             if node.is_variable:
                 shape = shapes[node.name] if shapes.get(node.name) is not None else declared_shape(node)
-                self.known[node] = [Known(shape, dtypes.get(node.name) or declared_dtype(node))]
+                self.known[node] = [PartialType(shape, dtypes.get(node.name) or declared_dtype(node))]
             else:
-                self.known[node] = [Known(None, None) for _ in range(node.visible)]
+                self.known[node] = [PartialType(None, None) for _ in range(node.visible)]
 
     def run(self) -> "Inference":
         """Infer until nothing changes.
@@ -89,17 +89,17 @@ class Inference:
             raise _naming(ShapeError(f"the inputs do not fit ({error})"), node, inputs) from error
         return before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]
 
-    def of(self, head: Head) -> Known:
+    def of(self, head: Head) -> PartialType:
         """What is known of an output."""
         return self.known[head.node][head.place]
 
 
-def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[Known]) -> MXNetError:
+def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[PartialType]) -> MXNetError:
     """The same failure, saying in which node and what it read."""
     kind = next(k for k in (ShapeError, DTypeError, ParameterError) if isinstance(error, k))
     names = node.input_names if node.op is not None else [""] * len(inputs)
     read = ", ".join(
-        f"{name} {shown(k.shape)}{f' {k.dtype}' if k.dtype else ''} from {head.node.name}"
+        f"{name} {shape_text(k.shape)}{f' {k.dtype}' if k.dtype else ''} from {head.node.name}"
         for name, k, head in zip(names, inputs, node.inputs, strict=True)
     )
     given = f"{error.given} (it reads {read})" if error.given else f"it reads {read}"
@@ -107,7 +107,7 @@ def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[Known]) -> MXN
     return kind(f"node {node.name} ({node.op_name}): {what}", given, error.todo or "see infer_shape_partial() for what is known")
 
 
-def declared_shape(node: SymbolNode) -> Unknown:
+def declared_shape(node: SymbolNode) -> PartialShape:
     """The shape that a variable's attributes give it.
 
     Raises
@@ -145,7 +145,7 @@ def inside_shape(shape: Sequence[int | None]) -> tuple[int | None, ...]:
     return tuple(None if n is None or n <= 0 else int(n) for n in shape)
 
 
-def outside_shape(shape: Unknown) -> tuple[int, ...]:
+def outside_shape(shape: PartialShape) -> tuple[int, ...]:
     """A shape as MXNet shows it: () if unknown, 0 for an unknown size."""
     return () if shape is None else tuple(0 if n is None else n for n in shape)
 
@@ -170,7 +170,7 @@ class _NotAShape(ShapeError, TypeError):
     """A shape that is not a tuple."""
 
 
-def _shapes(given: Mapping[str, Any]) -> dict[str, Unknown]:
+def _shapes(given: Mapping[str, Any]) -> dict[str, PartialShape]:
     for name, shape in given.items():
         if not isinstance(shape, (tuple, list)):
             raise _NotAShape(
@@ -179,7 +179,7 @@ def _shapes(given: Mapping[str, Any]) -> dict[str, Unknown]:
     return {name: inside_shape(shape) for name, shape in given.items()}
 
 
-def _listed(symbol: Any, found: Inference) -> tuple[list[Known], list[Known], list[Known]]:
+def _listed(symbol: Any, found: Inference) -> tuple[list[PartialType], list[PartialType], list[PartialType]]:
     arguments, states = variables(found.order)
     return [found.known[v][0] for v in arguments], [found.of(h) for h in symbol.heads], [found.known[v][0] for v in states]
 
@@ -266,5 +266,23 @@ def infer_type_partial(self: Any, *args: Any, **kwargs: Any) -> Types:
     return [_scalar_class(k) for k in arguments], [_scalar_class(k) for k in outputs], [_scalar_class(k) for k in states]
 
 
-def _scalar_class(known: Known) -> Any:
+def _scalar_class(known: PartialType) -> Any:
     return None if known.dtype is None else NUMPY[known.dtype].type
+
+
+def infer_all(heads: Sequence[Head], shapes: Mapping[str, Any], dtypes: Mapping[str, str], what: str) -> Inference:
+    """Complete inference.
+
+    Raises
+    ------
+    ShapeError
+        If shapes remain unknown; it names the variables.
+    """
+    found = Inference(heads, shapes, dtypes).run()
+    if not found.is_complete():
+        unknown = [n for n in found.order if not all(k.is_shaped for k in found.known[n])]
+        names = ", ".join(f"{n.name} {shape_text(found.known[n][0].shape)}" for n in unknown)
+        raise ShapeError(
+            f"{what} error: shapes do not follow from those given", f"{dict(shapes)}; unknown: {names}", "give the shapes of more arguments"
+        )
+    return found

@@ -7,12 +7,12 @@ from ..dtype import HALVES
 from ..errors import MXNetError
 from ..graph.ir import leaf
 from ..opdef.spec import Input
-from .known import Known, Unknown
+from .application import apply_node, draws
 from .node import SymbolNode
-from .typed import applied, draws
+from .partial_types import PartialShape, PartialType
 
 
-def infer_node(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known], probing: bool) -> bool:
+def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType], probing: bool) -> bool:
     """Learn what a node says of the values around it.
 
     Parameters
@@ -51,7 +51,7 @@ def infer_node(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Know
 # dtypes
 
 
-def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """Unify dtypes at a node: all arrays that are not indices have one; the outputs too, unless the operator or a parameter says theirs.
 
     Raises
@@ -77,7 +77,7 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Kn
         known.dtype = known.dtype or own or ("float32" if op.result == "index" or not inputs else common)
 
 
-def _own_dtypes(node: SymbolNode, inputs: Sequence[Known], facts: Sequence[Input]) -> None:
+def _own_dtypes(node: SymbolNode, inputs: Sequence[PartialType], facts: Sequence[Input]) -> None:
     """Inputs whose dtype a parameter names, and those that stay float32 beside 16-bit data."""
     for known, fact in zip(inputs, facts, strict=False):
         if fact.dtype_param is not None:
@@ -87,7 +87,7 @@ def _own_dtypes(node: SymbolNode, inputs: Sequence[Known], facts: Sequence[Input
             known.dtype = known.dtype or ("float32" if data in HALVES else data)
 
 
-def _declared(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> Sequence[str | None]:
+def _declared(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> Sequence[str | None]:
     """The dtypes of the results where the operator says them or a parameter names them, None where they are the operands'."""
     op, params = node.operator, node.sig().params
     if op.dtype_rule is not None:
@@ -98,7 +98,7 @@ def _declared(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known
 # shapes
 
 
-def _complete(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """What the operator itself says of its inputs' shapes, and of its results'."""
     op = node.operator
     if op.infer_rule is None:
@@ -114,7 +114,7 @@ def _complete(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known
         known.learn_shape(None if shape is None else tuple(shape), f"output {k}")
 
 
-def _open_sizes(node: SymbolNode, outputs: Sequence[Known]) -> None:
+def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
     """An operator without inputs: its ``shape`` parameter, in which 0 is a size that follows from who reads the result."""
     shape = node.sig().params.get("shape")
     if shape is not None and (0 in shape or shape == ()):
@@ -145,13 +145,13 @@ def broadcasts(node: SymbolNode) -> bool:
     return op.elementwise and len(node.inputs) > 1 and not op.equal_shapes and not op.keeps_shape
 
 
-def _unify(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+def _unify(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     if broadcasts(node):
         outputs[0].learn_shape(broadcast_unknown([k.shape for k in inputs]), "the result")
     places = same_shaped(node)
     if not places:
         return
-    shape: Unknown = outputs[0].shape
+    shape: PartialShape = outputs[0].shape
     for k in places:
         inputs[k].learn_shape(shape, f"input {node.input_names[k]}")
         shape = inputs[k].shape
@@ -160,7 +160,7 @@ def _unify(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) 
         inputs[k].learn_shape(outputs[0].shape, f"input {node.input_names[k]}")
 
 
-def broadcast_unknown(shapes: Sequence[Unknown]) -> Unknown:
+def broadcast_unknown(shapes: Sequence[PartialShape]) -> PartialShape:
     """The common shape of broadcast operands; a size is unknown where that of an operand is."""
     if any(s is None for s in shapes):
         return None
@@ -169,7 +169,7 @@ def broadcast_unknown(shapes: Sequence[Unknown]) -> Unknown:
     return tuple(None if None in sizes else max(n or 0 for n in sizes) for sizes in columns)
 
 
-def _typed(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> bool:
+def _typed(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> bool:
     """The typed application says everything."""
     result = outputs[0].shape if is_open(node) else None
     shapes = [k.shape for k in inputs]
@@ -182,12 +182,14 @@ def _typed(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) 
     return exact
 
 
-def _types(node: SymbolNode, shapes: Sequence[Unknown], dtypes: Sequence[str], result: Unknown = None) -> list[tuple[tuple[int, ...], str]]:
+def _types(
+    node: SymbolNode, shapes: Sequence[PartialShape], dtypes: Sequence[str], result: PartialShape = None
+) -> list[tuple[tuple[int, ...], str]]:
     """(shape, dtype) of each output of the typed application; ``result`` is the shape where the node itself leaves it open."""
     arrays = [leaf(("in", k), shape, dtype) for k, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))]  # type: ignore[arg-type]
     key = leaf(("in", "key"), (6,), "uint64") if draws(node) else None
     sig = node.sig() if result is None else node.sig(shape=result)
-    return [(p.shape, p.dtype) for p in applied(node, sig, arrays, key)]
+    return [(p.shape, p.dtype) for p in apply_node(node, sig, arrays, key)]
 
 
 # probing
@@ -196,7 +198,7 @@ def _types(node: SymbolNode, shapes: Sequence[Unknown], dtypes: Sequence[str], r
 _PROBES = [(24, 48, 840, 1), (36, 60, 1260, 2), (84, 132, 2100, 3), (144, 156, 3300, 4), (180, 204, 3900, 5), (216, 228, 4620, 6)]
 
 
-def _probe(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+def _probe(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """Type the operator with stand-ins for unknown sizes: an output's size that never changes is known, one that follows is the same."""
     places = [(i, d) for i, known in enumerate(inputs) for d, n in enumerate(known.shape or ()) if n is None]
     if len(places) > len(_PROBES):
@@ -213,7 +215,7 @@ def _probe(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) 
 Place = tuple[int, int]
 
 
-def _results(node: SymbolNode, inputs: Sequence[Known], rows: dict[Place, tuple[int, ...]]) -> list[list[tuple[int, ...]]] | None:
+def _results(node: SymbolNode, inputs: Sequence[PartialType], rows: dict[Place, tuple[int, ...]]) -> list[list[tuple[int, ...]]] | None:
     """For each output its shape in each trial; None if the operator refuses the sizes."""
     dtypes = [k.dtype or "float32" for k in inputs]
     trials = []
@@ -227,7 +229,9 @@ def _results(node: SymbolNode, inputs: Sequence[Known], rows: dict[Place, tuple[
     return [list(shapes) for shapes in zip(*trials, strict=True)]
 
 
-def _learn_probed(inputs: Sequence[Known], out: Known, sizes: list[tuple[int, ...]], rows: dict[Place, tuple[int, ...]]) -> None:
+def _learn_probed(
+    inputs: Sequence[PartialType], out: PartialType, sizes: list[tuple[int, ...]], rows: dict[Place, tuple[int, ...]]
+) -> None:
     claimed: list[int | None] = [trial[0] if len(set(trial)) == 1 else None for trial in sizes]
     out.learn_shape(tuple(claimed), "the result")
     assert out.shape is not None
@@ -241,7 +245,7 @@ def _learn_probed(inputs: Sequence[Known], out: Known, sizes: list[tuple[int, ..
     out.shape = tuple(shape)
 
 
-def _gradient_shapes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+def _gradient_shapes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """Each gradient has the shape and dtype of the variable that it belongs to: the last inputs of the node."""
     for out, variable in zip(outputs, inputs[len(inputs) - len(outputs) :], strict=True):
         out.learn_shape(variable.shape, "the gradient")
@@ -250,4 +254,4 @@ def _gradient_shapes(node: SymbolNode, inputs: Sequence[Known], outputs: Sequenc
 
 
 #: Operators that are no function of arrays, by registered name; control flow adds its own.
-SPECIAL: dict[str, Callable[[SymbolNode, Sequence[Known], Sequence[Known]], None]] = {"_gradient": _gradient_shapes}
+SPECIAL: dict[str, Callable[[SymbolNode, Sequence[PartialType], Sequence[PartialType]], None]] = {"_gradient": _gradient_shapes}

@@ -11,8 +11,8 @@ from ..graph.ir import Node, leaf
 from ..opdef.params import UNREADABLE
 from .inference import Inference
 from .inference_rules import SPECIAL
-from .known import Known
 from .node import SPECIAL_NODES, Head, Special, SymbolNode, topological
+from .partial_types import PartialType
 
 if TYPE_CHECKING:
     from .replay import Replay
@@ -54,19 +54,19 @@ class _Loop:
             self.places = [_ints(node, "cond_input_locs"), func]
 
 
-def _sub_inference(heads: Sequence[Head], given: Sequence[Known]) -> Inference:
+def _sub_inference(heads: Sequence[Head], given: Sequence[PartialType]) -> Inference:
     names = [n.name for n in _arguments(heads)]
     shapes = {name: k.shape for name, k in zip(names, given, strict=True) if k.shape is not None}
     dtypes = {name: k.dtype for name, k in zip(names, given, strict=True) if k.dtype is not None}
     return Inference(heads, shapes, dtypes).run()
 
 
-def _row(known: Known) -> Known:
+def _row(known: PartialType) -> PartialType:
     """One slice of a stream: at least one axis, as MXNet's arrays have."""
-    return Known(None if known.shape is None else known.shape[1:] or (1,), known.dtype)
+    return PartialType(None if known.shape is None else known.shape[1:] or (1,), known.dtype)
 
 
-def infer_loop(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+def infer_loop(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """Learn a loop's shapes from its body, both ways."""
     loop = _Loop(node)
     heads, places = node.subgraphs[-1], loop.places[-1]
@@ -91,7 +91,7 @@ def infer_loop(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Know
             inputs[loop.states[k - loop.outputs]].learn_shape(known.shape, f"state {k - loop.outputs}")
 
 
-def infer_cond(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Known]) -> None:
+def infer_cond(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """Learn shapes from both branches."""
     for heads, name in zip(node.subgraphs, ("cond_input_locs", "then_input_locs", "else_input_locs"), strict=True):
         places = _ints(node, name)
@@ -107,7 +107,7 @@ def infer_cond(node: SymbolNode, inputs: Sequence[Known], outputs: Sequence[Know
 
 def _replayed(replay: "Replay", node: SymbolNode, heads: Sequence[Head], given: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """A sub-graph's outputs for typed arguments, and the leaves for its random keys; its users' objects are those of the whole."""
-    inference = _sub_inference(heads, [Known(n.shape, n.dtype) for n in given])
+    inference = _sub_inference(heads, [PartialType(n.shape, n.dtype) for n in given])
     values = {Head(v, 0): n for v, n in zip(_arguments(heads), given, strict=True)}
     sub = type(replay)(inference, replay.training, values, objects=replay.objects)
     before = len(replay.objects)

@@ -9,12 +9,12 @@ from ..executor.function import StateUpdate, TypedGraph, UserObject
 from ..graph.gradient import backward_order
 from ..graph.ir import Node, leaf
 from ..graph.rewrite import substitute
+from .application import apply_node, draws
 from .gradient import GRADIENT, differentiated, expanded
 from .inference import Inference
 from .inference_rules import is_open
 from .loops import REPLAY
 from .node import Head, SymbolNode, topological
-from .typed import applied, draws
 
 
 class UserCode(NamedTuple):
@@ -67,7 +67,7 @@ class Replay:
             self.keys.append(key)
         replaced = {"shape": self.inference.known[node][0].shape} if is_open(node) else {}
         sig = node.sig(self.training, **replaced)
-        parts = applied(node, sig, arrays, key)
+        parts = apply_node(node, sig, arrays, key)
         changed = dict(zip(sig.op.mutates, parts[len(parts) - len(sig.op.mutates) :], strict=True))
         for name, new in changed.items():
             self._write(node, name, new)

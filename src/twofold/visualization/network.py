@@ -9,8 +9,8 @@ from typing import Any
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError
 from ..symbol.inference import Inference, inside_shape
-from ..symbol.known import Known, Unknown
 from ..symbol.node import Head, SymbolNode, variables
+from ..symbol.partial_types import PartialShape, PartialType
 from ..symbol.symbol import Symbol
 from .drawing import Mermaid
 
@@ -34,7 +34,7 @@ def _inferred(symbol: Symbol, shape: Mapping[str, Sequence[int]] | None, dtype: 
     return Inference(symbol.heads, shapes, {name: dtype_name(d) for name, d in (dtype or {}).items()}).run()
 
 
-def _per_sample(shape: Unknown) -> str:
+def _per_sample(shape: PartialShape) -> str:
     """A shape without its first axis, as ``3x8x8``; empty where nothing is known."""
     return "" if shape is None else "x".join("?" if n is None else str(n) for n in shape[1:])
 
@@ -99,7 +99,7 @@ def _layers(symbol: Symbol, found: Inference, data: set[str]) -> Iterator[tuple[
         yield f"{node.name}({node.op_name})", _per_sample(found.known[node][0].shape), count, before
 
 
-def _size(known: Known) -> int:
+def _size(known: PartialType) -> int:
     return prod(known.sizes) if known.is_shaped else 0
 
 

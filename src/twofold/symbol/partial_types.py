@@ -3,30 +3,30 @@
 from ..errors import DTypeError, InternalError, ShapeError
 
 #: A shape inside inference: None if nothing is known, None for an unknown size.
-Unknown = tuple[int | None, ...] | None
+PartialShape = tuple[int | None, ...] | None
 
 
-class Known:
+class PartialType:
     """What is known of one output of a node."""
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: Unknown, dtype: str | None) -> None:
+    def __init__(self, shape: PartialShape, dtype: str | None) -> None:
         self.shape, self.dtype = shape, dtype
 
     @property
     def is_shaped(self) -> bool:
         """Whether the whole shape is known."""
-        return is_known(self.shape)
+        return is_complete_shape(self.shape)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The shape, which must be known."""
         if self.shape is None or None in self.shape:
-            raise InternalError("symbol: a shape is used before it is known", shown(self.shape), "report this")
+            raise InternalError("symbol: a shape is used before it is known", shape_text(self.shape), "report this")
         return self.shape  # type: ignore[return-value]
 
-    def learn_shape(self, shape: Unknown, what: str) -> None:
+    def learn_shape(self, shape: PartialShape, what: str) -> None:
         """Add knowledge of the shape; ``what`` names the value in the error if it contradicts.
 
         Raises
@@ -34,7 +34,7 @@ class Known:
         ShapeError
             If it contradicts what is known.
         """
-        self.shape = merged_shape(self.shape, shape, what)
+        self.shape = merge_shapes(self.shape, shape, what)
 
     def learn_dtype(self, dtype: str | None, what: str) -> None:
         """Add knowledge of the dtype.
@@ -49,19 +49,19 @@ class Known:
         self.dtype = self.dtype or dtype
 
 
-def is_known(shape: Unknown) -> bool:
+def is_complete_shape(shape: PartialShape) -> bool:
     """Whether every size is known."""
     return shape is not None and None not in shape
 
 
-def shown(shape: Unknown) -> str:
+def shape_text(shape: PartialShape) -> str:
     """A shape as messages show it: ``?`` for what is unknown."""
     if shape is None:
         return "?"
     return f"({', '.join('?' if n is None else str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
 
 
-def merged_shape(a: Unknown, b: Unknown, what: str) -> Unknown:
+def merge_shapes(a: PartialShape, b: PartialShape, what: str) -> PartialShape:
     """Two pieces of knowledge about one shape as one.
 
     Raises
@@ -72,5 +72,5 @@ def merged_shape(a: Unknown, b: Unknown, what: str) -> Unknown:
     if a is None or b is None or a == b:
         return b if a is None else a
     if len(a) != len(b) or any(m != n for m, n in zip(a, b, strict=True) if m is not None and n is not None):
-        raise ShapeError(f"{what} has shape {shown(a)}, where {shown(b)} is needed", None, "give shapes that agree")
+        raise ShapeError(f"{what} has shape {shape_text(a)}, where {shape_text(b)} is needed", None, "give shapes that agree")
     return tuple(n if m is None else m for m, n in zip(a, b, strict=True))

@@ -10,7 +10,7 @@ from ..opdef.spec import Sig
 from .node import SymbolNode
 
 
-def applied(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | None = None) -> tuple[Node, ...]:
+def apply_node(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | None = None) -> tuple[Node, ...]:
     """The results of a node for typed inputs, hidden ones included.
 
     Parameters

@@ -22,8 +22,8 @@ from ..program.compile import Program
 from ..program.profiled import Title
 from ..scheduler.streams import before_overwriting, run_on
 from .binding import distinct_names
-from .bound import inferred
 from .compose import group
+from .inference import infer_all
 from .replay import Replayer
 from .symbol import Symbol
 
@@ -106,7 +106,7 @@ class Compiled:
 
     def _infer(self, cells: dict[str, NDArray]) -> None:
         """Raise the error that names the node where the arrays do not fit."""
-        inferred(self._replay.heads, {n: c.shape for n, c in cells.items()}, {n: c._dtype for n, c in cells.items()}, "compile")
+        infer_all(self._replay.heads, {n: c.shape for n, c in cells.items()}, {n: c._dtype for n, c in cells.items()}, "compile")
 
     def _record(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
         try:

@@ -55,7 +55,7 @@ _OTHERS: dict[str, tuple[str, Callable[[Params], Params]]] = {
 }
 
 
-def symbol_of(rec: Rec) -> Symbol:
+def symbol_from_record(rec: Rec) -> Symbol:
     """The computation that led to a record.
 
     Raises

@@ -15,8 +15,7 @@ from ..graph.ir import Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
 from ..ndarray.array import NDArray
 from .gradient import differentiated
-from .inference import Inference, inside_shape
-from .known import shown
+from .inference import Inference, infer_all, inside_shape
 from .node import Head, SymbolNode, names_of_inputs, variables
 from .placement import stretches
 from .replay import Replay, passed_by_gradient
@@ -25,7 +24,7 @@ from .serialization import to_text
 Groups = Mapping[str, Device]
 
 
-class Bound:
+class Partition:
     """A symbol with types and devices: the source of an executor's parts.
 
     Parameters
@@ -120,9 +119,9 @@ class Bound:
             part.makes.append((self.output_key(head), have[key]))
             seen.setdefault(head, have[key])
 
-    def rebound(self, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
+    def reshape(self, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
         """The same graph for other shapes, with the arrays whose shape stays."""
-        return reshaped(self, executor, shapes, partial_shaping, allow_up_sizing)
+        return _reshape(self, executor, shapes, partial_shaping, allow_up_sizing)
 
     def debug_str(self) -> str:
         """The graph as text."""
@@ -161,47 +160,29 @@ def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before:
             yield Internal(node.output_name(k), values[Head(node, k)], False)
 
 
-def inferred(heads: Sequence[Head], shapes: Mapping[str, Any], dtypes: Mapping[str, str], what: str) -> Inference:
-    """Complete inference.
-
-    Raises
-    ------
-    ShapeError
-        If shapes remain unknown; it names the variables.
-    """
-    found = Inference(heads, shapes, dtypes).run()
-    if not found.is_complete():
-        unknown = [n for n in found.order if not all(k.is_shaped for k in found.known[n])]
-        names = ", ".join(f"{n.name} {shown(found.known[n][0].shape)}" for n in unknown)
-        raise ShapeError(
-            f"{what} error: shapes do not follow from those given", f"{dict(shapes)}; unknown: {names}", "give the shapes of more arguments"
-        )
-    return found
-
-
-def reshaped(bound: Bound, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
+def _reshape(old: Partition, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
     """See `Executor.reshape`."""
     unknown = set(shapes) - {*executor.arg_dict, *executor.aux_dict}
     if unknown:
         raise ParameterError("reshape: not an argument", ", ".join(sorted(unknown)), f"it has {', '.join(executor.arg_dict)}")
     dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
-    inference = inferred(bound.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
-    new = Bound(bound.heads, inference, bound.device, bound.groups, bound.requests)
+    inference = infer_all(old.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
+    new = Partition(old.heads, inference, old.device, old.groups, old.requests)
 
-    def fitting(old: NDArray | None, variable: SymbolNode) -> NDArray | None:
+    def fitting(array: NDArray | None, variable: SymbolNode) -> NDArray | None:
         shape = inference.known[variable][0].sizes
-        if old is None or old.shape == shape:
-            return old
+        if array is None or array.shape == shape:
+            return array
         name = variable.name
         if name not in shapes and not partial_shaping:
             raise ShapeError(
-                f"reshape: the shape of {name}, which was not named, changes", f"{old.shape} to {shape}", "set partial_shaping=True"
+                f"reshape: the shape of {name}, which was not named, changes", f"{array.shape} to {shape}", "set partial_shaping=True"
             )
-        if math.prod(shape) > old.size and not allow_up_sizing:
+        if math.prod(shape) > array.size and not allow_up_sizing:
             raise ShapeError(
-                f"reshape: the new shape of {name} is larger than the old", f"{old.shape} to {shape}", "set allow_up_sizing=True"
+                f"reshape: the new shape of {name} is larger than the old", f"{array.shape} to {shape}", "set allow_up_sizing=True"
             )
-        return zeros(shape, old._dtype, old.context)
+        return zeros(shape, array._dtype, array.context)
 
     arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}
     gradients = {v.name: fitting(executor.grad_dict[v.name], v) for v in new.arguments}
