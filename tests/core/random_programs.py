@@ -123,15 +123,15 @@ class Program:
 
     def move(self) -> None:
         a, b, target, u = self.pick(), self.pick(), self.own(), self.moves.random()
-        kind = self.moves.randrange(32)
+        kind = self.moves.randrange(34)
         if kind < 9:
             self.compute(kind, a, b, u)
-        elif kind < 18:
+        elif kind < 20:
             self.write(kind - 9, target, a, b, u)
-        elif kind < 24:
-            self.shape(kind - 18, a, b, u)
+        elif kind < 26:
+            self.shape(kind - 20, a, b, u)
         else:
-            self.live(kind - 24, target, a, b, u)
+            self.live(kind - 26, target, a, b, u)
 
     def compute(self, kind: int, a: Any, b: Any, u: float) -> None:
         op = self.api.op
@@ -172,6 +172,10 @@ class Program:
             alias = self.api.detach(target)
             target[0 : n // 2] = u
             self.pool.append(alias * 1.5)
+        elif kind == 9:
+            target[[3, 7, 3]] = b[4:7]
+        elif kind == 10:
+            target.reshape((4, 6))[[1, 2, 1], 2:4] += u
 
     def shape(self, kind: int, a: Any, b: Any, u: float) -> None:
         op, n = self.api.op, SIZE

@@ -15,7 +15,8 @@ from tests.numpy.expressions import listed
 FUNCTIONS = [
     *listed("""
         x.sum(); x.mean(axis=1); x.var(axis=(0, 2)); x.std(); x.prod(axis=0); x.max(1); x.min(); np.ptp(x, 0); np.average(x, 0, [1, 3])
-        np.average(x, weights=x * x); np.cumsum(x, 1); np.nansum(x); np.nanmean(x, 1); np.sum(x, where=x > 1)
+        np.average(x, weights=x * x); np.cumsum(x, 1); np.cumprod(x, 1); np.cumprod(x - x[:, :1], 2)
+        np.cumprod(x); np.nansum(x); np.nanmean(x, 1); np.sum(x, where=x > 1)
         np.mean(x, axis=0, where=x > 0.7); np.max(x, axis=2, initial=1.2); np.diff(x, 2); np.clip(x, 0.7, 1.3)
         np.where(x > 1, x * x, x); np.sort(x, 1); np.take(x, [[0, 2], [1, 1]], 1); np.take_along_axis(x, np.argsort(x, 1), 1)
         np.compress([True, False], x, 0); np.extract(x > 1, x); np.nan_to_num(x); np.maximum(x, 1.0); np.logaddexp(x, x[0])

@@ -38,7 +38,7 @@ EighResult, EigResult, QRResult, SlogdetResult, SVDResult = [
 ]
 
 
-def computed(name: str, *arrays: ndarray, **params: Any) -> ndarray:
+def run_and_wait(name: str, *arrays: ndarray, **params: Any) -> ndarray:
     """The result of an operator that fails for some matrices.
 
     On the host it is waited for, so that ``except LinAlgError`` around the call catches what it does around NumPy's.
@@ -49,15 +49,15 @@ def computed(name: str, *arrays: ndarray, **params: Any) -> ndarray:
     return result
 
 
-def parts(name: str, a: ndarray, **params: Any) -> list[ndarray]:
+def run_several(name: str, a: ndarray, **params: Any) -> list[ndarray]:
     """The results of an operator that has several, by either name."""
     return [wrap(ndarray, v) for v in invoke(operator_of(name).sig(**params), (a,))]
 
 
-def of_reals(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def real_operands(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a function its first ``count`` operands as arrays of one floating-point dtype; NumPy computes with complex numbers."""
 
-    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         numpys, names = getattr(np.linalg, function.__name__), list(signature(function).parameters)[:count]
 
         @wraps(function)
@@ -75,37 +75,37 @@ def of_reals(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         return call
 
-    return decorated
+    return decorate
 
 
 # equations, inverses, determinants
 
 
-@of_reals(2)
+@real_operands(2)
 def solve(a: Any, b: Any) -> ndarray:
     """``x`` with a · x = b: matrices (…, n, n) and a vector (n,) or matrices (…, n, k)."""
-    return squeeze(computed("solve", a, b.reshape(-1, 1)), -1) if b.ndim == 1 else computed("solve", a, b)
+    return squeeze(run_and_wait("solve", a, b.reshape(-1, 1)), -1) if b.ndim == 1 else run_and_wait("solve", a, b)
 
 
-@of_reals(1)
+@real_operands(1)
 def inv(a: Any) -> ndarray:
     """Inverses of matrices (…, n, n)."""
-    return computed("inverse", a)
+    return run_and_wait("inverse", a)
 
 
-@of_reals(1)
+@real_operands(1)
 def det(a: Any) -> ndarray:
     """Determinants of matrices (…, n, n)."""
     return run("det", a)
 
 
-@of_reals(1)
+@real_operands(1)
 def slogdet(a: Any) -> Any:
     """Signs and logarithms of the magnitudes of determinants."""
-    return SlogdetResult(*parts("slogdet", a))
+    return SlogdetResult(*run_several("slogdet", a))
 
 
-@of_reals(1)
+@real_operands(1)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> ndarray:
     """Pseudo-inverses of matrices (…, m, n), by singular values.
 
@@ -137,7 +137,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     return run("_npi_pinv", a, each, hermitian=bool(hermitian))
 
 
-@of_reals(2)
+@real_operands(2)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, ndarray]:
     """The least ``x`` that makes the squares of b - a · x least; the sums of these, the rank and the singular values of ``a``.
 
@@ -152,16 +152,16 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, nda
     return x, squares if residuals.size else residuals, rank, svdvals(a)
 
 
-@of_reals(2)
+@real_operands(2)
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> ndarray:
     """``x`` with tensordot(a, x, x.ndim) = b; ``axes`` of ``a`` are moved to its end before."""
-    return computed("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
+    return run_and_wait("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
 
 
-@of_reals(1)
+@real_operands(1)
 def tensorinv(a: Any, ind: int = 2) -> ndarray:
     """The array whose tensordot over ``ind`` axes undoes that of ``a``."""
-    return computed("_npi_tensorinv", a, ind=index(ind))
+    return run_and_wait("_npi_tensorinv", a, ind=index(ind))
 
 
 def matrix_power(a: Any, n: Any) -> ndarray:
@@ -211,13 +211,13 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
 # decompositions
 
 
-@of_reals(1)
+@real_operands(1)
 def cholesky(a: Any, /, *, upper: bool = False) -> ndarray:
     """Lower triangular L with L · Lᵀ = a of symmetric positive definite matrices, or its transpose if ``upper``; reads that triangle."""
-    return matrix_transpose(computed("cholesky", matrix_transpose(a))) if upper else computed("cholesky", a)
+    return matrix_transpose(run_and_wait("cholesky", matrix_transpose(a))) if upper else run_and_wait("cholesky", a)
 
 
-@of_reals(1)
+@real_operands(1)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and upper triangular R, with Q · R = a; R alone for ``mode="r"``.
 
@@ -225,11 +225,11 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """
     if mode not in ("reduced", "r", "complete") or (mode == "complete" and a.ndim > 1 and a.shape[-2] > a.shape[-1]):
         return by_numpy(np.linalg.qr, (a, mode), {})
-    q, r = parts("qr", a)
+    q, r = run_several("qr", a)
     return r if mode == "r" else QRResult(q, r)
 
 
-@of_reals(1)
+@real_operands(1)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Singular value decomposition: U, the values, descending, and V with U · diag(values) · V = a; the values alone if not ``compute_uv``.
 
@@ -237,7 +237,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     are not square have no gradient.
     """
     if hermitian:
-        values, vectors = parts("eigh", a)
+        values, vectors = run_several("eigh", a)
         size = abs(values)
         places = run("_npi_argsort", -size, axis=-1, dtype="int64")
         s = run("take_along_axis", size, places, axis=a.ndim - 2)
@@ -248,7 +248,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         return SVDResult(u, s, matrix_transpose(u * expand_dims(signs, -2)))
     if full_matrices and compute_uv and a.ndim > 1 and a.shape[-1] != a.shape[-2]:
         return by_numpy(np.linalg.svd, (a,), {})
-    u, s, vh = parts("svd", a)
+    u, s, vh = run_several("svd", a)
     return SVDResult(u, s, vh) if compute_uv else s
 
 
@@ -257,34 +257,34 @@ def svdvals(x: Any, /) -> ndarray:
     return svd(x, compute_uv=False)
 
 
-@of_reals(1)
+@real_operands(1)
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues, ascending, and eigenvectors in columns, of symmetric matrices of which the lower or upper triangle is read."""
-    return EighResult(*parts("_npi_eigh", a, UPLO=UPLO))
+    return EighResult(*run_several("_npi_eigh", a, UPLO=UPLO))
 
 
-@of_reals(1)
+@real_operands(1)
 def eigvalsh(a: Any, UPLO: str = "L") -> ndarray:
     """Eigenvalues of symmetric matrices, ascending; see `eigh`."""
     return run("_npi_eigvalsh", a, UPLO=UPLO)
 
 
-@of_reals(1)
+@real_operands(1)
 def eig(a: Any) -> Any:
     """Eigenvalues and eigenvectors in columns; complex where they are. Recorded matrices must have real ones."""
-    return EigResult(*parts("real_eig", a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
+    return EigResult(*run_several("real_eig", a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
 
 
-@of_reals(1)
+@real_operands(1)
 def eigvals(a: Any) -> ndarray:
     """Eigenvalues; see `eig`."""
-    return parts("real_eig", a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
+    return run_several("real_eig", a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
 
 
 # norms
 
 
-@of_reals(1)
+@real_operands(1)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
     """Norm of vectors or matrices.
 
@@ -349,7 +349,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> ndarr
     return norm(x, ord, (-2, -1), keepdims)
 
 
-@of_reals(1)
+@real_operands(1)
 def cond(x: Any, p: Any = None) -> ndarray:
     """Condition numbers of matrices (…, n, n): the norm ``p`` times that of the inverse; by singular values for None, 2 and -2."""
     if x.ndim > 1 and x.size and p in (None, 2, -2):

@@ -300,7 +300,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-    """Running products along an axis, of the flattened array if it is None; without a gradient."""
+    """Running products along an axis, of the flattened array if it is None."""
     return _running("cumulative_prod", a, axis, dtype, out)
 
 
@@ -317,7 +317,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, out
 
 
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
-    """Running products along an axis, by the array API's name; with ``include_initial`` a 1 comes first; without a gradient."""
+    """Running products along an axis, by the array API's name; with ``include_initial`` a 1 comes first."""
     return _cumulative(cumprod, 1, operand(x), axis, dtype, out, include_initial)
 
 

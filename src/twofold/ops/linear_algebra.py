@@ -12,6 +12,7 @@ matrix only one triangle is read, and the gradient is the symmetric one.
 
 import math
 
+from ..dtype import promote
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..opdef.declare import op, primitive
 from ..opdef.params import Shape
@@ -24,8 +25,8 @@ FLOATS = ("float32", "float64")
 # parts of matrices
 
 
-def check_matrices(x, square=True):
-    """Raise unless an array holds (square) matrices.
+def require_matrices(x, square=True):
+    """Check that an array holds (square) matrices.
 
     Raises
     ------
@@ -38,8 +39,8 @@ def check_matrices(x, square=True):
         raise ShapeError("Last 2 dimensions of the array must be square", f"shape {x.shape}", "give (…, n, n)")
 
 
-def checked(x, square=True):
-    """The node of an operand, if it holds (square) matrices of floats; for typed inference.
+def require_floats(x, square=True):
+    """Check in typed inference that an operand holds (square) matrices of floats.
 
     Raises
     ------
@@ -50,69 +51,64 @@ def checked(x, square=True):
     """
     if x.dtype not in FLOATS:
         raise DTypeError("linear algebra computes in float32 and float64 only", x.dtype, 'cast with astype("float32")')
-    check_matrices(x, square)
-    return x
+    require_matrices(x, square)
 
 
-def turned(xp, x):
-    """The transposes."""
-    return xp.matrix_transpose(x)
-
-
-def above(xp, shape, offset=0):
-    """Whether an element of a matrix is right of the diagonal ``offset``; broadcasts to the shape."""
+def upper_mask(xp, shape, offset=0):
+    """Whether an element of a matrix is to the right of the diagonal ``offset``; broadcasts to the shape."""
     rows, columns = (xp.iota(size=n, dtype="int64") for n in shape[-2:])
     return xp.greater(columns, xp.reshape(rows, shape=(shape[-2], 1)) + offset)
 
 
-def lower(xp, x, offset=0):
-    """The elements up to a diagonal, zeros right of it."""
-    return xp.where(above(xp, x.shape, offset), 0, x)
+def tril(xp, x, offset=0):
+    """The elements up to a diagonal, zeros to the right of it."""
+    return xp.where(upper_mask(xp, x.shape, offset), 0, x)
 
 
-def identity(xp, x):
+def eye_like(xp, x):
     """The identity matrix, of the size and dtype of square matrices."""
     n = xp.iota(size=x.shape[-1], dtype="int64")
     return xp.cast_like(xp.equal(n, xp.reshape(n, shape=(x.shape[-1], 1))), x)
 
 
-def with_diagonal(xp, values):
+def diagonal_matrices(xp, values):
     """Square matrices with the values (…, n) on their diagonals."""
-    return xp.expand_dims(values, -1) * identity(xp, values)
+    return xp.expand_dims(values, -1) * eye_like(xp, values)
 
 
-def columns_scaled(xp, x, values):
+def scale_columns(xp, x, values):
     """``x`` · diag(values)."""
     return x * xp.expand_dims(values, -2)
 
 
-def symmetric(xp, x):
-    """The symmetric parts."""
-    return (x + turned(xp, x)) * 0.5
+def symmetric_part(xp, x):
+    """(x + xᵀ) / 2."""
+    return (x + xp.matrix_transpose(x)) * 0.5
 
 
-def spread(xp, values):
-    """Scalars (…) against matrices (…, n, n)."""
+def expand_scalars(xp, values):
+    """Scalars (…) as (…, 1, 1), to be combined with matrices (…, n, n)."""
     return xp.reshape(values, shape=(*values.shape, 1, 1))
 
 
 def inverse_differences(xp, values):
     """1 / (values[j] - values[i]) at place (i, j), and 0 on the diagonal."""
-    one = identity(xp, values)
+    one = eye_like(xp, values)
     return (1 - one) / (xp.expand_dims(values, -2) - xp.expand_dims(values, -1) + one)
 
 
-def of_symmetric(np, x):
+def positive_definite(np, x):
     """Symmetric matrices with eigenvalues of at least 1, for samples."""
     return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, x.shape[-1] + 1)).astype(x.dtype)
 
 
 def well_conditioned(np, x):
-    """Matrices far from singular ones, for samples."""
+    """Matrices that are far from singular, for samples."""
     return x + 4 * np.eye(*x.shape[-2:], dtype=x.dtype) * np.arange(1, x.shape[-1] + 1, dtype=x.dtype)
 
 
-WHY = "FD directions are not symmetric: see tests/ops/test_linear_algebra.py"
+#: Finite differences leave the symmetric matrices: tests/ops/test_linear_algebra.py has their gradients.
+WHY = "finite differences leave the symmetric matrices"
 
 
 # linear equations
@@ -126,17 +122,17 @@ def solve(xp, a, b):
 
 @solve.type
 def _(a, b):
-    checked(a)
-    checked(b, square=False)
+    require_floats(a)
+    require_floats(b, square=False)
     if b.shape[-2] != a.shape[-1]:
         raise ShapeError("solve: the equations do not fit the unknowns", f"{a.shape} and {b.shape}", "give (…, n, n) and (…, n, k)")
-    return (*broadcast_shapes("solve", [a.shape[:-2], b.shape[:-2]]), *b.shape[-2:]), b.dtype
+    return (*broadcast_shapes("solve", [a.shape[:-2], b.shape[:-2]]), *b.shape[-2:]), promote(a.dtype, b.dtype)
 
 
 @solve.grad
 def _(xp, dout, out, a):
-    db = xp.solve(turned(xp, a), dout)
-    return -xp.matmul(db, turned(xp, out)), db
+    db = xp.solve(xp.matrix_transpose(a), dout)
+    return -xp.matmul(db, xp.matrix_transpose(out)), db
 
 
 @solve.sample
@@ -166,13 +162,13 @@ def inverse(xp, A):
 
 @inverse.type
 def _(A):
-    checked(A)
+    require_floats(A)
     return A.shape, A.dtype
 
 
 @inverse.grad
 def _(xp, dout, out):
-    return -xp.matmul(xp.matmul(turned(xp, out), dout), turned(xp, out))
+    return -xp.matmul(xp.matmul(xp.matrix_transpose(out), dout), xp.matrix_transpose(out))
 
 
 # determinants
@@ -186,13 +182,13 @@ def det(xp, A):
 
 @det.type
 def _(A):
-    checked(A)
+    require_floats(A)
     return A.shape[:-2], A.dtype
 
 
 @det.grad
 def _(xp, dout, A):
-    return spread(xp, dout) * xp.cofactors(A)
+    return expand_scalars(xp, dout) * xp.cofactors(A)
 
 
 def _cofactors(np, A):
@@ -211,15 +207,15 @@ def cofactors(xp, A):
 
 @cofactors.type
 def _(A):
-    checked(A)
+    require_floats(A)
     return A.shape, A.dtype
 
 
 @cofactors.grad
 def _(xp, dout, A):
-    back = turned(xp, xp.inverse(A))
-    along = spread(xp, xp.sum(dout * back, axis=(-2, -1)))
-    return spread(xp, xp.det(A)) * (along * back - xp.matmul(xp.matmul(back, turned(xp, dout)), back))
+    back = xp.matrix_transpose(xp.inverse(A))
+    along = expand_scalars(xp, xp.sum(dout * back, axis=(-2, -1)))
+    return expand_scalars(xp, xp.det(A)) * (along * back - xp.matmul(xp.matmul(back, xp.matrix_transpose(dout)), back))
 
 
 @primitive(
@@ -232,7 +228,7 @@ def slogdet(xp, A):
 
 @slogdet.type
 def _(A):
-    checked(A)
+    require_floats(A)
     return [(A.shape[:-2], A.dtype)] * 2
 
 
@@ -240,9 +236,9 @@ def _(A):
 def _(xp, dout, out, A):
     if dout[1] is None:
         return None
-    singular = xp.equal(spread(xp, out[0]), 0)
-    back = turned(xp, xp.inverse(xp.where(singular, identity(xp, A), A)))
-    return xp.where(singular, 0, spread(xp, dout[1]) * back)
+    singular = xp.equal(expand_scalars(xp, out[0]), 0)
+    back = xp.matrix_transpose(xp.inverse(xp.where(singular, eye_like(xp, A), A)))
+    return xp.where(singular, 0, expand_scalars(xp, dout[1]) * back)
 
 
 for _op in (inverse, det, cofactors, slogdet):
@@ -260,22 +256,22 @@ def cholesky(xp, A):
 
 @cholesky.type
 def _(A):
-    checked(A)
+    require_floats(A)
     return A.shape, A.dtype
 
 
 @cholesky.grad
 def _(xp, dout, out):
-    back = turned(xp, out)
-    inner = lower(xp, xp.matmul(back, lower(xp, dout)))
-    inner = inner - with_diagonal(xp, diagonal(xp, inner, 0, -2, -1)) * 0.5
+    back = xp.matrix_transpose(out)
+    inner = tril(xp, xp.matmul(back, tril(xp, dout)))
+    inner = inner - diagonal_matrices(xp, diagonal(xp, inner, 0, -2, -1)) * 0.5
     half = xp.solve(back, inner)
-    return symmetric(xp, xp.solve(back, turned(xp, half)))
+    return symmetric_part(xp, xp.solve(back, xp.matrix_transpose(half)))
 
 
 @cholesky.sample
 def _(draw):
-    return draw(draw.real((2, 3, 3), then=of_symmetric), gradient=False, why=WHY)
+    return draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY)
 
 
 @primitive(reference=lambda np, A: tuple(np.linalg.qr(A)), outputs=2, floats=FLOATS)
@@ -286,7 +282,7 @@ def qr(xp, A):
 
 @qr.type
 def _(A):
-    checked(A, square=False)
+    require_floats(A, square=False)
     *batch, m, n = A.shape
     return [((*batch, m, min(m, n)), A.dtype), ((*batch, min(m, n), n), A.dtype)]
 
@@ -297,20 +293,20 @@ def _(xp, dout, out, A):
     q, r = out
     k, n = r.shape[-2:]
     dq = xp.zeros_like(q) if dout[0] is None else dout[0]
-    dr = xp.zeros_like(r) if dout[1] is None else xp.where(above(xp, r.shape, -1), dout[1], 0)
+    dr = xp.zeros_like(r) if dout[1] is None else xp.where(upper_mask(xp, r.shape, -1), dout[1], 0)
     if k == n:
         return _qr_gradient(xp, q, r, dq, dr)
     u, du, dv = xp.take_slice(r, 0, k, -1), xp.take_slice(dr, 0, k, -1), xp.take_slice(dr, k, n, -1)
     y = xp.take_slice(A, k, n, -1)
-    dx = _qr_gradient(xp, q, u, dq + xp.matmul(y, turned(xp, dv)), du)
+    dx = _qr_gradient(xp, q, u, dq + xp.matmul(y, xp.matrix_transpose(dv)), du)
     return xp.concat(dx, xp.matmul(q, dv), axis=len(A.shape) - 1)
 
 
 def _qr_gradient(xp, q, r, dq, dr):
-    inner = xp.matmul(dr, turned(xp, r)) - xp.matmul(turned(xp, q), dq)
-    half = xp.where(above(xp, inner.shape, -1), inner, 0)
-    whole = half + turned(xp, half) - with_diagonal(xp, diagonal(xp, inner, 0, -2, -1))
-    return turned(xp, xp.solve(r, turned(xp, dq + xp.matmul(q, whole))))
+    inner = xp.matmul(dr, xp.matrix_transpose(r)) - xp.matmul(xp.matrix_transpose(q), dq)
+    half = xp.where(upper_mask(xp, inner.shape, -1), inner, 0)
+    whole = half + xp.matrix_transpose(half) - diagonal_matrices(xp, diagonal(xp, inner, 0, -2, -1))
+    return xp.matrix_transpose(xp.solve(r, xp.matrix_transpose(dq + xp.matmul(q, whole))))
 
 
 @qr.sample
@@ -321,11 +317,11 @@ def _(draw):
 @op("_linalg_gelqf", "linalg_gelqf", outputs=2, floats=FLOATS)
 def gelqf(xp, A):
     """Q (…, m, n) with orthonormal rows and lower triangular L (…, m, m) with L · Q = A, for m ≤ n."""
-    check_matrices(A, square=False)
+    require_matrices(A, square=False)
     if A.shape[-2] > A.shape[-1]:
         raise ShapeError("more rows than columns", f"shape {A.shape}", "give (…, m, n) with m ≤ n")
-    q, r = xp.qr(turned(xp, A))
-    return turned(xp, q), turned(xp, r)
+    q, r = xp.qr(xp.matrix_transpose(A))
+    return xp.matrix_transpose(q), xp.matrix_transpose(r)
 
 
 @gelqf.sample
@@ -348,7 +344,7 @@ def eigh(xp, A, *, upper: bool = False):
 
 @eigh.type
 def _(A, *, upper):
-    checked(A)
+    require_floats(A)
     return [(A.shape[:-1], A.dtype), (A.shape, A.dtype)]
 
 
@@ -356,10 +352,10 @@ def _(A, *, upper):
 def _(xp, dout, out):
     (w, v), (dw, dv) = out, dout
     if dv is None:  # without vectors no differences of values, which may be equal
-        return xp.matmul(columns_scaled(xp, v, dw), turned(xp, v))
-    inner = inverse_differences(xp, w) * xp.matmul(turned(xp, v), dv)
-    inner = inner if dw is None else inner + with_diagonal(xp, dw)
-    return symmetric(xp, xp.matmul(xp.matmul(v, inner), turned(xp, v)))
+        return xp.matmul(scale_columns(xp, v, dw), xp.matrix_transpose(v))
+    inner = inverse_differences(xp, w) * xp.matmul(xp.matrix_transpose(v), dv)
+    inner = inner if dw is None else inner + diagonal_matrices(xp, dw)
+    return symmetric_part(xp, xp.matmul(xp.matmul(v, inner), xp.matrix_transpose(v)))
 
 
 @op("_npi_eigh", outputs=2, floats=FLOATS)
@@ -388,12 +384,12 @@ def syevd(xp, A):
     """
     w, v = xp.eigh(A)
     places = xp.argmax(xp.absolute(v), axis=-2, keepdims=True)
-    return turned(xp, v * xp.stop_gradient(xp.sign(xp.take_along_axis(v, places, axis=len(v.shape) - 2)))), w
+    return xp.matrix_transpose(v * xp.stop_gradient(xp.sign(xp.take_along_axis(v, places, axis=len(v.shape) - 2)))), w
 
 
 for _op in (eigh, eigh_of_triangle, eigvalsh, syevd):
-    _op.sample(lambda draw: draw(draw.real((2, 3, 3), then=of_symmetric), gradient=False, why=WHY))
-eigh.sample(lambda draw: draw(draw.real((2, 2), then=of_symmetric), gradient=False, why=WHY, upper=True))
+    _op.sample(lambda draw: draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY))
+eigh.sample(lambda draw: draw(draw.real((2, 2), then=positive_definite), gradient=False, why=WHY, upper=True))
 
 
 def _real_eigenvectors(np, A):
@@ -411,18 +407,18 @@ def real_eig(xp, A):
 
 @real_eig.type
 def _(A):
-    checked(A)
+    require_floats(A)
     return [(A.shape[:-1], A.dtype), (A.shape, A.dtype)]
 
 
 @real_eig.grad
 def _(xp, dout, out):
     (w, v), (dw, dv) = out, dout
-    back = turned(xp, v)
-    inner = xp.zeros_like(v) if dw is None else with_diagonal(xp, dw)
+    back = xp.matrix_transpose(v)
+    inner = xp.zeros_like(v) if dw is None else diagonal_matrices(xp, dw)
     if dv is not None:
         along = xp.matmul(back, dv)  # less what would change the lengths
-        along = along - columns_scaled(xp, xp.matmul(back, v), diagonal(xp, along, 0, -2, -1))
+        along = along - scale_columns(xp, xp.matmul(back, v), diagonal(xp, along, 0, -2, -1))
         inner = inner + inverse_differences(xp, w) * along
     return xp.solve(back, xp.matmul(inner, back))
 
@@ -445,7 +441,7 @@ def svd(xp, A):
 
 @svd.type
 def _(A):
-    checked(A, square=False)
+    require_floats(A, square=False)
     *batch, m, n = A.shape
     k = min(m, n)
     return [((*batch, m, k), A.dtype), ((*batch, k), A.dtype), ((*batch, k, n), A.dtype)]
@@ -454,22 +450,22 @@ def _(A):
 @svd.grad
 def _(xp, dout, out):
     (u, s, vh), (du, ds, dvh) = out, dout
-    inner = None if ds is None else with_diagonal(xp, ds)
+    inner = None if ds is None else diagonal_matrices(xp, ds)
     rows = xp.expand_dims(s, -1)
     outside = 0
     if du is not None or dvh is not None:
         gaps = inverse_differences(xp, s * s)
-        inner = xp.zeros_like(with_diagonal(xp, s)) if inner is None else inner
+        inner = xp.zeros_like(diagonal_matrices(xp, s)) if inner is None else inner
     if du is not None:
-        along = xp.matmul(turned(xp, u), du)
-        inner = inner + columns_scaled(xp, gaps * (along - turned(xp, along)), s)
+        along = xp.matmul(xp.matrix_transpose(u), du)
+        inner = inner + scale_columns(xp, gaps * (along - xp.matrix_transpose(along)), s)
         if u.shape[-2] > u.shape[-1]:
-            outside = outside + xp.matmul(columns_scaled(xp, du - xp.matmul(u, along), 1 / s), vh)
+            outside = outside + xp.matmul(scale_columns(xp, du - xp.matmul(u, along), 1 / s), vh)
     if dvh is not None:
-        along = xp.matmul(vh, turned(xp, dvh))
-        inner = inner + rows * (gaps * (along - turned(xp, along)))
+        along = xp.matmul(vh, xp.matrix_transpose(dvh))
+        inner = inner + rows * (gaps * (along - xp.matrix_transpose(along)))
         if vh.shape[-1] > vh.shape[-2]:
-            outside = outside + xp.matmul(u, (dvh - xp.matmul(turned(xp, along), vh)) / rows)
+            outside = outside + xp.matmul(u, (dvh - xp.matmul(xp.matrix_transpose(along), vh)) / rows)
     return xp.matmul(xp.matmul(u, inner), vh) + outside
 
 
@@ -484,21 +480,21 @@ def pinv(xp, A, rcond, *, hermitian: bool = False):
 
     If ``hermitian``, A is symmetric and decomposed by `eigh`.
     """
-    check_matrices(A, square=False)
+    require_matrices(A, square=False)
     if hermitian:
         values, v = xp.eigh(A)
-        left, right, size = v, turned(xp, v), xp.absolute(values)
+        left, right, size = v, xp.matrix_transpose(v), xp.absolute(values)
     else:
         right_, values, left_ = xp.svd(A)
-        left, right, size = turned(xp, left_), turned(xp, right_), values
-    kept = xp.greater(size, xp.expand_dims(rcond, -1) * xp.max(size, axis=-1, keepdims=True))
-    return xp.matmul(columns_scaled(xp, left, xp.where(kept, 1 / xp.where(kept, values, 1), 0)), right)
+        left, right, size = xp.matrix_transpose(left_), xp.matrix_transpose(right_), values
+    large = xp.greater(size, xp.expand_dims(rcond, -1) * xp.max(size, axis=-1, keepdims=True))
+    return xp.matmul(scale_columns(xp, left, xp.where(large, 1 / xp.where(large, values, 1), 0)), right)
 
 
 @pinv.grad
 def _(xp, dout, out, A):
     """Golub and Pereyra, "The differentiation of pseudo-inverses", 1973: of matrices whose rank does not change."""
-    p, pt, gt = out, turned(xp, out), turned(xp, dout)
+    p, pt, gt = out, xp.matrix_transpose(out), xp.matrix_transpose(dout)
     inside = -xp.matmul(xp.matmul(pt, dout), pt)
     rows = gt - xp.matmul(A, xp.matmul(p, gt))
     columns = gt - xp.matmul(xp.matmul(gt, p), A)
@@ -517,7 +513,7 @@ for _shape in ((2, 3, 3), (4, 3), (2, 3)):
 
 @pinv.sample
 def _(draw):
-    return draw(draw.real((2, 3, 3), then=of_symmetric), draw.real((2,), 0.0, 1e-4), gradient=False, why=WHY, hermitian=True)
+    return draw(draw.real((2, 3, 3), then=positive_definite), draw.real((2,), 0.0, 1e-4), gradient=False, why=WHY, hermitian=True)
 
 
 # tensors as matrices

@@ -5,29 +5,29 @@ import math
 from ..errors import ShapeError
 from ..opdef.declare import op
 from .creation import diagonal
-from .linear_algebra import FLOATS, above, check_matrices, lower, turned, well_conditioned
+from .linear_algebra import FLOATS, require_matrices, tril, upper_mask, well_conditioned
 
 
 def triangle(xp, A, is_lower):
-    """The lower or upper triangles of square matrices, zeros beside them."""
-    return lower(xp, A) if is_lower else xp.where(above(xp, A.shape, -1), A, 0)
+    """The lower or upper triangles of square matrices, zeros elsewhere."""
+    return tril(xp, A) if is_lower else xp.where(upper_mask(xp, A.shape, -1), A, 0)
 
 
 def check_factors(A, B, rightside):
-    """Raise unless square matrices can be multiplied with others of the same leading axes.
+    """Check that square matrices can be multiplied with others of the same leading axes.
 
     Raises
     ------
     ShapeError
         If they cannot.
     """
-    check_matrices(A)
+    require_matrices(A)
     if len(B.shape) != len(A.shape) or A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[-1 if rightside else -2]:
         wanted = "(…, m, n)" if rightside else "(…, n, m)"
         raise ShapeError("A and B do not match", f"A {A.shape}, B {B.shape}, rightside={rightside}", f"give (…, n, n) and {wanted}")
 
 
-def scaled(x, alpha):
+def scale(x, alpha):
     """``alpha`` · x."""
     return x if alpha == 1 else x * alpha
 
@@ -37,8 +37,8 @@ def trmm(xp, A, B, *, transpose: bool = False, rightside: bool = False, lower: b
     """``alpha`` · op(A) · B, or ``alpha`` · B · op(A) if ``rightside``, for triangular A; op is the transpose if so told."""
     check_factors(A, B, rightside)
     a = triangle(xp, A, lower)
-    a = turned(xp, a) if transpose else a
-    return scaled(xp.matmul(B, a) if rightside else xp.matmul(a, B), alpha)
+    a = xp.matrix_transpose(a) if transpose else a
+    return scale(xp.matmul(B, a) if rightside else xp.matmul(a, B), alpha)
 
 
 @op("_linalg_trsm", "linalg_trsm", alike=True, floats=FLOATS)
@@ -46,8 +46,8 @@ def trsm(xp, A, B, *, transpose: bool = False, rightside: bool = False, lower: b
     """``x`` with op(A) · x = ``alpha`` · B, or x · op(A) = ``alpha`` · B if ``rightside``, for triangular A."""
     check_factors(A, B, rightside)
     a = triangle(xp, A, lower)
-    a = turned(xp, a) if transpose != rightside else a
-    return scaled(turned(xp, xp.solve(a, turned(xp, B))) if rightside else xp.solve(a, B), alpha)
+    a = xp.matrix_transpose(a) if transpose != rightside else a
+    return scale(xp.matrix_transpose(xp.solve(a, xp.matrix_transpose(B))) if rightside else xp.solve(a, B), alpha)
 
 
 for _op in (trmm, trsm):
@@ -62,9 +62,9 @@ for _op in (trmm, trsm):
 @op("_linalg_potri", "linalg_potri", keeps_shape=True, floats=FLOATS)
 def potri(xp, A):
     """Inverses of A · Aᵀ for lower triangular A, such as `cholesky` gives."""
-    check_matrices(A)
-    inverse = xp.inverse(lower(xp, A))
-    return xp.matmul(turned(xp, inverse), inverse)
+    require_matrices(A)
+    inverse = xp.inverse(tril(xp, A))
+    return xp.matmul(xp.matrix_transpose(inverse), inverse)
 
 
 @potri.sample
@@ -75,8 +75,8 @@ def _(draw):
 @op("_linalg_syrk", "linalg_syrk", real=True, floats=FLOATS)
 def syrk(xp, A, *, transpose: bool = False, alpha: float = 1.0):
     """``alpha`` · A · Aᵀ, or ``alpha`` · Aᵀ · A if ``transpose``."""
-    check_matrices(A, square=False)
-    return scaled(xp.matmul(turned(xp, A), A) if transpose else xp.matmul(A, turned(xp, A)), alpha)
+    require_matrices(A, square=False)
+    return scale(xp.matmul(xp.matrix_transpose(A), A) if transpose else xp.matmul(A, xp.matrix_transpose(A)), alpha)
 
 
 @syrk.sample
@@ -87,7 +87,7 @@ def _(draw):
 @op("_linalg_sumlogdiag", "linalg_sumlogdiag", real=True, floats=FLOATS)
 def sumlogdiag(xp, A):
     """Sums of the logarithms of the diagonals of (…, n, n) matrices."""
-    check_matrices(A)
+    require_matrices(A)
     return xp.sum(xp.log(diagonal(xp, A, 0, -2, -1)), axis=-1)
 
 
@@ -102,13 +102,13 @@ def _(draw):
 @op("_linalg_extractdiag", "linalg_extractdiag", real=True, floats=FLOATS)
 def extractdiag(xp, A, *, offset: int = 0):
     """The diagonals ``offset`` of (…, n, n) matrices, as vectors (…, n - |offset|)."""
-    check_matrices(A)
+    require_matrices(A)
     check_offset(A, offset)
     return diagonal(xp, A, offset, -2, -1)
 
 
 def check_offset(A, offset):
-    """Raise unless a diagonal crosses the matrices.
+    """Check that a diagonal crosses the matrices.
 
     Raises
     ------
@@ -148,10 +148,10 @@ def extracttrian(xp, A, *, offset: int = 0, lower: bool = True):
 
     For ``offset=0`` ``lower`` chooses. An upper triangle is packed as the lower one of the transpose.
     """
-    check_matrices(A)
+    require_matrices(A)
     check_offset(A, offset)
     n, gone = A.shape[-1], abs(offset)
-    a = A if offset < 0 or (offset == 0 and lower) else turned(xp, A)
+    a = A if offset < 0 or (offset == 0 and lower) else xp.matrix_transpose(A)
     rows = n - gone
     number = xp.iota(size=rows * (rows + 1) // 2, dtype="int64")
     # the row of element p of a packed triangle; the root is exact where p is the first of its row
@@ -172,7 +172,7 @@ def maketrian(xp, A, *, offset: int = 0, lower: bool = True):
     inside = xp.logical_and(xp.greater_equal(row, column), xp.greater_equal(row, 0))
     places = xp.where(inside, xp.floor_divide(row * (row + 1), 2) + column, 0)
     matrix = xp.where(inside, xp.take(A, places, axis=len(A.shape) - 1), 0)
-    return matrix if offset < 0 or (offset == 0 and lower) else turned(xp, matrix)
+    return matrix if offset < 0 or (offset == 0 and lower) else xp.matrix_transpose(matrix)
 
 
 for _k, _is_lower in ((0, True), (0, False), (-1, True), (1, True)):
