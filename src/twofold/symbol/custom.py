@@ -1,6 +1,6 @@
 """``mx.sym.Custom``: a custom operator as a node. Its `CustomOp` is created once per executor."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -10,11 +10,9 @@ from ..errors import ParameterError
 from ..graph.build import G
 from ..graph.ir import Node
 from ..ndarray.custom import REGISTERED, CustomHandle, CustomOpProp, backward_needs, create_prop, infer, infer_types, names_of
-from .inference_rules import SPECIAL
 from .naming import AttrScope, NameManager
-from .node import SPECIAL_NODES, VARIABLE, Head, Special, SymbolNode
+from .node import SPECIAL_NODES, VARIABLE, Head, Replaying, SpecialNode, SymbolNode
 from .partial_types import PartialType
-from .replay import EXPANDERS, Replay
 from .symbol import Symbol
 
 __all__ = ["Custom"]
@@ -59,30 +57,6 @@ def _prop_of(node: SymbolNode) -> CustomOpProp:
     return create_prop(node.attrs["op_type"], attrs)
 
 
-def _check(node: SymbolNode) -> int:
-    """Check a node's ``op_type`` and, if that is registered, its inputs; return its number of outputs."""
-    op_type = node.attrs.get("op_type")
-    if op_type is None:
-        raise ParameterError("Custom: Required parameter op_type is not presented", None, "give it")
-    if op_type not in REGISTERED:  # a file may be loaded, and saved again, before its operators are registered
-        return node.outputs
-    listed = names_of(f"Custom({op_type})", _prop_of(node))
-    names = listed.operands
-    if len(node.inputs) != len(names):
-        raise ParameterError(f"Custom({op_type}): number of inputs", f"{len(node.inputs)}", f"give {', '.join(names)}")
-    for k in _states(node):
-        if not node.inputs[k].node.is_variable:
-            what = f"Custom({op_type}): an auxiliary state must be a variable"
-            raise ParameterError(what, f"{names[k]} is an output of {node.inputs[k].node.name}", "give a variable")
-    return len(listed.outputs)
-
-
-def _output_names(node: SymbolNode) -> list[str]:
-    """The names of the results, from the property; empty while the operator is not registered."""
-    op_type = node.attrs["op_type"]
-    return names_of(f"Custom({op_type})", _prop_of(node)).outputs if op_type in REGISTERED else []
-
-
 def _states(node: SymbolNode) -> range:
     """Positions of the inputs that are states; none while the operator is not registered."""
     count, op_type = len(node.inputs), node.attrs.get("op_type")
@@ -90,34 +64,61 @@ def _states(node: SymbolNode) -> range:
     return range(count - len(states), count)
 
 
-def _infer(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
-    """Types and shapes of all arrays, from the property. As in MXNet it is asked once those of the first operand are known."""
-    prop, label, count = _prop_of(node), f"Custom({node.attrs['op_type']})", _states(node).start
-    operands, arrays = inputs[:count], [*inputs[:count], *outputs, *inputs[count:]]
-    first = operands[0]
-    if first.dtype is not None or first.is_shaped:
-        kinds = infer(label, prop, "infer_type", [NUMPY[k.dtype or first.dtype or "float32"].type for k in operands])
-        for known, kind in zip(arrays, chain(*kinds), strict=True):
-            known.dtype = known.dtype or kind
-    if first.is_shaped:
-        shapes = infer(label, prop, "infer_shape", [list(k.sizes) if k.is_shaped else [] for k in operands])
-        for k, (known, shape) in enumerate(zip(arrays, chain(*shapes), strict=True)):
-            known.learn_shape(shape, f"array {k}")
+class _Custom(SpecialNode):
+    """Nodes of registered operators; a file may be loaded, and saved again, before its operators are registered."""
 
+    def check(self, node: SymbolNode) -> int:
+        """Check a node's ``op_type`` and, if that is registered, its inputs; return its number of outputs."""
+        op_type = node.attrs.get("op_type")
+        if op_type is None:
+            raise ParameterError("Custom: Required parameter op_type is not presented", None, "give it")
+        if op_type not in REGISTERED:
+            return node.outputs
+        listed = names_of(f"Custom({op_type})", _prop_of(node))
+        names = listed.operands
+        if len(node.inputs) != len(names):
+            raise ParameterError(f"Custom({op_type}): number of inputs", f"{len(node.inputs)}", f"give {', '.join(names)}")
+        for k in _states(node):
+            if not node.inputs[k].node.is_variable:
+                what = f"Custom({op_type}): an auxiliary state must be a variable"
+                raise ParameterError(what, f"{names[k]} is an output of {node.inputs[k].node.name}", "give a variable")
+        return len(listed.outputs)
 
-def _replay(replay: Replay, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
-    prop, first_state = _prop_of(node), _states(node).start
-    op_type, operands = node.attrs["op_type"], arrays[:first_state]
-    label = f"Custom({op_type})"
-    types = infer_types(label, prop, [(a.shape, a.dtype) for a in operands])
-    needs = backward_needs(label, prop, names_of(label, prop))
-    create = partial(CustomHandle, op_type, prop, replay.training, needs)
-    handle = replay.user_object(create, [h.node for h in node.inputs[first_state:]])
-    results = G.user_forward(handle, *operands, types=tuple(types["out"]), needs=needs, label=label)
-    return results if isinstance(results, tuple) else (results,)
+    def written(self, node: SymbolNode) -> Iterable[int]:
+        """Positions of the states."""
+        return _states(node)
+
+    def output_names(self, node: SymbolNode) -> Sequence[str]:
+        """The names of the results, from the property; empty while the operator is not registered."""
+        op_type = node.attrs["op_type"]
+        return names_of(f"Custom({op_type})", _prop_of(node)).outputs if op_type in REGISTERED else ()
+
+    def infer(self, node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
+        """Types and shapes of all arrays, from the property. As in MXNet it is asked once those of the first operand are known."""
+        prop, label, count = _prop_of(node), f"Custom({node.attrs['op_type']})", _states(node).start
+        operands, arrays = inputs[:count], [*inputs[:count], *outputs, *inputs[count:]]
+        first = operands[0]
+        if first.dtype is not None or first.is_shaped:
+            kinds = infer(label, prop, "infer_type", [NUMPY[k.dtype or first.dtype or "float32"].type for k in operands])
+            for known, kind in zip(arrays, chain(*kinds), strict=True):
+                known.dtype = known.dtype or kind
+        if first.is_shaped:
+            shapes = infer(label, prop, "infer_shape", [list(k.sizes) if k.is_shaped else [] for k in operands])
+            for k, (known, shape) in enumerate(zip(arrays, chain(*shapes), strict=True)):
+                known.learn_shape(shape, f"array {k}")
+
+    def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
+        """A call of user code, on an object that each executor creates."""
+        prop, first_state = _prop_of(node), _states(node).start
+        op_type, operands = node.attrs["op_type"], arrays[:first_state]
+        label = f"Custom({op_type})"
+        types = infer_types(label, prop, [(a.shape, a.dtype) for a in operands])
+        needs = backward_needs(label, prop, names_of(label, prop))
+        create = partial(CustomHandle, op_type, prop, replay.training, needs)
+        handle = replay.user_object(create, [h.node for h in node.inputs[first_state:]])
+        results = G.user_forward(handle, *operands, types=tuple(types["out"]), needs=needs, label=label)
+        return results if isinstance(results, tuple) else (results,)
 
 
 CUSTOM = "Custom"
-SPECIAL[CUSTOM] = _infer
-SPECIAL_NODES[CUSTOM] = Special(_check, _states, _output_names)
-EXPANDERS[CUSTOM] = _replay
+SPECIAL_NODES[CUSTOM] = _Custom()

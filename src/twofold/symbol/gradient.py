@@ -8,7 +8,8 @@ from ..graph.gradient import gradient, ones_head
 from ..graph.ir import Node
 from ..graph.stabilise import stabilise
 from .naming import NameManager
-from .node import SPECIAL_NODES, Head, Special, SymbolNode, topological
+from .node import SPECIAL_NODES, Head, Replaying, SpecialNode, SymbolNode, topological
+from .partial_types import PartialType
 
 GRADIENT = "_gradient"
 
@@ -39,30 +40,40 @@ def gradient_of(symbol: Any, wrt: Sequence[Any]) -> Any:
     return type(symbol)([Head(node, k) for k in range(len(wrt))])
 
 
-def check_gradient(node: SymbolNode) -> int:
-    """The number of outputs of a node of gradients: one for each variable, which it reads last.
+class _Gradient(SpecialNode):
+    """A node of gradients: one output for each variable; it reads the variables last."""
 
-    Raises
-    ------
-    ParameterError
-        If it does not read so many variables.
-    """
-    given = node.attrs.get("num_variables", "")
-    count = int(given) if given.isdecimal() else 0
-    if not 0 < count < len(node.inputs) or not all(h.node.is_variable for h in node.inputs[len(node.inputs) - count :]):
-        raise ParameterError(f"{GRADIENT}: num_variables is not the number of variables that it reads", repr(given), "write the file anew")
-    return count
+    def check(self, node: SymbolNode) -> int:
+        """The number of variables.
+
+        Raises
+        ------
+        ParameterError
+            If it does not read so many.
+        """
+        given = node.attrs.get("num_variables", "")
+        count = int(given) if given.isdecimal() else 0
+        if not 0 < count < len(node.inputs) or not all(h.node.is_variable for h in node.inputs[len(node.inputs) - count :]):
+            what = f"{GRADIENT}: num_variables is not the number of variables that it reads"
+            raise ParameterError(what, repr(given), "write the file anew")
+        return count
+
+    def infer(self, node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
+        """Each gradient has the shape and dtype of its variable."""
+        for out, variable in zip(outputs, inputs[len(inputs) - len(outputs) :], strict=True):
+            out.learn_shape(variable.shape, "the gradient")
+            variable.learn_shape(out.shape, "the variable")
+            out.dtype = variable.dtype
+
+    def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
+        """The gradients as nodes, given those of the node's inputs."""
+        heads, wrt = stabilise(arrays[: len(arrays) - node.outputs]), arrays[len(arrays) - node.outputs :]
+        return tuple(gradient(heads, [ones_head(h) for h in heads], wrt))
 
 
-SPECIAL_NODES[GRADIENT] = Special(check_gradient)
+_GRADIENT = SPECIAL_NODES[GRADIENT] = _Gradient()
 
 
 def differentiated(order: Sequence[SymbolNode]) -> set[SymbolNode]:
     """The variables that a gradient node is with respect to: their leaves are tracked whatever else wants their gradient."""
-    return {h.node for n in order if n.op_name == GRADIENT for h in n.inputs[len(n.inputs) - n.outputs :]}
-
-
-def expanded(node: SymbolNode, values: Sequence[Node]) -> tuple[Node, ...]:
-    """The gradients as nodes, given those of the node's inputs."""
-    heads, wrt = stabilise(values[: len(values) - node.outputs]), values[len(values) - node.outputs :]
-    return tuple(gradient(heads, [ones_head(h) for h in heads], wrt))
+    return {h.node for n in order if n.special is _GRADIENT for h in n.inputs[len(n.inputs) - n.outputs :]}

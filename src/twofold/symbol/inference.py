@@ -94,6 +94,14 @@ class Inference:
         return self.known[head.node][head.place]
 
 
+def inferred_inside(heads: Sequence[Head], given: Sequence[PartialType]) -> Inference:
+    """What is known of a sub-graph whose arguments, in order, are known so far."""
+    names = [n.name for n in topological(heads) if n.is_variable]
+    shapes = {name: k.shape for name, k in zip(names, given, strict=True) if k.shape is not None}
+    dtypes = {name: k.dtype for name, k in zip(names, given, strict=True) if k.dtype is not None}
+    return Inference(heads, shapes, dtypes).run()
+
+
 def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[PartialType]) -> MXNetError:
     """The same failure, saying in which node and what it read."""
     kind = next(k for k in (ShapeError, DTypeError, ParameterError) if isinstance(error, k))

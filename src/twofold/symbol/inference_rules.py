@@ -1,6 +1,6 @@
 """One step of inference at one node: what its operator says of shapes and dtypes, forwards and backwards."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from ..dtype import HALVES
@@ -32,9 +32,8 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
     ShapeError, DTypeError
         If what is known does not fit together.
     """
-    special = SPECIAL.get(node.op_name)
-    if special is not None:
-        special(node, inputs, outputs)
+    if node.special is not None:
+        node.special.infer(node, inputs, outputs)
         return False
     infer_dtypes(node, inputs, outputs)
     _complete(node, inputs, outputs)
@@ -243,15 +242,3 @@ def _learn_probed(
                 known[d] = shape[axis] = known[d] or shape[axis]
                 inputs[i].shape = tuple(known)
     out.shape = tuple(shape)
-
-
-def _gradient_shapes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
-    """Each gradient has the shape and dtype of the variable that it belongs to: the last inputs of the node."""
-    for out, variable in zip(outputs, inputs[len(inputs) - len(outputs) :], strict=True):
-        out.learn_shape(variable.shape, "the gradient")
-        variable.learn_shape(out.shape, "the variable")
-        out.dtype = variable.dtype
-
-
-#: Operators that are no function of arrays, by registered name; control flow adds its own.
-SPECIAL: dict[str, Callable[[SymbolNode, Sequence[PartialType], Sequence[PartialType]], None]] = {"_gradient": _gradient_shapes}

@@ -1,33 +1,22 @@
 """Inference and replay of control-flow nodes: sub-graphs typed on their own, then one typed node of `graph.control_flow`."""
 
 import ast
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
 from ..errors import ParameterError
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.ir import Node, leaf
 from ..opdef.params import UNREADABLE
-from .inference import Inference
-from .inference_rules import SPECIAL
-from .node import SPECIAL_NODES, Head, Special, SymbolNode, topological
+from .inference import inferred_inside
+from .node import SPECIAL_NODES, Head, Replaying, SpecialNode, SymbolNode, topological
 from .partial_types import PartialType
 
-if TYPE_CHECKING:
-    from .replay import Replay
 
-
-def _ints(node: SymbolNode, name: str) -> list[int]:
-    return [int(k) for k in ast.literal_eval(node.attrs[name])]
-
-
-def _arguments(heads: Sequence[Head]) -> list[SymbolNode]:
-    return [n for n in topological(heads) if n.is_variable]
-
-
-class _Loop:
-    """What a ``_foreach`` or ``_while_loop`` node's attributes say.
+class Loop(NamedTuple):
+    """What the attributes of a loop say.
 
     Attributes
     ----------
@@ -39,26 +28,234 @@ class _Loop:
         For each sub-graph: for each of its arguments the number of the node's input.
     """
 
-    def __init__(self, node: SymbolNode) -> None:
-        self.outputs = int(node.attrs["num_out_data"])
-        count = int(node.attrs["num_outputs"]) - self.outputs
-        if node.op_name == "_foreach":
-            at = _ints(node, "in_data_locs"), _ints(node, "in_state_locs"), _ints(node, "remain_locs")
-            self.streams, self.states = list(range(len(at[0]))), list(range(len(at[0]), len(at[0]) + count))
-            number = {place: k for k, place in enumerate([*at[0], *at[1], *at[2]]) if place >= 0}
-            self.places = [[number[k] for k in range(len(_arguments(node.subgraphs[0])))]]
-        else:
-            func = _ints(node, "func_input_locs")
-            self.streams = []
-            self.states = [func[p] if p >= 0 else k for k, p in enumerate(_ints(node, "func_var_locs"))]
-            self.places = [_ints(node, "cond_input_locs"), func]
+    outputs: int
+    states: list[int]
+    streams: list[int]
+    places: list[list[int]]
 
 
-def _sub_inference(heads: Sequence[Head], given: Sequence[PartialType]) -> Inference:
-    names = [n.name for n in _arguments(heads)]
-    shapes = {name: k.shape for name, k in zip(names, given, strict=True) if k.shape is not None}
-    dtypes = {name: k.dtype for name, k in zip(names, given, strict=True) if k.dtype is not None}
-    return Inference(heads, shapes, dtypes).run()
+class _ControlFlow(SpecialNode):
+    """What loops and branches have in common: bodies as sub-graphs, whose arguments are inputs of the node."""
+
+    def __init__(self, name: str, bodies: int) -> None:
+        self.name, self.bodies = name, bodies
+
+    def check(self, node: SymbolNode) -> int:
+        """The number of outputs of a node whose attributes say what its bodies read.
+
+        Raises
+        ------
+        ParameterError
+            If it has not its bodies, or an attribute is missing, is no list of numbers or points nowhere.
+        """
+        if len(node.subgraphs) != self.bodies:
+            raise ParameterError(f"{self.name}: number of subgraphs", f"{len(node.subgraphs)}", f"it has {self.bodies}")
+        try:
+            count, places = self.places(node)
+        except (*UNREADABLE, KeyError, IndexError) as error:
+            raise ParameterError(f"{self.name}: an attribute is missing or no number or list", str(error), "write the file anew") from None
+        fit = all(
+            len(_arguments(b)) == len(p) and all(0 <= k < len(node.inputs) for k in p) for b, p in zip(node.subgraphs, places, strict=True)
+        )
+        if not fit or len(node.subgraphs[-1]) != count or count < 1 or (len(places) > 1 and len(node.subgraphs[0]) != 1):
+            raise ParameterError(f"{self.name}: its attributes do not fit its bodies", str(dict(node.attrs)), "write the file anew")
+        return count
+
+    @abstractmethod
+    def places(self, node: SymbolNode) -> tuple[int, list[list[int]]]:
+        """The number of outputs, and for each body the inputs that it reads.
+
+        Raises
+        ------
+        ValueError
+            If the attributes do not fit one another.
+        """
+
+
+class _LoopNode(_ControlFlow):
+    """A loop: its last body runs once for each step."""
+
+    @abstractmethod
+    def loop(self, node: SymbolNode) -> Loop:
+        """What the attributes say."""
+
+    @abstractmethod
+    def steps(self, node: SymbolNode, loop: Loop, inputs: Sequence[PartialType]) -> int | None:
+        """The size of axis 0 of the outputs, if it is known."""
+
+    def places(self, node: SymbolNode) -> tuple[int, list[list[int]]]:
+        """See `_ControlFlow.places`."""
+        loop = self.loop(node)
+        count = int(node.attrs["num_outputs"])
+        if not 0 <= loop.outputs <= count or len(loop.states) != count - loop.outputs:
+            raise ValueError("num_outputs, num_out_data and what is looped over do not fit")
+        if not all(0 <= k < len(node.inputs) for k in (*loop.streams, *loop.states)):
+            raise ValueError("an input that is not there")
+        return count, loop.places
+
+    def infer(self, node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
+        """Learn shapes from the body, both ways."""
+        loop = self.loop(node)
+        heads, places = node.subgraphs[-1], loop.places[-1]
+        found = inferred_inside(heads, [_row(inputs[k]) if k in loop.streams else inputs[k] for k in places])
+        steps = self.steps(node, loop, inputs)
+        for variable, k in zip(_arguments(heads), places, strict=True):
+            known, outside = found.known[variable][0], inputs[k].shape
+            shape = known.shape
+            if k in loop.streams and shape is not None:
+                shape = None if outside is None or len(outside) == 1 else (steps, *shape)
+            inputs[k].learn_shape(shape, f"input {k}")
+            inputs[k].learn_dtype(known.dtype, f"input {k}")
+        for k, head in enumerate(heads):
+            known = found.of(head)
+            stacked = k < loop.outputs
+            if known.shape is not None:
+                outputs[k].learn_shape((steps, *known.shape) if stacked else known.shape, f"output {k}")
+            outputs[k].learn_dtype(known.dtype, f"output {k}")
+            if not stacked:
+                inputs[loop.states[k - loop.outputs]].learn_shape(known.shape, f"state {k - loop.outputs}")
+
+    def typed_body(self, replay: Replaying, node: SymbolNode, which: int, leaves: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        """A body's outputs for typed inputs of the node, and the leaves for its random keys."""
+        return _body(replay, node, which, [leaves[k] for k in self.loop(node).places[which]])
+
+
+class _Foreach(_LoopNode):
+    """A loop over axis 0 of arrays."""
+
+    def loop(self, node: SymbolNode) -> Loop:
+        """Streams come first among the inputs, then states."""
+        outputs, states = _counts(node)
+        at = _ints(node, "in_data_locs"), _ints(node, "in_state_locs"), _ints(node, "remain_locs")
+        streams = len(at[0])
+        number = {place: k for k, place in enumerate([*at[0], *at[1], *at[2]]) if place >= 0}
+        places = [number[k] for k in range(len(_arguments(node.subgraphs[0])))]
+        return Loop(outputs, list(range(streams, streams + states)), list(range(streams)), [places])
+
+    def places(self, node: SymbolNode) -> tuple[int, list[list[int]]]:
+        """See `_ControlFlow.places`."""
+        if not self.loop(node).streams:
+            raise ValueError("nothing is looped over")
+        return super().places(node)
+
+    def steps(self, node: SymbolNode, loop: Loop, inputs: Sequence[PartialType]) -> int | None:
+        """The length of a stream."""
+        shapes = [inputs[k].shape for k in loop.streams]
+        return next((shape[0] for shape in shapes if shape), None)
+
+    def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
+        """The typed loop; each step draws with a counter of its own."""
+        loop = self.loop(node)
+        arrays = [G.expand_dims(a, 1) if k in loop.streams and len(a.shape) == 1 else a for k, a in enumerate(arrays)]
+        rows = [leaf(("row", k), a.shape[1:], a.dtype, a.tracked) if k in loop.streams else a for k, a in enumerate(arrays)]
+        inside = [rows[k] if k in loop.streams else n for k, n in enumerate(_inner(arrays, "foreach"))]
+        outputs, keys = self.typed_body(replay, node, 0, inside)
+        body, own = _renamed(outputs, keys)
+        outputs = body.call(own)
+        steps = arrays[loop.streams[0]].shape[0]
+        counters = G.pad(G.reshape(G.iota(size=steps, dtype="uint64"), shape=(steps, 1)), width=((0, 0), (3, 2)))
+        streams = [arrays[k] for k in loop.streams] + [counters + key for key in _fresh_keys(replay, len(keys))]
+        states = [arrays[k] for k in loop.states]
+        rest = [k for k in range(len(arrays)) if k not in loop.streams and k not in loop.states]
+        leaves = [*(inside[k] for k in loop.streams), *own, *(inside[k] for k in loop.states), *(inside[k] for k in rest)]
+        typed = SubGraph.of(outputs, [*leaves, *_objects(replay)], "foreach")
+        return apply_foreach(typed, streams, states, [*(arrays[k] for k in rest), *_objects(replay)])[: len(outputs)]
+
+
+class _WhileLoop(_LoopNode):
+    """A loop with a test; its results are as long as it may run at most."""
+
+    def loop(self, node: SymbolNode) -> Loop:
+        """Nothing is sliced."""
+        outputs, _ = _counts(node)
+        func = _ints(node, "func_input_locs")
+        states = [func[p] if p >= 0 else k for k, p in enumerate(_ints(node, "func_var_locs"))]
+        return Loop(outputs, states, [], [_ints(node, "cond_input_locs"), func])
+
+    def places(self, node: SymbolNode) -> tuple[int, list[list[int]]]:
+        """See `_ControlFlow.places`."""
+        found = super().places(node)
+        if int(node.attrs["max_iterations"]) < 0:
+            raise ValueError("max_iterations is negative")
+        return found
+
+    def steps(self, node: SymbolNode, loop: Loop, inputs: Sequence[PartialType]) -> int | None:
+        """The most steps that may be taken."""
+        return int(node.attrs["max_iterations"])
+
+    def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
+        """The typed loop with a test; random keys are loop variables that count up."""
+        loop = self.loop(node)
+        inside = _inner(arrays, "while")
+        (holds,), _ = self.typed_body(replay, node, 0, inside)
+        outputs, keys = self.typed_body(replay, node, 1, inside)
+        body, own = _renamed(outputs, keys)
+        outputs = body.call(own)
+        one = G.pad(G.full(shape=(1,), value=1, dtype="uint64"), width=((3, 2),))
+        rest = [k for k in range(len(arrays)) if k not in loop.states]
+        leaves = [*(inside[k] for k in loop.states), *own, *(inside[k] for k in rest), *_objects(replay)]
+        step = SubGraph.of([*outputs, *(key + one for key in own)], leaves, "while")
+        test = SubGraph.of([holds], leaves, "while test")
+        variables = [arrays[k] for k in loop.states] + _fresh_keys(replay, len(keys))
+        limit = int(node.attrs["max_iterations"])
+        closure = [*(arrays[k] for k in rest), *_objects(replay)]
+        found = G.while_loop(*variables, *closure, test=test, body=step, variables=len(variables), limit=limit)
+        return found[: len(outputs)]
+
+
+class _Cond(_ControlFlow):
+    """A branch: a predicate and two bodies, of which one runs."""
+
+    def places(self, node: SymbolNode) -> tuple[int, list[list[int]]]:
+        """See `_ControlFlow.places`."""
+        places = [_ints(node, name) for name in ("cond_input_locs", "then_input_locs", "else_input_locs")]
+        if len(node.subgraphs[1]) != len(node.subgraphs[2]):
+            raise ValueError("the branches differ in their number of outputs")
+        return len(node.subgraphs[1]), places
+
+    def infer(self, node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
+        """Learn shapes from both branches."""
+        _, bodies = self.places(node)
+        for which, (heads, places) in enumerate(zip(node.subgraphs, bodies, strict=True)):
+            found = inferred_inside(heads, [inputs[k] for k in places])
+            for variable, k in zip(_arguments(heads), places, strict=True):
+                inputs[k].learn_shape(found.known[variable][0].shape, f"input {k}")
+                inputs[k].learn_dtype(found.known[variable][0].dtype, f"input {k}")
+            for k, head in enumerate(heads if which else ()):  # the first is the predicate
+                outputs[k].learn_shape(found.of(head).shape, f"output {k}")
+                outputs[k].learn_dtype(found.of(head).dtype, f"output {k}")
+
+    def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
+        """The typed branch: the predicate beside it, both branches over all inputs."""
+        _, (predicate_places, *branches) = self.places(node)
+        inside = _inner(arrays, "cond")
+        predicate = _body(replay, node, 0, [arrays[k] for k in predicate_places])[0][0]
+        parts: list[tuple[list[Node], list[Node]]] = []
+        outside: list[Node] = []  # keys: both branches draw with the same ones, as only one of them runs
+        for which, places in enumerate(branches, 1):
+            outputs, keys = _body(replay, node, which, [inside[k] for k in places])
+            body, own = _renamed(outputs, keys)
+            parts.append((body.call(own), own))
+            outside += _fresh_keys(replay, max(len(keys) - len(outside), 0))
+        own = [leaf(("body key", k), (6,), "uint64") for k in range(len(outside))]
+        objects = _objects(replay)
+        then, otherwise = (SubGraph.of(outputs, [*inside, *own, *objects], "cond") for outputs, _ in parts)
+        found = G.cond(G.reshape(predicate, shape=()), *arrays, *outside, *objects, then=then, otherwise=otherwise)
+        return found if isinstance(found, tuple) else (found,)
+
+
+def _ints(node: SymbolNode, name: str) -> list[int]:
+    return [int(k) for k in ast.literal_eval(node.attrs[name])]
+
+
+def _counts(node: SymbolNode) -> tuple[int, int]:
+    """The number of outputs of the steps, and of states."""
+    outputs = int(node.attrs["num_out_data"])
+    return outputs, int(node.attrs["num_outputs"]) - outputs
+
+
+def _arguments(heads: Sequence[Head]) -> list[SymbolNode]:
+    return [n for n in topological(heads) if n.is_variable]
 
 
 def _row(known: PartialType) -> PartialType:
@@ -66,192 +263,44 @@ def _row(known: PartialType) -> PartialType:
     return PartialType(None if known.shape is None else known.shape[1:] or (1,), known.dtype)
 
 
-def infer_loop(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
-    """Learn a loop's shapes from its body, both ways."""
-    loop = _Loop(node)
-    heads, places = node.subgraphs[-1], loop.places[-1]
-    found = _sub_inference(heads, [_row(inputs[k]) if k in loop.streams else inputs[k] for k in places])
-    steps = next((inputs[k].shape[0] for k in loop.streams if inputs[k].shape), None)  # type: ignore[index]
-    if node.op_name == "_while_loop":
-        steps = int(node.attrs["max_iterations"])
-    for variable, k in zip(_arguments(heads), places, strict=True):
-        known = found.known[variable][0]
-        shape = known.shape
-        if k in loop.streams and shape is not None:
-            shape = None if inputs[k].shape is None or len(inputs[k].shape) == 1 else (steps, *shape)  # type: ignore[arg-type]
-        inputs[k].learn_shape(shape, f"input {k}")
-        inputs[k].learn_dtype(known.dtype, f"input {k}")
-    for k, head in enumerate(heads):
-        known = found.of(head)
-        stacked = k < loop.outputs
-        if known.shape is not None:
-            outputs[k].learn_shape((steps, *known.shape) if stacked else known.shape, f"output {k}")
-        outputs[k].learn_dtype(known.dtype, f"output {k}")
-        if not stacked:
-            inputs[loop.states[k - loop.outputs]].learn_shape(known.shape, f"state {k - loop.outputs}")
+def _body(replay: Replaying, node: SymbolNode, which: int, given: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """A sub-graph's outputs for typed arguments, and the leaves for its random keys.
 
-
-def infer_cond(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
-    """Learn shapes from both branches."""
-    for heads, name in zip(node.subgraphs, ("cond_input_locs", "then_input_locs", "else_input_locs"), strict=True):
-        places = _ints(node, name)
-        found = _sub_inference(heads, [inputs[k] for k in places])
-        for variable, k in zip(_arguments(heads), places, strict=True):
-            inputs[k].learn_shape(found.known[variable][0].shape, f"input {k}")
-            inputs[k].learn_dtype(found.known[variable][0].dtype, f"input {k}")
-        if name != "cond_input_locs":
-            for k, head in enumerate(heads):
-                outputs[k].learn_shape(found.of(head).shape, f"output {k}")
-                outputs[k].learn_dtype(found.of(head).dtype, f"output {k}")
-
-
-def _replayed(replay: "Replay", node: SymbolNode, heads: Sequence[Head], given: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    """A sub-graph's outputs for typed arguments, and the leaves for its random keys; its users' objects are those of the whole."""
-    inference = _sub_inference(heads, [PartialType(n.shape, n.dtype) for n in given])
-    values = {Head(v, 0): n for v, n in zip(_arguments(heads), given, strict=True)}
-    sub = type(replay)(inference, replay.training, values, objects=replay.objects)
-    before = len(replay.objects)
-    sub.run(topological(heads))
-    moving = [n.inputs[k].node for n in sub.moving for k in sorted(n.written)]
-    states = [*sub.written, *moving, *(s for o in replay.objects[before:] for s in o.states)]
+    Raises
+    ------
+    ParameterError
+        If an operator inside changes a state.
+    """
+    outputs, keys, states = replay.inside(node.subgraphs[which], given)
     if states:
         raise ParameterError(
             f"symbol: node {node.name}: an operator inside changes a state",
             ", ".join(n.name for n in states),
             "keep BatchNorm in training mode and the like outside loops and branches",
         )
-    return [sub.values[h] for h in heads], sub.keys
-
-
-def _typed_body(replay: "Replay", node: SymbolNode, which: int, leaves: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    places = _Loop(node).places[which]
-    return _replayed(replay, node, node.subgraphs[which], [leaves[k] for k in places])
+    return outputs, keys
 
 
 def _inner(arrays: Sequence[Node], name: str) -> list[Node]:
     return [leaf((name, k), a.shape, a.dtype, a.tracked) for k, a in enumerate(arrays)]
 
 
-def _objects(replay: "Replay") -> list[Node]:
+def _objects(replay: Replaying) -> list[Node]:
     """Leaves of users' objects, which bodies take from outside like anything else."""
     return [o.leaf for o in replay.objects]
 
 
-def _fresh_keys(replay: "Replay", count: int) -> list[Node]:
+def _fresh_keys(replay: Replaying, count: int) -> list[Node]:
     """Keys that the run supplies, one for each draw of a body."""
-    keys = [leaf(("key", len(replay.keys) + k), (6,), "uint64") for k in range(count)]
+    keys: list[Node] = [leaf(("key", len(replay.keys) + k), (6,), "uint64") for k in range(count)]
     replay.keys.extend(keys)
     return keys
 
 
 def _renamed(outputs: Sequence[Node], keys: Sequence[Node]) -> tuple[SubGraph, list[Node]]:
-    own = [leaf(("body key", k), (6,), "uint64") for k in range(len(keys))]
+    own: list[Node] = [leaf(("body key", k), (6,), "uint64") for k in range(len(keys))]
     return SubGraph(tuple(keys), tuple(outputs)), own
 
 
-def replay_foreach(replay: "Replay", node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
-    """The typed loop over axis 0; each step draws with a counter of its own."""
-    loop = _Loop(node)
-    arrays = [G.expand_dims(a, 1) if k in loop.streams and len(a.shape) == 1 else a for k, a in enumerate(arrays)]
-    rows = [leaf(("row", k), a.shape[1:], a.dtype, a.tracked) if k in loop.streams else a for k, a in enumerate(arrays)]
-    inside = [rows[k] if k in loop.streams else n for k, n in enumerate(_inner(arrays, "foreach"))]
-    outputs, keys = _typed_body(replay, node, 0, inside)
-    body, own = _renamed(outputs, keys)
-    outputs = body.call(own)
-    steps = arrays[loop.streams[0]].shape[0]
-    counters = G.pad(G.reshape(G.iota(size=steps, dtype="uint64"), shape=(steps, 1)), width=((0, 0), (3, 2)))
-    streams = [arrays[k] for k in loop.streams] + [counters + key for key in _fresh_keys(replay, len(keys))]
-    states = [arrays[k] for k in loop.states]
-    rest = [k for k in range(len(arrays)) if k not in loop.streams and k not in loop.states]
-    leaves = [*(inside[k] for k in loop.streams), *own, *(inside[k] for k in loop.states), *(inside[k] for k in rest), *_objects(replay)]
-    typed = SubGraph.of(outputs, leaves, "foreach")
-    return apply_foreach(typed, streams, states, [*(arrays[k] for k in rest), *_objects(replay)])[: len(outputs)]
-
-
-def replay_while(replay: "Replay", node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
-    """The typed loop with a test; random keys are loop variables that count up."""
-    loop = _Loop(node)
-    inside = _inner(arrays, "while")
-    (holds,), _ = _typed_body(replay, node, 0, inside)
-    outputs, keys = _typed_body(replay, node, 1, inside)
-    body, own = _renamed(outputs, keys)
-    outputs = body.call(own)
-    one = G.pad(G.full(shape=(1,), value=1, dtype="uint64"), width=((3, 2),))
-    rest = [k for k in range(len(arrays)) if k not in loop.states]
-    leaves = [*(inside[k] for k in loop.states), *own, *(inside[k] for k in rest), *_objects(replay)]
-    step = SubGraph.of([*outputs, *(key + one for key in own)], leaves, "while")
-    test = SubGraph.of([holds], leaves, "while test")
-    variables = [arrays[k] for k in loop.states] + _fresh_keys(replay, len(keys))
-    limit = int(node.attrs["max_iterations"])
-    closure = [*(arrays[k] for k in rest), *_objects(replay)]
-    found = G.while_loop(*variables, *closure, test=test, body=step, variables=len(variables), limit=limit)
-    return found[: len(outputs)]
-
-
-def replay_cond(replay: "Replay", node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
-    """The typed branch: the predicate beside it, both branches over all inputs."""
-    parts: list[Any] = []
-    inside = _inner(arrays, "cond")
-    predicate = _replayed(replay, node, node.subgraphs[0], [arrays[k] for k in _ints(node, "cond_input_locs")])[0][0]
-    keys_outside: list[Node] = []
-    for which, name in ((1, "then_input_locs"), (2, "else_input_locs")):
-        outputs, keys = _replayed(replay, node, node.subgraphs[which], [inside[k] for k in _ints(node, name)])
-        body, own = _renamed(outputs, keys)
-        parts.append((body.call(own), own))
-        keys_outside = keys_outside or _fresh_keys(replay, max(len(keys), 0))
-        keys_outside += _fresh_keys(replay, len(keys) - len(keys_outside)) if len(keys) > len(keys_outside) else []
-    own = [leaf(("body key", k), (6,), "uint64") for k in range(len(keys_outside))]
-    objects = _objects(replay)
-    then, otherwise = (SubGraph.of(outputs, [*inside, *own, *objects], "cond") for outputs, _ in parts)
-    found = G.cond(G.reshape(predicate, shape=()), *arrays, *keys_outside, *objects, then=then, otherwise=otherwise)
-    return found if isinstance(found, tuple) else (found,)
-
-
-BODIES = {"_foreach": 1, "_while_loop": 2, "_cond": 3}
-
-
-def check_loop(node: SymbolNode) -> int:
-    """The number of outputs of a loop or branch whose attributes say what its bodies read.
-
-    Raises
-    ------
-    ParameterError
-        If it has not its bodies, or an attribute is missing, is no list of numbers or points nowhere.
-    """
-    if len(node.subgraphs) != BODIES[node.op_name]:
-        raise ParameterError(f"{node.op_name}: number of subgraphs", f"{len(node.subgraphs)}", f"it has {BODIES[node.op_name]}")
-    try:
-        count, places = _cond_places(node) if node.op_name == "_cond" else _loop_places(node)
-    except (*UNREADABLE, KeyError, IndexError) as error:
-        raise ParameterError(f"{node.op_name}: an attribute is missing or no number or list", str(error), "write the file anew") from None
-    fit = all(
-        len(_arguments(b)) == len(p) and all(0 <= k < len(node.inputs) for k in p) for b, p in zip(node.subgraphs, places, strict=True)
-    )
-    if not fit or len(node.subgraphs[-1]) != count or count < 1 or (len(places) > 1 and len(node.subgraphs[0]) != 1):
-        raise ParameterError(f"{node.op_name}: its attributes do not fit its bodies", str(dict(node.attrs)), "write the file anew")
-    return count
-
-
-def _cond_places(node: SymbolNode) -> tuple[int, list[list[int]]]:
-    places = [_ints(node, name) for name in ("cond_input_locs", "then_input_locs", "else_input_locs")]
-    if len(node.subgraphs[1]) != len(node.subgraphs[2]):
-        raise ValueError("the branches differ in their number of outputs")
-    return len(node.subgraphs[1]), places
-
-
-def _loop_places(node: SymbolNode) -> tuple[int, list[list[int]]]:
-    """The number of outputs, and for each body the inputs that it reads."""
-    loop = _Loop(node)
-    count = int(node.attrs["num_outputs"])
-    if not 0 <= loop.outputs <= count or len(loop.states) != count - loop.outputs or (node.op_name == "_foreach") != bool(loop.streams):
-        raise ValueError("num_outputs, num_out_data and what is looped over do not fit")
-    if not all(0 <= k < len(node.inputs) for k in (*loop.streams, *loop.states)):
-        raise ValueError("an input that is not there")
-    if node.op_name == "_while_loop" and int(node.attrs["max_iterations"]) < 0:
-        raise ValueError("max_iterations is negative")
-    return count, loop.places
-
-
-SPECIAL_NODES |= dict.fromkeys(BODIES, Special(check_loop))
-SPECIAL |= {"_foreach": infer_loop, "_while_loop": infer_loop, "_cond": infer_cond}
-REPLAY = {"_foreach": replay_foreach, "_while_loop": replay_while, "_cond": replay_cond}
+for _kind in (_Foreach("_foreach", 1), _WhileLoop("_while_loop", 2), _Cond("_cond", 3)):
+    SPECIAL_NODES[_kind.name] = _kind

@@ -4,15 +4,18 @@ Nothing here knows a shape or a device. A node keeps what its author wrote (the 
 subgraphs, keys that nobody here knows) beside what it means (the operator, parsed parameters), so that files survive.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from ..device import Device
 from ..errors import OperatorError, ParameterError
 from ..formats.symbol_upgrade import HIDDEN_KEYS
-from ..graph.ir import post_order
+from ..graph.ir import Node, post_order
 from ..opdef.registry import NAMES
 from ..opdef.spec import Op, Sig
 from .arguments import argument_names
+from .partial_types import PartialType
 
 VARIABLE = "null"
 
@@ -20,33 +23,69 @@ VARIABLE = "null"
 HIDDEN = frozenset(HIDDEN_KEYS)
 
 
-class Special(NamedTuple):
-    """What is known of nodes whose operator is no function of arrays.
-
-    Attributes
-    ----------
-    check
-        The number of a node's outputs; raises a `ParameterError` unless its attributes, inputs and subgraphs fit one another.
-    written
-        Positions of the inputs that running a node changes.
-    output_names
-        What the outputs are called, in order, where they have names of their own.
-    """
-
-    check: Callable[["SymbolNode"], int]
-    written: Callable[["SymbolNode"], Iterable[int]] = lambda node: ()
-    output_names: Callable[["SymbolNode"], Sequence[str]] = lambda node: ()
-
-
-#: The same by registered name; each is entered where the operator is defined.
-SPECIAL_NODES: dict[str, Special] = {}
-
-
 class Head(NamedTuple):
     """One output of a node."""
 
     node: "SymbolNode"
     place: int
+
+
+class UserCode(NamedTuple):
+    """A user's object that nodes call, as `executor.function.UserObject`, with the variables that are its states."""
+
+    leaf: Node
+    make: Callable[[Device, Sequence[Any]], Any]
+    states: tuple["SymbolNode", ...]
+
+
+class Replaying(Protocol):
+    """The replay of a graph's nodes as typed nodes, as a `SpecialNode` sees it; see `replay.Replay`."""
+
+    training: bool
+    keys: list[Node]
+    objects: list[UserCode]
+
+    def user_object(self, make: Callable[[Device, Sequence[Any]], Any], states: Sequence["SymbolNode"]) -> Node:
+        """The leaf of a new user's object."""
+        ...
+
+    def inside(self, heads: Sequence[Head], given: Sequence[Node]) -> "tuple[list[Node], list[Node], list[SymbolNode]]":
+        """A sub-graph for typed arguments: its outputs, leaves for its random keys, and the states that it would change."""
+        ...
+
+
+class SpecialNode(ABC):
+    """All that is known of nodes whose operator is no function of arrays: control flow, gradients, users' operators."""
+
+    @abstractmethod
+    def check(self, node: "SymbolNode") -> int:
+        """The number of a node's outputs.
+
+        Raises
+        ------
+        ParameterError
+            If its attributes, inputs and subgraphs do not fit one another.
+        """
+
+    def written(self, node: "SymbolNode") -> Iterable[int]:
+        """Positions of the inputs that running a node changes."""
+        return ()
+
+    def output_names(self, node: "SymbolNode") -> Sequence[str]:
+        """What the outputs are called, in order, where they have names of their own."""
+        return ()
+
+    @abstractmethod
+    def infer(self, node: "SymbolNode", inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
+        """Learn shapes and dtypes around a node, both ways."""
+
+    @abstractmethod
+    def replay(self, replay: Replaying, node: "SymbolNode", arrays: Sequence[Node]) -> Sequence[Node]:
+        """The outputs of a node as typed nodes."""
+
+
+#: They by registered name; each is entered where it is defined.
+SPECIAL_NODES: dict[str, SpecialNode] = {}
 
 
 class SymbolNode:
@@ -92,6 +131,11 @@ class SymbolNode:
         """Add or replace attributes."""
         self.attrs |= attrs
         self._sigs.clear()
+
+    @property
+    def special(self) -> SpecialNode | None:
+        """What is known of it, if its operator is no function of arrays; users' operators may be registered after the node is made."""
+        return SPECIAL_NODES.get(self.op_name) if self.op is None else None
 
     @property
     def is_variable(self) -> bool:
@@ -140,8 +184,8 @@ class SymbolNode:
         if self.op is not None:
             self.sig()
             list(self.scalars)
-        elif self.op_name in SPECIAL_NODES:
-            self.outputs = SPECIAL_NODES[self.op_name].check(self)
+        elif self.special is not None:
+            self.outputs = self.special.check(self)
 
     @property
     def scalars(self) -> list[Any]:
@@ -171,8 +215,7 @@ class SymbolNode:
     def written(self) -> frozenset[int]:
         """Positions in `inputs` of the states that running the operator changes."""
         if self.op is None:
-            special = SPECIAL_NODES.get(self.op_name)
-            return frozenset() if special is None else frozenset(special.written(self))
+            return frozenset() if self.special is None else frozenset(self.special.written(self))
         states = {*self.op.auxiliary, *self.op.mutates}
         if not states:
             return frozenset()
@@ -194,7 +237,7 @@ class SymbolNode:
         """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<what the operator calls it>``."""
         if self.is_variable:
             return self.name
-        special = SPECIAL_NODES.get(self.op_name)
+        special = self.special
         names = self.op.output_names if self.op is not None else special.output_names(self) if special is not None else ()
         if index < len(names):
             return f"{self.name}_{names[index]}"

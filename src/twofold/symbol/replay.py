@@ -2,27 +2,20 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..device import Device
 from ..executor.function import StateUpdate, TypedGraph, UserObject
 from ..graph.gradient import backward_order
 from ..graph.ir import Node, leaf
 from ..graph.rewrite import substitute
+from . import loops  # noqa: F401  (enters the nodes of control flow)
 from .application import apply_node, draws
-from .gradient import GRADIENT, differentiated, expanded
-from .inference import Inference
+from .gradient import differentiated
+from .inference import Inference, inferred_inside
 from .inference_rules import is_open
-from .loops import REPLAY
-from .node import Head, SymbolNode, topological
-
-
-class UserCode(NamedTuple):
-    """A user's object that nodes call, as `executor.function.UserObject`, with the variables that are its states."""
-
-    leaf: Node
-    make: Callable[[Device, Sequence[Any]], Any]
-    states: tuple[SymbolNode, ...]
+from .node import Head, SymbolNode, UserCode, topological
+from .partial_types import PartialType
 
 
 @dataclass
@@ -56,8 +49,7 @@ class Replay:
         for node in nodes:
             if not node.is_variable:
                 arrays = [self.values[h] for h in node.inputs]
-                expand = EXPANDERS.get(node.op_name)
-                results = self._apply(node, arrays) if expand is None else expand(self, node, arrays)
+                results = self._apply(node, arrays) if node.special is None else node.special.replay(self, node, arrays)
                 self.values |= {Head(node, k): part for k, part in enumerate(results)}
         return self
 
@@ -93,6 +85,21 @@ class Replay:
         new = UserCode(leaf(("object", len(self.objects)), (), "object"), make, tuple(states))
         self.objects.append(new)
         return new.leaf
+
+    def inside(self, heads: Sequence[Head], given: Sequence[Node]) -> tuple[list[Node], list[Node], list[SymbolNode]]:
+        """A sub-graph for typed arguments: its outputs, leaves for its random keys, and the states that it would change.
+
+        Its users' objects are those of the whole graph.
+        """
+        arguments = [n for n in topological(heads) if n.is_variable]
+        inference = inferred_inside(heads, [PartialType(n.shape, n.dtype) for n in given])
+        values = {Head(v, 0): n for v, n in zip(arguments, given, strict=True)}
+        sub = Replay(inference, self.training, values, objects=self.objects)
+        before = len(self.objects)
+        sub.run(topological(heads))
+        moving = [n.inputs[k].node for n in sub.moving for k in sorted(n.written)]
+        states = [*sub.written, *moving, *(s for o in self.objects[before:] for s in o.states)]
+        return [sub.values[h] for h in heads], sub.keys, states
 
     def _state(self, node: SymbolNode, name: str) -> SymbolNode:
         return node.inputs[node.input_names.index(name)].node
@@ -147,10 +154,3 @@ def passed_by_gradient(heads: Iterable[Head], values: Mapping[Head, Node]) -> li
     """The nodes that a gradient of outputs passes through, in the order of `graph.gradient.backward_order`, given their values."""
     inner = [h.node for h in heads if values[h].tracked]
     return backward_order(inner, lambda n: [h.node for h in n.inputs if values[h].tracked])
-
-
-#: Operators that are no function of arrays, by registered name.
-EXPANDERS: dict[str, Callable[[Replay, SymbolNode, Sequence[Node]], Sequence[Node]]] = {
-    GRADIENT: lambda replay, node, arrays: expanded(node, arrays),
-    **REPLAY,
-}
