@@ -15,7 +15,7 @@ from twofold.scheduler import streams
 def forget_backends() -> None:
     """Have adapters loaded anew, programs compiled for the new ones, and devices and copies of the old ones not waited for."""
     loader._backend_of_kind.cache_clear()
-    window._used.clear()
+    window.USED.clear()
     streams._read_elsewhere.clear()
     drop_generation()
 

@@ -42,7 +42,7 @@ MACHINE_CODE_MUTANTS = (
     _machine_code("a fork waits for code between threads", "pairs", "    with BUILDING:\n", "    if True:\n"),
     Mutant(
         "machine code: a fork takes locks when no lane is at work",
-        "src/twofold/imperative/window.py",
+        "src/twofold/imperative/forks.py",
         "    QUEUE.pause()\n    for lock in forks.LOCKS:\n        lock.acquire()\n",
         "    for lock in forks.LOCKS:\n        lock.acquire()\n    QUEUE.pause()\n",
         MACHINE_CODE,

@@ -6,6 +6,7 @@ from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.record import tls
+from twofold.imperative.window import HERE
 
 from .operators import SIZE
 
@@ -29,7 +30,7 @@ def _clean(monkeypatch):
     COUNTERS.reset()
     yield
     assert tls.tape is None
-    tls.windows.clear()
+    HERE.by_device.clear()
 
 
 @pytest.fixture(params=MODES)

@@ -12,10 +12,9 @@ from twofold.config import SETTINGS
 from twofold.context import cpu
 from twofold.device import CPU
 from twofold.graph.ir import drop_generation
-from twofold.imperative import window
+from twofold.imperative import deferral, window
 from twofold.imperative.cell import Value
 from twofold.imperative.counters import COUNTERS
-from twofold.imperative.record import tls
 from twofold.opdef.registry import OPS
 from twofold.program import compile as programs
 
@@ -93,7 +92,7 @@ def test_a_window_of_dead_results_does_not_run(monkeypatch):
     made = count_of_programs(monkeypatch)
     x = nd.array(ramp())
     y = x * 2.0
-    w = tls.windows[CPU]
+    w = window.HERE.by_device[CPU]
     del y
     window.flush(w)
     assert w.is_done
@@ -148,7 +147,7 @@ def test_a_window_that_has_run_holds_nothing():
     held = weakref.ref(x._v)
     del x
     y.wait_to_read()
-    assert (w.data, w.outs, w.held) == ([], [], [])
+    assert not any([w.data, w.outs, w.held])
     assert held() is None
     assert y._v.at is None
 
@@ -343,7 +342,7 @@ def test_a_window_that_another_thread_has_closed_takes_no_more(monkeypatch):
         with held_windows(monkeypatch) as begun:
             reader = in_thread(y.asnumpy)
             assert begun.wait(20)
-            assert window.twin_of(y._v) is None
+            assert deferral.twin_of(y._v) is None
             later = x + 1.0
     same(later, ramp() + 1)
     assert reader.result().tolist() == (ramp() * 2).tolist()
@@ -352,7 +351,7 @@ def test_a_window_that_another_thread_has_closed_takes_no_more(monkeypatch):
 def test_a_window_that_is_closed_at_the_last_moment_takes_no_more(monkeypatch):
     x = nd.array(ramp())
     y = x * 2.0
-    ready, closed = window._window_for, []
+    ready, closed = deferral._window_for, []
 
     def closing(args, device):
         w = ready(args, device)
@@ -361,7 +360,7 @@ def test_a_window_that_is_closed_at_the_last_moment_takes_no_more(monkeypatch):
             window.flush(w)  # as another thread would that reads y
         return w
 
-    monkeypatch.setattr(window, "_window_for", closing)
+    monkeypatch.setattr(deferral, "_window_for", closing)
     z = y + 1.0
     assert closed[0].is_done
     same(z, ramp() * 2 + 1)
@@ -386,7 +385,7 @@ class Watched(Value):
 
 def test_a_flush_writes_the_data_before_it_clears_the_window(monkeypatch):
     monkeypatch.setattr(window, "Value", Watched)
-    (out,), *_ = window.defer(OPS["negative"].sig(), [Watched(ramp())], CPU, [None], [False])
+    (out,) = deferral.defer(OPS["negative"].sig(), [Watched(ramp())], CPU)
     out.order.clear()
     np.testing.assert_array_equal(window.force(out), -ramp())
     assert out.order == ["data", "at"]

@@ -5,6 +5,7 @@ import pytest
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.record import tls
+from twofold.imperative.window import HERE
 
 from tests.devices import fake_gpus as fake
 
@@ -21,5 +22,5 @@ def _clean(monkeypatch):
     monkeypatch.setattr(SETTINGS, "verify", True)
     yield
     assert tls.tape is None
-    tls.windows.clear()
+    HERE.by_device.clear()
     drop_generation()

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..config import SETTINGS
 from ..device import CPU, Device
 from ..imperative.cell import ALWAYS, Cell, Value, wrap
+from ..imperative.deferral import defer
 from ..imperative.invoke import content, contents_of, data_of
 from ..imperative.pending import issue
 from ..imperative.record import Tape
-from ..imperative.window import complete, defer, flush_complete
+from ..imperative.way import joins_window
+from ..imperative.window import complete, flush_complete
 from ..ndarray.array import NDArray
 from ..opdef.spec import Sig
 from ..program.compile import Program
@@ -205,7 +206,7 @@ class Run:
 
 def _may_join(parts: Sequence[Part]) -> bool:
     """Whether forward and backward of a graph join a window; where they do, another iteration begins here."""
-    joined = len(parts) == 1 and parts[0].training.joins and SETTINGS.engine != "naive"
+    joined = len(parts) == 1 and parts[0].training.joins and joins_window(parts[0].training.largest)
     if joined:
         flush_complete()
     return joined
@@ -219,7 +220,7 @@ def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
 def _defer(sig: Sig, operands: Sequence[Any], part: Part) -> list[Value]:
     """The results of a part's operator, in the window of its device."""
     values = [v if v.__class__ is Value else Value(v, None, None, part.device, ALWAYS) for v in operands]  # keys, which others hold
-    return defer(sig, values, part.device, [None] * sig.count, [False] * sig.count)[0]
+    return defer(sig, values, part.device)
 
 
 def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:

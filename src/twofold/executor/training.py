@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..backend.loader import backend_for
-from ..config import SETTINGS, recomputes
+from ..config import recomputes
 from ..device import Device
 from ..graph.build import G, item
 from ..graph.gradient import gradient
@@ -59,8 +59,10 @@ class Training:
     Attributes
     ----------
     joins
-        Whether they join the device's window, where an optimizer's update follows them: one program for the whole step. Not small
-        graphs, nor what runs user code or computes again what forward knows.
+        Whether they may join the device's window, where an optimizer's update follows them: one program for the whole step. Not what
+        runs user code or computes again what forward knows.
+    largest
+        Elements of the largest array: small graphs do not join (see `imperative.way.joins_window`).
     heads
         Positions of the outputs that a head gradient is for.
     wanted
@@ -95,7 +97,8 @@ class Training:
         self.kept = [number[n] for n in residuals]
         self._results, self._leaves = results, steps.leaves
         again = steps.runs_user_code or steps.mirrored or recomputes()
-        self.joins = not again and max((n.size for n in [*results, *self._leaves]), default=0) >= SETTINGS.defer_elements
+        self.joins = not again
+        self.largest = max((n.size for n in [*results, *self._leaves]), default=0)
         stand_ins = [leaf(("kept", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
         self._graph = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
         used = set(topological(self._graph))

@@ -13,6 +13,7 @@ from ..graph.ir import Application, leaf
 from ..opdef.registry import OPS
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import before_overwriting, run_on
+from . import forks  # noqa: F401  (prepares for them)
 from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of

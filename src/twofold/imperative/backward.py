@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from ..backend.loader import backend_for
-from ..config import SETTINGS
 from ..device import CPU, Device
 from ..errors import AutogradError
 from ..graph.build import item
@@ -24,21 +23,19 @@ from ..program.profiled import Title
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .cell import PLAIN, Cell, Value, alias, wrap
+from .deferral import defer, join_backward, save_recorded
 from .invoke import contents_of, data_of, device_of, invoke
-from .record import Rec, Variable, tls
+from .record import Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
 from .transfer import named, on_device
-from .window import complete, defer
+from .way import Way, may_wait, way_of
+from .window import complete
 
 _compiled: dict[Any, "Backward"] = {}
 TABLES.dependents.append(_compiled.clear)
 ONES = (False,)
 USED = "this graph was already used by backward()"
-
-
-#: Classes of the contents that a window takes: user code (a `Handle`) runs at once.
-DEFERRABLE = (Value, float, int)
 
 
 class Backward:
@@ -66,6 +63,7 @@ class Backward:
         found = accumulate([h.node for h in heads], heads_in)
         self.wrt = [n for n in variables if n in found]
         self.raw = [found[n] for n in self.wrt]
+        self.heads = tuple([h.node for h in heads])
         outputs = substitute(self.raw, at)
         used = set(topological(outputs))
         self.slots = [k for k, slot in enumerate(saved) if slot[0] in used]
@@ -79,15 +77,17 @@ class Backward:
         number = {id(r): k for k, r in enumerate(operations)}
         passed = [r for r in backward_order(heads, _differentiated_inputs) if id(r) in number]
         self.hooked = [number[id(r)] for r in passed if isinstance(r.node, Application) and r.node.sig.op.backward_rule is not None]
-        lines = ["def fetch(heads):", *self._path_lines]
-        lines.append(
-            f" return [{', '.join(saved[k][1] for k in self.slots)}], [{', '.join(variables[n] for n in self.wrt)}], "
-            f"[{', '.join(owners[k] for k in self.slots)}], [{', '.join(names[id(r)] for r in operations)}]"
-        )
+        reached = f"[{', '.join(variables[n] for n in self.wrt)}], [{', '.join(names[id(r)] for r in operations)}]"
+        lines = ["def reach(heads):", *self._path_lines, f" return {reached}"]
+        lines += ["def fetch(heads):", *self._path_lines]
+        lines.append(f" return [{', '.join(saved[k][1] for k in self.slots)}], [{', '.join(owners[k] for k in self.slots)}], {reached}")
         self.source = "\n".join(lines)
         env: dict[str, Any] = {"part": _part}
         exec(self.source, env)
+        #: From records of the heads: what was saved, the records that own it, and what `reach` gives.
         self.fetch: Callable[..., Any] = env["fetch"]
+        #: From records of the heads: those of the variables and those of the operations.
+        self.reach: Callable[..., Any] = env["reach"]
 
     @cached_property
     def program(self) -> Program:
@@ -106,16 +106,29 @@ class Backward:
 
     def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
         """The gradients as contents, from the contents of the leaves: deferred if what they follow from is."""
-        lazy = not device.is_host or any(v.__class__ is Value and v.data is None for v in values)
-        lazy = lazy and not any(v.__class__ is Value and v.pinned for v in values)  # what the outside may write later is read now
-        if lazy and SETTINGS.engine != "naive" and all(v.__class__ in DEFERRABLE for v in values):
-            nothing = [None] * len(self.outputs)
-            found = defer(self.sig, values, device, nothing, [False] * len(nothing))[0]
+        arrays = [v.data if v.__class__ is Value else v for v in values]
+        lazy = any(a is None for a in arrays)
+        exposed = (lazy or not device.is_host) and not all(map(may_wait, values))
+        if way_of(device, tracked=False, lazy=lazy, exposed=exposed, at_once=False) is Way.DEFERRED:
+            found = defer(self.sig, values, device)
             complete(device)
             return list(found)
-        arrays = [v.data if v.__class__ is Value and v.data is not None else data_of(v) for v in values]
+        if lazy:
+            arrays = [data_of(v) for v in values]
         run = self.program.run
         return contents_of(run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays), device)
+
+    def joined(self, tape: Tape | None, recs: Sequence[Rec], given: Sequence[Value], device: Device) -> list[Value] | None:
+        """The gradients, noted in the window that holds all of the tape's operations: nothing need be saved for them.
+
+        None if there is no such window, if some of the operations were used by an earlier backward, or if this one is to compute again
+        what forward knows.
+        """
+        if tape is None or not tape.whole or len(tape.windows) != 1 or self.again or any(v.pinned for v in given):
+            return None
+        if any(rec.tape is None for rec in recs):
+            return None
+        return join_backward(tape.windows[0], self.raw, self.heads, list(zip(self.seeds, given, strict=True)), device)
 
     def _paths(self, heads: Sequence[Rec]) -> tuple[dict[int, str], list[Rec]]:
         """Name every record by how it is reached from the heads; records keep the order in which they are found."""
@@ -248,20 +261,42 @@ class _Pass:
         heads, grads = [h for h, _ in inner], [g for _, g in inner]
         device = next((device_of(g._v) for g in grads if g is not None), None) or _device_of_records(heads)
         b = compiled_for(heads, tuple([g is not None for g in grads]), device, self.create_graph)
-        try:
-            saved, variables, owners, recs = b.fetch(heads)
-        except (IndexError, AttributeError):
-            raise AutogradError(USED, None, "pass retain_graph=True to the first call") from None
+        variables, recs = b.reach(heads)
         given = [g for g in grads if g is not None]
         for k in b.hooked:
             if id(recs[k]) not in self.used:
                 run_hook(recs[k])
-        if self.create_graph:
-            results = replay(b, saved, owners, given, self.cls)
-        else:
-            results = [wrap(self.cls, new) for new in b.gradients([*saved, *[g._capture() for g in given]], device)]
+        results = self._results(b, heads, recs, given, device)
         self.used |= {id(rec): rec for rec in recs}  # freed at the end: over several devices a record may be used twice
         return out + list(zip(variables, results, strict=True))
+
+    def _results(self, b: Backward, heads: list[Rec], recs: Sequence[Rec], given: list[Any], device: Device) -> list[Any]:
+        """The gradients that a structure gives, as cells."""
+        values = [g._capture() for g in given]
+        found = None if self.create_graph else b.joined(heads[0].tape, recs, values, device)
+        if found is None:
+            saved, owners, *_ = _fetched(b, heads)
+            if self.create_graph:
+                return replay(b, saved, owners, given, self.cls)
+            found = b.gradients([*saved, *values], device)
+        return [wrap(self.cls, new) for new in found]
+
+
+def _fetched(b: Backward, heads: Sequence[Rec]) -> Any:
+    """What was saved for backward.
+
+    Raises
+    ------
+    AutogradError
+        If an earlier backward has used and freed it.
+    """
+    tape = heads[0].tape
+    if tape is not None:
+        save_recorded(tape)
+    try:
+        return b.fetch(heads)
+    except (IndexError, AttributeError):
+        raise AutogradError(USED, None, "pass retain_graph=True to the first call") from None
 
 
 def _serial(rec: Rec) -> float:
@@ -309,16 +344,22 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     b = _compiled.get(((head.node,), ONES, device.device_type, False)) if device else None
     if b is None or b.hooked:
         return None
-    try:
-        saved, variables, _, recs = b.fetch((head,))
-    except (IndexError, AttributeError):
-        return None  # the general path says what is wrong
+    deferred = bool(head.tape.windows)  # type: ignore[union-attr]
+    if deferred:
+        variables, recs = b.reach((head,))
+    else:
+        try:
+            saved, _, variables, recs = b.fetch((head,))
+        except (IndexError, AttributeError):
+            return None  # the general path says what is wrong
     wanted = set()
     for rec in variables:
         if rec.inputs or rec.grad is None or id(rec.grad) in wanted:
             return None
         wanted.add(id(rec.grad))
-    found = b.gradients(saved, device)
+    found: Sequence[Any] | None = b.joined(head.tape, recs, (), device) if deferred else b.gradients(saved, device)
+    if found is None:
+        found = b.gradients(_fetched(b, (head,))[0], device)
     if not retain:
         for rec in recs:
             rec.saved, rec.tape = (), None

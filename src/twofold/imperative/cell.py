@@ -36,8 +36,8 @@ class Value:
     rec
         The record that made it, or its leaf record.
     at
-        (what makes it or has last read it, its type): a window and the node there, or a task or a copy (`pending`) and shape and dtype.
-        One attribute, so that threads never see half of it.
+        (the `Maker` that makes it or has last read it, its type): a window and the node there, or a task or a copy (`pending`) and
+        shape and dtype. One attribute, so that threads never see half of it.
     borrow
         Who else sees the buffer: None, a weak reference to the tape that saved it or to a Value that looks into it, `ALWAYS`, or
         the Value that it aliases.

@@ -1,50 +1,51 @@
 """What remains to be done when a window has failed: say where the failure comes from, and compute what does not depend on it."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
+from typing import Any
 
 from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import Application, Node, leaves_of, operators_of, topological
-from ..graph.rewrite import lower
+from ..graph.rewrite import lower, substitute
 from ..program.compile import Program
 from ..scheduler.streams import run_on
 from .cell import Value
 from .origin import text_of
 
-if TYPE_CHECKING:
-    from .window import Window
+#: Nodes of an operation, and where the user's code issued it.
+Issued = tuple[Sequence[Node], CodeType, int]
 
 
-def name_origin(w: "Window", error: Exception, program: Program | None) -> None:
+def name_origin(issued: Sequence[Issued], device: Device, error: Exception, program: Program | None) -> None:
     """Add a note to an error that says which line of the user's code issued what failed; if that is not known, which lines it may be.
 
     Parameters
     ----------
-    w
-        The window.
+    issued, device
+        The window's operations, and where it ran.
     error
         Why it failed.
     program
         What ran; None if it could not be compiled.
     """
     if program is None:
-        place = next(((code, at) for node, code, at in w.issued if not _compiles(node, w.device)), None)
+        place = next(((code, at) for nodes, code, at in issued if not _compiles(nodes, device)), None)
     else:
-        place = _issuer(w, set(program.nodes_at(error)))
+        place = _issuer(issued, set(program.nodes_at(error)))
     if place is not None:
         error.add_note(f"issued at {text_of(*place)}")
-    elif w.issued:
-        first, last = [text_of(code, at) for _, code, at in (w.issued[0], w.issued[-1])]
+    elif issued:
+        first, last = [text_of(code, at) for _, code, at in (issued[0], issued[-1])]
         error.add_note(f"issued between {first} and {last}")
 
 
-def _issuer(w: "Window", failed: set[Node]) -> tuple[Any, int] | None:
+def _issuer(issued: Sequence[Issued], failed: set[Node]) -> tuple[Any, int] | None:
     """Where the first operation was issued that nodes of a program come from, or one of their kind where simplifying changed them."""
     alike = {_kind(n) for n in failed}
     second = None
-    for node, code, at in w.issued if failed else ():
-        inside = topological(lower([node], topological([node])))
+    for nodes, code, at in issued if failed else ():
+        inside = topological(lower(nodes, topological(nodes)))
         if not failed.isdisjoint(inside):
             return code, at
         if second is None and not alike.isdisjoint(map(_kind, inside)):
@@ -56,32 +57,35 @@ def _kind(node: Node) -> Any:
     return node.sig.op.name if isinstance(node, Application) else None, node.shape, node.dtype
 
 
-def _compiles(node: Node, device: Device) -> bool:
+def _compiles(nodes: Sequence[Node], device: Device) -> bool:
     try:
-        Program([node], leaves_of([node]), backend_for(device), boundaries=topological([node]))
+        Program(nodes, leaves_of(nodes), backend_for(device), boundaries=topological(nodes))
     except Exception:
         return False
     return True
 
 
-def salvaged(w: "Window", live: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
+def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Any], at: Mapping[Node, Node]) -> Iterator[tuple[Value, Any]]:
     """Each result that does not depend on what failed, computed by itself; none that runs user code, which has run already.
 
     Parameters
     ----------
-    w
-        The window; its program must not have written over what it reads.
     live
-        Its results.
+        The window's results.
+    device, data
+        Where it ran, and its inputs by node; its program must not have written over them.
+    at
+        What stands for nodes of the tape in its programs.
     """
+    inputs = {at.get(node, node): array for node, array in data.items()}
     for v in live:
-        node = v.at[1]
+        (node,) = substitute([v.at[1]], at)
         if any(op.user_method for op in operators_of(lower([node]))):
             continue
         leaves = leaves_of([node])
         try:
-            program = Program([node], leaves, backend_for(w.device), boundaries=topological([node]))
-            (data,) = run_on(w.device, program.run, [w.data[w.leaf_nodes.index(n)] for n in leaves])
+            program = Program([node], leaves, backend_for(device), boundaries=topological([node]))
+            (array,) = run_on(device, program.run, [inputs[n] for n in leaves])
         except Exception:  # it is, or depends on, what failed: the window's error says why
             continue
-        yield v, data
+        yield v, array

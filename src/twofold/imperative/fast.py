@@ -18,9 +18,9 @@ from ..opdef.registry import OPS
 from ..opdef.spec import Sig
 from ..scheduler.observers import exchangeable
 from .cell import ALWAYS, HOST, PLAIN, Value, wrap
+from .deferral import join
 from .invoke import invoke
 from .record import Rec, tls
-from .window import join
 
 #: Leaves for Python floats by number, so that recording one is a list index.
 _float_leaves: list[Any] = []
@@ -54,6 +54,7 @@ def {name}(self, other):
                             out = run(fn, a.data, b.data)
                         except recoverable:
                             return {general}
+                        tape.whole = False
                         rec = Rec(node, (ra, rb), (), tape)
                         r = new(cls)
                         r._v = v = Value(out, rec)
@@ -91,7 +92,7 @@ def {name}(self, other):
                         out = run(fn, {operands})
                     except recoverable:
                         return {general}
-                    tape.leaves = n + 1
+                    tape.leaves, tape.whole = n + 1, False
                     rb = Rec(lb, (), (other,), tape)
                     rec = Rec(node, ({recs}), (), tape)
                     r = new(cls)
@@ -131,6 +132,7 @@ def {name}(self):
                     out = run(fn, a.data)
                 except recoverable:
                     return {general}
+                tape.whole = False
                 rec = Rec(node, (ra,), (), tape)
                 r = new(cls)
                 r._v = v = Value(out, rec)

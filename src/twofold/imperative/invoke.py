@@ -1,4 +1,4 @@
-"""One call of an operator on cells: which way it runs (inline, recorded, deferred), and its results as contents of new cells."""
+"""One call of an operator on cells: its operands are looked at once, `way` says how it runs, its results are contents of new cells."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,13 +17,14 @@ from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PLAIN, Cell, Value, wrap
 from .counters import COUNTERS
+from .deferral import defer, defer_recorded
 from .generator import STREAMS
 from .handle import Handle
 from .record import Rec, Tape, tls
-from .residuals import Cold, NodePlan, plan_of, runner, with_residuals
-from .window import LITERALS, defer, force
-
-_literal_recs = {k: Rec(const(k), (), (), None) for k in LITERALS}
+from .residuals import Cold, NodePlan, plan_of, runner
+from .scalars import LITERALS, is_literal, scalar_key, scalar_leaf, scalar_node
+from .way import Way, is_plain, way_of
+from .window import force
 
 
 def data_of(v: Any) -> Any:
@@ -58,9 +59,7 @@ def content(data: Any, device: Device) -> Any:
     """A fresh array that nobody else holds, as the content of a cell: plain if it may be."""
     if LISTENERS:
         report_arrays((data,), device)
-    if device is CPU and data.__class__ is PLAIN and data.size < SETTINGS.defer_elements:
-        return data
-    return Value(data, device=device)
+    return data if device is CPU and is_plain(data) else Value(data, device=device)
 
 
 def contents_of(arrays: Sequence[Any], device: Device) -> list[Any]:
@@ -97,13 +96,14 @@ def enter(v: Value, tape: Tape) -> Rec:
     return rec
 
 
+_literal_recs = {scalar_key(x): Rec(const(x), (), (), None) for x in (*LITERALS, False, True)}
+
+
 def scalar_rec(x: Any, tape: Tape) -> Rec:
     """The record of a Python scalar: a literal, or a fresh leaf so that its value is not part of the structure."""
-    if x.__class__ is int and x in LITERALS:
-        return _literal_recs[x]
-    if x.__class__ is bool:
-        return Rec(const(x), (), (), None)
-    node = leaf(tape.leaves, (), "weakf" if isinstance(x, float) else "weaki" if isinstance(x, int) else "object")
+    if is_literal(x):
+        return _literal_recs[scalar_key(x)]
+    node = scalar_leaf(x, tape.leaves)
     tape.leaves += 1
     return Rec(node, (), (x,), tape)
 
@@ -140,14 +140,16 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     DeviceError
         If arrays live on devices with different memory.
     """
+    tape = tls.tape
     found = _known(sig, args)
+    if found is None and tape is not None:
+        found = _recorded_again(sig, args, tape)
     if found is not None:
         return found
     op = sig.op
-    tape = tls.tape
     big = SETTINGS.defer_elements
     where = None
-    lazy = now = tracked = scalars = False
+    lazy = tracked = scalars = False
     contents = []
     for a in args:
         v = a._v if isinstance(a, Cell) else a
@@ -158,9 +160,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         elif v.__class__ is Value:
             if v.device is not where:
                 where = v.device if where is None else _common(op, where, v.device)
-            data = v.data
-            if data is None or data.__class__ is not PLAIN or data.size >= big:
-                lazy = True
+            lazy = lazy or ((data := v.data) is None or data.__class__ is not PLAIN or data.size >= big)  # as `is_lazy`
             if tape is not None and not tracked and (rec := v.rec) is not None and rec.node.tracked:
                 tracked = True
         elif v is not None:
@@ -173,14 +173,14 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         args, contents = _with_key(op, args, contents, where)
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
-    if lazy and any(v.__class__ is Value and v.pinned for v in contents):  # what the outside may write later is read now
-        now = True
-    lazy = (lazy or (where is not CPU and not where.is_host)) and not now and not op.dynamic_shape and SETTINGS.engine != "naive"
-    if tracked:
-        return _recorded(sig, args, contents, where, tape, lazy)  # type: ignore[arg-type]
-    if lazy:
-        return defer(sig, _captured(args, contents), where, *_nothing(sig.count))[0]  # type: ignore[return-value]
-    return _inline(sig, contents, where)
+    exposed = lazy and any(v.__class__ is Value and v.pinned for v in contents)
+    way = way_of(where, tracked=tracked, lazy=lazy, exposed=exposed, at_once=op.dynamic_shape)
+    if way is Way.INLINE:
+        return _inline(sig, contents, where)
+    if way is Way.DEFERRED:
+        return defer(sig, _captured(args, contents), where)  # type: ignore[return-value]
+    assert tape is not None
+    return _recorded(sig, args, contents, where, tape, way is Way.RECORDED_DEFERRED)
 
 
 def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
@@ -220,17 +220,94 @@ def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
     run, _, count = found
     try:
         results = HOST.quick(run.args[0], arrays)
-    except MXNetError:
-        raise
     except Exception as error:
-        if error.__class__ is not RuntimeError or not str(error).startswith("cannot enter context"):
-            raise HOST.failure(error) from error
-        results = run(arrays)  # it is in use, by another thread or by what this one interrupted
+        results = _after_failure(error, run, arrays)
     if count == 1 and results[0].size < SETTINGS.defer_elements:
         return results[:1]
     return contents_of(results[:count], CPU)
 
 
+def _after_failure(error: Exception, run: Any, arrays: list[Any]) -> list[Any]:
+    """What a program of the host's gives that `HOST.quick` could not run: its one context is for one call at a time."""
+    if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
+        return run(arrays)  # another thread, or what this one interrupted, is in it
+    if isinstance(error, MXNetError):
+        raise error
+    raise HOST.failure(error) from error
+
+
+def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | None:
+    """Run and record an operation on small Values where all of it was met before: as `_recorded`, in short; else None."""
+    values: list[Value | None] = []
+    recs: list[Rec | None] = []
+    nodes: list[Node | None] = []
+    arrays = []
+    for a in args:
+        v = a._v if isinstance(a, Cell) else a
+        if v.__class__ is Value:
+            rec, data = v.rec, v.data
+            if rec is None or data.__class__ is not PLAIN or v.device is not CPU:
+                return None
+            node = rec.node
+            if rec.tape is not tape:
+                if node.__class__ is Leaf and node.name == tape.leaves and not rec.inputs:  # the commonest case of `enter`
+                    tape.enter(rec)
+                else:
+                    rec = enter(v, tape)
+                    node = rec.node
+            recs.append(rec)
+            nodes.append(node)
+            arrays.append(data)
+        elif v is None:
+            recs.append(None)
+            nodes.append(None)
+        else:
+            return None
+        values.append(v)
+    node = sig.typed.get(tuple(nodes))
+    plan = node.cache if node is not None else None
+    if plan is None or not plan.short or plan.largest >= SETTINGS.defer_elements or LISTENERS:
+        return None
+    run = plan.run.get("cpu")
+    if run is None or (tape.device is not CPU and tape.device is not None):
+        return None
+    tape.device = CPU
+    COUNTERS.recorded += 1
+    tape.whole = False
+    try:
+        results = HOST.quick(run.args[0], arrays)
+    except Exception as error:
+        results = _after_failure(error, run, arrays)
+    rec = Rec(node, tuple(recs), (), tape)
+    parts = node.parts
+    outs = [Value(results[0], rec)] if len(parts) == 1 else [Value(results[k], Rec(p, (rec,), (), tape)) for k, p in enumerate(parts)]
+    if plan.saves:
+        rec.saved = _saved_again(plan, values, outs, results, tape)
+    return outs
+
+
+def _saved_again(plan: NodePlan, values: list[Value | None], outs: list[Any], results: list[Any], tape: Tape) -> list[Any]:
+    """What `_save` notes, in short: of operands, results and what the program gives beyond these."""
+    saved = []
+    for kind, k in plan.saves or ():
+        if kind == "in":
+            v: Any = values[k]
+            b = v.borrow
+            if b is None or (b.__class__ is ref and b() is None):
+                v.borrow = tape.ref
+            elif b is not tape.ref:
+                v = v.lend(tape)
+            saved.append(v)
+        elif kind == "res":
+            saved.append(Value(results[len(outs) + k]))
+        else:
+            out = outs[k]
+            saved.append(twin := Value(out.data, None, None, CPU, ALWAYS))
+            out.borrow = ref(twin)  # as in `_twins`
+    return saved
+
+
+SCALARS = (float, int, bool)
 #: What an operand may be besides an array: Python numbers, and user code (an object with forward and backward).
 OPERANDS = (int, float, Handle)
 
@@ -256,10 +333,6 @@ def _legacy_scalars(sig: Sig, contents: list[Any]) -> list[Any]:
     return [operator_scalar(sig, v, dtype) if isinstance(v, (int, float)) else v for v in contents]
 
 
-def _nothing(count: int) -> tuple[list[None], list[bool]]:
-    return [None] * count, [False] * count
-
-
 def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
     """Contents as Values, which tapes and windows may hold; an injected key becomes a Value of its own."""
     out = []
@@ -277,8 +350,7 @@ def _typed(sig: Sig, contents: Sequence[Any]) -> Application:
         if v is None:
             nodes.append(None)
         elif isinstance(v, (int, float)):
-            literal = v.__class__ is bool or (v.__class__ is int and v in LITERALS)
-            nodes.append(const(v) if literal else leaf(("in", k), (), "weakf" if isinstance(v, float) else "weaki"))
+            nodes.append(scalar_node(v, ("in", k)))
         else:
             nodes.append(leaf(("in", k), *type_of(v)))
     return apply(sig, tuple(nodes))
@@ -324,12 +396,8 @@ def _key(contents: Sequence[Any]) -> Any:
             if v is not None:
                 return None
             parts.append(None)
-        elif data.__class__ is float:
-            parts.append(float)
-        elif data.__class__ is int and data not in LITERALS:
-            parts.append(int)
-        elif data.__class__ is int or data.__class__ is bool:
-            parts.append((data.__class__, data))
+        elif data.__class__ in SCALARS:
+            parts.append(scalar_key(data))
         else:
             return None
     return tuple(parts)
@@ -367,19 +435,19 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     rec = Rec(node, tuple(recs), (), tape)
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
     hooked = sig.op.backward_rule is not None
-    residual: Sequence[Any]
-    if lazy:
-        keep = [hooked or ("out", k) in (plan.saves or ()) for k in range(len(parts))]
-        outs, kept, residual = defer(with_residuals(node) if plan.positions else sig, values, device, parts, keep)
+    kept: Sequence[Any]
+    if lazy:  # what backward reads is made only if the window runs before a backward joins it
+        outs, kept = defer_recorded(rec, values, parts, device, tape, hooked)
     else:
+        tape.whole = False
         run = plan.run.get(device.device_type) or runner(node, backend_for(device))
         arrays = _arrays(values, plan.given)
         datas = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
         outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], rec, None, device)]
         residual = [Value(d, None, None, device) for d in datas[len(parts) :]] if plan.positions else ()
         kept = _twins(outs, plan, hooked) if plan.keeps_out or hooked else ()
-    if plan.saves:
-        _save(rec, plan, values, kept, residual, tape)
+        if plan.saves:
+            _save(rec, plan, values, kept, residual, tape)
     if hooked:
         rec.hook = _hook(node, args, kept)
     return outs

@@ -16,36 +16,32 @@ from ..device import Device
 from ..dtype import NUMPY
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import Arrival, run_on
-from ..scheduler.variable import HAND_OVER, Lane, Task, Var
+from ..scheduler.variable import Lane, Task, Var
 from .cell import Value
 from .origin import frame_of_user, text_of
+from .way import runs_here
 from .window import LOCK, force, hand_out
 
 
-class Pending:
-    """A task as what makes Values."""
+class Pending(Task):
+    """A task as the maker of Values.
 
-    __slots__ = ("__weakref__", "task", "var")
+    Attributes
+    ----------
+    var
+        What stands for the Values where other tasks read them.
+    """
+
+    __slots__ = ("var",)
     closed = True
 
-    def __init__(self) -> None:
-        self.task: Task | None = None
+    def __init__(self, lane: Lane, nanoseconds: float, nbytes: int) -> None:
+        super().__init__(None, lane, nanoseconds=nanoseconds, nbytes=nbytes)
         self.var = Var()
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the results are there, and what the task read is free."""
-        return self.task is not None and self.task.is_done
-
-    @property
-    def error(self) -> BaseException | None:
-        """Why there are none."""
-        return self.task.error if self.task is not None else None
 
     def finish(self) -> None:
         """Wait for the task, or run it."""
-        assert self.task is not None
-        QUEUE.wait(self.task)
+        QUEUE.wait(self)
 
 
 class Arriving:
@@ -121,8 +117,7 @@ def issue(
     """
     operands = [steady(v) if v.__class__ is Value else v for v in operands]
     waits = [v for v in operands if v.__class__ is Value and v.data is None]
-    here = lane is None and (not device.is_host or (nanoseconds < HAND_OVER and not waits))
-    if here or SETTINGS.engine == "naive":
+    if SETTINGS.engine == "naive" or (lane is None and runs_here(device, nanoseconds, bool(waits))):
         arrays = [_array(v) for v in operands]
         return [Value(r, device=device) for r in run_on(device, run, arrays)]
     for v in waits:
@@ -130,7 +125,7 @@ def issue(
             v.share()  # when it is there, nobody may write over it before this has read it
         else:  # a window makes it, which runs here, or it is a copy, for which the device waits
             force(v)
-    made, user = Pending(), frame_of_user(1)
+    made, user = Pending(lane or Lane(device), nanoseconds, sum(map(nbytes_of, types))), frame_of_user(1)
     code, instruction = user.f_code, user.f_lasti
     del user  # a frame keeps its variables alive
     results = [Value(None, None, (made, kind), device) for kind in types]
@@ -144,12 +139,12 @@ def issue(
                 error.add_note(f"issued at {text_of(code, instruction)}")
             raise
 
-    made.task = Task(work, lane or Lane(device), nanoseconds=nanoseconds, nbytes=sum(map(nbytes_of, types)))
+    made.function = work
     for v in operands:
         if v.__class__ is Value and v.data is not None:
             _lend(v, made)
     earlier = [at[0] for at in [v.at for v in waits] if at is not None]
-    QUEUE.submit(made.task, [e.var for e in earlier if e.__class__ is Pending], [made.var])
+    QUEUE.submit(made, [e.var for e in earlier if e.__class__ is Pending], [made.var])
     return results
 
 

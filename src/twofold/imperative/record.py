@@ -1,13 +1,10 @@
 """The tape: a graph of records. A `Rec` is one recorded operation, a `Tape` one outermost ``record()`` scope."""
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 from ..graph.ir import Leaf, Node
-
-if TYPE_CHECKING:
-    from .window import Window
 
 
 class Rec:
@@ -31,7 +28,7 @@ class Rec:
         Of a leaf that is a copy from another device only: (from, to); ``inputs`` holds the record of what was copied.
     """
 
-    __slots__ = ("devices", "grad", "hook", "inputs", "node", "saved", "tape")
+    __slots__ = ("__weakref__", "devices", "grad", "hook", "inputs", "node", "saved", "tape")
 
     hook: Any
     devices: Any
@@ -63,10 +60,11 @@ class Tape:
     """One outermost record scope, up to a backward within it: numbers the leaves.
 
     It lives as long as a record of an operation or an open scope holds it: leaves, which arrays hold, let go of it when it is closed.
-    ``device`` is where all its operations ran, False if they ran on several, None before the first.
+    ``device`` is where all its operations ran, False if they ran on several, None before the first. ``windows`` are those that hold
+    operations of it, ``whole`` says whether all are deferred.
     """
 
-    __slots__ = ("__weakref__", "device", "entered", "leaves", "ref", "serial")
+    __slots__ = ("__weakref__", "device", "entered", "leaves", "ref", "serial", "whole", "windows")
     _count = 0
 
     def __init__(self) -> None:
@@ -75,6 +73,8 @@ class Tape:
         self.ref: ref[Tape] = ref(self)
         self.device: Any = None
         self.entered: list[Rec] = []
+        self.windows: list[Any] = []
+        self.whole = True
 
     def enter(self, rec: Rec) -> None:
         """Give the next number to a leaf that an array holds."""
@@ -91,14 +91,10 @@ class Tape:
 
 
 class Local(threading.local):
-    """What is current in a thread: the tape being recorded (None: not recording), training mode, the open windows by device."""
+    """What is current in a thread: the tape being recorded (None: not recording), and training mode."""
 
     tape: Tape | None = None
     training: bool = False
-    windows: "dict[Any, Window]"
-
-    def __init__(self) -> None:
-        self.windows = {}
 
 
 tls = Local()

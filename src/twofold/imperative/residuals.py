@@ -5,7 +5,7 @@ Uses of ``.shape`` and ``.dtype`` keep nothing. Sub-expressions that an operator
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..backend.protocol import Backend
 from ..graph.build import G, run_rule
@@ -13,10 +13,12 @@ from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import substitute
-from ..opdef.spec import Sig, unregistered
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
 from ..program.profiled import Title
+
+if TYPE_CHECKING:
+    from ..opdef.spec import Sig
 
 #: A saved thing: ("in", k), ("out", k) or ("res", k).
 Saved = tuple[str, int]
@@ -29,8 +31,6 @@ class NodePlan:
     ----------
     saves
         What backward reads; None until asked for.
-    extended
-        See `with_residuals`.
     positions
         Positions, in the order of the body's nodes, of inner values that forward and gradient share.
     tracked
@@ -43,14 +43,16 @@ class NodePlan:
         Whether backward reads a result.
     hook
         The operator's ``on_backward`` rule as an operator of its own, made when first needed.
+    short, largest
+        Whether an application met before may be recorded without asking further: it has a gradient and changes no states. Elements of
+        its largest operand or result.
     fast
         Whether the generated fast path may record this node: a one-result element-wise primitive with a known plan.
     """
 
-    __slots__ = ("extended", "fast", "given", "hook", "keeps_out", "positions", "run", "saves", "tracked")
+    __slots__ = ("fast", "given", "hook", "keeps_out", "largest", "positions", "run", "saves", "short", "tracked")
 
     def __init__(self) -> None:
-        self.extended: Sig | None = None
         self.hook: Sig | None = None
         self.saves: tuple[Saved, ...] | None = None
         self.positions: tuple[int, ...] = ()
@@ -58,7 +60,8 @@ class NodePlan:
         self.run: dict[str, Callable[[Sequence[Any]], list[Any]]] = {}
         self.given: tuple[int, ...] = ()
         self.keeps_out = False
-        self.fast = False
+        self.fast = self.short = False
+        self.largest = 0
 
 
 def plan_of(node: Application) -> NodePlan:
@@ -75,22 +78,6 @@ def inner_nodes(node: Application, body: Sequence[Node]) -> list[Node]:
     """The results of the applications inside a definition, in a fixed order; all of an application with several, used or not."""
     found = topological(body, until={i for i in node.inputs if i is not None})
     return list(dict.fromkeys(p for n in found if isinstance(n, Application) for p in n.parts))
-
-
-def with_residuals(node: Application) -> Sig:
-    """The operator of an application as one that gives its residuals as further results: what a window records."""
-    plan = plan_of(node)
-    if plan.extended is None:
-        own = [i for i in node.inputs if i is not None]
-
-        def rule(xp: Any, *inputs: Node | None) -> list[Node]:
-            at = dict(zip(own, [i for i in inputs if i is not None], strict=True))
-            inner = inner_nodes(node, node.body)
-            return [*run_rule(G, node.sig, inputs), *substitute([inner[k] for k in plan.positions], at)]
-
-        name = f"{node.sig.op.name} with residuals"
-        plan.extended = unregistered(name, rule, len(node.inputs), len(node.parts) + len(plan.positions))
-    return plan.extended
 
 
 def _derive(node: Application, plan: NodePlan) -> None:
@@ -119,6 +106,8 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     plan.keeps_out = any(kind == "out" for kind, _ in saves)
     plan.saves = tuple(saves)
+    plan.short = node.tracked and node.sig.op.backward_rule is None and not node.sig.op.dynamic_shape
+    plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0)
     plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise and node.shape != ()
 
 

@@ -1,41 +1,40 @@
-"""The window: deferred operations of one thread and device, as typed nodes over numbered leaves; forced as one cached program.
+"""The window: deferred operations of one thread and device, as typed nodes over leaves; run as one cached program.
 
-It holds its results' Values weakly (a dead reference: nobody can see the result, so it is never made) and its leaves' data
-strongly, their Values weakly (a dead one: the leaf's memory may take a result). One lock guards recording, which is short;
-programs run outside it. A reader of another thread's pending value closes that window and waits until it is *done*.
+It holds its results' Values weakly (a dead reference: nobody can see the result, so it is never made) and its inputs' data
+strongly, their Values weakly (a dead one: the input's memory may take a result). One lock guards recording, which is short;
+programs run outside it. A window is a task of the scheduler: a reader of another thread's pending Value closes that window
+and waits until the task is *done*.
+
+An operation that is recorded on a tape has the same node here as there: the leaves that the tape has numbered are inputs of the
+window under those numbers, and what was not recorded enters under negative numbers of the window's own.
 """
 
-import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
-from sys import _getframe
 from threading import get_ident
 from typing import Any
 from weakref import WeakSet, ref
 
-from ..backend import forks
 from ..backend.loader import backend_for
 from ..config import SETTINGS
-from ..device import CPU, Device
+from ..device import Device
 from ..errors import EngineError, MXNetError
-from ..graph.build import apply as apply_node
-from ..graph.ir import TABLES, Node, bound_tables, const, leaf, leaves_of, topological
-from ..opdef.spec import Sig
+from ..graph.ir import TABLES, Application, Leaf, Node, leaf, leaves_of, topological
+from ..graph.rewrite import substitute
 from ..program.compile import Program
 from ..program.profiled import Title
 from ..scheduler.observers import LISTENERS, span
-from ..scheduler.queue import QUEUE, clear_all_frames
+from ..scheduler.queue import QUEUE, interrupted
 from ..scheduler.streams import before_overwriting, run_on
-from ..scheduler.variable import SERIALS, Lane, Task
-from .cell import ALWAYS, PINNED, PLAIN, Value
+from ..scheduler.variable import Lane, Task
+from .cell import ALWAYS, Value
 from .counters import COUNTERS
-from .failure import name_origin, salvaged
-from .origin import INSIDE, frame_of_user
-from .record import Rec, tls
+from .failure import Issued, name_origin, salvaged
+from .record import Rec, Tape
+from .residuals import inner_nodes, plan_of
+from .scalars import scalar_node
 
 LOCK = threading.RLock()
-LITERALS = {0, 1, -1, 2}
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
 LAUNCHED = 1 << 20
 
@@ -46,7 +45,7 @@ class _Known:
     Attributes
     ----------
     program, reads
-        With the numbers of the window's leaves that it reads.
+        With the inputs of the window that it reads.
     where
         For each live Value, its result and whether others have it too.
     used
@@ -55,7 +54,7 @@ class _Known:
 
     __slots__ = ("program", "reads", "used", "where")
 
-    def __init__(self, program: Program, reads: list[int], where: list[tuple[int, bool]], used: int) -> None:
+    def __init__(self, program: Program, reads: list[Node], where: list[tuple[int, bool]], used: int) -> None:
         self.program, self.reads, self.where, self.used = program, reads, where, used
 
 
@@ -63,75 +62,62 @@ class _Known:
 _programs: dict[Any, _Known] = {}
 MOST_PROGRAMS = 1024
 TABLES.dependents.append(_programs.clear)
-#: Windows of all threads that may be open yet, and the devices that ever had one.
-_open: "WeakSet[Window]" = WeakSet()
-_used: set[Device] = set()
+#: Windows of all threads that may be open yet or have failed, and the devices that ever had one.
+OPEN: "WeakSet[Window]" = WeakSet()
+USED: set[Device] = set()
 
 
-def _before_fork() -> None:
-    """No lane may be at work when the process forks: its thread would not be there in the child."""
-    QUEUE.pause()
-    for lock in forks.LOCKS:
-        lock.acquire()
-    LOCK.acquire()
-    QUEUE.hold()
+class Window(Task):
+    """Operations noted and not yet run.
 
-
-def _in_parent() -> None:
-    QUEUE.let_go()
-    _release_locks()
-
-
-def _release_locks() -> None:
-    LOCK.release()
-    for lock in reversed(forks.LOCKS):
-        lock.release()
-
-
-def _in_child() -> None:
-    """In a child: what another thread of the parent was running will never be done here; what was only recorded can be run."""
-    _release_locks()
-    QUEUE.in_child()
-    for w in list(_open):
-        if w.closed and not w.is_done and (w.task is None or w.task.runner):
-            w.error = EngineError(
-                "this array was being computed by another thread when the process forked", None, "wait for it before fork()"
-            )
-            w.forget()
-            w.done.release()
-            _open.discard(w)  # who reads it learns that; nobody else is to
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)
-
-
-class Window:
-    """Operations recorded and not yet run.
-
-    ``complete`` says that it holds a backward: the next iteration begins a new window, so that all have one structure. ``issued`` has
-    the node of each operation, and where the user's code issued it.
+    Attributes
+    ----------
+    complete
+        Whether it holds a backward: the next iteration begins a new window, so that all have one structure.
+    data, holders
+        Its inputs: arrays and Python scalars by node; for each a weak reference to the Value that held the array when it entered, or
+        None where the memory must not take a result.
+    held
+        Values of inputs that others see too.
+    aliases
+        Leaves of the tape for what has another node in this window, with that node.
+    cuts
+        Inputs that are applications: results of earlier windows, or of what the tape has run at once.
+    outs
+        The results.
+    records
+        Operations of a tape whose saved values are not among the results: see `save`.
+    inner
+        Results that no caller holds as they are, with the applications that they follow from: values inside a definition, gradients.
+    issued
+        For each operation its nodes, and where the user's code issued it.
+    tape
+        The number of the one tape whose nodes it holds, 0 for none. Two tapes number their leaves alike.
     """
 
     __slots__ = (
-        "__weakref__", "complete", "data", "device", "done", "error", "held", "issued", "leaf_nodes", "leaf_refs",
-        "nbytes", "outs", "runner", "serial", "taken", "task",
+        "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "kept", "outs",
+        "records", "taken", "tape", "work",
     )  # fmt: skip
+    reports = False  # who reads a result holds the window, and learns of its error there
 
     def __init__(self, device: Device) -> None:
-        self.device, self.serial = device, next(SERIALS)
-        self.data: Any = []
-        self.leaf_nodes: list[Node] = []
-        self.leaf_refs: list[ref[Value] | None] = []
+        super().__init__(self._run_closed, Lane(device))
+        self.device = device
+        self.data: dict[Node, Any] = {}
+        self.holders: dict[Node, ref[Value] | None] = {}
+        self.held: dict[Node, Value] = {}
+        self.aliases: dict[Node, Node] = {}
+        self.cuts: list[Node] = []
         self.outs: Any = []
-        self.held: Any = []
+        self.records: list[ref[Rec]] = []
+        self.inner: dict[Node, Sequence[Node]] = {}
+        self.kept: dict[tuple[Node, Rec | None], Value] = {}
+        self.issued: list[Issued] = []
+        self.tape = 0
         self.complete = False
-        self.runner = 0
-        self.task: Task | None = None
-        self.nbytes = 0
-        self.issued: list[tuple[Node, Any, int]] = []
-        self.error: BaseException | None = None
-        self.taken, self.done = threading.Lock(), threading.Lock()  # taken: by the one call that closes it
-        self.done.acquire()
+        self.taken = threading.Lock()  # by the one call that closes it
+        self.work: Any = None
 
     @property
     def closed(self) -> bool:
@@ -139,31 +125,63 @@ class Window:
         return self.taken.locked()
 
     @property
-    def is_done(self) -> bool:
-        """Whether it has run: closed is not enough, a thread may be running it still."""
-        return not self.done.locked()
-
-    @property
     def is_full(self) -> bool:
         """Whether it has reached its bounds of operations or bytes."""
         return len(self.issued) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
 
     def forget(self) -> None:
-        """Let go of everything; lists, since what it interrupted may be about to add to them, in vain."""
-        self.data, self.outs, self.held = [], [], []
+        """Let go of everything; new containers, since what it interrupted may be about to add to the old ones, in vain."""
+        self.data, self.holders, self.held, self.aliases, self.inner, self.kept = {}, {}, {}, {}, {}, {}
+        self.outs, self.cuts, self.records, self.issued = [], [], [], []
+        self.work = None
 
     def finish(self) -> None:
         """See to it that it has run."""
         flush(self)
 
+    # inputs
+
     def node_of(self, v: Any) -> Node:
         """The node of a Value or Python scalar in this window; what was made elsewhere enters as a leaf."""
         if v.__class__ is Value:
             at = v.at
-            return at[1] if at is not None and at[0] is self else self._enter(v)
-        if (v.__class__ is int and v in LITERALS) or v.__class__ is bool:
-            return const(v)
-        return self._leaf(v, (), "weakf" if v.__class__ is float else "weaki", None)
+            return at[1] if at is not None and at[0] is self else self.enter(v, None)
+        node = scalar_node(v, ~len(self.data))
+        if isinstance(node, Leaf):
+            self._add(node, v, None)
+        return node
+
+    def enter(self, v: Value, node: Node | None) -> Node:
+        """Take an operand in, under the tape's node, or under a leaf of this window's own if that is None."""
+        at = v.at
+        if at is not None and at[0] is self:
+            here: Node = at[1]
+            if node is not None and node is not here and node not in self.data:
+                self.aliases[node] = here
+            return node or here
+        if node is None:
+            node = leaf(~len(self.data), *v.type)
+        elif node in self.data or node in self.aliases:  # by another Value with the same record, such as an alias
+            if node in self.data:
+                self.holders[node] = None
+            return node
+        elif isinstance(node, Application):
+            self.cuts.append(node)
+        if at is not None and not at[0].is_done:  # two open windows read it: nobody may write over it
+            v.share()
+        b = v.borrow
+        seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
+        self._add(node, v.data, None if seen_elsewhere else ref(v))
+        if seen_elsewhere:
+            self.held[node] = v  # neither it nor who else has the buffer must look free to be written while this window reads it
+        v.at = self, node  # while this window is open, a write must not be in place
+        return node
+
+    def _add(self, node: Node, data: Any, holder: "ref[Value] | None") -> None:
+        self.data[node] = data
+        self.holders[node] = holder
+
+    # results
 
     def result(self, node: Node, device: Device, rec: Rec | None = None) -> Value:
         """A pending Value of a node."""
@@ -171,25 +189,79 @@ class Window:
         self.outs.append(ref(out))
         return out
 
-    def _leaf(self, data: Any, shape: tuple[int, ...], dtype: str, holder: "ref[Value] | None") -> Node:
-        node = leaf(len(self.data), shape, dtype)
-        self.data.append(data)
-        self.leaf_nodes.append(node)
-        self.leaf_refs.append(holder)
-        return node
+    def save(self) -> None:
+        """Have what backward reads of the recorded operations among the results: called under `LOCK`, before it is closed for good.
 
-    def _enter(self, v: Value) -> Node:
-        shape, dtype = v.type
-        elsewhere = v.at is not None and not v.at[0].is_done
-        if elsewhere:  # two open windows read it: nobody may write over it
-            v.share()
-        b = v.borrow
-        seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
-        node = self._leaf(v.data, shape, dtype, None if seen_elsewhere else ref(v))
-        if seen_elsewhere:
-            self.held.append(v)  # neither it nor who else has the buffer must look free to be written while this window reads it
-        v.at = self, node  # while this window is open, a write must not be in place
-        return node
+        A backward that joins the window needs none of it: its gradients are nodes over those of the operations.
+        """
+        records, self.records = self.records, []
+        for reference in records:
+            rec = reference()
+            if rec is not None and rec.tape is not None:
+                assert isinstance(rec.node, Application)
+                rec.saved = [self._saved(rec, rec.node, *what, rec.tape) for what in plan_of(rec.node).saves or ()]
+
+    def _saved(self, rec: Rec, owner: Application, kind: str, k: int, tape: Tape) -> Any:
+        if kind == "in":
+            below = rec.inputs[k]
+            assert below is not None
+            return below.saved[0] if isinstance(below.node, Leaf) and below.saved else self._kept(below.node, tape, below)
+        if kind == "out":  # without the record: no cycle
+            return self._kept(owner.parts[k], tape)
+        node = inner_nodes(owner, owner.body)[plan_of(owner).positions[k]]
+        self.inner.setdefault(node, (owner,))
+        return self._kept(node, tape)
+
+    def _kept(self, node: Node, tape: Tape, rec: Rec | None = None) -> Value:
+        """A Value of a node that a tape may save: never donated, and not written in place while the tape lives."""
+        node = self.aliases.get(node, node)
+        found = self.kept.get((node, rec))
+        if found is None:
+            if node in self.data:
+                holder = self.holders[node]
+                v = holder() if holder is not None else self.held.get(node)
+                self.holders[node] = None
+                found = v.lend(tape) if v is not None else Value(self.data[node], rec, None, self.device, ALWAYS)
+            else:
+                found = self.result(node, self.device, rec)
+                found.borrow = ALWAYS
+            self.kept[node, rec] = found
+        return found
+
+    # running
+
+    def _run_closed(self) -> None:
+        """Run it; `_close` has left what there is to do."""
+        live, wanted, dead = self.work
+        self.work = None
+        try:
+            if live and LISTENERS:
+                with span("flush", "window", self.device, details={"operations": len(self.issued)}):
+                    _run(self, live, wanted, dead)
+            elif live:
+                _run(self, live, wanted, dead)
+        except Exception as error:
+            found = _programs.get(_key(self, wanted, dead))
+            name_origin(self.issued, self.device, error, found.program if found is not None else None)
+            if found is not None and not found.program.overwrites:
+                for v, data in salvaged(live, self.device, self.data, _replacing(self)):
+                    hand_out(v, data)
+            raise
+        finally:
+            live = []  # an interrupt keeps this frame
+            self.forget()
+        with LOCK:
+            OPEN.discard(self)
+
+
+class _PerThread(threading.local):
+    """The open windows of a thread by device."""
+
+    def __init__(self) -> None:
+        self.by_device: dict[Device, Window] = {}
+
+
+HERE = _PerThread()
 
 
 def force(v: Value) -> Any:
@@ -198,7 +270,7 @@ def force(v: Value) -> Any:
     Raises
     ------
     MXNetError
-        The error of the window in which it was to be computed.
+        The error of what was to compute it.
     """
     at = v.at  # read before data: a flush writes data first
     if v.data is None:
@@ -208,144 +280,7 @@ def force(v: Value) -> Any:
     return v.data
 
 
-def defer(
-    sig: Sig, args: Sequence[Any], device: Device, recs: Sequence[Rec | None], twins: Sequence[bool]
-) -> tuple[list[Value], list[Value | None], list[Value]]:
-    """Record an operation in this thread's window of a device.
-
-    Parameters
-    ----------
-    sig, args
-        What to apply to which Values, Python scalars or None. Results beyond those that ``recs`` is for are returned last.
-    recs
-        The tape's record of each result, or None.
-    twins
-        For which results a second Value is wanted, without the record: what the tape saves.
-    """
-    user = frame_of_user(1)
-    while True:
-        w = _window_for(args, device)
-        with LOCK:
-            node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
-            values, kept = [], []
-            for part, rec, twin in zip(node.parts, recs, twins, strict=False):
-                out = w.result(part, device, rec)
-                w.nbytes += part.nbytes
-                second = w.result(part, device) if twin else None
-                values.append(out)
-                kept.append(second)
-            inner = [w.result(part, device) for part in node.parts[len(recs) :]]
-            if w.closed:  # by another thread, which reads one of its results, or by a signal handler or finalizer in the midst of this
-                continue
-            w.issued.append((node, user.f_code, user.f_lasti))
-        COUNTERS.deferred += 1
-        return values, kept, inner
-
-
-def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
-    """Record an element-wise primitive in this thread's open window of cpu(0): what `defer` does, in short, for a structure met before.
-
-    Parameters
-    ----------
-    typed
-        The primitive's applications.
-    values
-        Its operands: Values of which none is to be recorded on a tape, and Python numbers.
-
-    Returns
-    -------
-    Value or None
-        None if it is something else: ready small arrays, memory that the outside may write, a new structure, another window's result.
-    """
-    if SETTINGS.engine == "naive":
-        return None
-    w = tls.windows.get(CPU)
-    if w is not None and (w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
-        w = None
-    big = SETTINGS.defer_elements
-    lazy = False
-    for v in values:
-        if v.__class__ is Value:
-            data = v.data
-            if v.device is not CPU:
-                return None
-            if data is None:
-                lazy = True
-            elif v.borrow is PINNED or v.borrow.__class__ is Value:
-                return None
-            elif data.__class__ is not PLAIN or data.size >= big:
-                lazy = True
-    if not lazy:
-        return None
-    if w is None:
-        w = _window_for(values, CPU)
-    with LOCK:
-        if w.closed:
-            return None
-        nodes: list[Node] = []
-        number = None
-        for v in values:
-            if v.__class__ is Value:
-                at = v.at
-                if at is not None and at[0] is w:
-                    nodes.append(at[1])
-                elif number is not None or v.data is None:  # it would have to be numbered after the number
-                    return None
-                else:
-                    nodes.append(w._enter(v))
-            elif v.__class__ is float:
-                number = v
-                nodes.append(leaf(len(w.data), (), "weakf"))
-            elif v.__class__ is int and v in LITERALS:
-                nodes.append(const(v))
-            else:
-                return None
-        node = typed.get(tuple(nodes))
-        if node is None:
-            return None
-        if number is not None:
-            w._leaf(number, (), "weakf", None)
-        out = Value(None, None, (w, node))
-        w.outs.append(ref(out))
-        user = _getframe(2)
-        if INSIDE.get(user.f_globals.get("__name__"), True):
-            user = frame_of_user(2)
-        if w.closed:  # by a signal handler or finalizer of this thread, in the midst of this
-            return None
-        w.issued.append((node, user.f_code, user.f_lasti))
-        w.nbytes += node.nbytes
-    COUNTERS.deferred += 1
-    return out
-
-
-def twin_of(v: Value) -> Value | None:
-    """A second Value, without a record, for a pending result; None if its window has been closed meanwhile."""
-    with LOCK:
-        at = v.at
-        if v.data is not None:
-            return None
-        twin = Value(None, None, at, v.device)
-        at[0].outs.append(ref(twin))
-        return None if at[0].closed else twin
-
-
-def _window_for(args: Sequence[Any], device: Device) -> Window:
-    """The thread's window of a device, where each operand is pending in it or ready. What has to run for that runs here."""
-    w = tls.windows.get(device)
-    if w is not None and not w.closed and w.is_full:
-        flush(w)
-    if w is None or w.closed:
-        bound_tables()
-        w = tls.windows[device] = Window(device)
-        with LOCK:
-            _open.add(w)
-            _used.add(device)
-    for v in args:
-        if v.__class__ is Value:
-            at = v.at  # read before data
-            if v.data is None and at[0] is not w:
-                force(v)
-    return w
+# running all of a thread's, or of all threads'
 
 
 def flush_all() -> None:
@@ -357,138 +292,117 @@ def flush_all() -> None:
 def _windows() -> list[Window]:
     """The windows of all threads that may be open yet or have failed, the oldest first."""
     with LOCK:
-        return sorted(_open, key=lambda w: w.serial)
+        return sorted(OPEN, key=lambda w: w.serial)
 
 
 def complete(device: Device) -> None:
     """Note that this thread's window of a device holds a backward; if another thread has run it meanwhile, there is none."""
-    w = tls.windows.get(device)
+    w = HERE.by_device.get(device)
     if w is not None:
         w.complete = True
 
 
 def flush_complete() -> None:
     """Run this thread's windows that hold a backward: called where another iteration may begin."""
-    for w in list(tls.windows.values()):
+    for w in list(HERE.by_device.values()):
         if w.complete:
             flush(w)
 
 
 def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
-    work = _close(w)
-    if work is not None:
+    if _close(w):
         try:
             _launch_others(w)
         finally:
-            work()
-        return
-    if w.task is not None:
-        QUEUE.wait(w.task)
-        with LOCK:
-            if not w.is_done:  # the thread that was to give the task away was interrupted
-                w.error = w.task.error
-                w.forget()
-                w.done.release()
-        return
-    if w.runner == get_ident() and not w.is_done:
+            QUEUE.run_here(w)
+    elif w.runner == get_ident() and not w.is_done:
         raise EngineError("an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later")
-    with w.done:
-        return
+    else:
+        QUEUE.wait(w)
 
 
-def _close(w: Window, launch: bool = False) -> Callable[[], None] | None:
-    """Close a window, for this thread to run it, or, if it is to be launched, whoever takes its task; None if that was done before."""
+def _close(w: Window, launch: bool = False) -> bool:
+    """Close a window, for this thread to run it, or, if it is to be launched, for the thread that takes it; False if it was closed before.
+
+    Under `LOCK`, which a signal handler of this thread may take too: the attribute that makes a handler raise rather than wait for
+    what it interrupted (``runner``) is set before the one that makes the window closed.
+    """
     with LOCK:
         if w.closed:
-            return None
+            return False
         if not launch:
-            w.runner = get_ident()  # first: what comes in between must not wait for this
+            w.runner = get_ident()
         if not w.taken.acquire(blocking=False):  # a signal handler or finalizer that came in between has closed it
-            return None
+            return False
         try:
-            if tls.windows.get(w.device) is w:
-                tls.windows.pop(w.device, None)
+            if HERE.by_device.get(w.device) is w:
+                HERE.by_device.pop(w.device, None)
+            w.save()
             live = [v for v in [r() for r in w.outs] if v is not None]
             wanted = tuple([v.at[1] for v in live])
-            dead = tuple([k for k, r in enumerate(w.leaf_refs) if r is not None and r() is None])
-            work = partial(_work, w, live, wanted, dead)
-            if launch:
-                w.task = Task(work, Lane(w.device), nbytes=w.nbytes)
+            dead = tuple([node for node, r in w.holders.items() if r is not None and r() is None])
+            w.work = live, wanted, dead
         except BaseException as error:
-            w.error = _interrupted(error)
             w.forget()
-            w.done.release()
+            QUEUE.abandon(w, interrupted(error))
             raise
-        return work
-
-
-def _interrupted(error: BaseException) -> EngineError:
-    return EngineError("this array was being computed when the program was interrupted", type(error).__name__, "compute it again")
+        return True
 
 
 def _launch_others(w: Window) -> None:
     """While this thread runs a window, other threads run those that it has open on other CPU devices, where that is enough work."""
-    if not tls.windows or SETTINGS.engine == "naive" or not w.device.is_host:
+    if not HERE.by_device or SETTINGS.engine == "naive" or not w.device.is_host:
         return
-    for other in list(tls.windows.values()):
+    for other in list(HERE.by_device.values()):
         if other.device.is_host and other.nbytes >= LAUNCHED and _close(other, launch=True):
-            assert other.task is not None
-            QUEUE.submit(other.task)
+            QUEUE.submit(other)
 
 
-def _work(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int, ...]) -> None:
-    """Run a closed window."""
-    w.runner = get_ident()
-    try:
-        if live and LISTENERS:
-            with span("flush", "window", w.device, details={"operations": len(w.issued)}):
-                _run(w, live, wanted, dead)
-        elif live:
-            _run(w, live, wanted, dead)
-    except BaseException as error:
-        w.error = error
-        if isinstance(error, Exception):
-            found = _programs.get((wanted, dead, w.device.device_type))
-            name_origin(w, error, found.program if found is not None else None)
-            if found is not None and not found.program.overwrites:
-                for v, data in salvaged(w, live):
-                    hand_out(v, data)
-            clear_all_frames(error)
-        if not isinstance(error, Exception):
-            w.error = _interrupted(error)
-            raise
-    finally:
-        live = []  # an error keeps this frame
-        w.forget()
-        w.issued = []
-        if w.error is None:
-            _forget(w)
-        w.done.release()
+def _replacing(w: Window) -> dict[Node, Node]:
+    """What stands for nodes of the tape in a window's programs: leaves for results of earlier windows, and its own nodes."""
+    at = {node: leaf(("cut", k), node.shape, node.dtype) for k, node in enumerate(w.cuts)}
+    for node, here in w.aliases.items():  # in the order in which they were added: what ``here`` follows from came before
+        at[node] = substitute([here], at)[0]
+    return at
 
 
-def _forget(w: Window) -> None:
-    with LOCK:
-        _open.discard(w)
-
-
-def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[int, ...]) -> None:
-    backend = backend_for(w.device)
+def _key(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Any:
+    """What a window's program depends on."""
     key = wanted, dead, w.device.device_type
+    return (*key, tuple(w.cuts), tuple(w.aliases.items()), tuple(w.inner.items())) if w.cuts or w.aliases or w.inner else key
+
+
+def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Known:
+    unique = list(dict.fromkeys(wanted))
+    # every application stands for an array that a caller held; what is inside a definition or a gradient does not
+    held = topological([n for node in unique for n in w.inner.get(node, (node,))])
+    at = _replacing(w)
+    names = {n: at.get(n, n) for n in w.data}  # inputs, as the program knows them
+    if at:
+        new = substitute([*unique, *held], at)
+        outputs, held = new[: len(unique)], new[len(unique) :]
+    else:
+        outputs = unique
+    own = {name: node for node, name in names.items()}
+    leaves = [n for n in leaves_of(outputs) if n in own]  # a window of this structure may have further inputs
+    donated = [names[n] for n in dead]
+    program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
+    where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
+    COUNTERS.compiled += 1
+    return _Known(program, [own[n] for n in leaves], where, w.serial)
+
+
+def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> None:
+    key = _key(w, wanted, dead)
     found = _programs.get(key)
     if found is None:
-        unique = list(dict.fromkeys(wanted))
-        donated = [w.leaf_nodes[k] for k in dead]
-        leaves = leaves_of(unique)  # a window of this structure may have further leaves, of results that nobody wants
-        program = Program(unique, leaves, backend, donated=donated, boundaries=_boundaries(unique), title=Title("window"), device=w.device)
-        where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
-        found = _programs[key] = _Known(program, [w.leaf_nodes.index(n) for n in leaves], where, w.serial)
-        COUNTERS.compiled += 1
+        found = _programs[key] = _compile(w, wanted, dead)
     found.used = w.serial
     while len(_programs) > MOST_PROGRAMS:  # another thread may look for the oldest too
         _programs.pop(min(list(_programs.items()), key=lambda item: item[1].used)[0], None)
     program = found.program
-    arrays = [w.data[k] for k in found.reads]
+    arrays = [w.data[n] for n in found.reads]
     if w.device.is_host:
         results = program.run(arrays)
     else:
@@ -514,11 +428,6 @@ def hand_out(v: Value, data: Any) -> None:
         v.at = None
 
 
-def _boundaries(outputs: Sequence[Node]) -> list[Node]:
-    """Every node of a window stands for an array that a caller held."""
-    return topological(outputs)
-
-
 def wait_for_all(synchronize: Callable[[Device], None]) -> None:
     """Run every window of every thread and wait for the devices.
 
@@ -532,10 +441,11 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
         flush(w)
         if w.error is not None:
             found.append((w.serial, w.error))
-            _forget(w)
+            with LOCK:
+                OPEN.discard(w)
     found += QUEUE.drain()
     errors = [error for _, error in sorted(found, key=lambda pair: pair[0])]
-    for device in list(_used):
+    for device in list(USED):
         try:
             synchronize(device)
         except MXNetError as error:

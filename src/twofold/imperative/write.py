@@ -20,9 +20,9 @@ from ..opdef.spec import Sig
 from ..program.namespace import namespace_of
 from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
+from .deferral import twin_of
 from .invoke import content, data_of, device_of, invoke, type_of
 from .record import Rec, tls
-from .window import twin_of
 
 Chain = tuple[Sig, ...]
 
@@ -198,7 +198,7 @@ def mark(cell: Cell, variable: Any, before: Any = None) -> None:
             return
     v = cell._capture()
     shape, dtype = v.type
-    if v.borrow is not None:  # a tape that saved it knows it by its record
+    if v.borrow is not None or (v.rec is not None and v.rec.tape is not None):  # a tape that reads it knows it by its record
         cell._v = v = alias(data_of(v), v)
     v.rec = Rec(leaf("variable", shape, dtype, variable.req != "null"), (), (), None, variable)
 

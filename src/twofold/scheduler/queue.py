@@ -76,7 +76,7 @@ class Queue:
         try:
             self._make_room(task.nbytes)
         except BaseException:
-            self._abandon(task, "this was to be computed when the program was interrupted")
+            self.abandon(task, EngineError("this was to be computed when the program was interrupted", None, "compute it again"))
             raise
         with self._lock:
             for var in reads:
@@ -94,9 +94,9 @@ class Queue:
         if is_ready:
             self._start([task])
 
-    def _abandon(self, task: Task, why: str) -> None:
-        """Have a task fail that will never run."""
-        self._finish(task, EngineError(why, None, "compute it again"), True)
+    def abandon(self, task: Task, error: BaseException) -> None:
+        """Have a task fail that will never run: those that wait for it wake up and find the error."""
+        self._finish(task, error, True)
 
     def _make_room(self, nbytes: int) -> None:
         """Back-pressure: who submits too much first sees to it that the oldest task is done."""
@@ -132,6 +132,13 @@ class Queue:
             if task.runner:
                 return []
             task.runner = get_ident()
+        return self._perform(task)
+
+    def run_here(self, task: Task) -> None:
+        """Run a task that was not submitted, whose ``runner`` is this thread already; `wait` waits for it in other threads."""
+        self._start(self._perform(task))
+
+    def _perform(self, task: Task) -> list[Task]:
         error: BaseException | None = next((t.error for t in task.sources if t.error is not None), None)
         inherited = error is not None
         interrupt: BaseException | None = None
@@ -144,7 +151,7 @@ class Queue:
                 clear_all_frames(raised)
             except BaseException as raised:  # of the thread that waits: the task is lost, what comes after it learns that
                 interrupt = raised
-                error = EngineError("this was being computed when the program was interrupted", type(raised).__name__, "compute it again")
+                error = interrupted(raised)
         ready = self._finish(task, error, inherited)
         if interrupt is not None:
             self._start(ready)
@@ -158,7 +165,7 @@ class Queue:
             if task in self._open:
                 del self._open[task]
                 self._nbytes -= task.nbytes
-            if error is not None and not inherited and len(self._failed) < MOST_FAILURES:
+            if error is not None and not inherited and task.reports and len(self._failed) < MOST_FAILURES:
                 self._failed.append(task)
             ready = []
             for later in task.after:
@@ -286,7 +293,12 @@ class Queue:
         self._workers, self._gates = {}, []
         self.at_once = True
         for task in [t for t in self._open if t.runner not in (0, get_ident())]:
-            self._abandon(task, "another thread was computing this when the process forked")
+            self.abandon(task, EngineError("another thread was computing this when the process forked", None, "compute it again"))
+
+
+def interrupted(by: BaseException) -> EngineError:
+    """The error of a task that an interrupt has ended: its results are lost."""
+    return EngineError("this was being computed when the program was interrupted", type(by).__name__, "compute it again")
 
 
 def clear_all_frames(error: BaseException) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from itertools import count
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 #: A task that takes longer than this (nanoseconds) is worth a hand-off to another thread, which costs 11 to 28 µs.
 HAND_OVER = 100_000
@@ -48,17 +48,20 @@ class Task:
         Tasks not done that come before it, and those that wait for it.
     sources
         Tasks whose results it reads.
+    reports
+        Whether the queue keeps its error for `Queue.drain`; a class whose errors are kept elsewhere says no.
     """
 
     __slots__ = (
         "__weakref__", "after", "before", "error", "function", "is_done", "is_submitted", "lane", "nanoseconds", "nbytes",
         "priority", "runner", "serial", "sources",
     )  # fmt: skip
+    reports: ClassVar[bool] = True
 
     def __init__(
-        self, function: Callable[[], None], lane: Lane, *, priority: int = 0, nanoseconds: float = HAND_OVER, nbytes: int = 0
+        self, function: Callable[[], None] | None, lane: Lane, *, priority: int = 0, nanoseconds: float = HAND_OVER, nbytes: int = 0
     ) -> None:
-        self.function: Callable[[], None] | None = function
+        self.function = function
         self.lane, self.priority, self.nanoseconds, self.nbytes = lane, priority, nanoseconds, nbytes
         self.serial = next(SERIALS)
         self.error: BaseException | None = None

@@ -14,8 +14,8 @@ from ..graph.stabilise import stabilise
 from ..imperative.array import Array, ViewMixin
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import contents_of, data_of, device_of
+from ..imperative.maker import Lost
 from ..imperative.record import tls
-from ..imperative.window import Window
 from ..ndarray.array import NDArray
 from ..program.cache import Cache, Entry, program_of
 from ..program.compile import Program
@@ -167,7 +167,7 @@ class Compiled:
             return backend_for(device).copy(data, device)
         if v.__class__ is not PLAIN and not v.exclusive:
             data = backend_for(device).copy(data, device)
-        cell._v = Value(None, None, (_spent(device), node), device)
+        cell._v = Value(None, None, (_spent(), node), device)
         return data
 
     def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> "_Compiled":
@@ -204,10 +204,6 @@ class _Compiled(Entry):
         self.program, self.graph = program, graph
 
 
-def _spent(device: Device) -> Window:
-    """A finished window whose error says that an array was donated."""
-    window = Window(device)
-    window.taken.acquire()
-    window.error = MXNetError("this array was donated to a compiled symbol", None, "copy it before the call if it is needed afterwards")
-    window.done.release()
-    return window
+def _spent() -> Lost:
+    """What makes Values of an array that was donated: nothing, any more."""
+    return Lost(MXNetError("this array was donated to a compiled symbol", None, "copy it before the call if it is needed afterwards"))

@@ -1,0 +1,239 @@
+"""Noting operations in windows: which window, under which nodes, and from which line of the user's code they come.
+
+Another thread may close a window at any time, to read a result, and so may a signal handler or finalizer of this thread. So each
+function looks once more, when it has added its results and before it adds the operation: what a closed window was given is lost.
+"""
+
+from collections.abc import Sequence
+from sys import _getframe
+from typing import Any
+from weakref import ref
+
+from ..config import SETTINGS
+from ..device import CPU, Device
+from ..graph.build import apply as apply_node
+from ..graph.ir import Leaf, Node, bound_tables
+from ..opdef.spec import Sig
+from .cell import PINNED, Value
+from .counters import COUNTERS
+from .origin import INSIDE, frame_of_user
+from .record import Rec, Tape
+from .residuals import plan_of
+from .scalars import scalar_node
+from .way import is_lazy
+from .window import HERE, LOCK, OPEN, USED, Window, flush, force
+
+
+def defer(sig: Sig, args: Sequence[Any], device: Device) -> list[Value]:
+    """Note an operation that no tape records in this thread's window of a device.
+
+    Parameters
+    ----------
+    sig, args
+        What to apply to which Values, Python scalars or None.
+    device
+        Where.
+    """
+    user = frame_of_user(1)
+    while True:
+        w = _window_for(args, device)
+        with LOCK:
+            node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
+            outs = [w.result(part, device) for part in node.parts]
+            if w.closed:  # by another thread, which reads one of its results, or by a signal handler or finalizer in the midst of this
+                continue
+            w.issued.append((node.parts, user.f_code, user.f_lasti))
+            w.nbytes += sum([part.nbytes for part in node.parts])
+        COUNTERS.deferred += 1
+        return outs
+
+
+def defer_recorded(
+    rec: Rec, args: Sequence[Any], parts: Sequence[Rec], device: Device, tape: Tape, copies: bool
+) -> tuple[list[Value], list[Value]]:
+    """Note an operation that a tape has recorded, with the node that it has there.
+
+    Parameters
+    ----------
+    rec, args
+        Its record, and its operands: Values, Python scalars and None.
+    parts
+        The record of each result.
+    device, tape
+        Where it runs, and what records it.
+    copies
+        Whether a second Value, without a record, is wanted of each result.
+    """
+    user = frame_of_user(1)
+    node = rec.node
+    while True:
+        w = _window_for(args, device, tape)
+        with LOCK:
+            for v, below in zip(args, rec.inputs, strict=True):
+                if v.__class__ is Value:
+                    w.enter(v, below.node)  # type: ignore[union-attr]
+                elif v is not None and isinstance(below.node, Leaf):  # type: ignore[union-attr]
+                    w.data[below.node] = v  # type: ignore[union-attr]
+            outs = [w.result(part.node, device, part) for part in parts]
+            kept = [w.result(part.node, device) for part in parts] if copies else []
+            if w.closed:
+                continue
+            w.issued.append((node.parts, user.f_code, user.f_lasti))
+            w.nbytes += sum([part.nbytes for part in node.parts])
+            if plan_of(node).saves:
+                w.records.append(ref(rec))
+            if not w.tape:
+                w.tape = tape.serial
+                tape.windows.append(w)
+        COUNTERS.deferred += 1
+        return outs, kept
+
+
+def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
+    """Note an element-wise primitive in this thread's open window of cpu(0): what `defer` does, in short, for a structure met before.
+
+    Parameters
+    ----------
+    typed
+        The primitive's applications.
+    values
+        Its operands: Values of which none is to be recorded on a tape, and Python scalars.
+
+    Returns
+    -------
+    Value or None
+        None if it is something else: ready small arrays, memory that the outside may write, a new structure, another window's result.
+    """
+    if SETTINGS.engine == "naive":
+        return None
+    w = HERE.by_device.get(CPU)
+    if w is not None and (w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
+        w = None
+    lazy = False
+    for v in values:
+        if v.__class__ is Value:
+            data = v.data
+            if v.device is not CPU:
+                return None
+            if data is not None and (v.borrow is PINNED or v.borrow.__class__ is Value):
+                return None
+            lazy = lazy or is_lazy(data)
+    if not lazy:
+        return None
+    if w is None:
+        w = _window_for(values, CPU)
+    with LOCK:
+        if w.closed:
+            return None
+        nodes: list[Node] = []
+        number = None
+        for v in values:
+            if v.__class__ is Value:
+                at = v.at
+                if at is not None and at[0] is w:
+                    nodes.append(at[1])
+                elif number is not None or v.data is None:  # it would have to be numbered after the scalar
+                    return None
+                else:
+                    nodes.append(w.enter(v, None))
+            else:
+                node = scalar_node(v, ~len(w.data))
+                if isinstance(node, Leaf):
+                    number = node
+                nodes.append(node)
+        node = typed.get(tuple(nodes))
+        if node is None:
+            return None
+        if number is not None:
+            w.data[number] = values[nodes.index(number)]
+        out = Value(None, None, (w, node))
+        w.outs.append(ref(out))
+        user = _getframe(2)
+        if INSIDE.get(user.f_globals.get("__name__"), True):
+            user = frame_of_user(2)
+        if w.closed:  # by a signal handler or finalizer of this thread, in the midst of this
+            return None
+        w.issued.append((node.parts, user.f_code, user.f_lasti))
+        w.nbytes += node.nbytes
+    COUNTERS.deferred += 1
+    return out
+
+
+def join_backward(
+    w: Window, nodes: Sequence[Node], heads: Sequence[Node], given: Sequence[tuple[Node, Value]], device: Device
+) -> list[Value] | None:
+    """Note gradients in the window that holds all the operations they follow from.
+
+    Parameters
+    ----------
+    w
+        The window; another thread may have closed it.
+    nodes, heads
+        The gradients, as nodes over those of the operations, and the operations that they are gradients of.
+    given
+        The leaves of head gradients, with their Values.
+    device
+        Where.
+
+    Returns
+    -------
+    list or None
+        None if the window is closed, or holds other head gradients under the same leaves.
+    """
+    for _, v in given:
+        if v.data is None and v.at[0] is not w:
+            force(v)
+    user = frame_of_user(1)
+    with LOCK:
+        if w.closed or any(seed in w.data or seed in w.aliases for seed, _ in given):
+            return None
+        for seed, v in given:
+            w.enter(v, seed)
+        outs = [w.result(node, device) for node in nodes]
+        if w.closed:
+            return None
+        w.inner.update(dict.fromkeys(nodes, heads))
+        w.issued.append((tuple(nodes), user.f_code, user.f_lasti))
+        w.nbytes += sum([node.nbytes for node in nodes])
+        w.complete = True
+    COUNTERS.deferred += 1
+    return outs
+
+
+def save_recorded(tape: Tape) -> None:
+    """Have what backward reads of a tape's deferred operations among the results of their windows."""
+    with LOCK:
+        for w in tape.windows:
+            if not w.closed:
+                w.save()
+
+
+def twin_of(v: Value) -> Value | None:
+    """A second Value, without a record, for a pending result; None if its window has been closed meanwhile."""
+    with LOCK:
+        at = v.at
+        if v.data is not None:
+            return None
+        twin = Value(None, None, at, v.device)
+        at[0].outs.append(ref(twin))
+        return None if at[0].closed else twin
+
+
+def _window_for(args: Sequence[Any], device: Device, tape: Tape | None = None) -> Window:
+    """The thread's window of a device, where each operand is pending in it or ready. What has to run for that runs here."""
+    windows = HERE.by_device
+    w = windows.get(device)
+    if w is not None and not w.closed and (w.is_full or (tape is not None and w.tape not in (0, tape.serial))):
+        flush(w)
+    if w is None or w.closed:
+        bound_tables()
+        w = windows[device] = Window(device)
+        with LOCK:
+            OPEN.add(w)
+            USED.add(device)
+    for v in args:
+        if v.__class__ is Value:
+            at = v.at  # read before data
+            if v.data is None and at[0] is not w:
+                force(v)
+    return w

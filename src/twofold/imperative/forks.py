@@ -1,0 +1,46 @@
+"""Forks of the process: what other threads do is finished or held before, and given up in the child, where those threads are not."""
+
+import os
+
+from ..backend import forks
+from ..errors import EngineError
+from ..scheduler.queue import QUEUE
+from .window import LOCK, OPEN
+
+
+def _before_fork() -> None:
+    """No lane may be at work when the process forks: its thread would not be there in the child.
+
+    The order in which locks are taken: those of `backend.forks`, which lanes may need until they end, then `LOCK`, then the queue's.
+    """
+    QUEUE.pause()
+    for lock in forks.LOCKS:
+        lock.acquire()
+    LOCK.acquire()
+    QUEUE.hold()
+
+
+def _in_parent() -> None:
+    QUEUE.let_go()
+    _release_locks()
+
+
+def _release_locks() -> None:
+    LOCK.release()
+    for lock in reversed(forks.LOCKS):
+        lock.release()
+
+
+def _in_child() -> None:
+    """In a child: what another thread of the parent was running will never be done here; what was only recorded can be run."""
+    _release_locks()
+    QUEUE.in_child()
+    for w in list(OPEN):
+        if w.closed and not w.is_done and w.runner:
+            w.forget()
+            what = "this array was being computed by another thread when the process forked"
+            QUEUE.abandon(w, EngineError(what, None, "wait for it before fork()"))
+            OPEN.discard(w)  # who reads it learns that; nobody else is to
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

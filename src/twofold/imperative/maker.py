@@ -1,0 +1,41 @@
+"""What makes a pending value: the protocol that windows, tasks and copies on their way have in common."""
+
+from typing import Protocol
+
+from ..errors import MXNetError
+
+
+class Maker(Protocol):
+    """Something that will give Values their data.
+
+    Attributes
+    ----------
+    closed
+        Whether it takes no further operations.
+    is_done
+        Whether it has run and reads nothing any more. Closed is not done: another thread may be running it.
+    error
+        Why its Values have no data although it is done.
+    """
+
+    @property
+    def closed(self) -> bool: ...  # noqa: D102
+    @property
+    def is_done(self) -> bool: ...  # noqa: D102
+    @property
+    def error(self) -> BaseException | None: ...  # noqa: D102
+
+    def finish(self) -> None:
+        """Run it, or wait until the thread that runs it is done."""
+
+
+class Lost:
+    """The maker of Values whose data is gone for good: every read raises the error."""
+
+    closed = is_done = True
+
+    def __init__(self, error: MXNetError) -> None:
+        self.error = error
+
+    def finish(self) -> None:
+        """Nothing is left to do."""

@@ -1,0 +1,83 @@
+"""The one decision how an operation runs: at once, in the window of its device, or on a lane of the scheduler; recorded or not.
+
+It depends on devices, sizes and settings alone, never on time, so that a program takes the same ways whenever it runs.
+"""
+
+from enum import Enum
+from typing import Any
+
+from ..config import SETTINGS
+from ..device import Device
+from ..scheduler.variable import HAND_OVER
+from .cell import PLAIN, Value
+
+
+class Way(Enum):
+    """How an operation runs.
+
+    Attributes
+    ----------
+    INLINE
+        Now, in this thread.
+    RECORDED
+        Now, and noted on the tape.
+    DEFERRED
+        Noted in the device's window, and run with what follows it.
+    RECORDED_DEFERRED
+        Noted on the tape and in the window.
+    """
+
+    INLINE = 0
+    RECORDED = 1
+    DEFERRED = 2
+    RECORDED_DEFERRED = 3
+
+
+def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once: bool) -> Way:
+    """How an operation runs.
+
+    Parameters
+    ----------
+    device
+        Where.
+    tracked
+        Whether its gradient is recorded.
+    lazy
+        Whether an operand is large or pending, or the tape runs small operations together (see `is_lazy`).
+    exposed
+        Whether memory outside of the library sees an operand: it is read now, as it may be written later.
+    at_once
+        Whether the operator cannot wait: the shape of its result depends on data, or it runs user code.
+    """
+    if (lazy or not device.is_host) and not exposed and not at_once and SETTINGS.engine != "naive":
+        return Way.RECORDED_DEFERRED if tracked else Way.DEFERRED
+    return Way.RECORDED if tracked else Way.INLINE
+
+
+def is_lazy(data: Any) -> bool:
+    """Whether operations on a Value with this data wait: it is pending itself, large, or not of the host library."""
+    return data is None or data.__class__ is not PLAIN or data.size >= SETTINGS.defer_elements
+
+
+def joins_window(largest: int) -> bool:
+    """Whether forward and backward of a bound graph join a window: from a size of its largest array on."""
+    return largest >= SETTINGS.defer_elements and SETTINGS.engine != "naive"
+
+
+def is_plain(data: Any) -> bool:
+    """Whether a fresh array of the host may be the plain content of a cell: operations on it run at once."""
+    return data.__class__ is PLAIN and data.size < SETTINGS.defer_elements
+
+
+def runs_here(device: Device, nanoseconds: float, waits: bool) -> bool:
+    """Whether a program on a device runs in this thread rather than as a task on a lane.
+
+    On devices with queues of their own the host only issues the work. On the host a short program whose operands are ready costs less
+    than the hand-off to another thread.
+    """
+    return not device.is_host or (nanoseconds < HAND_OVER and not waits)
+
+
+def may_wait(v: Any) -> bool:
+    """Whether an operand may be read later than now: a Value that nothing outside of the library writes, or a scalar."""
+    return not v.pinned if v.__class__ is Value else v.__class__ in (float, int)
