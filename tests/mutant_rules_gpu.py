@@ -8,7 +8,7 @@ from tests.mutant_rules import Mutant
 #: Files of tests/cupy that must notice.
 GPUS = ("random_programs", "streams", "hazards")
 NOTES, GRAPHS = ("checks", "capture"), ("hazards", "capture", "capture_limits")
-BRANCHES = ("branches",)
+BRANCHES = ("multi_stream",)
 
 
 def _rule(name: str, file: str, text: str, replacement: str = "", tests: tuple[str, ...] = GPUS) -> Mutant:
@@ -69,7 +69,7 @@ GPU_MUTANTS = (
     _rule(
         "numbers are written anew for a new graph",
         "capture",
-        "        self.numbers = None\n        self.moving.clear()",
+        "        self.scalars = None\n        self.moving.clear()",
         "        self.moving.clear()",
     ),
     _rule("all queues of a device are waited for", "adapter", "            self._mapped(stream.synchronize)\n", "            pass\n"),
@@ -81,7 +81,7 @@ GPU_MUTANTS = (
         "        if True:\n            return self._mapped",
     ),
     _rule("cuBLAS runs in its stream", "cublas", "_check(_library().cublasSetStream_v2(self._handle, stream.cuda.ptr))", "pass"),
-    _rule("cuBLASLt runs in its stream", "cublaslt", "self._stream.ptr)", "0)", tests=("endings",)),
+    _rule("cuBLASLt runs in its stream", "cublaslt", "self._stream.ptr)", "0)", tests=("epilogues",)),
     _rule(
         "a note is read when the device has passed it", "checks", "c.found is None and c.mark.event.done]", "c.found is None]", tests=NOTES
     ),
@@ -99,8 +99,8 @@ GPU_MUTANTS = (
     _rule(
         "threads take turns with a graph",
         "capture",
-        "        with self._lock:\n            course =",
-        "        if True:\n            course =",
+        "        with self._lock:\n            specialization =",
+        "        if True:\n            specialization =",
         tests=GRAPHS,
     ),
     _rule(
@@ -120,27 +120,31 @@ GPU_MUTANTS = (
     _rule(
         "inputs are copied into a graph before it is launched",
         "capture",
-        "            hand_over(words, 0 if",
-        "            hand_over(NOTHING, 0 if",
+        "            copy_batch(words, 0 if",
+        "            copy_batch(NO_WORDS, 0 if",
         tests=GRAPHS,
     ),
-    _rule("results are copied out of a graph", "capture", "            hand_over(NOTHING, 0, out)\n", "            pass\n", tests=GRAPHS),
-    _rule("a step waits for those before it", "branches", "        self._wait(needed)\n        if not", "        if not", BRANCHES),
-    _rule("a step that writes waits for readers", "branches", "block.users if writes else block.writers", "block.writers", BRANCHES),
-    _rule("readers are known", "branches", "block._replace(readers=(*block.readers, self._step))", "block", BRANCHES),
-    _rule("writers are known", "branches", "Block(block.end, (self._step,), ())", "Block(block.end, (), ())", BRANCHES),
-    _rule("who allocates waits for who used the memory", "branches", "                self._wait(block.users)\n", "", BRANCHES),
-    _rule("what is left of a block is known", "branches", "((start, low), (high, block.end))", "()", BRANCHES),
-    _rule("blocks that overlap are one", "branches", "for u in b.users))", "for u in b.users[:1]))", BRANCHES),
-    _rule("a stream takes part from the begin on", "branches", "            self._follow((0, 0))\n", "            pass\n", BRANCHES),
+    _rule("results are copied out of a graph", "capture", "            copy_batch(NO_WORDS, 0, out)\n", "            pass\n", tests=GRAPHS),
+    _rule("a step waits for those before it", "multi_stream", "        self._wait(needed)\n        if not", "        if not", BRANCHES),
+    _rule("a step that writes waits for readers", "multi_stream", "block.users if writes else block.writers", "block.writers", BRANCHES),
+    _rule("readers are known", "multi_stream", "block._replace(readers=(*block.readers, self._step))", "block", BRANCHES),
+    _rule("writers are known", "multi_stream", "Block(block.end, (self._step,), ())", "Block(block.end, (), ())", BRANCHES),
+    _rule("who allocates waits for who used the memory", "multi_stream", "                self._wait(block.users)\n", "", BRANCHES),
+    _rule("what is left of a block is known", "multi_stream", "((start, low), (high, block.end))", "()", BRANCHES),
+    _rule("blocks that overlap are one", "multi_stream", "for u in b.users))", "for u in b.users[:1]))", BRANCHES),
+    _rule("a stream takes part from the begin on", "multi_stream", "            self._wait_for((0, 0))\n", "            pass\n", BRANCHES),
     _rule(
-        "all branches are joined", "branches", "for number, count in enumerate(self._count) if count)", "for number, count in ())", BRANCHES
+        "all branches are joined",
+        "multi_stream",
+        "for number, count in enumerate(self._count) if count)",
+        "for number, count in ())",
+        BRANCHES,
     ),
     _rule(
         "a step is marked when it is over",
-        "branches",
+        "multi_stream",
         "self._streams[k].record(), after, len",
-        "self._done[0, 0].mark, after, len",
+        "self._issued[0, 0].mark, after, len",
         BRANCHES,
     ),
     _rule(
@@ -151,6 +155,6 @@ GPU_MUTANTS = (
         "src/twofold/program/printer.py",
         "writes = tuple([name for name in self._written if name in known])",
         "writes = ()",
-        ("tests/cupy/test_branches.py",),
+        ("tests/cupy/test_multi_stream.py",),
     ),
 )

@@ -3,7 +3,7 @@
 from tests.mutant_rules import Mutant
 
 #: Which tests must notice.
-MACHINE_CODE = tuple(f"tests/backend/test_jit{part}.py" for part in ("", "_pairs", "_rows", "_strides", "_when"))
+MACHINE_CODE = tuple(f"tests/backend/test_jit{part}.py" for part in ("", "_handoff", "_rows", "_strides", "_tiering"))
 
 
 def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
@@ -11,35 +11,37 @@ def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
 
 
 MACHINE_CODE_MUTANTS = (
-    _machine_code("no pass comes before that of an earlier step", "passes", "own = now = max(now, own)", "now = max(now, own)"),
-    _machine_code("what a reduction gives is there for the next pass", "passes", "+ (steps[r.value].row and not is_end(step))", ""),
-    _machine_code("rows stay whole", "compiled", "_axis_to_cut(space[:-1] if structure.has_rows else space)", "_axis_to_cut(space)"),
+    _machine_code("no pass comes before that of an earlier step", "row_passes", "own = now = max(now, own)", "now = max(now, own)"),
     _machine_code(
-        "long rows stay with the default kernel", "compiled", "not 0 < form.layout.space[-1] <= BLOCK", "form.layout.space[-1] <= 0"
+        "what a reduction gives is there for the next pass", "row_passes", "+ (steps[r.value].row and not is_epilogue(step))", ""
+    ),
+    _machine_code("rows stay whole", "tiering", "_axis_to_cut(space[:-1] if structure.has_rows else space)", "_axis_to_cut(space)"),
+    _machine_code(
+        "long rows stay with the default kernel", "tiering", "not 0 < variant.extents.space[-1] <= BLOCK", "variant.extents.space[-1] <= 0"
     ),
     _machine_code(
         "both halves refuse",
-        "compiled",
-        "_on_two(part(first, _refuse, RELEASES), part(second, _refuse, RELEASES)",
-        "_on_two(part(first, refused, RELEASES), part(second, refused, RELEASES)",
+        "tiering",
+        "_on_two_threads(part(first, _refuse, RELEASE_GIL), part(second, _refuse, RELEASE_GIL)",
+        "_on_two_threads(part(first, refused, RELEASE_GIL), part(second, refused, RELEASE_GIL)",
     ),
     _machine_code(
         "a half that was begun is waited for",
-        "pairs",
+        "handoff",
         "  %is.done = icmp eq i64 %state, DONE\n  br",
         "  %is.done = icmp ne i64 %state, 99\n  br",
     ),
     _machine_code(
         "a half that nobody began is run",
-        "pairs",
+        "handoff",
         "%own.returned = call ptr %code(ptr %there, ptr %arguments, i64 %count)",
         "%own.returned = select i1 true, ptr null, ptr null",
     ),
-    _machine_code("what both halves refuse is computed", "pairs", "label %full, label %alone\n", "label %full, label %full\n"),
-    _machine_code("one half that refuses is an error", "compiled", "if computed:", "if False:"),
-    _machine_code("a thread that always has work waits for others'", "pairs", "or i1 %is.old, %is.long", "or i1 %is.old, false"),
-    _machine_code("a fork waits for a compilation", "compiled", "        with BUILDING:\n", "        if True:\n"),
-    _machine_code("a fork waits for code between threads", "pairs", "    with BUILDING:\n", "    if True:\n"),
+    _machine_code("what both halves refuse is computed", "handoff", "label %full, label %alone\n", "label %full, label %full\n"),
+    _machine_code("one half that refuses is an error", "tiering", "if computed:", "if False:"),
+    _machine_code("a thread that always has work waits for others'", "handoff", "or i1 %is.old, %is.long", "or i1 %is.old, false"),
+    _machine_code("a fork waits for a compilation", "tiering", "        with BUILDING:\n", "        if True:\n"),
+    _machine_code("a fork waits for code between threads", "handoff", "    with BUILDING:\n", "    if True:\n"),
     Mutant(
         "machine code: a fork takes locks when no lane is at work",
         "src/twofold/imperative/forks.py",
@@ -47,8 +49,8 @@ MACHINE_CODE_MUTANTS = (
         "    for lock in forks.LOCKS:\n        lock.acquire()\n    QUEUE.pause()\n",
         MACHINE_CODE,
     ),
-    _machine_code("a child has nobody who waits", "pairs", "os.register_at_fork(after_in_child=forget)\n", ""),
-    _machine_code("refused arrays are copied", "compiled", "if any(a is not b for a, b in zip(packed, arrays, strict=True)):", "if False:"),
+    _machine_code("a child has nobody who waits", "handoff", "os.register_at_fork(after_in_child=forget)\n", ""),
+    _machine_code("refused arrays are copied", "tiering", "if any(a is not b for a, b in zip(packed, arrays, strict=True)):", "if False:"),
     _machine_code("arrays of another size are refused", "checks", "  ret i1 %differs\n", "  ret i1 false\n"),
     _machine_code("strided arrays are refused", "checks", "_begin(head, PACKED | ALIGNED)", "_begin(head, ALIGNED)"),
     _machine_code("arrays of another dtype are refused", "checks", "%taken = and i1 %well, %same.type", "%taken = and i1 %well, true"),
@@ -65,7 +67,7 @@ MACHINE_CODE_MUTANTS = (
         "_address(array) == _address(o) or not np.may_share_memory(array, o)",
         "True",
     ),
-    _machine_code("what is left of eight columns is added last", "pass_text", "= and i64 %{n}.left, -8", "= and i64 %{n}.left, -1"),
+    _machine_code("what is left of eight columns is added last", "row_pass_printer", "= and i64 %{n}.left, -8", "= and i64 %{n}.left, -1"),
     _machine_code(
         "sums that wait are added", "reductions", "[*first, *second[:-1], (end, merges + 1)]", "[*first, *second[:-1], (end, merges)]"
     ),

@@ -1,4 +1,4 @@
-"""The generic adapter: arrays of any library that keeps the array-API standard."""
+"""The generic adapter: arrays of any library that follows the array-API standard."""
 
 from .adapter import ArrayApiBackend
 from .adapter import ArrayApiBackend as Backend

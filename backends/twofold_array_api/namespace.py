@@ -1,7 +1,7 @@
-"""``xp`` over arrays of an array-API library: each primitive by standard functions, on operands promoted as NumPy does.
+"""``xp`` over arrays of an array-API library: each primitive by standard functions, on operands promoted as in NumPy.
 
-A subclass that the adapter makes holds the library. What the standard has no function for, and what the library does not compute in
-some dtype, runs on the host.
+The adapter sets the library in a subclass. Primitives without a standard function, and dtypes that the library does not compute in, run on
+the host.
 """
 
 import math
@@ -21,13 +21,13 @@ from twofold.errors import DTypeError
 SAME_NAME = """add subtract multiply divide floor_divide remainder maximum minimum hypot copysign equal not_equal greater greater_equal
     less less_equal bitwise_and bitwise_or bitwise_xor negative sign square sqrt exp expm1 log log2 log10 log1p sin cos tan sinh cosh
     tanh floor ceil trunc isnan isinf isfinite fmod cbrt"""
-#: Ufuncs with the standard's names for them.
+#: Ufuncs and their names in the standard.
 UFUNCS = {name: name for name in SAME_NAME.split()}
 UFUNCS |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")}
 UFUNCS |= {"power": "pow", "absolute": "abs", "round_even": "round"}
 UFUNCS |= {name: f"bitwise_{name}" for name in ("invert", "left_shift", "right_shift")}
 NUMPY_NAMES = {"divide": "true_divide", "round_even": "rint"}
-#: What ufuncs do to bools, as functions of the first and the last operand: the standard's arithmetic takes only numbers.
+#: Ufuncs of bools as logical functions of the first and last operand: the standard's arithmetic takes numbers only.
 OF_BOOLS = {"add": "logical_or", "maximum": "logical_or", "multiply": "logical_and", "minimum": "logical_and", "square": "logical_and"}
 OF_BOOLS |= dict.fromkeys(("absolute", "floor", "ceil", "trunc"), "logical_and")
 TOTALS = ("sum", "prod", "cumulative_sum", "cumulative_prod")
@@ -35,22 +35,22 @@ TAKE_BOOLS = ("equal", "not_equal", "invert", "bitwise_and", "bitwise_or", "bitw
 
 
 class ArrayApiNamespace(PortableNamespace):
-    """The primitives; the core adds the names derived from them."""
+    """The primitives over array-API arrays; the core adds the names derived from them."""
 
-    #: The library's namespace, its dtypes by name, their names, and those that it computes in: others it only stores.
+    #: The library's namespace, its dtypes by name, their names, and the dtypes that it computes in rather than only stores.
     standard: ClassVar[Any]
     kinds: ClassVar[dict[str, Any]]
     names: ClassVar[dict[Any, str]]
     computed: ClassVar[frozenset[str]]
 
     def kind(self, dtype: str) -> Any:
-        """The library's dtype of a name."""
+        """The library's dtype by name."""
         if dtype not in self.kinds:
             raise DTypeError("array API: the library has no such dtype", dtype, f"use one of {', '.join(self.kinds)}")
         return self.kinds[dtype]
 
     def dtype_of(self, x: Any) -> str:
-        """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
+        """The name of the dtype; ``weakf`` or ``weaki`` for a Python scalar."""
         if isinstance(x, bool | int | float):
             return "bool" if isinstance(x, bool) else "weaki" if isinstance(x, int) else "weakf"
         return self.names[x.dtype]
@@ -61,14 +61,14 @@ class ArrayApiNamespace(PortableNamespace):
         return self.standard.from_dlpack(np.array(array, order="C"))
 
     def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """What a function of NumPy arrays gives."""
+        """Call a function on host copies of arrays."""
         found = function(*[x if isinstance(x, bool | int | float) else np.from_dlpack(x) for x in operands])
         if isinstance(found, (tuple, list)):
             return [self.from_host(np.asarray(part)) for part in found]
         return self.from_host(np.asarray(found))
 
     def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
-        """By the library's functions where the standard has them, for dtypes that the library computes in; else on the host."""
+        """By the library's functions if the standard has them and the library computes in the dtypes; otherwise on the host."""
         reference = REFERENCES[name]
         if not reference.host and self.computed.issuperset(map(self.dtype_of, operands)):
             try:
@@ -80,7 +80,7 @@ class ArrayApiNamespace(PortableNamespace):
         return super().by_reference(name, *operands, **params)
 
     def by_standard(self, name: str, *arrays: Any, **params: Any) -> Any:
-        """What the standard's function of that name gives: the library's, or NumPy's of a dtype that the library only stores."""
+        """A function of the standard: the library's, or NumPy's for a dtype that the library only stores."""
         if self.computed.issuperset(map(self.dtype_of, arrays)):
             return getattr(self.standard, name)(*arrays, **params)
         return self.on_host(partial(getattr(host, name), **params), *arrays)
@@ -89,7 +89,7 @@ class ArrayApiNamespace(PortableNamespace):
         return self.standard.astype(x, self.kind(dtype))
 
     def cast(self, x: Any, dtype: str) -> Any:
-        """An operand in a dtype: Python scalars become 0-d arrays."""
+        """An operand cast to a dtype; a Python scalar becomes a 0-d array."""
         if isinstance(x, bool | int | float):
             return self.full(shape=(), value=x, dtype=dtype)
         return x if self.dtype_of(x) == dtype else self.astype(x, dtype=dtype)
@@ -97,12 +97,12 @@ class ArrayApiNamespace(PortableNamespace):
     # element-wise
 
     def ufunc(self, *operands: Any, name: str) -> Any:
-        """What NumPy's ufunc gives: operands in the dtypes of its loop, then the standard function."""
+        """A NumPy ufunc: operands cast to the dtypes of its loop, then the standard function."""
         dtypes = [self.dtype_of(x) for x in operands]
         given = [NUMPY[promote(*dtypes) if d in WEAK else d] for d in dtypes]
         *before, after = [t.name for t in getattr(np, NUMPY_NAMES.get(name, name)).resolve_dtypes((*given, None))]
         arrays = [self.cast(x, dtype) for x, dtype in zip(operands, before, strict=True)]
-        if name in ("fmod", "cbrt") or len(set(before)) > 1:  # NumPy alone compares int64 with uint64
+        if name in ("fmod", "cbrt") or len(set(before)) > 1:  # only NumPy compares int64 with uint64
             return self.on_host(getattr(np, name), *arrays)
         if before[0] == "bool" and name in OF_BOOLS:
             return self.by_standard(OF_BOOLS[name], arrays[0], arrays[-1])
@@ -111,7 +111,7 @@ class ArrayApiNamespace(PortableNamespace):
         return self.cast(self.by_standard(UFUNCS[name], *arrays), after)
 
     def logic(self, *operands: Any, name: str) -> Any:
-        """A logical function of which elements are non-zero."""
+        """A logical function; operands are cast to bool."""
         return getattr(self.standard, name)(*[self.cast(x, "bool") for x in operands])
 
     def special(self, x: Any, *, formula: Callable[..., Any], **params: Any) -> Any:
@@ -125,7 +125,7 @@ class ArrayApiNamespace(PortableNamespace):
     # shapes
 
     def rearranged(self, x: Any, *, name: str, **params: Any) -> Any:
-        """What the standard's function of that name gives, which means the same."""
+        """A function of the standard with the same meaning and parameters."""
         return getattr(self.standard, name)(x, **params)
 
     def slice(self, x, *, key):
@@ -133,7 +133,7 @@ class ArrayApiNamespace(PortableNamespace):
         return self.by_standard("flip", x[places], axis=flipped) if flipped else x[places]
 
     def put(self, target: Any, key: Any, value: Any) -> None:
-        """``target[key] = value`` for a basic index, cast."""
+        """``target[key] = value`` for a basic index; the value is cast."""
         given = [] if key is Ellipsis else key if isinstance(key, tuple) else [key]
         places, flipped = _forwards(target.shape, given)
         value = self.cast(value, self.dtype_of(target))
@@ -162,7 +162,7 @@ class ArrayApiNamespace(PortableNamespace):
     # reductions, products, takes
 
     def reduction(self, x: Any, *, name: str, **where: Any) -> Any:
-        """A reduction or scan in NumPy's dtypes: sums and products of integers in 64 bits, places as int64, bools as numbers."""
+        """A reduction or scan with NumPy's dtypes: 64-bit sums and products of integers, int64 indices, bools as numbers."""
         own = self.dtype_of(x)
         wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(NUMPY[own].kind, own)
         inner = wide if name in TOTALS else "bool" if name in ("any", "all") else "uint8" if own == "bool" else own
@@ -181,7 +181,7 @@ class ArrayApiNamespace(PortableNamespace):
 
 
 def _forwards(shape: Any, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-    """A basic index with bounds inside the array and steps forwards, all that libraries agree on, and which axes it shows backwards."""
+    """A basic index with in-bounds slices and positive steps, which all libraries support, and the axes to flip for negative steps."""
     places: list[Any] = []
     flipped: list[int] = []
     axis = 0
@@ -190,8 +190,8 @@ def _forwards(shape: Any, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
             seen = range(size)[item]
             if seen.step < 0:
                 flipped.append(axis)
-            ahead = seen if seen.step > 0 else seen[::-1]
-            places.append(slice(ahead[0], ahead[-1] + 1, ahead.step) if ahead else slice(0, 0))
+            forward = seen if seen.step > 0 else seen[::-1]
+            places.append(slice(forward[0], forward[-1] + 1, forward.step) if forward else slice(0, 0))
             axis += 1
         else:
             places.append(item)
@@ -199,7 +199,7 @@ def _forwards(shape: Any, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
 
 
 def _members() -> Iterator[tuple[str, Any]]:
-    """The primitives that are one function here under many names."""
+    """The primitives that share an implementation."""
     for name in UFUNCS:
         yield name, partialmethod(ArrayApiNamespace.ufunc, name=name)
     for name in ("reshape", "permute_dims", "broadcast_to"):

@@ -16,21 +16,21 @@ from twofold.dtype import NUMPY, WEAK
 from twofold.errors import DeviceError, MXNetError
 
 from . import cublaslt, cudnn, failures, limits
-from .capture import LEAST, GraphReplay, Graphs
+from .capture import MIN_STEPS, GraphRunner, Graphs
 from .checks import Checks
-from .endings import with_ending
+from .dry_run import ACTIVE, dry_run, in_dry_run, outside_dry_run, placeholder
+from .epilogues import matmul_with_epilogue
+from .horizontal_fusion import fused_kernel
 from .kernels import elementwise
 from .library import LIBRARIES, cuda_library, cuda_wheel, runtime
 from .library import memory as cupy_memory
 from .memory import Memory, does_not_fit
-from .namespace import CupyNamespace, device_among, one_step, typed_operands
-from .numbers import Number
+from .namespace import CupyNamespace, device_of_first, single_step_program, typed_operands
 from .operands import constant, dtype_of, is_constant
 from .reductions import PART
-from .rehearsal import ACTIVE, for_real, phantom, rehearse, rehearses
 from .rows import row_kernel
+from .scalar_inputs import ScalarInput
 from .streams import Consumer, Mark, Stream, Streams, entered
-from .together import together
 from .transfers import Transfers
 
 
@@ -96,16 +96,16 @@ class CupyBackend(Backend):
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call with the device of the arguments' arrays and a stream of it current; there are no floating-point warnings."""
-        if ACTIVE and rehearses():
-            return for_real(self.quietly, function, *args)
+        if ACTIVE and in_dry_run():
+            return outside_dry_run(self.quietly, function, *args)
         checks, before = self.checks, self.checks.count
-        found = self._mapped(function, *args) if entered() is not None else self._on(device_among(args), function, *args)
-        return self._mapped(checks.follow, before, args, found) if checks.concerned or checks.count != before else found
+        found = self._mapped(function, *args) if entered() is not None else self._on(device_of_first(args), function, *args)
+        return self._mapped(checks.follow, before, args, found) if checks.checks_of_array or checks.count != before else found
 
     def _on(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function whose work is a device's."""
-        if rehearses():
-            return for_real(self._on, device, function, *args)
+        if in_dry_run():
+            return outside_dry_run(self._on, device, function, *args)
         stream = self._mapped(self.streams.current, self._known(device))
         with stream:
             return self._mapped(function, *args)
@@ -135,7 +135,7 @@ class CupyBackend(Backend):
         """In row-major order; constants are written out."""
         if type(value) is cupy.ndarray and value._c_contiguous:
             return value
-        return self._xp.contiguous(value) if rehearses() else self.quietly(self._xp.contiguous, value)
+        return self._xp.contiguous(value) if in_dry_run() else self.quietly(self._xp.contiguous, value)
 
     def from_host(self, array: np.ndarray, device: Device) -> cupy.ndarray:
         """A copy by the current stream; the source has been read when this returns."""
@@ -170,9 +170,9 @@ class CupyBackend(Backend):
     def _write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
         self._xp.write(target[key], value)
 
-    def scalar(self, value: float | int | bool | Number, dtype: str) -> Any:
+    def scalar(self, value: float | int | bool | ScalarInput, dtype: str) -> Any:
         """A constant: it belongs to no device and reaches kernels by value, but in a captured program, which reads it in its memory."""
-        return value.operand(dtype) if isinstance(value, Number) else constant(value, (), dtype)
+        return value.operand(dtype) if isinstance(value, ScalarInput) else constant(value, (), dtype)
 
     def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
         """A constant of a shape."""
@@ -187,7 +187,7 @@ class CupyBackend(Backend):
             found = made.get(device)
             if found is None:
                 found = make()
-                if not rehearses():
+                if not in_dry_run():
                     made[device] = found
             return found
 
@@ -200,7 +200,7 @@ class CupyBackend(Backend):
         if op not in ELEMENTWISE:
             return super().call(op, params, inputs, output)
         types = typed_operands(op, inputs, output)
-        kernel = elementwise(one_step(op, tuple(params.items()), types, output))
+        kernel = elementwise(single_step_program(op, tuple(params.items()), types, output))
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         return Call(f"run({operands}, {{out}})", {"run": kernel}, into=True)
 
@@ -216,25 +216,25 @@ class CupyBackend(Backend):
 
     def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
         """One launch for as many as its arguments have room for."""
-        return together(programs)
+        return fused_kernel(programs)
 
     def product(self, epilogue: str) -> Callable[..., None]:
         """By cuBLASLt, where it has such a product."""
-        return with_ending(self._xp, epilogue)
+        return matmul_with_epilogue(self._xp, epilogue)
 
     def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType], device: Device | None = None) -> None:
         """Have the kernels that it will launch compiled by other threads; the current device's, if none is given."""
         if SETTINGS.compile_threads and SETTINGS.engine != "naive":
             with suppress(Exception):  # it is for speed alone
                 where = runtime.getDevice() if device is None else device.device_id
-                self._on(where, lambda: rehearse(run, [_stand_in(t) for t in inputs]))
+                self._on(where, lambda: dry_run(run, [_stand_in(t) for t in inputs]))
 
-    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> GraphReplay | None:
+    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> GraphRunner | None:
         """As a CUDA graph."""
         found = traits()
         by_host = [name for name in found.primitives if name not in found.host and self._xp.is_on_host(name)]
         found = found._replace(host=(*found.host, *sorted(by_host)))
-        return GraphReplay(self.graphs, run, found) if found.steps >= LEAST else None
+        return GraphRunner(self.graphs, run, found) if found.steps >= MIN_STEPS else None
 
     # order of execution
 
@@ -259,7 +259,7 @@ class CupyBackend(Backend):
         for stream in self.streams.on(device.device_id):
             self._mapped(stream.synchronize)
         self._mapped(self.memory.collect)
-        self._mapped(self.checks.raise_earliest)
+        self._mapped(self.checks.raise_first)
 
     def libraries(self) -> Iterator[tuple[str, str]]:
         """CUDA's, and cuDNN."""
@@ -312,7 +312,7 @@ class _Given(NamedTuple):
 
 def _stand_in(kind: ArrayType) -> Any:
     """What a rehearsal has for an input: an array in row-major order that is nowhere, or a Python number."""
-    return WEAK[kind.dtype](1) if kind.dtype in WEAK else phantom(kind.shape, NUMPY[kind.dtype])
+    return WEAK[kind.dtype](1) if kind.dtype in WEAK else placeholder(kind.shape, NUMPY[kind.dtype])
 
 
 _DLPACK_CPU, _DLPACK_PINNED = 1, 3

@@ -1,8 +1,8 @@
-"""Indices that are checked by the device: nobody waits, and who reads what was computed of a wrong one learns it.
+"""Index checks on the device: nothing waits, and reading a result computed from an invalid index raises.
 
-A kernel notes the first index that is on no axis. The note is in pinned memory, which kernels write and the host reads. Arrays remember
-of which checks they were computed, as long as these are open: until the device has passed them and found nothing. Places that are on no
-axis are moved onto it.
+A kernel notes the first out-of-bounds index in pinned memory, which kernels write and the host reads, and replaces invalid indices by 0
+so that later kernels stay in bounds. Arrays remember the checks that they were computed from while these are open, that is until the
+device has passed them without an error.
 """
 
 import threading
@@ -17,18 +17,18 @@ import numpy as np
 from twofold.backend.c_text import C_TYPES, STORED
 from twofold.backend.namespace import checked_places
 
+from .dry_run import arrays_in, in_dry_run
 from .launch import each, function, run
 from .memory import Memory
 from .operands import dtype_of
-from .rehearsal import arrays_in, rehearses
 from .streams import Mark, Stream
 
-#: A note's first word while nothing was found.
-NOTHING = np.int64(2**63 - 1)
+#: A note's first word while there is no error.
+NO_ERROR = np.int64(2**63 - 1)
 
 
 class Note(NamedTuple):
-    """What kernels write: where the first wrong index stands, and what it is. With what was asked of the indices."""
+    """What a check kernel reports: two words, the position and value of the first invalid index, with the bounds for the message."""
 
     words: np.ndarray
     size: int
@@ -36,7 +36,7 @@ class Note(NamedTuple):
 
 
 class Check:
-    """One look at a note: its number, which thread issued it, after which mark it is possible, and then the words if something is wrong."""
+    """One reading of a note: possible after a mark, numbered in issue order; ``found`` has the words if there was an error."""
 
     __slots__ = ("found", "mark", "note", "number", "thread")
 
@@ -45,31 +45,31 @@ class Check:
         self.found: np.ndarray | None = None
 
 
-class Recurring(NamedTuple):
-    """A note that kernels write each time a graph is launched."""
+class RepeatedCheck(NamedTuple):
+    """The check of a captured program, repeated at each launch of its graph."""
 
     checks: "Checks"
     note: Note
     stream: Stream
 
     def before(self) -> None:
-        """Wait until what the last launch wrote was read: launches share the note."""
+        """Wait until the note of the last launch has been read: all launches write the same one."""
         self.checks.finish(self.note)
 
     def after(self) -> None:
-        """Look at what this launch writes."""
+        """Watch the note of the launch that was just issued."""
         self.checks.watch(self.note, self.stream)
 
 
 class Checks:
-    """The open checks of an adapter, and which arrays were computed of what they look at.
+    """The open checks of an adapter, and the arrays that depend on them.
 
     Attributes
     ----------
     count
-        How many were issued.
-    concerned
-        For each array, by its identity, a weak reference to it and its checks.
+        Checks issued so far.
+    checks_of_array
+        For each dependent array, by its id, a weak reference to it and its checks.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -77,41 +77,41 @@ class Checks:
         self._lock = threading.RLock()
         self._open: list[Check] = []
         self.count = 0
-        self.concerned: dict[int, tuple[Any, tuple[Check, ...]]] = {}
+        self.checks_of_array: dict[int, tuple[Any, tuple[Check, ...]]] = {}
 
-    def noted(self, index: cupy.ndarray, out: cupy.ndarray, size: int, negative: bool) -> Note:
-        """Have the places of an axis written that indices mean, and the first noted that means none."""
+    def launch_check(self, index: cupy.ndarray, out: cupy.ndarray, size: int, negative: bool) -> Note:
+        """Launch the kernels that write indices as positions from 0 into ``out`` and note the first invalid one."""
         words = self._memory.staging((2,), np.dtype(np.int64))
-        words[0] = NOTHING
-        kernels, at = text(dtype_of(index)), np.uint64(words.ctypes.data)
+        words[0] = NO_ERROR
+        kernels, at = kernel_source(dtype_of(index)), np.uint64(words.ctypes.data)
         numbers = [np.int64(index.size), np.int64(-size if negative else 0), np.int64(size)]
         run(function(kernels, "tf_checked"), index.size, *numbers, index, out, at)
         run(function(kernels, "tf_note"), 1, np.int64(1), index, at)
         return Note(words, size, negative)
 
     def watch(self, note: Note, stream: Stream, *arrays: cupy.ndarray) -> None:
-        """Look at a note when a stream has come so far. Kernels that run again may write one again: then each time is watched."""
-        if rehearses():
+        """Open a check of a note after the work issued to a stream so far; ``arrays`` depend on it."""
+        if in_dry_run():
             return
         with self._lock:
-            self._settle()
+            self._collect()
             self.count += 1
             check = Check(self.count, note, stream.record())
             self._open.append(check)
         for array in arrays:
-            self._concern(array, (check,))
+            self._attach(array, (check,))
 
     def finish(self, note: Note) -> None:
-        """Wait for the open looks at a note."""
+        """Wait for the open checks of a note."""
         with self._lock:
             waiting = [c for c in self._open if c.note is note and c.found is None]
         for check in waiting:
             check.mark.event.synchronize()
         with self._lock:
-            self._settle()
+            self._collect()
 
     def follow(self, before: int, given: Sequence[Any], results: Any) -> Any:
-        """Have arrays that a call returned remember the checks that it issued, and those of the arrays that it was given.
+        """Attach to a call's results the checks that it issued and those of its arguments.
 
         Parameters
         ----------
@@ -121,61 +121,61 @@ class Checks:
             Arrays, or lists of them.
         """
         with self._lock:
-            self._settle()
+            self._collect()
             mine = [c for c in self._open if c.number > before and c.thread == threading.get_ident()]
-        checks = tuple({*mine, *[c for a in arrays_in(given) for c in self._of(a)]})
+        checks = tuple({*mine, *[c for a in arrays_in(given) for c in self._checks_of(a)]})
         for a in arrays_in((results,)) if checks else ():
-            self._concern(a, checks)
+            self._attach(a, checks)
         return results
 
     def raise_for(self, array: Any) -> None:
-        """Raise the error of the earliest check that an array, which the host has waited for, was computed of."""
-        self._raise_first(self._of(array))
+        """Raise the first error among the checks that an array depends on; the host has waited for the array."""
+        self._raise_first_of(self._checks_of(array))
 
-    def raise_earliest(self) -> None:
-        """Raise the earliest error that the device has passed and nobody has been told; arrays that were computed of it keep it."""
-        self._raise_first(set(self._open))
+    def raise_first(self) -> None:
+        """Raise the first error that was not raised yet, of any array; arrays that depend on it raise it again when they are read."""
+        self._raise_first_of(set(self._open))
 
-    def _raise_first(self, checks: set[Check]) -> None:
+    def _raise_first_of(self, checks: set[Check]) -> None:
         with self._lock:
-            self._settle()
-            wrong = sorted((c for c in checks if c.found is not None), key=lambda c: c.number)
-            self._open = [c for c in self._open if c not in wrong[:1]]
-        for check in wrong[:1]:
-            checked_places(check.found[1:], check.note.size, check.note.negative)  # type: ignore[index]
+            self._collect()
+            first = min((c for c in checks if c.found is not None), key=lambda c: c.number, default=None)
+            self._open = [c for c in self._open if c is not first]
+        if first is not None and first.found is not None:
+            checked_places(first.found[1:], first.note.size, first.note.negative)  # raises: the host repeats the check
 
-    def _of(self, array: cupy.ndarray) -> set[Check]:
-        """The checks of all arrays that look into an array's memory."""
-        known = [(reference(), checks) for reference, checks in list(self.concerned.values())]
+    def _checks_of(self, array: cupy.ndarray) -> set[Check]:
+        """The checks of all arrays that share an array's memory, such as the array of which it is a view."""
+        known = [(reference(), checks) for reference, checks in list(self.checks_of_array.values())]
         return {c for other, checks in known if other is not None and other.data.mem is array.data.mem for c in checks}
 
-    def _concern(self, array: Any, checks: tuple[Check, ...]) -> None:
+    def _attach(self, array: Any, checks: tuple[Check, ...]) -> None:
         key = id(array)
-        self.concerned[key] = weakref.ref(array, lambda _: self.concerned.pop(key, None)), checks
+        self.checks_of_array[key] = weakref.ref(array, lambda _: self.checks_of_array.pop(key, None)), checks
 
-    def _settle(self) -> None:
-        """Take what was found by checks that the device has passed, and forget those that found nothing."""
+    def _collect(self) -> None:
+        """Read the notes of checks that the device has passed; forget those without an error."""
         passed = [c for c in self._open if c.found is None and c.mark.event.done]
         for check in passed:
-            if check.note.words[0] != NOTHING:
+            if check.note.words[0] != NO_ERROR:
                 check.found = check.note.words.copy()
-        for check in passed:
+        for check in passed:  # in a second loop: several passed checks may share a note, and all of them report its error
             if check.found is not None:
-                check.note.words[0] = NOTHING
+                check.note.words[0] = NO_ERROR
         right = {c for c in passed if c.found is None}
         if right:
             self._open = [c for c in self._open if c not in right]
-            for key, (array, checks) in list(self.concerned.items()):
+            for key, (array, checks) in list(self.checks_of_array.items()):
                 left = tuple(c for c in checks if c not in right)
                 if left:
-                    self.concerned[key] = array, left
+                    self.checks_of_array[key] = array, left
                 else:
-                    self.concerned.pop(key, None)
+                    self.checks_of_array.pop(key, None)
 
 
 @cache
-def text(dtype: str) -> str:
-    """The text that makes places of indices of a dtype, and the one that notes what stands at the first wrong place."""
+def kernel_source(dtype: str) -> str:
+    """The source for indices of a dtype: the kernel that checks them, and the one that reads the value of the first invalid index."""
     kind, stored = C_TYPES[dtype], STORED[dtype]
     is_wrong = "(unsigned long long)x >= size" if dtype.startswith("uint") else "x < low || x >= size"
     parameters = ["const long long count", "const long long low", "const long long size", f"const {stored} *in", f"{stored} *out"]
@@ -187,5 +187,5 @@ def text(dtype: str) -> str:
     ]
     checked = each("tf_checked", [*parameters, "long long *note"], "count", body)
     told = ["if (note[0] != 0x7fffffffffffffffLL) note[1] = (long long)in[note[0]];"]
-    noted = each("tf_note", ["const long long count", f"const {stored} *in", "long long *note"], "count", told)
-    return checked + noted[noted.index("TF_KERNEL tf_note") :]
+    launch_check = each("tf_note", ["const long long count", f"const {stored} *in", "long long *note"], "count", told)
+    return checked + launch_check[launch_check.index("TF_KERNEL tf_note") :]

@@ -1,7 +1,7 @@
-"""Matrix products with what follows from them by cuBLASLt: a bias added, relu, or the sums of the left matrix' rows.
+"""Matrix products with an epilogue by cuBLASLt: a bias, a bias and relu, or the row sums of the left matrix.
 
-What a product needs (descriptors, and the algorithm that the library proposes for it) is made once for a shape, dtype and way to lie,
-so that a call launches one kernel and may be captured. Where the library proposes none, there is no such product.
+Descriptors, and the algorithm that the library's heuristic picks, are cached per shape, dtype and layout, so that a call launches one
+kernel and can be captured. Where the heuristic has no algorithm, the caller runs separate kernels.
 """
 
 import ctypes
@@ -15,21 +15,21 @@ from twofold.errors import DeviceError
 from .library import cuda_library
 from .operands import dtype_of
 
-#: cuBLASLt's codes of epilogues: a bias for the rows of its column-major result, that and relu, the sums of its right matrix' columns.
+#: cuBLASLt's codes: BIAS and RELU_BIAS (over the rows of its column-major result), BGRADB (column sums of its right matrix).
 EPILOGUES = {"bias": 4, "relu": 6, "sums": 512}
 TRANSPOSE_A, TRANSPOSE_B, EPILOGUE, BIAS_POINTER = 3, 4, 7, 8
-MAX_WORKSPACE, ALIGNMENT_A = 1, 5  # of a preference; B, C and D follow A
-#: Statuses that say that there is no such product: an invalid value, not supported.
+MAX_WORKSPACE, ALIGNMENT_A = 1, 5  # attributes of a preference; those of B, C and D follow A
+#: Statuses for an unsupported product: CUBLAS_STATUS_INVALID_VALUE and CUBLAS_STATUS_NOT_SUPPORTED.
 REFUSED = (7, 15)
-#: Bytes to which memory lies that no view looks into.
-ALIGNED = 256
-#: How many kinds of products a stream keeps.
-KEPT = 512
+#: The alignment in bytes of allocations; only views may have less.
+MAX_ALIGNMENT = 256
+#: Plans cached per stream.
+MAX_PLANS = 512
 
 
 @cache
 def library() -> Any:
-    """The library; None where there is none."""
+    """The library, loaded; None if it is not installed."""
     try:
         loaded = cuda_library("cublasLt")
     except Exception:  # the finder has errors of its own for each way of not finding
@@ -45,7 +45,7 @@ def library() -> Any:
 
 
 class _Heuristic(ctypes.Structure):
-    """What the library proposes (``cublasLtMatmulHeuristicResult_t``)."""
+    """The heuristic's result (``cublasLtMatmulHeuristicResult_t``)."""
 
     _fields_ = (
         ("algorithm", ctypes.c_uint64 * 8),
@@ -57,7 +57,7 @@ class _Heuristic(ctypes.Structure):
 
 
 class _Description(ctypes.c_void_p):
-    """What is computed (``cublasLtMatmulDesc_t``); the library's own dies with it."""
+    """A descriptor of an operation (``cublasLtMatmulDesc_t``), destroyed with this object."""
 
     def __del__(self) -> None:
         if self and library is not None:  # the process does not end
@@ -65,7 +65,7 @@ class _Description(ctypes.c_void_p):
 
 
 class _Layout(ctypes.c_void_p):
-    """How a matrix lies (``cublasLtMatrixLayout_t``); the library's own dies with it."""
+    """A matrix layout (``cublasLtMatrixLayout_t``), destroyed with this object."""
 
     def __del__(self) -> None:
         if self and library is not None:  # the process does not end
@@ -73,20 +73,20 @@ class _Layout(ctypes.c_void_p):
 
 
 class Matrix(NamedTuple):
-    """How a matrix of a row-major product lies: whether transposed, and the distance of its rows."""
+    """The layout of a matrix of a row-major product: its shape, whether it is transposed, and its leading dimension."""
 
     rows: int
     columns: int
-    turned: int
-    distance: int
+    transposed: int
+    row_stride: int
 
 
 class Plan(NamedTuple):
-    """A product as the library wants it described; descriptions that no call uses right now."""
+    """The prepared form of a product, with a free list of its descriptors."""
 
     descriptions: list[_Description]
     layouts: tuple[_Layout, _Layout, _Layout]
-    proposed: _Heuristic
+    heuristic: _Heuristic
     one: Any
     zero: Any
 
@@ -96,16 +96,16 @@ Key = tuple[str, str, Matrix, Matrix, tuple[int, ...]]
 
 
 class Products:
-    """Products on one stream.
+    """A cuBLASLt handle for one stream, with cached plans.
 
     Parameters
     ----------
     stream
         CuPy's stream, whose device is current.
     workspace
-        Memory that the library may use on it.
+        Scratch memory for the library; shared with cuBLAS, as the stream orders its uses.
     kind, compute
-        The codes of dtypes, and in what each is computed.
+        The library's codes of dtypes, and of the type that each is computed in.
     """
 
     def __init__(self, stream: Any, workspace: cupy.ndarray, kind: dict[str, int], compute: dict[str, int]) -> None:
@@ -114,65 +114,76 @@ class Products:
         self._plans: dict[Key, Plan | None] = {}
         _check(library().cublasLtCreate(ctypes.byref(self._handle)))
 
-    def product(self, epilogue: str, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, lies: Any) -> bool:
-        """``out = a @ b`` of two matrices with an epilogue; whether the library has such a product.
+    def product(
+        self,
+        epilogue: str,
+        a: cupy.ndarray,
+        b: cupy.ndarray,
+        vector: cupy.ndarray,
+        out: cupy.ndarray,
+        leading_a: tuple[int, int],
+        leading_b: tuple[int, int],
+    ) -> bool:
+        """``out = a @ b`` with an epilogue; False, with nothing launched, if the library has no such product.
 
         Parameters
         ----------
         epilogue
             One of `EPILOGUES`.
         a, b, out
-            Matrices; ``out`` is in row-major order.
+            Matrices; ``out`` is contiguous.
         vector
             The bias, or memory for the sums.
-        lies
-            Gives for a matrix whether it is transposed, and the distance of its rows.
+        leading_a, leading_b
+            Transpose flag and leading dimension of each matrix.
         """
-        left, right = (Matrix(*x.shape, *lies(x)) for x in (a, b))
+        left, right = Matrix(*a.shape, *leading_a), Matrix(*b.shape, *leading_b)
         alignments = tuple(_alignment(x) for x in (b, a, out, vector))
         key = epilogue, dtype_of(out), left, right, alignments
         plan = self._plans.get(key, MISSING)
         if plan is MISSING:
-            if len(self._plans) >= KEPT:
+            if len(self._plans) >= MAX_PLANS:
                 self._plans.clear()
             plan = self._plans[key] = self._plan(*key)
         if plan is None:
             return False
         (x, y, d), result = plan.layouts, out.data.ptr
-        try:  # the vector is part of the description: calls that overlap, as of a signal handler, have one each
+        # The descriptor holds the vector's address, so overlapping calls (from a signal handler, say) need one each: it is popped from
+        # the free list while it is in use.
+        try:
             description = plan.descriptions.pop()
         except IndexError:
             description = self._description(epilogue, dtype_of(out), left, right)
         _set(description, BIAS_POINTER, ctypes.c_void_p(vector.data.ptr))
         status = library().cublasLtMatmul(
             *(self._handle, description, ctypes.byref(plan.one), b.data.ptr, x, a.data.ptr, y, ctypes.byref(plan.zero)),
-            *(result, d, result, d, plan.proposed.algorithm, self._workspace.data.ptr, self._workspace.nbytes, self._stream.ptr),
+            *(result, d, result, d, plan.heuristic.algorithm, self._workspace.data.ptr, self._workspace.nbytes, self._stream.ptr),
         )
         plan.descriptions.append(description)
-        if status in REFUSED:  # proposed, and not run all the same: nothing was launched
+        if status in REFUSED:  # the heuristic picked an algorithm that does not run after all; nothing was launched
             self._plans[key] = None
             return False
         _check(status)
         return True
 
     def _plan(self, epilogue: str, dtype: str, left: Matrix, right: Matrix, alignments: tuple[int, ...]) -> Plan | None:
-        """The library counts columns first: there the product's transpose is the right matrix times the left one."""
+        """Describe a product to the library. It is column-major, so it computes the transpose: the right matrix times the left one."""
         kind = self._kind[dtype]
         description = self._description(epilogue, dtype, left, right)
         layouts = (_layout(kind, right), _layout(kind, left), _layout(kind, Matrix(left.rows, right.columns, 0, right.columns)))
-        proposed = self._proposed(description, layouts, alignments)
+        heuristic = self._best_algorithm(description, layouts, alignments)
         number = ctypes.c_double if dtype == "float64" else ctypes.c_float
-        return None if proposed is None else Plan([description], layouts, proposed, number(1), number(0))
+        return None if heuristic is None else Plan([description], layouts, heuristic, number(1), number(0))
 
     def _description(self, epilogue: str, dtype: str, left: Matrix, right: Matrix) -> _Description:
         compute, wide, description = self._compute[dtype], dtype == "float64", _Description()
         _check(library().cublasLtMatmulDescCreate(ctypes.byref(description), compute, self._kind["float64" if wide else "float32"]))
-        for attribute, value in ((TRANSPOSE_A, right.turned), (TRANSPOSE_B, left.turned), (EPILOGUE, EPILOGUES[epilogue])):
+        for attribute, value in ((TRANSPOSE_A, right.transposed), (TRANSPOSE_B, left.transposed), (EPILOGUE, EPILOGUES[epilogue])):
             _set(description, attribute, ctypes.c_int32(value))
-        _set(description, BIAS_POINTER, ctypes.c_void_p(ALIGNED))  # that there is one counts for the choice
+        _set(description, BIAS_POINTER, ctypes.c_void_p(MAX_ALIGNMENT))  # a placeholder: the heuristic wants a non-null pointer
         return description
 
-    def _proposed(self, description: Any, layouts: tuple[Any, Any, Any], alignments: tuple[int, ...]) -> _Heuristic | None:
+    def _best_algorithm(self, description: Any, layouts: tuple[Any, Any, Any], alignments: tuple[int, ...]) -> _Heuristic | None:
         preference = ctypes.c_void_p()
         _check(library().cublasLtMatmulPreferenceCreate(ctypes.byref(preference)))
         x, y, d, vector = alignments
@@ -190,14 +201,14 @@ class Products:
 
 
 def _alignment(x: cupy.ndarray) -> int:
-    return min(x.data.ptr & -x.data.ptr, ALIGNED)
+    return min(x.data.ptr & -x.data.ptr, MAX_ALIGNMENT)
 
 
 def _layout(kind: int, matrix: Matrix) -> _Layout:
-    """A row-major matrix as the column-major one that its memory is."""
+    """The layout of a row-major matrix, viewed as the column-major matrix that its memory also is."""
     made = _Layout()
-    rows, columns = (matrix.rows, matrix.columns) if matrix.turned else (matrix.columns, matrix.rows)
-    _check(library().cublasLtMatrixLayoutCreate(ctypes.byref(made), kind, rows, columns, matrix.distance))
+    rows, columns = (matrix.rows, matrix.columns) if matrix.transposed else (matrix.columns, matrix.rows)
+    _check(library().cublasLtMatrixLayoutCreate(ctypes.byref(made), kind, rows, columns, matrix.row_stride))
     return made
 
 

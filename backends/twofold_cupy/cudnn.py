@@ -1,8 +1,8 @@
 """Convolution by cuDNN, through NVIDIA's `nvidia-cudnn-frontend`, where that and the library are installed.
 
-A convolution, or the gradient of one, is a graph of one node. The plan that cuDNN proposes for it is kept for a kind, dtype and shapes.
-Plans that do not give the same results every time are not taken, nor for float32 those that compute with fewer digits. Where
-none is left, or for what cuDNN is not asked for, there is no result and the adapter computes it by columns.
+A convolution, or the gradient of one, is a cuDNN graph of one node, whose execution plan is cached per kind, dtype and shapes.
+Nondeterministic plans are excluded, and for float32 those of reduced precision (tensor cores, TF32). Where no plan is left the adapter
+falls back to matrix products over columns.
 """
 
 import importlib
@@ -18,31 +18,31 @@ import cupy
 from twofold.backend.strides import Sizes, row_major
 from twofold.config import SETTINGS
 
+from .dry_run import in_dry_run
 from .library import runtime
 from .operands import dtype_of
-from .rehearsal import rehearses
 from .streams import Stream
 
-#: cuDNN's names of dtypes, and of those it computes in.
+#: cuDNN's names of each dtype and of the type that it is computed in.
 KINDS = {"float16": ("HALF", "FLOAT"), "bfloat16": ("BFLOAT16", "FLOAT"), "float32": ("FLOAT", "FLOAT"), "float64": ("DOUBLE", "DOUBLE")}
-#: For each convolution the front end's node, and its names of the operands.
+#: For each primitive, the front end's node and the names of its operands.
 NODES = {
     "convolve": ("conv_fprop", "image", "weight"),
     "convolve_data": ("conv_dgrad", "loss", "filter"),
     "convolve_weight": ("conv_wgrad", "image", "loss"),
 }
-FEWER_DIGITS = ("TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION")
+REDUCED_PRECISION = ("TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION")
 WINOGRAD = ("WINOGRAD", "WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13")
-#: How many plans a stream keeps, and bytes of workspace that one may want.
-KEPT, WORKSPACE = 512, 1 << 30
+#: Plans cached per device, and the largest workspace in bytes that a plan may use.
+MAX_PLANS, WORKSPACE = 512, 1 << 30
 
-#: How many convolutions were computed by ``cudnn`` and by ``columns`` since the process began.
+#: Convolutions computed by ``cudnn`` and by ``columns`` since the process started.
 COMPUTED: Counter[str] = Counter()
 
 
 @cache
 def library() -> Any:
-    """The front end; None where it, or the library itself, is not there."""
+    """The front end; None if it or the library is not installed."""
     try:
         module = importlib.import_module("cudnn")
         module.backend_version()
@@ -52,7 +52,7 @@ def library() -> Any:
 
 
 class Shape(NamedTuple):
-    """What a plan is for: sizes of both operands and of the result, and how windows lie."""
+    """What a plan depends on: shapes of both operands and the result, and the windows' parameters."""
 
     kind: str
     dtype: str
@@ -65,20 +65,20 @@ class Shape(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A graph that is ready, its three tensors, and the bytes of workspace that it wants."""
+    """An executable cuDNN graph, its three tensors, and its workspace in bytes."""
 
     graph: Any
     tensors: tuple[Any, Any, Any]
     workspace: int
 
 
-#: Handles and plans belong to one thread at a time, which may come back: a finalizer or signal handler of it computes convolutions too.
+#: Guards handles and plans, which are not thread-safe. Reentrant: a finalizer or signal handler may compute a convolution too.
 _lock = threading.RLock()
 _MISSING: Any = object()
 
 
 class Convolutions:
-    """cuDNN on one stream, whose device is current; plans serve all streams of a device."""
+    """A cuDNN handle of one stream, whose device is current; plans are shared by all streams of a device."""
 
     def __init__(self, stream: Stream, plans: dict[Shape, Plan | None]) -> None:
         self._handle = library().create_handle()
@@ -86,11 +86,12 @@ class Convolutions:
         self._plans = plans
 
     def run(self, xp: Any, shape: Shape, first: cupy.ndarray, second: cupy.ndarray, out: cupy.ndarray) -> bool:
-        """Compute a convolution of arrays in row-major order into another; whether cuDNN has a plan for it."""
+        """Compute a convolution of contiguous arrays into ``out``; False, with nothing done, if cuDNN has no plan for it."""
         plan = self._plan(shape)
         if plan is None:
             return False
-        workspace = xp.empty((max(plan.workspace, 1),), "uint8")  # may wait, and run finalizers: nobody is to wait for that
+        # allocated before the lock is taken: it may wait for other streams and run finalizers
+        workspace = xp.empty((max(plan.workspace, 1),), "uint8")
         places = dict(zip(plan.tensors, [x.data.ptr for x in (first, second, out)], strict=True))
         with _lock:
             plan.graph.execute(places, workspace.data.ptr, handle=self._handle)
@@ -101,24 +102,24 @@ class Convolutions:
             found = self._plans.get(shape, _MISSING)
             if found is _MISSING:
                 found = plan_of(shape, self._handle)
-                if len(self._plans) >= KEPT:
+                if len(self._plans) >= MAX_PLANS:
                     self._plans.clear()
                 self._plans[shape] = found
             return found
 
 
 def plan_of(shape: Shape, handle: Any, **options: Any) -> Plan | None:
-    """The plan that cuDNN proposes; None if there is none that may be taken."""
+    """The first plan of cuDNN's heuristics that is allowed; None if there is none."""
     cudnn = library()
     stored, computed = (getattr(cudnn.data_type, name) for name in KINDS[shape.dtype])
     graph = cudnn.pygraph(io_data_type=stored, intermediate_data_type=computed, compute_data_type=computed, handle=handle, **options)
     node, *names = NODES[shape.kind]
-    tensors = [
+    first, second = (
         graph.tensor(name=name, dim=list(size), stride=list(row_major(size)), data_type=stored)
         for name, size in zip(names, (shape.first, shape.second), strict=True)
-    ]
+    )
     windows = {"padding": list(shape.pad), "stride": list(shape.stride), "dilation": list(shape.dilate)}
-    result = getattr(graph, node)(**dict(zip(names, tensors, strict=True)), **windows)
+    result = getattr(graph, node)(**dict(zip(names, (first, second), strict=True)), **windows)
     result.set_output(True).set_dim(list(shape.out)).set_stride(list(row_major(shape.out))).set_data_type(stored)
     try:
         graph.validate()
@@ -130,47 +131,51 @@ def plan_of(shape: Shape, handle: Any, **options: Any) -> Plan | None:
         graph.build_plans()
     except cudnn.cudnnGraphNotSupportedError:
         return None
-    except RuntimeError as error:  # something is amiss: it is told, and computed all the same
-        warnings.warn(f"gpu: cuDNN cannot plan {shape}, which is computed by columns: {error}", RuntimeWarning, stacklevel=2)
+    except RuntimeError as error:  # an unexpected failure: warn, and fall back all the same
+        warnings.warn(
+            f"gpu: cuDNN cannot plan {shape}; it is computed by matrix products over columns: {error}", RuntimeWarning, stacklevel=2
+        )
         return None
-    return Plan(graph, (*tensors, result), graph.get_workspace_size())  # type: ignore[arg-type]
+    return Plan(graph, (first, second, result), graph.get_workspace_size())
 
 
 def _refused(dtype: str) -> tuple[str, ...]:
-    fewer = FEWER_DIGITS if dtype in ("float32", "float64") else ()
+    fewer = REDUCED_PRECISION if dtype in ("float32", "float64") else ()
     return ("NONDETERMINISTIC", *fewer, *(() if SETTINGS.winograd else WINOGRAD))
 
 
-_known: weakref.WeakKeyDictionary[Stream, Convolutions] = weakref.WeakKeyDictionary()
+_handles: weakref.WeakKeyDictionary[Stream, Convolutions] = weakref.WeakKeyDictionary()
 _plans: dict[int, dict[Shape, Plan | None]] = {}
 
 
 def prepare(stream: Stream) -> Convolutions:
-    """What runs on a stream, which is current. What is captured there needs it beforehand."""
-    found = _known.get(stream)
+    """The cuDNN handle of a stream, which must be current; create it before a capture, during which it cannot be."""
+    found = _handles.get(stream)
     if found is None:
-        found = _known[stream] = Convolutions(stream, _plans.setdefault(stream.device, {}))
+        found = _handles[stream] = Convolutions(stream, _plans.setdefault(stream.device, {}))
     return found
 
 
-def computed(xp: Any, kind: str, first: Any, second: Any, out: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes) -> cupy.ndarray | None:
-    """A convolution by cuDNN; None where it is not there, is not to be used, or has no plan."""
+def try_convolution(
+    xp: Any, kind: str, first: Any, second: Any, out: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes
+) -> cupy.ndarray | None:
+    """A convolution by cuDNN; None if it is not installed, switched off, or has no plan."""
     found = None
     if SETTINGS.cudnn and library() is not None and xp.dtype_of(first) == xp.dtype_of(second):
-        found = _computed(xp, kind, xp.packed(first), xp.packed(second), out, (stride, dilate, pad))
-    COMPUTED["columns" if found is None else "cudnn"] += not rehearses()
+        found = _by_cudnn(xp, kind, xp.packed(first), xp.packed(second), out, (stride, dilate, pad))
+    COMPUTED["columns" if found is None else "cudnn"] += not in_dry_run()
     return found
 
 
-def _computed(xp: Any, kind: str, a: cupy.ndarray, b: cupy.ndarray, out: Sizes, windows: tuple[Sizes, ...]) -> cupy.ndarray | None:
+def _by_cudnn(xp: Any, kind: str, a: cupy.ndarray, b: cupy.ndarray, out: Sizes, windows: tuple[Sizes, ...]) -> cupy.ndarray | None:
     dtype = dtype_of(a)
     if dtype not in KINDS or len(out) not in (3, 4, 5) or not (a.size and b.size) or 0 in out:
         return None
-    line = len(out) == 3  # cuDNN has no convolutions over one axis
+    line = len(out) == 3  # cuDNN has no 1-d convolutions: add an axis of size 1
     first, second, made = [(*x, 1) if line else tuple(x) for x in (a.shape, b.shape, out)]
     stride, dilate, pad = [(*own, rest) if line else tuple(own) for own, rest in zip(windows, (1, 1, 0), strict=True)]
     shape = Shape(kind, dtype, first, second, made, stride, dilate, pad)
     result = xp.empty(out, dtype)
-    if rehearses():  # most have a plan
+    if in_dry_run():  # planning is slow; most convolutions have a plan, so the fallback's kernels are not compiled early
         return result
     return result if prepare(xp.streams.current(runtime.getDevice())).run(xp, shape, a, b, result) else None

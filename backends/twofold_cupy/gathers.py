@@ -1,9 +1,9 @@
-"""Reading and writing at computed places.
+"""Gathers and scatters: reading and writing at computed indices.
 
-The elements of a gather's result form an iteration space over which all operands have strides: the array that is read has some only
-along axes that are taken whole, an index array along those of its own shape. Writes are ordered: elements that go to one place
-are found by sorting, and are a run then, whose last is taken, or which is added up in its order. Of a run of more than `CHUNK` the last
-ones are added up before, `CHUNK` by each of further threads. So the same comes out every time, whatever goes elsewhere.
+The result of a gather is an iteration space over which every operand has strides: the array that is read along the axes that are taken
+whole, an index array along its own axes. Scatters are deterministic: targets are sorted, stably, so that writes to the same element
+form a run, of which the last write wins, or which is summed in order. In a run of more than `CHUNK` elements, all but the first ones are
+summed beforehand by further threads, `CHUNK` at a time from the run's end. Atomic additions would be faster but not reproducible.
 """
 
 import math
@@ -15,33 +15,33 @@ import cupy
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, ENCODED, STORED
-from twofold.backend.strides import Sizes, row_major, spread
+from twofold.backend.strides import Sizes, broadcast_strides, row_major
 from twofold.dtype import NUMPY
 
 from .kernels import coordinates
 from .launch import each, filled, function, run
 from .memory import Memory
 from .operands import computed_in, dtype_of
-from .sorting import sorted_places
+from .sorting import argsort_rows
 from .views import strides_of
 
-#: Elements that go to one place and that one thread adds up.
+#: Additions to one element that one thread does by itself.
 CHUNK = 64
 
 
 class Selection(NamedTuple):
-    """What index arrays select of an array: the result's shape, and what lies where over it.
+    """What index arrays select from an array: the result's shape, and all operands' strides over it.
 
     Attributes
     ----------
     shape
-        Of the result.
+        Shape of the result.
     strides
-        The array's own over the result, for axes taken whole.
+        The array's strides over the result, for axes taken whole; 0 elsewhere.
     indexed
-        For each index array its strides over the result, the array's stride along the indexed axis, and that axis' size.
+        For each index array: its strides over the result, the array's stride along the indexed axis, and that axis' size.
     at, axes
-        Where in the result the axes of the index arrays are, and how many.
+        Position and number of the index arrays' axes in the result.
     """
 
     shape: Sizes
@@ -52,32 +52,33 @@ class Selection(NamedTuple):
 
 
 def selection(shape: Sizes, strides: Sizes, arrays: Sequence[Any], key: Sequence[int | None]) -> Selection:
-    """How ``x[key]`` lies; ``key`` has for each axis the number of an index array, or None for the whole axis."""
-    used = [axis for axis, place in enumerate(key) if place is not None]
+    """The selection ``x[key]``; ``key`` has the number of an index array for each axis, or None for the whole axis."""
+    of_axis = {axis: arrays[k] for axis, k in enumerate(key) if k is not None}
+    used = list(of_axis)
     index = np.broadcast_shapes(*[a.shape for a in arrays])
-    whole = [axis for axis in range(len(shape)) if axis not in used]
+    whole = [axis for axis in range(len(shape)) if axis not in of_axis]
+    # as in NumPy, the index arrays' axes replace adjacent indexed axes, and come first otherwise
     adjacent = used == list(range(used[0], used[0] + len(used)))
     at = used[0] if adjacent else 0
     result = (*[shape[a] for a in whole[:at]], *index, *[shape[a] for a in whole[at:]])
     own = (*[strides[a] for a in whole[:at]], *[0] * len(index), *[strides[a] for a in whole[at:]])
     indexed = []
-    for axis in used:
-        a = arrays[key[axis]]  # type: ignore[index]
-        over = spread(a.shape, strides_of(a), index)
+    for axis, a in of_axis.items():
+        over = broadcast_strides(a.shape, strides_of(a), index)
         indexed.append(((*[0] * at, *over, *[0] * (len(whole) - at)), strides[axis], shape[axis]))
     return Selection(tuple(result), tuple(own), tuple(indexed), at, len(index))
 
 
 def gather(x: cupy.ndarray, arrays: Sequence[cupy.ndarray], chosen: Selection, out: cupy.ndarray) -> None:
-    """Read what a selection says into memory of its shape; places below 0 count from the end."""
+    """Gather a selection into memory of its shape; negative indices count from the end."""
     kinds = tuple(dtype_of(a) for a in arrays)
-    bits = f"u{x.dtype.itemsize}"
-    source = gather_text(bits, kinds, len(chosen.shape))
+    bits = f"u{x.dtype.itemsize}"  # elements are only moved: one kernel serves all dtypes of a size
+    source = gather_source(bits, kinds, len(chosen.shape))
     run(function(source, "tf_gather"), out.size, *_arguments(chosen), x, *arrays, out)
 
 
 def _arguments(chosen: Selection) -> list[Any]:
-    """Sizes and strides as kernels take them."""
+    """Sizes and strides as kernel arguments, in the order of `_declare_params`."""
     numbers = [int(np.prod(chosen.shape, dtype=np.int64)), *chosen.shape[1:], *chosen.strides]
     for over, stride, size in chosen.indexed:
         numbers += [*over, stride, size]
@@ -85,24 +86,24 @@ def _arguments(chosen: Selection) -> list[Any]:
 
 
 @cache
-def gather_text(bits: str, kinds: tuple[str, ...], rank: int) -> str:
-    """The text of a gather of elements of so many bytes by index arrays of some dtypes."""
+def gather_source(bits: str, kinds: tuple[str, ...], rank: int) -> str:
+    """The source of a gather of elements of a size by index arrays of some dtypes."""
     element = {"u1": "unsigned char", "u2": "unsigned short", "u4": "unsigned int", "u8": "unsigned long long"}[bits]
     arrays = [f"const {STORED[kind]} *index{k}" for k, kind in enumerate(kinds)]
-    parameters = [*_declared(rank, len(kinds)), f"const {element} *in", *arrays, f"{element} *out"]
-    body = [*coordinates("long long", rank), *_located(rank, len(kinds)), "out[i] = in[from];"]
+    parameters = [*_declare_params(rank, len(kinds)), f"const {element} *in", *arrays, f"{element} *out"]
+    body = [*coordinates("long long", rank), *_locate_lines(rank, len(kinds)), "out[i] = in[from];"]
     return each("tf_gather", parameters, "count", body, [PLACE])
 
 
-def _declared(rank: int, arrays: int) -> list[str]:
+def _declare_params(rank: int, arrays: int) -> list[str]:
     names = ["count", *[f"size{k}" for k in range(1, rank)], *[f"stride_{k}" for k in range(rank)]]
     for a in range(arrays):
         names += [*[f"over{a}_{k}" for k in range(rank)], f"step{a}", f"limit{a}"]
     return [f"const long long {name}" for name in names]
 
 
-def _located(rank: int, arrays: int) -> list[str]:
-    """Statements that find out ``from``, an element's place."""
+def _locate_lines(rank: int, arrays: int) -> list[str]:
+    """Statements that compute ``from``, the offset of an element."""
     whole = " + ".join(f"c{k} * stride_{k}" for k in range(rank)) or "0"
     lines = [f"long long from = {whole};"]
     for a in range(arrays):
@@ -112,7 +113,7 @@ def _located(rank: int, arrays: int) -> list[str]:
 
 
 PLACE = """
-// A place below 0 counts from the end; whoever indexes has checked that it is on the axis, and memory outside is not touched anyway.
+// Negative indices count from the end. Callers have checked the bounds; clamping keeps the kernel in bounds in any case.
 TF_FUNCTION long long tf_place(long long at, long long size) {
     at = at < 0 ? at + size : at;
     return at < 0 ? 0 : at < size ? at : size - 1;
@@ -124,7 +125,7 @@ TF_FUNCTION long long tf_place(long long at, long long size) {
 
 
 def scatter(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, arrays: Sequence[cupy.ndarray], key: Any, *, adds: bool) -> None:
-    """Add values to an array in row-major order at index arrays, or put the last of them there; values broadcast to what is selected."""
+    """Add values to a contiguous array at index arrays, or write them, the last one winning; values broadcast to the selection."""
     chosen = selection(out.shape, row_major(out.shape), arrays, key)
     total = int(np.prod(chosen.shape, dtype=np.int64))
     if total == 0 or out.size == 0:
@@ -135,18 +136,18 @@ def scatter(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, arrays: Sequ
     places = memory.empty((many,), np.dtype(np.int64))
     alone = Selection(index, (0,) * len(index), tuple((over[inner], step, size) for over, step, size in chosen.indexed), 0, len(index))
     kinds = tuple(dtype_of(a) for a in arrays)
-    run(function(places_text(kinds, len(index)), "tf_places"), many, *_arguments(alone), *arrays, places)
-    order = sorted_places(memory, places.reshape(1, many), descending=False).reshape(many)
+    run(function(places_source(kinds, len(index)), "tf_places"), many, *_arguments(alone), *arrays, places)
+    order = argsort_rows(memory, places.reshape(1, many), descending=False).reshape(many)
     _write(memory, out, value, places, order, chosen, adds=adds)
 
 
 def _write(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, places: Any, order: Any, chosen: Selection, *, adds: bool) -> None:
-    over = spread(value.shape, strides_of(value), chosen.shape)
+    over = broadcast_strides(value.shape, strides_of(value), chosen.shape)
     first, last = chosen.at, chosen.at + chosen.axes
     rest = [*range(first), *range(last, len(chosen.shape))]
     whole, many = [chosen.shape[k] for k in rest], places.size
     numbers = [*chosen.shape[first:last][1:], *over[first:last], *whole, *[over[k] for k in rest], *[chosen.strides[k] for k in rest]]
-    source = write_text(dtype_of(out), dtype_of(value), chosen.axes, len(rest), adds=adds)
+    source = write_source(dtype_of(out), dtype_of(value), chosen.axes, len(rest), adds=adds)
 
     def launch(name: str, threads: int, *arrays: cupy.ndarray) -> None:
         run(function(source, name), threads, *[np.int64(n) for n in (threads, *numbers)], order, value, *arrays)
@@ -162,20 +163,21 @@ def _write(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, places: Any, 
 
 
 @cache
-def places_text(kinds: tuple[str, ...], rank: int) -> str:
-    """The text that finds out where each tuple of indices points."""
+def places_source(kinds: tuple[str, ...], rank: int) -> str:
+    """The source of the kernel that computes the target offset of each index tuple."""
     arrays = [f"const {STORED[kind]} *index{k}" for k, kind in enumerate(kinds)]
-    parameters = [*_declared(rank, len(kinds)), *arrays, "long long *out"]
-    body = [*(coordinates("long long", rank) if rank else []), *_located(rank, len(kinds)), "out[i] = from;"]
+    parameters = [*_declare_params(rank, len(kinds)), *arrays, "long long *out"]
+    body = [*(coordinates("long long", rank) if rank else []), *_locate_lines(rank, len(kinds)), "out[i] = from;"]
     return each("tf_places", parameters, "count", body, [PLACE])
 
 
 @cache
-def write_text(dtype: str, given: str, rank: int, rest: int, *, adds: bool) -> str:
-    """The text of ordered writes: a thread for each index tuple, in order, and element of the axes taken whole.
+def write_source(dtype: str, given: str, rank: int, rest: int, *, adds: bool) -> str:
+    """The source of ordered writes: one thread per index tuple, in sorted order, and element of the axes taken whole.
 
-    Of a run only the last acts in ``tf_put``, only the first in ``tf_add``. Before that ``tf_sums`` has a thread for each `CHUNK` of
-    the order: in such a part at most one element is a multiple of `CHUNK` away from its run's end and not the run's first.
+    Of a run of equal targets only the last thread acts in ``tf_put``, and only the first in ``tf_add``. Before ``tf_add``, ``tf_sums``
+    runs one thread per `CHUNK` positions of the order: among those at most one is a multiple of `CHUNK` away from its run's end and
+    not the run's first, so that one slot per thread holds all partial sums.
     """
     names = [*[f"size{k}" for k in range(1, rank)], *[f"over{k}" for k in range(rank)]]
     names += [f"{name}{k}" for name in ("whole", "step", "stride") for k in range(rest)]
@@ -203,7 +205,7 @@ ENDS = each(
     ["const long long count", "const long long *places", "const long long *order", "long long *ends"],
     "count",
     [
-        "long long low = i + 1, high = count;  // between them the run of equal places ends",
+        "long long low = i + 1, high = count;  // the end of the run of equal targets lies between them",
         "while (low < high) {",
         "    const long long half = low + (high - low) / 2;",
         "    if (places[order[half]] == places[order[i]]) low = half + 1; else high = half;",
@@ -259,7 +261,7 @@ def _own_axes(rank: int) -> list[str]:
 
 
 def _value_at(rank: int) -> str:
-    """The function that finds an index tuple's value from its number."""
+    """The function that computes the offset of an index tuple's value from the tuple's number."""
     names = _own_axes(rank) if rank else ["none"]
     lines = [f"TF_FUNCTION long long tf_value_at(long long k, {', '.join(f'long long {n}' for n in names)}) {{", "    long long at = 0;"]
     lines += [f"    at += k % size{axis} * over{axis}; k /= size{axis};" for axis in range(rank - 1, 0, -1)]
@@ -268,5 +270,5 @@ def _value_at(rank: int) -> str:
 
 
 def as_places(a: Any, contiguous: Any) -> Any:
-    """An index array as 64-bit or 32-bit places; bools and small integers are widened."""
+    """An index array as int64 or int32; bools and other integers are cast to int64."""
     return a if a.dtype in (NUMPY["int64"], NUMPY["int32"]) else contiguous(a, "int64")

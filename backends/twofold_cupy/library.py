@@ -4,37 +4,38 @@ import ctypes
 import importlib
 from typing import Any
 
-import cupy  # noqa: F401  (before its parts)
+import cupy  # noqa: F401  (its parts below must not be imported before it)
 
 runtime: Any = importlib.import_module("cupy_backends.cuda.api.runtime")
 driver: Any = importlib.import_module("cupy_backends.cuda.api.driver")
 memory: Any = importlib.import_module("cupy.cuda.memory")
 compiler: Any = importlib.import_module("cupy.cuda.compiler")
+cupyx: Any = importlib.import_module("cupyx")
 
-
-#: CUDA's libraries that are used, with what needs each.
+#: The CUDA libraries in use, and what each is needed for.
 LIBRARIES = {"nvrtc": "kernels", "cublas": "matrix products", "cublasLt": "products with a bias or activation in one step"}
 
 
 def cuda_major() -> int:
-    """The major version of CUDA that this CuPy is for."""
+    """The major version of CUDA that this CuPy was built for."""
     return int(runtime.runtimeGetVersion()) // 1000
 
 
 def cuda_wheel() -> str:
-    """The package that brings this CuPy together with CUDA's libraries."""
+    """The wheel of this CuPy with CUDA's libraries included."""
     return f"cupy-cuda{cuda_major()}x[ctk]"
 
 
 def cuda_library(name: str) -> Any:
-    """One of CUDA's libraries, of the major version that CuPy is for; the finder takes the newest that there is.
+    """Load one of CUDA's libraries in the major version of this CuPy; the finder alone would take the newest that is installed.
 
-    Calls are made one at a time, as a handle belongs to one thread at once; CuPy needs a Python with the interpreter's lock.
+    `PyDLL` keeps the GIL during calls, which makes them mutually exclusive: a handle must not be used by two threads at once. (CuPy does
+    not support free-threaded Python.)
 
     Raises
     ------
     Exception
-        If there is none: the finder has errors of its own for each way of not finding.
+        If the library is not found; the finder has an exception of its own for each reason.
     """
     from cuda import pathfinder
 

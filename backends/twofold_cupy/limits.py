@@ -1,6 +1,6 @@
-"""How much of a GPU's memory arrays and graphs may take together: all of it, but for what the setting ``gpu_memory_reserve`` leaves.
+"""The limit of device memory, which arrays and graphs share: all of it, less the percentage of the setting ``gpu_memory_reserve``.
 
-CuPy's pool, which has the arrays, and the memory of graphs, which is nobody else's, have one limit: what graphs take the pool may not.
+Arrays live in CuPy's pool, graphs in private pools. The limit of CuPy's pool is lowered by what graphs have taken.
 """
 
 import threading
@@ -16,26 +16,27 @@ from twofold.config import SETTINGS
 from .library import memory as cupy_memory
 from .library import runtime
 
+#: cudaErrorMemoryAllocation.
 OUT_OF_MEMORY = 2
 
 
-class _Private(cupy.cuda.Memory):  # type: ignore[misc]
-    """Memory that no pool of arrays has."""
+class _Private(cupy.cuda.Memory):
+    """Memory of a graph, outside CuPy's pool."""
 
 
 _private: weakref.WeakSet[_Private] = weakref.WeakSet()
 _limited: set[int] = set()
-_lock = threading.RLock()  # a finalizer or signal handler of the thread that holds it may come here
+_lock = threading.RLock()  # reentrant: a finalizer or signal handler may interrupt the thread that holds it
 
 
 def limit() -> int | None:
-    """Bytes that may be taken of the current device; None if all."""
+    """The limit in bytes for the current device; None if there is none."""
     reserve = SETTINGS.gpu_memory_reserve
     return runtime.memGetInfo()[1] * (100 - reserve) // 100 if reserve else None
 
 
 def apply() -> None:
-    """Hold the pool to the current device's limit, less what graphs have; a limit that somebody else set stays where there is none."""
+    """Set the pool's limit on the current device; without a limit of ours, one that the user has set on CuPy's pool stays."""
     most, device, pool = limit(), runtime.getDevice(), cupy.get_default_memory_pool()
     if most is not None:
         _limited.add(device)
@@ -45,36 +46,38 @@ def apply() -> None:
         pool.set_limit(size=0)
 
 
-class PrivatePool(cupy.cuda.MemoryPool):  # type: ignore[misc]
-    """A graph's memory on the current device. Whoever has a block of it keeps the pool, whose free blocks CuPy would forget.
+class PrivatePool(cupy.cuda.MemoryPool):
+    """The memory pool of one graph on the current device.
+
+    Owners of its blocks must keep a reference to the pool: a block freed after its pool would never be returned to CUDA.
 
     Parameters
     ----------
     allocate
-        As `private`; nothing that keeps the pool.
+        Allocates as `private` does; it must not refer to the pool.
     """
 
     def __init__(self, allocate: Callable[[int], Any]) -> None:
         super().__init__(allocate)
         self._device = runtime.getDevice()
 
-    def give_up(self) -> None:
-        """Give the blocks that nobody has back to CUDA."""
-        with suppress(Exception), cupy.cuda.Device(self._device):  # the device may be gone, at the process' end
+    def release(self) -> None:
+        """Return the free blocks to CUDA."""
+        with suppress(Exception), cupy.cuda.Device(self._device):  # the context may be gone at the end of the process
             self.free_all_blocks()
 
     def __del__(self) -> None:
-        """Give everything back."""
-        self.give_up()
+        """Return all memory."""
+        self.release()
 
 
 def private(size: int) -> Any:
-    """New memory of the current device for a graph.
+    """Allocate memory of the current device for a graph.
 
     Raises
     ------
     OutOfMemoryError
-        If there is no more, or there would be more than the limit.
+        If the device is full or the limit would be exceeded.
     """
     with _lock:
         most, taken = limit(), taken_bytes()
@@ -92,7 +95,7 @@ def private(size: int) -> Any:
 
 
 def taken_bytes() -> int:
-    """What arrays, unused blocks of the pool and graphs have of the current device."""
+    """Bytes of the current device taken by arrays, by unused blocks of CuPy's pool and by graphs."""
     return cupy.get_default_memory_pool().total_bytes() + _taken_by_graphs()
 
 
@@ -103,7 +106,7 @@ def _taken_by_graphs() -> int:
 
 
 def info() -> tuple[int, int]:
-    """(free, total) bytes of the current device; what the pool has and does not use is free, and what is over the limit is not."""
+    """(free, total) bytes of the current device; unused blocks of the pool count as free, memory over the limit does not."""
     (free, total), most = runtime.memGetInfo(), limit()
     if most is not None:
         free = max(min(free, most - taken_bytes()), 0)

@@ -1,7 +1,7 @@
-"""Memory of GPUs: when it is free again, and what happens when there is none left.
+"""Device memory: when a block may be reused, and what happens when the device is full.
 
-CuPy's pool gives freed memory back at once to the stream that was current when it was allocated. That is right for what this stream
-alone uses, as its work is in order. Memory that another stream may still use is kept here until that has passed a mark.
+CuPy's pool returns a freed block at once to the stream that was current at its allocation. That is correct for memory that only this
+stream uses, since its work is ordered. Memory that another stream may still use is held here until that stream has passed an event.
 """
 
 import gc
@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any
 
 import cupy
-import cupyx
 import numpy as np
 
 from twofold.config import SETTINGS
@@ -20,57 +19,59 @@ from twofold.dtype import NAME_OF
 from twofold.errors import DeviceOutOfMemory
 
 from . import limits
+from .dry_run import ACTIVE, in_dry_run, placeholder
+from .library import cupyx, runtime
 from .library import memory as cupy_memory
-from .library import runtime
-from .rehearsal import ACTIVE, phantom, rehearses
 from .streams import Consumer, Mark, Stream, Streams
 from .views import span
 
-#: How many arrays an error of full memory lists.
+#: Arrays listed in an out-of-memory error.
 LISTED = 8
 MIB = 1 << 20
 
 
 class Memory:
-    """New arrays, and those that are kept until a mark."""
+    """The allocator of an adapter: new arrays, and blocks that are held until an event."""
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
-        streams.begun = limits.apply
+        streams.on_created = limits.apply
+        # Deques, whose append and popleft are atomic: destructors append at any point, also while this thread iterates or allocates,
+        # so that no lock may be taken.
         self._held: deque[tuple[Mark, Any]] = deque()
         self._returned: deque[tuple[Stream | Consumer, Any]] = deque()
-        #: What gives memory up that is needed, if only to be fast, when there is no other.
+        #: Functions that release memory which is in use only to save time, such as captured graphs; called as a last resort.
         self.reserves: list[Callable[[], None]] = []
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
-        """A new array on the current device, for the current stream's use.
+        """A new array on the current device, for use by the current stream.
 
         Raises
         ------
         DeviceOutOfMemory
-            If it does not fit after what is not in use was given back.
+            If it does not fit even after all unused memory was released.
         """
-        if ACTIVE and rehearses():
-            return phantom(shape, dtype)
+        if ACTIVE and in_dry_run():
+            return placeholder(shape, dtype)
         try:
             return cupy.ndarray(shape, dtype)
         except cupy_memory.OutOfMemoryError:
-            return self.found(lambda: cupy.ndarray(shape, dtype))
+            return self.retry(lambda: cupy.ndarray(shape, dtype))
 
-    def found(self, allocate: Callable[[], Any]) -> Any:
-        """What an allocation gives after what is not in use was given back, and then the reserves.
+    def retry(self, allocate: Callable[[], Any]) -> Any:
+        """Repeat a failed allocation after releasing unused memory, and once more after releasing the reserves.
 
         Raises
         ------
         DeviceOutOfMemory
-            If there is not enough even then.
+            If it still fails.
         """
         self.release()
         try:
             return allocate()
         except cupy_memory.OutOfMemoryError:
-            for give_up in self.reserves:
-                give_up()
+            for release in self.reserves:
+                release()
             self.release()
         try:
             return allocate()
@@ -78,7 +79,11 @@ class Memory:
             raise does_not_fit(error) from error
 
     def empty_for_copy(self, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream) -> cupy.ndarray:
-        """A new array that a copy stream fills and the compute stream uses: it becomes free when both have done so."""
+        """A new array that a copy stream fills and the compute stream uses.
+
+        The block belongs to the copy stream, the current one, and may be reused only when the compute stream has passed the point
+        where the array died; that implies that the copy is done, for which the compute stream has waited.
+        """
         self.collect()
         nbytes = math.prod(shape) * dtype.itemsize
         block = self.empty((max(nbytes, 1),), np.dtype(np.uint8))
@@ -87,33 +92,33 @@ class Memory:
         return cupy.ndarray(shape, dtype, cupy_memory.MemoryPointer(owned, 0))
 
     def lent(self, array: cupy.ndarray, user: Stream | Consumer) -> cupy.ndarray:
-        """An array over one's memory, which its owner gets back when a stream has passed the point where this one died.
+        """An array over another array's memory, whose owner is kept until a stream has passed the point where the new array died.
 
-        So is another library's memory that this one uses, and the other way round.
+        Used for DLPack in both directions: memory of other libraries, and memory handed to them.
         """
         low, high = span(array)
         owned = cupy_memory.UnownedMemory(array.data.ptr + low, max(high - low, 1), _Loan(array, self, user), array.data.device_id)
         return cupy.ndarray(array.shape, array.dtype, cupy_memory.MemoryPointer(owned, -low), array.strides)
 
     def staging(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """A NumPy array in pinned memory, from and to which copies are asynchronous."""
+        """A NumPy array in pinned memory, which makes copies to and from the device asynchronous."""
         nbytes = math.prod(shape) * dtype.itemsize
-        whole: Any = cupyx.empty_pinned((max(nbytes, 1),), "u1")  # type: ignore[arg-type]
+        whole: np.ndarray = cupyx.empty_pinned((max(nbytes, 1),), "u1")
         return whole[:nbytes].view(dtype).reshape(shape)
 
     def hold(self, array: Any, mark: Mark) -> None:
-        """Keep what an array looks into until a mark is reached."""
+        """Keep an array's memory until a mark is reached."""
         self.collect()
         self._held.append((mark, array))
 
     def give_back(self, stream: Stream | Consumer, block: Any) -> None:
-        """Take a block whose array is dead; called from destructors, which may run in the middle of anything."""
+        """Take a block whose array is dead. Called from destructors, which may run at any point: it must not lock or call CUDA."""
         self._returned.append((stream, block))
 
     def collect(self) -> None:
-        """Let go what the marks of are reached."""
+        """Record events for returned blocks, and free the blocks whose events have completed."""
         for _ in range(len(self._returned)):
-            with suppress(IndexError):  # another thread was quicker
+            with suppress(IndexError):  # another thread took the entry
                 stream, block = self._returned.popleft()
                 mark = stream.record()
                 self._returned.extend([(stream, block)] if mark is None else [])
@@ -124,24 +129,25 @@ class Memory:
                 self._held.extend([] if pair[0].event.done else [pair])
 
     def release(self) -> None:
-        """Wait for what is kept, let it go, and give the pools' unused memory back."""
-        for look in (gc.collect, self.collect):
+        """Wait for all held memory, free it, and return the pools' unused blocks to CUDA."""
+        # twice, as collecting reference cycles may return more blocks
+        for then in (gc.collect, self.collect):
             self.collect()
-            for mark in [pair[0] for pair in list(self._held)]:  # no variable that keeps a block
+            for mark in [pair[0] for pair in list(self._held)]:  # only the marks: a variable with the pair would keep its block alive
                 mark.event.synchronize()
-            look()
+            then()
         cupy.get_default_memory_pool().free_all_blocks()
         cupy.get_default_pinned_memory_pool().free_all_blocks()
         limits.apply()
 
     @property
     def held(self) -> int:
-        """How many arrays are kept."""
+        """How many blocks are held."""
         return len(self._held) + len(self._returned)
 
 
 class _Loan:
-    """What an array looks into that a stream other than its block's uses: gives the block back when it dies."""
+    """Owner of an array's memory that is used by another stream than its block's: returns the block to `Memory` when it dies."""
 
     __slots__ = ("_block", "_memory", "_user")
 
@@ -153,7 +159,7 @@ class _Loan:
 
 
 def does_not_fit(error: BaseException) -> DeviceOutOfMemory:
-    """Full memory as an error that lists the largest arrays that are alive."""
+    """The error for a full device, listing the largest live arrays."""
     free, total = limits.info()
     device = runtime.getDevice()
     known = (a for a in gc.get_objects() if isinstance(a, cupy.ndarray) and a.base is None and a.data is not None)
@@ -163,5 +169,5 @@ def does_not_fit(error: BaseException) -> DeviceOutOfMemory:
     given = f"{error}; {free / MIB:.0f} of {total / MIB:.0f} MiB are free; the largest arrays: {listed}"
     todo = "use smaller batches, or free unused arrays"
     if SETTINGS.gpu_memory_reserve:
-        todo += f"; TWOFOLD_GPU_MEMORY_RESERVE leaves {SETTINGS.gpu_memory_reserve} % of the memory to others"
+        todo += f"; TWOFOLD_GPU_MEMORY_RESERVE leaves {SETTINGS.gpu_memory_reserve} % of the memory to other processes"
     return DeviceOutOfMemory(f"gpu({device}): an array does not fit into memory", given, todo)

@@ -1,6 +1,6 @@
-"""``xp`` over CuPy's arrays: every primitive of the vocabulary, by kernels of our own.
+"""``xp`` over CuPy arrays: every primitive, by kernels of our own.
 
-CuPy's functions are not used where their results or dtypes are not NumPy's in all cases. Results are in row-major order, but for views.
+CuPy's functions are used only where results and dtypes are NumPy's in all cases. Results are contiguous unless they are views.
 """
 
 import math
@@ -18,25 +18,25 @@ from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
 from twofold.errors import DTypeError
 
 from . import convolution, products, views
-from .checks import Checks, Recurring
-from .draws import random_bits
-from .folds import fold
+from .checks import Checks, RepeatedCheck
+from .col2im import fold
+from .dry_run import DataDependent, in_dry_run
 from .gathers import Selection, as_places, gather, scatter, selection
 from .kernels import elementwise
 from .library import runtime
 from .memory import Memory
 from .operands import constant, dtype_of, is_array, is_constant
-from .reductions import place_of_extremum, reduced, wide
-from .rehearsal import Unforeseen, rehearses
+from .philox import random_bits
+from .reductions import arg_extremum, reduce_middle, result_dtype
 from .scans import scan
-from .sorting import number, sorted_places
+from .sorting import argsort_rows, write_iota
 from .streams import Streams, entered
 
 
 class CupyNamespace(PortableNamespace):
-    """The primitives; the core adds the names derived from them."""
+    """The primitives over CuPy arrays; the core adds the names derived from them."""
 
-    #: What the adapter's subclass holds.
+    #: Set by the adapter in a subclass of its own.
     memory: ClassVar[Memory]
     streams: ClassVar[Streams]
     checks: ClassVar[Checks]
@@ -49,11 +49,11 @@ class CupyNamespace(PortableNamespace):
         return found
 
     def is_on_host(self, name: str) -> bool:
-        """Whether the host computes a primitive: no program with it can be captured."""
+        """Whether a primitive is computed on the host; programs with such a primitive cannot be captured."""
         return name in REFERENCES and name not in ELEMENTWISE and getattr(type(self), name, None) is None
 
     def __init_subclass__(cls) -> None:
-        """Have the members of an adapter's namespace run in a stream, also where nobody has entered one."""
+        """Wrap the members of an adapter's namespace so that each call runs in a stream, even when the caller has not entered one."""
         for name in [n for n in dir(CupyNamespace) if not n.startswith("_") and callable(getattr(CupyNamespace, n))]:
             if name not in ("dtype_of", *_INNER):
                 setattr(cls, name, _in_stream(vars(CupyNamespace).get(name) or getattr(CupyNamespace, name), cls.streams))
@@ -62,7 +62,7 @@ class CupyNamespace(PortableNamespace):
         return self.apply(x, low, high, name="clip")
 
     def dtype_of(self, x: Any) -> str:
-        """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
+        """The name of the dtype; ``weakf`` or ``weaki`` for a Python scalar."""
         return dtype_of(x)
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> cupy.ndarray:
@@ -72,7 +72,7 @@ class CupyNamespace(PortableNamespace):
     # element-wise
 
     def apply(self, *operands: Any, name: str, **params: Any) -> cupy.ndarray:
-        """An element-wise primitive by its kernel; Python scalars take the dtype of the arrays beside them."""
+        """An element-wise primitive by its kernel; Python scalars take the dtype of the other operands."""
         dtypes = [dtype_of(x) for x in operands]
         result, weak = _dtypes(name, tuple(dtypes), params)
         arrays = [constant(x, (), weak if d in WEAK else d) if not is_array(x) else x for x, d in zip(operands, dtypes, strict=True)]
@@ -83,11 +83,11 @@ class CupyNamespace(PortableNamespace):
         return out
 
     def on_device(self, x: Any) -> cupy.ndarray:
-        """An operand as an array: constants are written out."""
+        """An operand as an array on the device; a constant is materialized."""
         return self.contiguous(x) if is_constant(x) else x
 
     def packed(self, x: Any, dtype: str | None = None) -> cupy.ndarray:
-        """An operand in row-major order and, if given, in a dtype; itself if it is so."""
+        """An operand as a contiguous array, in a dtype if one is given; the operand itself if it is one already."""
         if dtype is not None and dtype_of(x) != dtype:
             return self.astype(x, dtype=dtype)
         return x if not is_constant(x) and x._c_contiguous else self.contiguous(x)
@@ -96,15 +96,15 @@ class CupyNamespace(PortableNamespace):
         return self.apply(x, name="stop_gradient")
 
     def write(self, target: cupy.ndarray, value: Any) -> None:
-        """Write a value, broadcast and cast, into an array or a view of one."""
+        """Write a value into an array or a view, broadcast and cast."""
         value = value if is_array(value) else np.asarray(value).astype(target.dtype)
         types = (ArrayType(value.shape, dtype_of(value)),)
         _, kernel = _kernel("astype", (("dtype", dtype_of(target)),), types, dtype_of(target), target.shape)
         kernel(value, target)
 
     def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
-        if rehearses():
-            raise Unforeseen
+        if in_dry_run():
+            raise DataDependent
         found = function(*[a.get() if isinstance(a, cupy.ndarray) else np.asarray(a) if is_constant(a) else a for a in operands])
         return [self._from_host(part) for part in found] if isinstance(found, (tuple, list)) else self._from_host(found)
 
@@ -163,44 +163,44 @@ class CupyNamespace(PortableNamespace):
 
     def iota(self, *, size, dtype):
         places = self.empty((size,), "int64")
-        number(places)
+        write_iota(places)
         return self._cast(places, dtype)
 
     # reductions and scans
 
     def reduction(self, x: Any, *, name: str, axis: Any = None, keepdims: bool = False) -> cupy.ndarray:
-        """A reduction over axes, all of them if None."""
+        """A reduction over some axes, or all of them."""
         axes, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
-        out = self.empty(shape, wide(name, dtype_of(x)))
-        reduced(self.memory, name, self._with_axes_together(x, axes), outer, n, inner, out)
+        out = self.empty(shape, result_dtype(name, dtype_of(x)))
+        reduce_middle(self.memory, name, self._with_adjacent_axes(x, axes), outer, n, inner, out)
         return out
 
-    def _with_axes_together(self, x: Any, axes: tuple[int, ...]) -> cupy.ndarray:
-        """An array in row-major order whose given axes follow one another: if they do not, they are moved to the end."""
+    def _with_adjacent_axes(self, x: Any, axes: tuple[int, ...]) -> cupy.ndarray:
+        """A contiguous array whose given axes are adjacent; if they are not, they are moved to the end."""
         if axes and axes != tuple(range(axes[0], axes[-1] + 1)):
             x = self.permute_dims(x, axes=(*[k for k in range(len(x.shape)) if k not in axes], *axes))
         return self.packed(x)
 
-    def place(self, x: Any, *, name: str, axis: int | None = None, keepdims: bool = False) -> cupy.ndarray:
-        """The first place of an extremum along an axis, or in the whole array."""
+    def index_of_extremum(self, x: Any, *, name: str, axis: int | None = None, keepdims: bool = False) -> cupy.ndarray:
+        """The index of the first extremum along an axis, or in the flattened array."""
         _, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, "int64")
-        place_of_extremum(self.memory, name, self.packed(x), outer, n, inner, out)
+        arg_extremum(self.memory, name, self.packed(x), outer, n, inner, out)
         return out
 
-    def running(self, x: Any, *, name: str, axis: int) -> cupy.ndarray:
+    def cumulative(self, x: Any, *, name: str, axis: int) -> cupy.ndarray:
         """A running sum or product along an axis."""
-        dtype = wide(name, dtype_of(x))
-        last, back = _axis_last(len(x.shape), axis)
+        dtype = result_dtype(name, dtype_of(x))
+        last, back = _move_axis_last(len(x.shape), axis)
         moved = self.packed(self.permute_dims(x, axes=last))
         out = self.empty(moved.shape, dtype)
         scan(self.memory, name, _rows(moved), _rows(out))
         return self.packed(self.permute_dims(out, axes=back))
 
     def argsort(self, x, *, axis, descending=False):
-        last, back = _axis_last(len(x.shape), axis)
+        last, back = _move_axis_last(len(x.shape), axis)
         moved = self.packed(self.permute_dims(x, axes=last))
-        places = sorted_places(self.memory, _rows(moved), descending=descending)
+        places = argsort_rows(self.memory, _rows(moved), descending=descending)
         return self.packed(self.permute_dims(places.reshape(moved.shape), axes=back))
 
     # products
@@ -247,7 +247,7 @@ class CupyNamespace(PortableNamespace):
         return self.index(x, index, key=tuple(0 if k == at else None for k in range(len(x.shape))))
 
     def take_along_axis(self, x, index, *, axis):
-        at, x, index = axis % len(x.shape), self.on_device(x), self._places(index)
+        at, x, index = axis % len(x.shape), self.on_device(x), self._as_index(index)
         own = views.strides_of(x)
         other = np.broadcast_shapes(*[tuple(1 if k == at else n for k, n in enumerate(a.shape)) for a in (x, index)])
         shape = tuple(index.shape[at] if k == at else n for k, n in enumerate(other))
@@ -257,7 +257,7 @@ class CupyNamespace(PortableNamespace):
         gather(x, [index], Selection(shape, strides, ((over, own[at], x.shape[at]),), 0, 0), out)
         return out
 
-    def _places(self, index: Any) -> cupy.ndarray:
+    def _as_index(self, index: Any) -> cupy.ndarray:
         return as_places(self.on_device(index), lambda a, dtype: self.astype(a, dtype=dtype))
 
     def index(self, x, *arrays, key):
@@ -281,22 +281,22 @@ class CupyNamespace(PortableNamespace):
         return out
 
     def _by_axis(self, arrays: Sequence[Any], key: Any) -> tuple[list[cupy.ndarray], tuple[int | None, ...]]:
-        """Index arrays in the order of the axes that they index, and the key that numbers them so."""
-        places = [self._places(arrays[k]) for k in key if k is not None]
+        """Index arrays in the order of the axes that they index, and the key renumbered to match."""
+        places = [self._as_index(arrays[k]) for k in key if k is not None]
         numbers = iter(range(len(places)))
         return places, tuple(None if k is None else next(numbers) for k in key)
 
     def checked_index(self, index, *, size, negative):
         index = self.packed(index)
-        if size == 0:  # there is no place that could be taken instead
+        if size == 0:  # there is no valid index to continue with: check on the host, and raise at once
             return self.on_host(lambda places: checked_places(places, size, negative), index)
         out = self.empty(index.shape, dtype_of(index))
-        note = self.checks.noted(index, out, size, negative)
+        note = self.checks.launch_check(index, out, size, negative)
         stream = entered()
         if stream is None or stream.checks is None:
             self.checks.watch(note, self.streams.current(runtime.getDevice()), out)
-        else:  # it is captured: watched after each launch
-            stream.checks.append(Recurring(self.checks, note, self.streams.of(stream.device)))
+        else:  # during a capture: the check is repeated after each launch of the graph
+            stream.checks.append(RepeatedCheck(self.checks, note, self.streams.of(stream.device)))
         return out
 
     def random_bits(self, key, *, shape):
@@ -305,25 +305,25 @@ class CupyNamespace(PortableNamespace):
         return out
 
 
-#: Members that only others call, inside a stream.
+#: Members that are only called by others, within a stream.
 _INNER = ("empty", "on_device", "packed")
 
 
 def _in_stream(member: Any, streams: Streams) -> Any:
-    """A member that enters the compute stream of its first array's device unless some stream was entered."""
+    """A member that enters the compute stream of its first array's device if the caller has not entered a stream."""
 
     def run(self: Any, *args: Any, **params: Any) -> Any:
         function = member.__get__(self)
         if entered() is not None:
             return function(*args, **params)
-        with streams.of(device_among(args)):
+        with streams.of(device_of_first(args)):
             return function(*args, **params)
 
     return run
 
 
-def device_among(args: Sequence[Any]) -> int:
-    """The device of the first array among operands and lists of them; else the current one."""
+def device_of_first(args: Sequence[Any]) -> int:
+    """The device of the first array among operands, lists included; the current device if there is none."""
     for a in args:
         for x in a if isinstance(a, (list, tuple)) else (a,):
             if isinstance(x, cupy.ndarray):
@@ -332,13 +332,13 @@ def device_among(args: Sequence[Any]) -> int:
 
 
 def _rows(x: cupy.ndarray) -> cupy.ndarray:
-    """The last axis' rows of an array in row-major order."""
+    """A contiguous array as (rows, n), with n its last axis."""
     n = x.shape[-1] if x.ndim else 1
     return x.reshape(x.size // n if n else 0, n)
 
 
-def _axis_last(ndim: int, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The order of axes that puts one last, and the order that undoes it."""
+def _move_axis_last(ndim: int, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The permutation that moves an axis to the end, and its inverse."""
     if ndim == 0:
         return (), ()
     order = (*[k for k in range(ndim) if k != axis % ndim], axis % ndim)
@@ -346,9 +346,9 @@ def _axis_last(ndim: int, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _reduced_axes(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[tuple[int, ...], tuple[int, int, int], tuple[int, ...]]:
-    """The reduced axes in order, sizes of what lies before, in and after them, and the result's shape.
+    """The reduced axes in order, the sizes (outer, n, inner) before, in and after them, and the result's shape.
 
-    If they do not follow one another they are taken to be moved to the end.
+    Axes that are not adjacent count as moved to the end, see `_with_adjacent_axes`.
     """
     ndim = len(shape)
     given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -356,14 +356,14 @@ def _reduced_axes(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[tu
     left = tuple(n for k, n in enumerate(shape) if k not in axes)
     n = math.prod(shape[k] for k in axes)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape)) if keepdims else left
-    together = bool(axes) and axes == tuple(range(min(axes), max(axes) + 1))
-    outer = math.prod(shape[: min(axes)]) if together else math.prod(left)
-    return axes, (outer, n, math.prod(left) // outer if outer and together else 1), kept
+    adjacent = bool(axes) and axes == tuple(range(min(axes), max(axes) + 1))
+    outer = math.prod(shape[: min(axes)]) if adjacent else math.prod(left)
+    return axes, (outer, n, math.prod(left) // outer if outer and adjacent else 1), kept
 
 
 @lru_cache(4096)
 def _dtypes_of(name: str, dtypes: tuple[str, ...], dtype: str | None) -> tuple[str, str]:
-    """The dtype of an element-wise primitive's result, and that in which Python scalars among its operands are written."""
+    """The result dtype of an element-wise primitive, and the dtype that Python scalars among its operands take."""
     known = ELEMENTWISE[name]
     if name == "clip":
         return dtypes[0], dtypes[0]
@@ -380,7 +380,7 @@ def _dtypes_of(name: str, dtypes: tuple[str, ...], dtype: str | None) -> tuple[s
 
 def _dtypes(name: str, dtypes: tuple[str, ...], params: dict[str, Any]) -> tuple[str, str]:
     if not {*dtypes} <= _COMPUTED:
-        raise DTypeError(f"{name}: not computed on GPUs for these dtypes", ", ".join(dtypes), "cast the operands, or use mx.cpu()")
+        raise DTypeError(f"{name}: not supported on GPUs for these dtypes", ", ".join(dtypes), "cast the operands, or use mx.cpu()")
     return _dtypes_of(name, dtypes, params.get("dtype"))
 
 
@@ -391,13 +391,13 @@ _COMPUTED = {*NUMPY, *WEAK} - {"complex64", "complex128"}
 def _kernel(
     name: str, params: tuple[tuple[str, Any], ...], types: tuple[ArrayType, ...], result: str, into: tuple[int, ...] | None = None
 ) -> tuple[tuple[int, ...], Callable[..., None]]:
-    """The shape of an element-wise primitive's result, and its kernel."""
+    """The result shape of an element-wise primitive, and its kernel."""
     shape = np.broadcast_shapes(*[t.shape for t in types]) if into is None else into
-    return shape, elementwise(one_step(name, params, types, ArrayType(shape, result)))
+    return shape, elementwise(single_step_program(name, params, types, ArrayType(shape, result)))
 
 
 def typed_operands(name: str, inputs: Sequence[OperandType], output: ArrayType) -> list[ArrayType]:
-    """The operands of an element-wise primitive in a program: Python scalars come as constants of the arrays' dtype."""
+    """The operand types of an element-wise primitive in a program, Python scalars with the dtype that they take."""
     dtypes = [t.dtype for t in inputs]
     if not WEAK.keys() & set(dtypes):
         return [ArrayType(t.shape, t.dtype) for t in inputs]
@@ -408,8 +408,8 @@ def typed_operands(name: str, inputs: Sequence[OperandType], output: ArrayType) 
     return [ArrayType(t.shape, weak if t.dtype in WEAK else t.dtype) for t in inputs]
 
 
-def one_step(name: str, params: tuple[tuple[str, Any], ...], types: Sequence[ArrayType], output: ArrayType) -> RowProgram:
-    """The program of one element-wise primitive."""
+def single_step_program(name: str, params: tuple[tuple[str, Any], ...], types: Sequence[ArrayType], output: ArrayType) -> RowProgram:
+    """A program with one element-wise primitive as its only step."""
     known = ELEMENTWISE[name]
     refs = tuple(Ref("in", k) for k in range(len(types)))
     step = KernelStep(name, known.ufunc, known.c, refs, output.dtype, output.dtype, params)
@@ -419,6 +419,6 @@ def one_step(name: str, params: tuple[tuple[str, Any], ...], types: Sequence[Arr
 for _name in ("sum", "prod", "max", "min", "any", "all"):
     setattr(CupyNamespace, _name, partialmethod(CupyNamespace.reduction, name=_name))
 for _name in ("argmax", "argmin"):
-    setattr(CupyNamespace, _name, partialmethod(CupyNamespace.place, name=_name))
+    setattr(CupyNamespace, _name, partialmethod(CupyNamespace.index_of_extremum, name=_name))
 for _name in ("sum", "prod"):
-    setattr(CupyNamespace, f"cumulative_{_name}", partialmethod(CupyNamespace.running, name=_name))
+    setattr(CupyNamespace, f"cumulative_{_name}", partialmethod(CupyNamespace.cumulative, name=_name))

@@ -1,6 +1,6 @@
-"""What kernels take: CuPy's arrays, and NumPy arrays all of whose elements are equal, which stand for that number.
+"""Kernel operands: CuPy arrays, and constants, which are NumPy arrays with stride 0 and a single value.
 
-Such constants belong to no device, need no memory there and reach a kernel by value.
+A constant belongs to no device, takes no device memory, and is passed to kernels by value.
 """
 
 from typing import Any
@@ -14,28 +14,28 @@ Array = Any  # a cupy.ndarray, or a constant
 
 
 def is_constant(x: Array) -> bool:
-    """Whether an operand is a number in the shape of an array."""
+    """Whether an operand is a constant."""
     return type(x) is np.ndarray
 
 
 def is_array(x: Any) -> bool:
-    """Whether an operand is an array or a constant, no scalar of Python's or NumPy's."""
+    """Whether an operand is an array or a constant rather than a Python or NumPy scalar."""
     return isinstance(x, (cupy.ndarray, np.ndarray))
 
 
 def constant(value: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """A number in a dtype as an operand of a shape."""
+    """A constant of a shape and dtype."""
     return np.broadcast_to(np.asarray(value).astype(NUMPY[dtype]), shape)
 
 
-def number_of(x: np.ndarray) -> Any:
-    """The number that a constant stands for, as a NumPy scalar of its dtype."""
+def scalar_of(x: np.ndarray) -> Any:
+    """The value of a constant, as a NumPy scalar of its dtype."""
     return x[(0,) * x.ndim] if x.size else x.dtype.type(0)
 
 
 def reshaped_constant(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The same number in another shape."""
-    return np.broadcast_to(number_of(x), shape)
+    """The same constant in another shape."""
+    return np.broadcast_to(scalar_of(x), shape)
 
 
 def dtype_of(x: Any) -> str:
@@ -46,7 +46,7 @@ def dtype_of(x: Any) -> str:
 
 
 def computed_in(dtype: str) -> str:
-    """The dtype in which kernels add up and join elements of a dtype: float32 for 16-bit floats."""
+    """The dtype in which kernels accumulate elements of a dtype: float32 for 16-bit floats."""
     return "float32" if dtype in HALVES else dtype
 
 

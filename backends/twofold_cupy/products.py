@@ -1,4 +1,4 @@
-"""Products of arrays: matrices by cuBLAS, or by a kernel of our own where that has no such dtype; einsum as a sequence of them."""
+"""Matrix products by cuBLAS, or by a kernel of our own for dtypes that it lacks; einsum as a sequence of matrix products."""
 
 import gc
 import math
@@ -14,34 +14,34 @@ import opt_einsum
 from twofold.backend.c_text import C_TYPES
 
 from .cublas import KIND, Handle
+from .dry_run import in_dry_run
 from .launch import filled, function, run
 from .library import memory as cupy_memory
 from .operands import dtype_of
-from .rehearsal import rehearses
 from .streams import Stream
 from .views import strided, strides_of
 
-#: A handle's workspace goes with its stream, as those of an adapter that is given up do. CUDA keeps its own part of a handle to the
-#: process's end: destroying it would wait for the whole device, which breaks captures.
+#: Handles by stream; the workspace is freed with the stream. The library's part of a handle is never destroyed: that would synchronize
+#: the whole device, and so break a capture in progress.
 _handles: weakref.WeakKeyDictionary[Stream, Handle] = weakref.WeakKeyDictionary()
 
 
 def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Any) -> None:
-    """``out = a @ b`` of matrices of out's dtype in the last two axes; ``stream`` is the current one."""
+    """``out = a @ b`` over the last two axes, in the dtype of ``out``; ``stream`` is the current one."""
     if out.size == 0:
         return
     if a.shape[-1] == 0:
-        if not rehearses():
+        if not in_dry_run():
             out.data.memset_async(0, out.nbytes, stream.cuda)
         return
     if dtype_of(out) not in KIND:
-        _multiply(copy(_spread(a, out)), copy(_spread(b, out)), out)
+        _multiply(copy(_broadcast_batch(a, out)), copy(_broadcast_batch(b, out)), out)
         return
     prepare(stream).matmul(a, b, out, copy)
 
 
 def prepare(stream: Stream) -> Handle:
-    """The handle of cuBLAS on a stream, which is current. What is captured there needs it beforehand."""
+    """The cuBLAS handle of a stream, which must be current; create it before a capture, during which it cannot be."""
     found = _handles.get(stream)
     if found is None:
         try:
@@ -53,15 +53,17 @@ def prepare(stream: Stream) -> Handle:
     return found
 
 
-def _spread(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:
-    """An operand with all of the result's leading axes."""
+def _broadcast_batch(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:
+    """An operand with all batch axes of the result."""
     return cupy.broadcast_to(x, (*out.shape[:-2], *x.shape[-2:]))
 
 
-def matmul_and(epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any) -> bool:
-    """A product with an epilogue in one step, of arrays of one dtype; whether there is such a step, for `b` and `out` as they are.
+def matmul_with(
+    epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any
+) -> bool:
+    """A product with an epilogue as one kernel, of arrays of one dtype; False, with nothing done, if the library has none.
 
-    Axes of `a` before the last one are taken together.
+    The leading axes of `a` are flattened into one.
     """
     if out.size == 0 or a.shape[-1] == 0 or dtype_of(out) not in KIND:
         return False
@@ -73,18 +75,18 @@ def matmul_and(epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, 
 def _multiply(a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray) -> None:
     (m, n), k = out.shape[-2:], a.shape[-1]
     numbers = [np.int64(v) for v in (out.size, m, n, k)]
-    run(function(text(dtype_of(out)), "tf_matmul"), out.size, *numbers, a, b, out)
+    run(function(kernel_source(dtype_of(out)), "tf_matmul"), out.size, *numbers, a, b, out)
 
 
 @cache
-def text(dtype: str) -> str:
-    """The text of a product of integers or bools, an element a thread."""
+def kernel_source(dtype: str) -> str:
+    """The source of a product of integers or bools, one element per thread."""
     kind = C_TYPES[dtype]
     add = "sum = sum || (a[left] && b[right]);" if dtype == "bool" else f"sum = ({kind})(sum + a[left] * b[right]);"
-    return filled(TEXT, {"KIND": kind, "ADD": add})
+    return filled(TEMPLATE, {"KIND": kind, "ADD": add})
 
 
-TEXT = """
+TEMPLATE = """
 TF_KERNEL tf_matmul(
     const long long count, const long long m, const long long n, const long long k, const KIND *a, const KIND *b, KIND *out) {
     TF_EACH(long long, i, count) {
@@ -101,7 +103,7 @@ TF_KERNEL tf_matmul(
 
 
 def einsum(xp: Any, subscripts: str, arrays: Sequence[Any]) -> Any:
-    """A sum of products over named axes, two operands at a time in the order that opt_einsum finds."""
+    """``einsum``: pairwise contractions, in the order that opt_einsum finds."""
     left, right = subscripts.split("->")
     terms = left.split(",")
     operands = [_diagonal(x, term) for x, term in zip(arrays, terms, strict=True)]
@@ -110,18 +112,18 @@ def einsum(xp: Any, subscripts: str, arrays: Sequence[Any]) -> Any:
     path = opt_einsum.contract_path(f"{','.join(terms)}->{right}", *shapes, shapes=True)[0]
     for group in path:
         picked = [(operands.pop(k), terms.pop(k)) for k in sorted(group, reverse=True)]
-        kept = "".join(dict.fromkeys("".join(terms) + right))
+        remaining = "".join(dict.fromkeys("".join(terms) + right))
         while len(picked) > 1:
             (a, la), (b, lb) = picked.pop(), picked.pop()
-            needed = kept + "".join(t for _, t in picked)
+            needed = remaining + "".join(t for _, t in picked)
             picked.append(_contract(xp, a, la, b, lb, "".join(c for c in dict.fromkeys(la + lb) if c in needed)))
         operands.append(picked[0][0])
         terms.append(picked[0][1])
-    return _ordered(xp, operands[0], terms[0], right)
+    return _reorder(xp, operands[0], terms[0], right)
 
 
 def _diagonal(x: Any, term: str) -> Any:
-    """An operand with one axis for each letter: of a letter that occurs twice the diagonal."""
+    """An operand with one axis per letter: the diagonal where a letter repeats."""
     if len(set(term)) == len(term):
         return x
     own = strides_of(x)
@@ -131,12 +133,12 @@ def _diagonal(x: Any, term: str) -> Any:
 
 
 def _contract(xp: Any, a: Any, la: str, b: Any, lb: str, out: str) -> tuple[Any, str]:
-    """The product of two operands, summed over the letters that ``out`` lacks, with its letters."""
+    """The product of two operands, summed over the letters that are not in ``out``, and its letters."""
     whole_a, whole_b = dict(zip(la, a.shape, strict=True)), dict(zip(lb, b.shape, strict=True))
     a, la = _without_broadcast(xp, a, la, whole_b)
     b, lb = _without_broadcast(xp, b, lb, whole_a)
-    a, la = _summed(xp, a, la, out + lb)
-    b, lb = _summed(xp, b, lb, out + la)
+    a, la = _sum_out(xp, a, la, out + lb)
+    b, lb = _sum_out(xp, b, lb, out + la)
     batch = [c for c in la if c in lb and c in out]
     inner = [c for c in la if c in lb and c not in out]
     rows, columns = [c for c in la if c not in lb], [c for c in lb if c not in la]
@@ -152,20 +154,20 @@ def _contract(xp: Any, a: Any, la: str, b: Any, lb: str, out: str) -> tuple[Any,
 
 
 def _without_broadcast(xp: Any, x: Any, letters: str, other: dict[str, int]) -> tuple[Any, str]:
-    """An operand without its axes of one element that are longer in the other operand."""
-    kept = [k for k, c in enumerate(letters) if x.shape[k] != 1 or other.get(c, 1) == 1]
-    if len(kept) == len(letters):
+    """An operand without its axes of size 1 that are longer in the other operand."""
+    remaining = [k for k, c in enumerate(letters) if x.shape[k] != 1 or other.get(c, 1) == 1]
+    if len(remaining) == len(letters):
         return x, letters
-    return xp.reshape(x, shape=tuple(x.shape[k] for k in kept)), "".join(letters[k] for k in kept)
+    return xp.reshape(x, shape=tuple(x.shape[k] for k in remaining)), "".join(letters[k] for k in remaining)
 
 
-def _summed(xp: Any, x: Any, letters: str, kept: str) -> tuple[Any, str]:
-    gone = tuple(k for k, c in enumerate(letters) if c not in kept)
+def _sum_out(xp: Any, x: Any, letters: str, remaining: str) -> tuple[Any, str]:
+    gone = tuple(k for k, c in enumerate(letters) if c not in remaining)
     if not gone:
         return x, letters
-    return xp.astype(xp.sum(x, axis=gone), dtype=xp.dtype_of(x)), "".join(c for c in letters if c in kept)
+    return xp.astype(xp.sum(x, axis=gone), dtype=xp.dtype_of(x)), "".join(c for c in letters if c in remaining)
 
 
-def _ordered(xp: Any, x: Any, letters: str, right: str) -> Any:
-    x, letters = _summed(xp, x, letters, right)
+def _reorder(xp: Any, x: Any, letters: str, right: str) -> Any:
+    x, letters = _sum_out(xp, x, letters, right)
     return xp.contiguous(xp.permute_dims(x, axes=tuple(letters.index(c) for c in right)))

@@ -1,7 +1,8 @@
-"""Reductions of one block of axes, by a fixed tree: the threads of a row take every so many-th element, then halve.
+"""Reductions over adjacent axes by a fixed tree: the threads of a row each combine a strided subset, then the partial results pairwise.
 
-An array is seen as (outer, n, inner) with n reduced. Long n are cut into parts that are reduced again. Rows (inner = 1) are added up
-as `rows` does inside fused kernels, to the same bits. A search for an extremum's place reduces pairs of a value and its place.
+An array is viewed as (outer, n, inner) with n reduced; a long n is cut into parts, whose results are reduced again. The order depends on
+n alone, so results are reproducible, and rows (inner = 1) are summed to the same bits as inside the fused kernels of `rows`. argmax and
+argmin reduce pairs of a value and its index.
 """
 
 import math
@@ -20,19 +21,19 @@ from .launch import THREADS, Kernel, filled, function, grid_of
 from .memory import Memory
 from .operands import computed_in, dtype_of
 
-#: Elements that one block reduces at most, unless there are as many rows: longer rows are cut. A search cuts shorter ones too.
-PART, SEARCHED = 65_536, 4096
-#: Elements that a thread takes before a row gets more threads.
-EACH = 4
-#: Threads side by side over columns.
+#: The longest part that one thread block reduces, unless there are rows enough to fill the device; for argmax and argmin it is shorter.
+PART, SEARCH_PART = 65_536, 4096
+#: Elements per thread up to which a row does not get more threads.
+ITEMS_PER_THREAD = 4
+#: Threads of a block along the inner axis, so that a warp reads adjacent columns.
 COLUMNS = 32
 
 
 class Reduction(NamedTuple):
-    """How elements are joined, as C texts of ``a`` and ``b``; the start is a number that changes nothing."""
+    """A binary operation as a C expression of ``a`` and ``b``, and its identity."""
 
     join: str
-    start: Any
+    identity: Any
 
 
 def _lowest(dtype: str) -> Any:
@@ -44,7 +45,7 @@ def _highest(dtype: str) -> Any:
 
 
 def reduction(op: str, dtype: str) -> Reduction:
-    """How an operation joins elements that are computed with in a dtype."""
+    """The operation of a reduction over elements of a dtype."""
     return {
         "sum": Reduction("a + b", 0),
         "prod": Reduction("a * b", 1),
@@ -55,8 +56,8 @@ def reduction(op: str, dtype: str) -> Reduction:
     }[op]
 
 
-def wide(op: str, dtype: str) -> str:
-    """The dtype of a reduction's result."""
+def result_dtype(op: str, dtype: str) -> str:
+    """The dtype of a reduction's result: NumPy's, i.e. 64 bits for sums and products of integers."""
     if op in ("any", "all"):
         return "bool"
     if op in ("sum", "prod") and dtype not in FLOATS:
@@ -65,12 +66,13 @@ def wide(op: str, dtype: str) -> str:
 
 
 def threads_of_row(n: int) -> int:
-    """How many threads reduce a row: a power of two that depends on nothing but its length."""
-    wanted = max(1, min(-(-n // EACH), THREADS))
+    """The number of threads that reduce a row: a power of two that depends on the length alone, so the rounding does too."""
+    wanted = max(1, min(-(-n // ITEMS_PER_THREAD), THREADS))
     return 1 << (wanted - 1).bit_length()
 
 
-#: A tree over the threads of a row: they lie side by side in `part`, the first of them at `first`.
+#: The tree over the threads of a row, whose partial results are adjacent in shared memory `part` from `first` on. The barrier before the
+#: first write is needed where the memory was used by an earlier reduction of the same kernel.
 TREE = """
 #define TF_TREE(width, join) \\
     __syncthreads(); \\
@@ -83,32 +85,32 @@ TREE = """
 """
 
 
-def reduced(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, inner: int, out: cupy.ndarray) -> None:
-    """Reduce the middle of three axes of an array in row-major order into memory of outer * inner elements.
+def reduce_middle(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, inner: int, out: cupy.ndarray) -> None:
+    """Reduce the middle axis of a contiguous (outer, n, inner) array into memory of outer * inner elements.
 
     Raises
     ------
     ParameterError
-        If there is no element and the operation has no value for none.
+        If n is 0 and the operation has no identity.
     """
     if n == 0 and op in ("max", "min") and outer * inner:
         raise ParameterError(f"{op}: an empty axis has no extremum", f"shape {x.shape}", "reduce an axis that has elements")
     if n <= PART or outer * inner >= PART:
-        reduced_parts(op, x, outer, n, inner, n, out)
+        reduce_parts(op, x, outer, n, inner, n, out)
         return
     parts = -(-n // PART)
     between = memory.empty((outer, parts, inner), NUMPY[computed_in(dtype_of(out))])
-    reduced_parts(op, x, outer, n, inner, PART, between)
-    reduced(memory, op, between, outer, parts, inner, out)
+    reduce_parts(op, x, outer, n, inner, PART, between)
+    reduce_middle(memory, op, between, outer, parts, inner, out)
 
 
-def reduced_parts(op: str, x: cupy.ndarray, outer: int, n: int, inner: int, length: int, out: cupy.ndarray) -> None:
-    """Reduce each part of so many elements of the middle axis to one, into memory of (outer, parts, inner)."""
-    _launch(partial(_reducing, op, dtype_of(x), dtype_of(out)), x, outer, n, inner, length, out)
+def reduce_parts(op: str, x: cupy.ndarray, outer: int, n: int, inner: int, length: int, out: cupy.ndarray) -> None:
+    """Reduce each part of ``length`` elements of the middle axis to one, into memory of (outer, parts, inner)."""
+    _launch(partial(_reduction_kernel, op, dtype_of(x), dtype_of(out)), x, outer, n, inner, length, out)
 
 
 def _launch(kernel: Callable[[bool], Kernel], x: cupy.ndarray, outer: int, n: int, inner: int, length: int, out: cupy.ndarray) -> None:
-    """Launch the kernel for rows or for columns; a block has all threads of some rows or columns of one part."""
+    """Launch the kernel for rows or for columns; a thread block holds all threads of some rows or columns of one part."""
     by_rows, results, parts = inner == 1, outer * inner, -(-n // length) if n else 1
     width = threads_of_row(length) if by_rows else THREADS // COLUMNS
     beside = THREADS // width
@@ -118,32 +120,32 @@ def _launch(kernel: Callable[[bool], Kernel], x: cupy.ndarray, outer: int, n: in
         kernel(by_rows)(grid_of(-(-results // beside) * parts), block, (x, out, *numbers))
 
 
-def _reducing(op: str, source: str, target: str, by_rows: bool) -> Kernel:
-    return function(text(op, source, target, rows=by_rows), f"tf_{op}_{'rows' if by_rows else 'columns'}")
+def _reduction_kernel(op: str, source: str, target: str, by_rows: bool) -> Kernel:
+    return function(kernel_source(op, source, target, rows=by_rows), f"tf_{op}_{'rows' if by_rows else 'columns'}")
 
 
 @cache
-def text(op: str, source: str, target: str, *, rows: bool) -> str:
-    """The text of a reduction from one dtype to another."""
+def kernel_source(op: str, source: str, target: str, *, rows: bool) -> str:
+    """The source of a reduction from one dtype to another."""
     dtype = "bool" if op in ("any", "all") else target
-    kind, (join, start) = C_TYPES[dtype], reduction(op, dtype)
+    kind, (join, identity) = C_TYPES[dtype], reduction(op, dtype)
     element = "tf_float(in[at])" if source in ENCODED else "in[at]"
     element = f"({element} != 0)" if op in ("any", "all") else f"({kind}){element}"
     join = f"TF_FUNCTION {kind} tf_join({kind} a, {kind} b) {{ return {join}; }}"
     result = f"{ENCODED.get(target, '')}(part[first])"
-    return _text(f"tf_{op}", join, (STORED[source], kind, STORED[target]), literal(start, dtype), element, result, rows=rows)
+    return _template_source(f"tf_{op}", join, (STORED[source], kind, STORED[target]), literal(identity, dtype), element, result, rows=rows)
 
 
-def _text(name: str, join: str, kinds: tuple[str, str, str], start: str, element: str, result: str, *, rows: bool) -> str:
-    """The text of a kernel that reduces: in which types it reads, joins and writes, and which C texts are its own."""
+def _template_source(name: str, join: str, kinds: tuple[str, str, str], identity: str, element: str, result: str, *, rows: bool) -> str:
+    """The source of a reduction: its types (read, combined, written) and the C expressions that differ."""
     along, inner = ("x", "1") if rows else ("y", "inner")
     parts = dict(zip(("READ", "JOINED", "WRITTEN"), kinds, strict=True))
-    parts |= {"NAME": f"{name}_{'rows' if rows else 'columns'}", "START": start, "ELEMENT": element, "RESULT": result}
+    parts |= {"NAME": f"{name}_{'rows' if rows else 'columns'}", "START": identity, "ELEMENT": element, "RESULT": result}
     parts |= {"ALONG": along, "BESIDE": "y" if rows else "x", "INNER": inner, "COUNT": str(THREADS)}
-    return filled(TREE + join + TEXT, parts)
+    return filled(TREE + join + TEMPLATE, parts)
 
 
-TEXT = """
+TEMPLATE = """
 
 TF_KERNEL NAME(
     const READ *in, WRITTEN *out, const long long results, const long long n, const long long inner, const long long length,
@@ -168,11 +170,11 @@ TF_KERNEL NAME(
 """
 
 
-# places of extrema
+# argmax and argmin
 
 
-def place_of_extremum(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, inner: int, out: cupy.ndarray) -> None:
-    """The first place (int64) of the largest or smallest element along the middle of three axes; NaN counts as both.
+def arg_extremum(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, inner: int, out: cupy.ndarray) -> None:
+    """The index (int64) of the first largest or smallest element along the middle of three axes; a NaN wins, as in NumPy.
 
     Raises
     ------
@@ -183,32 +185,32 @@ def place_of_extremum(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: i
         return
     if n == 0:
         raise ParameterError(f"{op}: an empty axis has no extremum", f"shape {x.shape}", "search an axis that has elements")
-    search, among_found = partial(_searching, op, dtype_of(x)), False
-    while n > SEARCHED and outer * inner < PART:
-        parts = -(-n // SEARCHED)
+    search, among_found = partial(_search_kernel, op, dtype_of(x)), False
+    while n > SEARCH_PART and outer * inner < PART:
+        parts = -(-n // SEARCH_PART)
         found = memory.empty((outer, parts, inner, 2), NUMPY["int64"])  # pairs: 16 bytes each
-        _launch(partial(search, among_found, True), x, outer, n, inner, SEARCHED, found)
+        _launch(partial(search, among_found, True), x, outer, n, inner, SEARCH_PART, found)
         x, n, among_found = found, parts, True
     _launch(partial(search, among_found, False), x, outer, n, inner, n, out)
 
 
-def _searching(op: str, dtype: str, among_found: bool, finds: bool, by_rows: bool) -> Kernel:
-    return function(extremum_text(op, dtype, among_found, finds, rows=by_rows), f"tf_{op}_{'rows' if by_rows else 'columns'}")
+def _search_kernel(op: str, dtype: str, among_found: bool, finds: bool, by_rows: bool) -> Kernel:
+    return function(extremum_source(op, dtype, among_found, finds, rows=by_rows), f"tf_{op}_{'rows' if by_rows else 'columns'}")
 
 
 @cache
-def extremum_text(op: str, dtype: str, among_found: bool, finds: bool, *, rows: bool) -> str:
-    """The text of a search for an extremum's place, among elements or among pairs that were found; it writes pairs or places."""
+def extremum_source(op: str, dtype: str, among_found: bool, finds: bool, *, rows: bool) -> str:
+    """The source of argmax or argmin over elements, or over (value, index) pairs of an earlier pass; writes pairs or indices."""
     kind, read = C_TYPES[dtype], "tf_float(in[at])" if dtype in ENCODED else "in[at]"
     join = EXTREMUM.replace("KIND", kind).replace("IS_BEYOND", ">" if op == "argmax" else "<")
     kinds = "tf_found" if among_found else STORED[dtype], "tf_found", "tf_found" if finds else "long long"
     element = "in[at]" if among_found else f"tf_found{{{read}, j}}"
-    start = f"tf_found{{({kind})0, -1}}"
-    return _text(f"tf_{op}", join, kinds, start, element, "part[first]" if finds else "part[first].place", rows=rows)
+    identity = f"tf_found{{({kind})0, -1}}"
+    return _template_source(f"tf_{op}", join, kinds, identity, element, "part[first]" if finds else "part[first].place", rows=rows)
 
 
 EXTREMUM = """
-struct tf_found { KIND value; long long place; };  // no place: -1
+struct tf_found { KIND value; long long place; };  // -1: no element
 TF_FUNCTION tf_found tf_join(tf_found a, tf_found b) {
     if (a.place < 0 || b.place < 0) return a.place < 0 ? b : a;
     const bool lost = a.value != a.value, lost_too = b.value != b.value;

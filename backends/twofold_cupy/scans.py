@@ -1,7 +1,7 @@
-"""Running sums and products of rows: some threads go along a row, a piece at a time, and carry the total on.
+"""Running sums and products of rows: a group of threads walks along a row, scanning a segment at a time and carrying the prefix on.
 
-Long rows are cut into parts: a part begins with what comes before it, which is known from the parts' own sums, scanned in the same way.
-The order of adding depends on a row's length alone.
+Long rows are cut into parts. The prefix of each part comes from a scan of the parts' totals, which recurses. The order of additions
+depends on a row's length alone.
 """
 
 from functools import cache
@@ -15,9 +15,9 @@ from twofold.dtype import NUMPY
 from .launch import THREADS, filled, function, grid_of
 from .memory import Memory
 from .operands import computed_in, dtype_of
-from .reductions import reduced_parts
+from .reductions import reduce_parts
 
-#: Elements along which one block goes: longer rows are cut.
+#: Elements that one thread block scans; longer rows are cut.
 PART = 4096
 
 
@@ -26,21 +26,21 @@ def scan(memory: Memory, op: str, x: cupy.ndarray, out: cupy.ndarray) -> None:
     rows, n = x.shape
     if rows * n == 0:
         return
-    parts, before = -(-n // PART), np.uint64(0)  # nowhere: the first part has nothing before it
+    parts, before = -(-n // PART), np.uint64(0)  # a null pointer: a single part has no prefix
     if parts > 1:
         before = memory.empty((rows, parts), NUMPY[computed_in(dtype_of(out))])
-        reduced_parts(op, x, rows, n, 1, PART, before)
+        reduce_parts(op, x, rows, n, 1, PART, before)
         scan(memory, op, before, before)
     width = min(1 << (n - 1).bit_length(), THREADS)
     beside = THREADS // width
     numbers = [np.int64(k) for k in (rows, n, parts, PART)]
-    kernel = function(text(op, dtype_of(x), dtype_of(out)), f"tf_running_{op}")
+    kernel = function(kernel_source(op, dtype_of(x), dtype_of(out)), f"tf_running_{op}")
     kernel(grid_of(-(-rows // beside) * parts), (width, beside), (*numbers, x, before, out))
 
 
 @cache
-def text(op: str, source: str, target: str) -> str:
-    """The text of a scan from one dtype to another."""
+def kernel_source(op: str, source: str, target: str) -> str:
+    """The source of a scan from one dtype to another."""
     parts = {
         "NAME": f"tf_running_{op}",
         "KIND": C_TYPES[target],
@@ -52,10 +52,10 @@ def text(op: str, source: str, target: str) -> str:
         "ENCODED": ENCODED.get(target, ""),
         "COUNT": str(THREADS),
     }
-    return filled(TEXT, parts)
+    return filled(TEMPLATE, parts)
 
 
-TEXT = """
+TEMPLATE = """
 TF_FUNCTION KIND tf_join(KIND a, KIND b) { return JOIN; }
 
 TF_KERNEL NAME(
@@ -67,11 +67,11 @@ TF_KERNEL NAME(
     for (long long work = blockIdx.x; work < groups * parts; work += gridDim.x) {
         const long long cut = work % parts, row = work / parts * blockDim.y + threadIdx.y;
         const long long end = (cut + 1) * length < n ? (cut + 1) * length : n;
-        KIND carried = cut && row < rows ? before[row * parts + cut - 1] : (KIND)START;
+        KIND prefix = cut && row < rows ? before[row * parts + cut - 1] : (KIND)START;
         for (long long begin = cut * length; begin < end; begin += width) {
             const long long at = row * n + begin + lane;
             const bool live = row < rows && begin + lane < end;
-            int now = 0;
+            int now = 0;  // double buffering: a step reads one buffer and writes the other, with one barrier in between
             part[now][own] = live ? (KIND)READ : (KIND)START;
             __syncthreads();
             for (int step = 1; step < width; step *= 2) {
@@ -79,8 +79,8 @@ TF_KERNEL NAME(
                 now = 1 - now;
                 __syncthreads();
             }
-            if (live) out[at] = ENCODED(tf_join(carried, part[now][own]));
-            carried = tf_join(carried, part[now][first + width - 1]);
+            if (live) out[at] = ENCODED(tf_join(prefix, part[now][own]));
+            prefix = tf_join(prefix, part[now][first + width - 1]);
             __syncthreads();
         }
     }

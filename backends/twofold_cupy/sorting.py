@@ -1,6 +1,6 @@
-"""A stable sort of rows by merging: in each pass every element finds its place in the merge of its run with the neighbour.
+"""A stable merge sort of rows: in each pass every element finds its position in the merge of its run with the neighboring run.
 
-NaN comes after all numbers, as in NumPy. All dtypes are alike, and nothing depends on how threads are scheduled.
+NaN sorts last, as in NumPy. All dtypes are treated alike, and the result does not depend on the scheduling of threads.
 """
 
 from functools import cache
@@ -15,12 +15,12 @@ from .memory import Memory
 from .operands import dtype_of
 
 
-def sorted_places(memory: Memory, x: cupy.ndarray, *, descending: bool) -> cupy.ndarray:
-    """The places (int64) of the elements of (rows, n) in order, each row by itself; equal elements stay in their order."""
+def argsort_rows(memory: Memory, x: cupy.ndarray, *, descending: bool) -> cupy.ndarray:
+    """The indices (int64) that stably sort each row of (rows, n)."""
     rows, n = x.shape
     places, other = (memory.empty((rows, n), np.dtype(np.int64)) for _ in range(2))
-    source = text(dtype_of(x), descending=descending)
-    number(places)
+    source = kernel_source(dtype_of(x), descending=descending)
+    write_iota(places)
     width = 1
     while width < n:
         run(function(source, "tf_merge"), rows * n, np.int64(rows * n), np.int64(n), np.int64(width), x, places, other)
@@ -29,21 +29,21 @@ def sorted_places(memory: Memory, x: cupy.ndarray, *, descending: bool) -> cupy.
     return places
 
 
-def number(out: cupy.ndarray) -> None:
-    """Write 0, 1, 2 … along the last axis of int64 memory in row-major order."""
-    run(function(text("int64", descending=False), "tf_number"), out.size, np.int64(out.size), np.int64(max(out.shape[-1], 1)), out)
+def write_iota(out: cupy.ndarray) -> None:
+    """Write 0, 1, 2 … along the last axis of a contiguous int64 array."""
+    run(function(kernel_source("int64", descending=False), "tf_number"), out.size, np.int64(out.size), np.int64(max(out.shape[-1], 1)), out)
 
 
 @cache
-def text(dtype: str, *, descending: bool) -> str:
-    """The text of a pass over elements of a dtype."""
+def kernel_source(dtype: str, *, descending: bool) -> str:
+    """The source of a pass over elements of a dtype."""
     read = "tf_float(x)" if dtype in ENCODED else "x"
     before = "a > b || (a != a && b == b)" if descending else "a < b || (b != b && a == a)"
     parts = {"KIND": C_TYPES[dtype], "STORED": STORED[dtype], "DECODED": read, "BEFORE": before}
-    return filled(TEXT, parts)
+    return filled(TEMPLATE, parts)
 
 
-TEXT = """
+TEMPLATE = """
 TF_FUNCTION bool tf_before(KIND a, KIND b) { return BEFORE; }
 TF_FUNCTION KIND tf_key(STORED x) { return DECODED; }
 
@@ -60,7 +60,7 @@ TF_KERNEL tf_merge(
         const KIND key = tf_key(keys[row + in[i]]);
         long long low = is_left ? middle : start, high = is_left ? end : middle;
         const long long begin = low;
-        while (low < high) {  // how many of the other run come before this one: of the left run the equal ones do
+        while (low < high) {  // binary search: elements of the other run before this one; equal ones of the left run come first
             const long long half = low + (high - low) / 2;
             const KIND other = tf_key(keys[row + in[row + half]]);
             const bool first = is_left ? tf_before(other, key) : !tf_before(key, other);

@@ -1,7 +1,7 @@
-"""Queues of GPUs: for each device one for computing and one for copies in each direction, in order only where someone waits.
+"""Streams: one per device for kernels and one for copies in each direction, ordered only by events.
 
-All are non-blocking streams: the legacy stream, which waits for all others and cannot be captured, is never used. A stream is a
-context manager that makes its device and itself current in this thread, which CuPy keeps for each thread apart.
+All are non-blocking streams: the legacy default stream, which synchronizes with all others and cannot be captured, is never used.
+A stream is a context manager that makes its device and itself current; CuPy keeps both per thread.
 """
 
 import threading
@@ -14,12 +14,12 @@ import cupy
 from .library import runtime
 
 PURPOSES = ("compute", "h2d", "d2h")
-#: What stands for CUDA's default streams: the legacy one, and that of each thread.
+#: CUDA's handles of the default streams: the legacy one, and the per-thread one.
 LEGACY, PER_THREAD = 1, 2
 
 
 class Mark(NamedTuple):
-    """A place in a stream: reached when what was issued before it is done."""
+    """An event recorded in a stream, numbered in the order of recording."""
 
     stream: "Stream | Consumer"
     event: Any
@@ -27,20 +27,20 @@ class Mark(NamedTuple):
 
 
 class Stream:
-    """One queue of a device.
+    """One stream of a device.
 
     Attributes
     ----------
     device
         The device's number.
     purpose
-        One of `PURPOSES`.
+        One of `PURPOSES`, or ``"capture"``.
     cuda
         CuPy's stream.
     waits, elided
-        How many marks of other streams it was made to wait for, and how many of them it had waited for before.
+        Requested waits for events of other streams, and how many of them an earlier wait had made redundant.
     checks
-        While it is captured what the host is to look at whenever that was launched; None else.
+        During a capture, the list of index checks that the host repeats at each launch of the graph; None otherwise.
     """
 
     __slots__ = ("__weakref__", "_before", "_marks", "_waited", "checks", "cuda", "device", "elided", "purpose", "waits")
@@ -51,6 +51,7 @@ class Stream:
             self.cuda = cupy.cuda.Stream(non_blocking=True)
         self._marks = count(1)
         self.waits = self.elided = 0
+        #: The latest mark of each other stream that this one has waited for; earlier ones need no event wait.
         self._waited: dict[Stream | Consumer, int] = {}
         self.checks: list[Any] | None = None
         self._before = _Before()
@@ -77,15 +78,16 @@ class Stream:
         return f"<stream {self.purpose} of gpu({self.device})>"
 
     def record(self) -> Mark:
-        """A mark after all that was issued here."""
+        """Record an event after all work issued so far."""
         number = next(self._marks)
         with cupy.cuda.Device(self.device):
-            event = cupy.cuda.Event(block=True, disable_timing=True)  # the host sleeps when it waits: few cores have nothing to spare
+            # with block=True a waiting host thread sleeps instead of spinning on a core that the program needs
+            event = cupy.cuda.Event(block=True, disable_timing=True)
             event.record(self.cuda)
         return Mark(self, event, number)
 
     def wait(self, mark: Mark) -> None:
-        """Do nothing more here before a mark is reached; nothing is issued where the order stands already."""
+        """Hold back later work until a mark is reached; no wait is issued where the order is already given."""
         if mark.stream is self:
             return
         self.waits += 1
@@ -96,19 +98,19 @@ class Stream:
         self._waited[mark.stream] = max(mark.number, self._waited.get(mark.stream, 0))
 
     def synchronize(self) -> None:
-        """Have the host wait for all that was issued here."""
+        """Block the host until all work issued so far is done."""
         self.record().event.synchronize()
 
 
 class Consumer:
-    """A stream of another library that was given an array, from which it may read until it lets go and has passed the mark then.
+    """The stream of another library that received an array by DLPack, and may read it until a mark after the capsule's death.
 
     Parameters
     ----------
     home
         The array's own stream.
     given
-        The stream as DLPack tells of it; the legacy one if it does not.
+        The stream argument of ``__dlpack__``; the legacy default stream if None.
     """
 
     __slots__ = ("_at", "_home", "_kept", "_marks")
@@ -116,31 +118,31 @@ class Consumer:
     def __init__(self, home: Stream, given: int | None) -> None:
         current = cupy.cuda.get_current_stream()
         self._home, self._marks = home, count(1)
-        self._at = given if given is not None and given > PER_THREAD else LEGACY  # which waits for those of threads, too
-        self._kept = current if current.ptr == self._at else None  # CuPy destroys its streams when nobody has them
+        self._at = given if given is not None and given > PER_THREAD else LEGACY  # covers per-thread default streams too
+        self._kept = current if current.ptr == self._at else None  # keeps a CuPy stream from being destroyed before it is recorded
 
     def record(self) -> Mark | None:
-        """A mark after all that was issued there; None while it is captured: then it cannot be told when that will have run."""
+        """Record an event after all work issued there; None during a capture, as nobody knows when the graph will run."""
         with cupy.cuda.Device(self._home.device):
             event = cupy.cuda.Event(block=True, disable_timing=True)
             try:
                 if self._at != LEGACY and runtime.streamIsCapturing(self._at):
                     return None
                 runtime.eventRecord(event.ptr, self._at)
-            except runtime.CUDARuntimeError:  # there is no such stream any more
+            except runtime.CUDARuntimeError:  # the stream was destroyed, so its work is done
                 return self._home.record()
         return Mark(self, event, next(self._marks))
 
 
 class _Before(threading.local):
-    """Devices that were current when a thread entered a stream."""
+    """Per thread, the devices to restore when it leaves this stream."""
 
     def __init__(self) -> None:
         self.devices: list[int] = []
 
 
 class _Entered(threading.local):
-    """Streams whose blocks a thread is in, the innermost last."""
+    """Per thread, the streams that it has entered, the innermost last."""
 
     def __init__(self) -> None:
         self.streams: list[Stream] = []
@@ -150,37 +152,37 @@ _entered = _Entered()
 
 
 def entered() -> Stream | None:
-    """The stream of the innermost block that this thread is in."""
+    """The innermost stream that this thread has entered."""
     streams = _entered.streams
     return streams[-1] if streams else None
 
 
 class Streams:
-    """All streams of an adapter, made when first asked for."""
+    """All streams of an adapter, created on first use."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, str], Stream] = {}
-        self._lock = threading.RLock()  # of this thread too: what is collected meanwhile may ask for a stream
-        #: Called when there is a new stream, whose device is current.
-        self.begun: Callable[[], None] = lambda: None
+        self._lock = threading.RLock()  # reentrant: a finalizer run by the allocations below may ask for a stream
+        #: Called after a stream was created, with its device current.
+        self.on_created: Callable[[], None] = lambda: None
 
     def of(self, device: int, purpose: str = "compute") -> Stream:
         """The stream of a device for a purpose, the same each time."""
-        found = self._known.get((device, purpose))
+        found = self._known.get((device, purpose))  # without the lock, which is only taken to create a stream once
         if found is None:
             with self._lock:
                 found = self._known.get((device, purpose))
                 if found is None:
                     found = self._known[device, purpose] = Stream(device, purpose)
             with cupy.cuda.Device(device):
-                self.begun()
+                self.on_created()
         return found
 
     def current(self, device: int) -> Stream:
-        """The stream that this thread's work for a device joins: that of the block that it is in, else the compute stream."""
+        """The stream for this thread's work on a device: the one that it has entered, else the compute stream."""
         inner = entered()
         return inner if inner is not None and inner.device == device else self.of(device)
 
     def on(self, device: int) -> list[Stream]:
-        """The streams of a device that there are."""
+        """The streams of a device that exist."""
         return [stream for (number, _), stream in list(self._known.items()) if number == device]

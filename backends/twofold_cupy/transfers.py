@@ -1,4 +1,4 @@
-"""Copies between the host and devices, and between devices: asynchronous, through pinned memory, by the stream that is current."""
+"""Copies between host and devices and between devices: asynchronous, through pinned memory, on the current stream."""
 
 import ctypes
 from typing import Any
@@ -10,12 +10,12 @@ from .namespace import CupyNamespace
 from .operands import is_constant
 from .streams import Stream
 
-#: Up to so many bytes CUDA stages a copy from the host by itself, before the call returns.
+#: Up to this size CUDA copies pageable host memory into its own staging buffer before the call returns.
 STAGED_BY_CUDA = 64 << 10
 
 
 class Transfers:
-    """Copies of an adapter; its methods run inside the block of a stream.
+    """The copies of an adapter; its methods are called with a stream entered.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Transfers:
         self._xp, self._memory, self._streams = xp, xp.memory, xp.streams
 
     def from_host(self, array: np.ndarray, device: int) -> cupy.ndarray:
-        """A copy of a NumPy array, which has been read when this returns."""
+        """A device copy of a NumPy array, which may be changed as soon as this returns."""
         stream = self._streams.current(device)
         out = self._new(array.shape, array.dtype, stream)
         if array.nbytes == 0:
@@ -39,17 +39,17 @@ class Transfers:
             np.copyto(source, array)
         out.data.copy_from_host_async(ctypes.c_void_p(source.ctypes.data), array.nbytes, stream.cuda)
         if array.nbytes > STAGED_BY_CUDA:
-            self._memory.hold(source, stream.record())
+            self._memory.hold(source, stream.record())  # the pinned buffer must outlive the asynchronous copy
         return out
 
     def _new(self, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream) -> cupy.ndarray:
-        """Memory that a stream fills and the compute stream uses."""
+        """An array that a stream fills and the compute stream uses."""
         if stream.purpose == "compute":
             return self._memory.empty(shape, dtype)
         return self._memory.empty_for_copy(shape, dtype, stream)
 
     def to_host(self, array: cupy.ndarray) -> np.ndarray:
-        """A NumPy array with the content, which is there when this returns."""
+        """The content as a NumPy array; waits for the copy."""
         source = self._xp.packed(array)
         out = self._memory.staging(source.shape, source.dtype)
         stream = self._streams.current(source.device.id)
@@ -59,7 +59,7 @@ class Transfers:
         return out
 
     def copy(self, array: Any, device: int) -> cupy.ndarray:
-        """A new array on a device, in row-major order."""
+        """A new contiguous array on a device."""
         if is_constant(array) or array.device.id == device:
             stream = self._streams.current(device)
             out = self._new(array.shape, array.dtype, stream)
@@ -71,7 +71,8 @@ class Transfers:
         stream, home = self._streams.current(device), self._streams.of(array.device.id)
         with home:
             source = self._xp.packed(array)
-        if source is not array or stream.purpose == "compute":  # who enters a stream for copies waits for what he copies
+        # callers that enter a copy stream have made it wait for the array, but not for the packed copy made just now
+        if source is not array or stream.purpose == "compute":
             stream.wait(home.record())
         out = self._new(source.shape, source.dtype, stream)
         if source.nbytes:

@@ -1,4 +1,4 @@
-"""Views: other shapes and strides of an array's memory. Nothing is launched here, but where NumPy would copy too."""
+"""Views: other shapes and strides of an array's memory. Nothing is launched, except for a reshape that NumPy would copy for too."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 
 from twofold.backend.strides import Sizes
 
-from .operands import Array, is_constant, number_of, reshaped_constant
+from .operands import Array, is_constant, reshaped_constant, scalar_of
 
 
 def strides_of(x: cupy.ndarray) -> Sizes:
@@ -18,36 +18,37 @@ def strides_of(x: cupy.ndarray) -> Sizes:
 
 
 def span(a: cupy.ndarray) -> tuple[int, int]:
-    """Where an array's bytes begin and end, from its first element on."""
+    """The byte range of an array relative to its first element; it begins below 0 with negative strides."""
     steps = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)] if a.size else []
     return sum(s for s in steps if s < 0), sum(s for s in steps if s > 0) + (a.itemsize if a.size else 0)
 
 
 def strided(x: cupy.ndarray, shape: Sizes, strides: Sizes, offset: int = 0) -> cupy.ndarray:
-    """The memory of an array with other strides, from an element on; both in elements."""
+    """A view with other strides, from an offset on; both in elements."""
     size = x.dtype.itemsize
     return cupy.ndarray(shape, x.dtype, x.data + offset * size, tuple(s * size for s in strides))
 
 
 def reshaped(x: Array, shape: Sizes, copy: Callable[[Any], Any]) -> Array:
-    """An array in another shape; a copy only where no strides give that."""
+    """An array in another shape; a copy only where no strides describe it."""
     if is_constant(x):
-        return reshaped_constant(x, np.empty(0).reshape(x.shape).reshape(shape).shape if x.size == 0 else _whole(x.size, shape))
+        return reshaped_constant(x, np.empty(0).reshape(x.shape).reshape(shape).shape if x.size == 0 else _full_shape(x.size, shape))
     if x._c_contiguous:
         return x.reshape(shape)
+    # NumPy works out the strides on an array of the same geometry, whose memory is never touched
     like = np.lib.stride_tricks.as_strided(np.empty(1, x.dtype), x.shape, x.strides, writeable=False)
     try:
-        return strided(x, *_seen(np.reshape(like, shape, copy=False)))
+        return strided(x, *_elements(np.reshape(like, shape, copy=False)))
     except ValueError:
         return copy(x).reshape(shape)
 
 
-def _seen(like: np.ndarray) -> tuple[Sizes, Sizes]:
+def _elements(like: np.ndarray) -> tuple[Sizes, Sizes]:
     return like.shape, tuple(s // like.dtype.itemsize for s in like.strides)
 
 
-def _whole(count: int, shape: Sizes) -> Sizes:
-    """A shape with its -1 made out."""
+def _full_shape(count: int, shape: Sizes) -> Sizes:
+    """A shape with its -1 resolved."""
     rest = 1
     for n in shape:
         rest *= n if n >= 0 else 1
@@ -63,7 +64,7 @@ def broadcast(x: Array, shape: Sizes) -> Array:
     """An array repeated along axes, by strides of 0."""
     if is_constant(x):
         np.broadcast_shapes(x.shape, shape)
-        return np.broadcast_to(number_of(x), shape)
+        return np.broadcast_to(scalar_of(x), shape)
     return cupy.broadcast_to(x, shape)
 
 

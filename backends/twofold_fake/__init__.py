@@ -1,4 +1,4 @@
-"""The fake adapter: several devices that are none, on NumPy, whose streams run late and whose memory can be poisoned."""
+"""The fake adapter: simulated devices on NumPy, with streams that can run late and memory that can be poisoned."""
 
 from .adapter import FakeBackend
 from .adapter import FakeBackend as Backend

@@ -86,7 +86,7 @@ class FakeBackend(NumpyBackend):
         """Run all queues of a device."""
         for key, stream in list(self.streams.known.items()):
             if key[0] == device:
-                self.streams.finish(stream)
+                self.streams.synchronize(stream)
 
     @property
     def current(self) -> Stream:
@@ -118,7 +118,7 @@ class FakeBackend(NumpyBackend):
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
         """A copy, after the current queue has run."""
-        self.streams.finish(self.current)
+        self.streams.synchronize(self.current)
         return np.array(array)
 
     def copy(self, array: np.ndarray, device: Device) -> np.ndarray:
@@ -142,13 +142,13 @@ class FakeBackend(NumpyBackend):
 
     def to_dlpack(self, array: np.ndarray, **options: Any) -> Any:
         """A capsule, after the current queue has run."""
-        self.streams.finish(self.current)
+        self.streams.synchronize(self.current)
         return super().to_dlpack(array, **options)
 
     # programs
 
     def _after_operands(self, run: Callable[..., Any], *operands: Any, **params: Any) -> Any:
-        self.streams.finish(self.current)
+        self.streams.synchronize(self.current)
         return run(*operands, **params)
 
     def _view(self, run: Callable[..., np.ndarray], x: Any, **params: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Memory that is poisoned: new memory holds one byte pattern, freed memory another, and freed memory is used again first."""
+"""Poisoned memory: new memory is filled with one byte pattern and freed memory with another, and freed memory is reused first."""
 
 import math
 import weakref
@@ -9,12 +9,12 @@ FRESH, FREED = 0xCB, 0xDD
 
 
 class PoisonedMemory:
-    """Arrays over blocks that come back here when the last array and the last view of them are gone.
+    """Arrays over blocks that are returned when the last array and view of them is dead.
 
     Attributes
     ----------
     used
-        Bytes of the blocks that are in use.
+        Bytes of the blocks in use.
     """
 
     def __init__(self) -> None:
@@ -22,12 +22,12 @@ class PoisonedMemory:
         self._free: dict[int, list[bytearray]] = {}
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """An array whose bytes are all `FRESH`."""
+        """A new array filled with `FRESH`."""
         size = math.prod(shape) * dtype.itemsize
         free = self._free.get(size)
         block = free.pop() if free else bytearray(max(size, 1))
         block[:] = bytes([FRESH]) * len(block)
-        # NumPy makes this array, not the block, the base of all views: it lives as long as any of them
+        # NumPy makes this array, not the block, the base of all views, so it lives as long as any of them
         whole = np.frombuffer(block, np.uint8)
         self.used += size
         weakref.finalize(whole, self._take_back, block, size).atexit = False
@@ -39,5 +39,5 @@ class PoisonedMemory:
         self._free.setdefault(size, []).append(block)
 
     def trim(self) -> None:
-        """Let free blocks go."""
+        """Drop the free blocks."""
         self._free.clear()

@@ -1,4 +1,4 @@
-"""Streams that do not run by themselves: queues of functions, run at once or when the host waits, in any order that marks allow."""
+"""Simulated streams: queues of functions that run at once or when the host waits, in any order that the marks allow."""
 
 import threading
 from collections import deque
@@ -11,22 +11,22 @@ from twofold.errors import ParameterError, own_error
 
 #: When the functions issued to streams run.
 #:
-#: ``issue``: at once. ``late``: when the host waits for a stream, only what this needs, so that a forgotten `Streams.wait` reads
-#: what is not there yet. ``eager``: when the host waits, all other streams first, so that a forgotten one overwrites what is still
-#: to be read.
+#: ``issue``: at once. ``late``: when the host waits for a stream, and only as far as that stream needs, so that a missing `Streams.wait`
+#: reads data that is not there yet. ``eager``: when the host waits, with all other streams first, so that a missing wait overwrites data
+#: that is still to be read.
 Schedule = Literal["issue", "late", "eager"]
 SCHEDULES = ("issue", "late", "eager")
 
 
 class Mark(NamedTuple):
-    """A place in a stream: reached when so many of its functions have run."""
+    """A point in a stream, reached when ``position`` of its functions have run."""
 
     stream: "Stream"
     position: int
 
 
 class Interval(NamedTuple):
-    """When a function of a stream ran, on a clock on which each function takes one unit and streams run side by side."""
+    """When a function ran, on a clock on which each function takes one unit and streams run in parallel."""
 
     stream: str
     start: float
@@ -34,14 +34,14 @@ class Interval(NamedTuple):
 
 
 class Stream:
-    """A queue of functions and of marks to wait for. As a context manager: what this thread issues in the block joins it."""
+    """A queue of functions and of marks to wait for; as a context manager, it receives what this thread issues in the block."""
 
     def __init__(self, owner: "Streams", title: str) -> None:
         self.owner, self.title = owner, title
         self.waiting: deque[Callable[[], None] | Mark] = deque()
         self.issued = self.done = 0
         self.clock = 0.0
-        #: The clock after each of its functions and marks that ran while a timeline was kept, by position.
+        #: The clock after each item that ran while a timeline was recorded, by position.
         self.times: dict[int, float] = {}
 
     def __enter__(self) -> "Stream":
@@ -67,7 +67,7 @@ class Streams:
     Attributes
     ----------
     timeline
-        A list to which the intervals of functions that run are added; None for none.
+        A list that receives the intervals of functions as they run; None to record nothing.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -81,11 +81,11 @@ class Streams:
 
     @property
     def stack(self) -> list[Stream]:
-        """Streams of the blocks that this thread is in, the innermost last."""
+        """The streams that this thread has entered, the innermost last."""
         return self._local.stack
 
     def stream(self, key: Any) -> Stream:
-        """The stream of a key, the same each time."""
+        """The stream for a key, created on first use."""
         with self._lock:
             return self.known.setdefault(key, Stream(self, " ".join(map(str, key))))
 
@@ -94,11 +94,11 @@ class Streams:
         self._add(stream, function)
 
     def record(self, stream: Stream) -> Mark:
-        """A mark after all that the stream has been given."""
+        """A mark after everything issued to the stream so far."""
         return Mark(stream, stream.issued)
 
     def wait(self, stream: Stream, mark: Mark) -> None:
-        """Have a stream run nothing more before a mark is reached."""
+        """Make a stream wait for a mark."""
         self._add(stream, mark)
 
     def _add(self, stream: Stream, item: Callable[[], None] | Mark) -> None:
@@ -108,15 +108,15 @@ class Streams:
             if self.schedule == "issue":
                 self._advance(stream, stream.issued)
 
-    def finish(self, stream: Stream) -> None:
-        """Have the host wait for a stream.
+    def synchronize(self, stream: Stream) -> None:
+        """Wait for a stream, running what is queued.
 
         Raises
         ------
         MXNetError
-            For what a function of it raised, at the first wait that runs it.
+            If a function that runs now raises.
         """
-        if self._local.running:  # a function of a stream waits: what was issued before it has run, what comes after must not
+        if self._local.running:  # called by a function of a stream: earlier items have run, and later ones must not run yet
             return
         with self._lock, np.errstate(all="ignore"):
             if self.schedule == "eager":
@@ -126,24 +126,24 @@ class Streams:
             self._advance(stream, stream.issued)
 
     def _advance(self, stream: Stream, position: int) -> None:
-        """Run a stream up to a position, and others as far as its marks need; a mark lies before what waits for it: this ends."""
+        """Run a stream up to a position, and others as far as its marks need; terminates since a mark precedes what waits for it."""
         while stream.done < position:
             item = stream.waiting.popleft()
             stream.done += 1
             if isinstance(item, Mark):
                 self._advance(item.stream, item.position)
             if self.timeline is not None:
-                self._note(stream, item)
+                self._record_time(self.timeline, stream, item)
             if not isinstance(item, Mark):
                 self._run(item)
 
-    def _note(self, stream: Stream, item: Callable[[], None] | Mark) -> None:
-        """Move a stream's clock: to a mark's time, or by what a function takes."""
+    def _record_time(self, timeline: list[Interval], stream: Stream, item: Callable[[], None] | Mark) -> None:
+        """Advance a stream's clock: to the time of a mark, or by one unit for a function."""
         if isinstance(item, Mark):
             stream.clock = max(stream.clock, item.stream.times.get(item.position, 0.0))
         else:
             start, stream.clock = stream.clock, stream.clock + 1
-            self.timeline.append(Interval(stream.title, start, stream.clock))  # type: ignore[union-attr]
+            timeline.append(Interval(stream.title, start, stream.clock))
         stream.times[stream.done] = stream.clock
 
     def _run(self, function: Callable[[], None]) -> None:
@@ -151,6 +151,6 @@ class Streams:
         try:
             function()
         except Exception as error:
-            raise own_error("gpu: what was issued to a stream failed", error) from error
+            raise own_error("gpu: an operation issued to a stream failed", error) from error
         finally:
             self._local.running = False

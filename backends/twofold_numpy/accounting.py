@@ -1,4 +1,4 @@
-"""A NumPy backend that counts the bytes of every array it allocates, while the array lives: real peaks of real runs."""
+"""A NumPy backend that accounts for every array it allocates while the array lives: the true peak memory of a run."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,18 +17,18 @@ from .adapter import NumpyBackend
 
 
 class _Buffer(bytearray):
-    """Memory of one array: it dies with the last array that looks into it."""
+    """The memory of one array; it is freed with the last array that views it."""
 
     __slots__ = ("__weakref__",)
 
 
 class AccountingBackend(NumpyBackend):
-    """NumPy with a ledger.
+    """The NumPy backend with a ledger.
 
     Attributes
     ----------
     live, peak
-        Bytes of arrays that are alive now; the most there were since `reset_peak`.
+        Bytes of live arrays, now and at most since `reset_peak`.
     allocations
         Arrays allocated since then.
     """
@@ -41,21 +41,21 @@ class AccountingBackend(NumpyBackend):
 
     @property
     def live(self) -> int:
-        """Bytes that are alive."""
+        """Bytes of live arrays."""
         return self.ledger.live
 
     @property
     def peak(self) -> int:
-        """The most there were."""
+        """Most bytes of live arrays since `reset_peak`."""
         return self.ledger.peak
 
     @property
     def allocations(self) -> int:
-        """Arrays allocated."""
+        """Arrays allocated since `reset_peak`."""
         return self.ledger.allocations
 
     def reset_peak(self) -> None:
-        """Count from what is alive now."""
+        """Reset the peak to the bytes that are live now."""
         self.ledger.reset_peak()
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -67,7 +67,7 @@ class AccountingBackend(NumpyBackend):
         return np.ndarray(shape, NUMPY[dtype], buffer)
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
-        """`empty` with its arguments given."""
+        """`empty` with its arguments bound."""
         return partial(self.empty, shape, dtype)
 
     def _counted(self, array: Any) -> np.ndarray:
@@ -85,7 +85,7 @@ class AccountingBackend(NumpyBackend):
         return self._counted(array)
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-        """NumPy's call, writing into counted memory; results that NumPy allocates itself are copied into it."""
+        """NumPy's call, into counted memory; results that NumPy allocates itself are copied."""
         call = super().call(op, params, inputs, output)
         if call.into:
             return call._replace(or_fresh=False)

@@ -19,7 +19,7 @@ from twofold.errors import MXNetError
 
 from .blocked import compile_kernel
 from .calls import call_for
-from .jit.installed import is_installed
+from .jit.availability import is_installed
 from .memory import POOL, POOLED
 from .namespace import BLOCK, NumpyNamespace
 from .workers import forget
@@ -170,7 +170,7 @@ class NumpyBackend(Backend):
         if not _compiles():
             return compile_kernel(program)
         with IMPORTING:
-            from .jit.compiled import jit_kernel  # with what it imports, for those who have llvmlite
+            from .jit.tiering import jit_kernel  # with what it imports, for those who have llvmlite
 
         return jit_kernel(program)
 

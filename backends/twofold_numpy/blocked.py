@@ -1,4 +1,4 @@
-"""Fused kernels: generated straight-line ufunc calls over cache-sized blocks, with scratch per thread, over the cores."""
+"""Fused kernels as generated straight-line ufunc calls over cache-sized blocks, with scratch memory per thread, on up to two threads."""
 
 import threading
 from collections import OrderedDict
@@ -8,46 +8,46 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.iteration import collapse
 from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram, code_of
+from twofold.backend.strides import collapse
 from twofold.dtype import NUMPY
 
 from .calls import call_for
 from .memory import aligned
 from .namespace import BLOCK, NumpyNamespace, tree_sum
-from .workers import THREADS, both
+from .workers import THREADS, run_both
 
-#: Nanoseconds of work from which a second thread pays: waking it takes about 50,000, and it competes for the interpreter's lock.
+#: Nanoseconds of work from which a second thread pays: waking it takes about 50,000, and it competes for the GIL.
 THREADED = 300_000
-#: Nanoseconds of an element of a simple step and of any other in cache.
+#: Estimated nanoseconds per element of a simple step and of any other, in cache.
 SIMPLE, OTHER = 0.08, 0.3
-#: Reductions over the last axis, into memory that keeps it.
+#: Reductions over the last axis, which is kept with size 1.
 REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "sum": lambda a, out: tree_sum(a, -1, True, out),
     "max": lambda a, out: np.maximum.reduce(a, -1, out=out, keepdims=True),
     "min": lambda a, out: np.minimum.reduce(a, -1, out=out, keepdims=True),
 }
-#: Dtypes and shapes of a kernel's scratch; each thread keeps that of so many kernels, if it is of at most so many bytes.
+#: Dtypes and shapes of a kernel's scratch. Each thread keeps the scratch of MAX_KERNELS kernels, of at most MAX_BYTES each.
 Scratch = tuple[tuple[str, tuple[int, ...]], ...]
-REMEMBERED, KEPT = 16, 4 << 20
-#: Elements up to which a kernel is computed at once, without being cut into blocks, in scratch that it keeps.
+MAX_KERNELS, MAX_BYTES = 16, 4 << 20
+#: Elements up to which a kernel runs unblocked, in scratch of its own.
 SMALL = 4096
-#: Functions that NumPy computes four times as slowly of an array and a number as of two arrays.
-FILLED = frozenset({"maximum", "minimum"})
+#: Ufuncs that are four times as slow for an array and a scalar as for two arrays: their scalars are expanded into scratch first.
+SLOW_WITH_SCALAR = frozenset({"maximum", "minimum"})
 _local = threading.local()
 
 
 class _Printer:
-    """Source of one kernel over the collapsed space: a call for each step, which writes into the step's memory.
+    """Prints one kernel over the collapsed space: a call per step, which writes into the step's memory.
 
-    A row is an element of the first axis; with reductions, the last axis is that of the program, and the scratch of their results
-    (named in ``row_scratch``) has one element for it. ``I0`` … and ``O0`` … are whole inputs and outputs, ``i0`` … and ``o0`` … what a
-    block has of them, ``t0`` … scratch, ``c…`` constants and ``f…`` functions.
+    Blocks are cut along the first axis. With reductions the last axis is the program's, and scratch of their results (``row_scratch``) has
+    size 1 there. ``I0`` … and ``O0`` … are whole inputs and outputs, ``i0`` … and ``o0`` … their parts in a block, ``t0`` … scratch,
+    ``c…`` constants and ``f…`` functions.
     """
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
-        self.space, shapes = collapsed(program)
+        self.space, shapes = collapsed_space(program)
         self.shapes = [() if set(own) == {1} else own for own in shapes]  # without axes a ufunc needs no iterator for numbers
         self.row = 1
         for n in self.space[1:]:
@@ -62,11 +62,11 @@ class _Printer:
 
     @property
     def is_small(self) -> bool:
-        """Whether the whole space is computed at once."""
+        """Whether the space is processed as one block."""
         return self.space[0] * self.row <= min(SMALL, BLOCK)
 
-    def whole(self) -> Callable[..., None]:
-        """``kernel(inputs…, outputs…)`` over arrays of the program's shapes, in scratch that calls take turns with."""
+    def unblocked(self) -> Callable[..., None]:
+        """``kernel(inputs…, outputs…)`` over arrays of the program's shapes; overlapping calls pop scratch from a free list."""
         shape = self.program.shape
         row = (*shape[:-1], 1)
         kinds = [(NUMPY[kind], row if k in self.row_scratch else shape) for k, kind in enumerate(self.scratch)]
@@ -76,10 +76,10 @@ class _Printer:
             self.env |= {"pool": [], "fresh": lambda: [np.empty(own, kind) for kind, own in kinds]}
             lines += [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {self._all_scratch()}= S"]
         lines += [f" {line}" for line in [*self.fills, *self.calls]]
-        return self._made([*lines, *([" pool.append(S)"] if self.scratch else [])])
+        return self._compile([*lines, *([" pool.append(S)"] if self.scratch else [])])
 
-    def in_blocks(self) -> Callable[..., None]:
-        """``kernel(inputs…, outputs…, lo, hi, scratch)`` over rows lo to hi, block by block."""
+    def blocked(self) -> Callable[..., None]:
+        """``kernel(inputs…, outputs…, lo, hi, scratch)`` over rows lo to hi of the first axis, block by block."""
         inputs, outputs = range(len(self.program.inputs)), range(len(self.program.outputs))
         lines = [f"def kernel({', '.join([*[f'I{k}' for k in inputs], *[f'O{k}' for k in outputs]])}, lo, hi, S):"]
         if self.scratch:
@@ -89,17 +89,17 @@ class _Printer:
         if self.scratch:
             lines += ["  if e > hi:", *[f"   t{k} = t{k}[:hi - s]" for k in range(len(self.scratch))]]
         lines += [f"  i{k} = I{k}[s:e]" for k in inputs if self._is_cut(k)] + [f"  o{k} = O{k}[s:e]" for k in outputs]
-        return self._made([*lines, *[f"  {call}" for call in self.calls]])
+        return self._compile([*lines, *[f"  {call}" for call in self.calls]])
 
-    def _made(self, lines: list[str]) -> Callable[..., None]:
+    def _compile(self, lines: list[str]) -> Callable[..., None]:
         exec(code_of("\n".join(lines), "<twofold kernel>"), self.env)
-        return self.env.pop("kernel")  # else they would keep each other
+        return self.env.pop("kernel")  # removed, since the function's globals would otherwise form a reference cycle with it
 
     def _all_scratch(self) -> str:
         return "".join(f"t{k}, " for k in range(len(self.scratch)))
 
     def _is_cut(self, k: int) -> bool:
-        """Whether an input is read in blocks."""
+        """Whether an input is sliced by blocks."""
         return not self.is_small and self.shapes[k][:1] == self.space[:1] != (1,)
 
     def _print(self) -> None:
@@ -125,11 +125,11 @@ class _Printer:
             free += [held[d] for d in dying if held[d] != held.get(t)]
 
     def _call(self, step: KernelStep, operands: list[str], out: str) -> str:
-        text, function = _form(step.op, step.params, len(operands), step.operand_dtype, step.dtype)
+        text, function = _step_template(step.op, step.params, len(operands), step.operand_dtype, step.dtype)
         return text.format(*operands, f=self._bind("f", function), out=out)
 
     def _scratch_for(self, step: KernelStep, dying: list[int], held: dict[int, int], free: list[int]) -> int:
-        """Scratch of the result: a dying operand's if types agree (not for ``where``, which writes twice), else a free or new one."""
+        """The scratch of a step: a dying operand's, in place, if types agree (not for ``where``, which writes twice), else free or new."""
         if step.op != "where":
             for d in dying:
                 if self._fits(held[d], step):
@@ -158,7 +158,7 @@ class _Printer:
             found, is_number = f"{'i' if self._is_cut(ref.value) else 'I'}{ref.value}", not self.shapes[ref.value]
         else:
             found, is_number = self._bind("c", np.array(ref.value, NUMPY[step.operand_dtype])), True
-        if not is_number or step.op not in FILLED or step.row:
+        if not is_number or step.op not in SLOW_WITH_SCALAR or step.row:
             return found
         full = f"t{len(self.scratch)}"
         self.scratch.append(step.operand_dtype)
@@ -167,8 +167,8 @@ class _Printer:
 
 
 @lru_cache(256)
-def _form(op: str, params: tuple[tuple[str, Any], ...], count: int, operand_dtype: str, dtype: str) -> tuple[str, Any]:
-    """The text of a step, with ``{0}``, ``{1}`` … for operands, ``{out}`` for its memory and ``{f}`` for a function, and that function."""
+def _step_template(op: str, params: tuple[tuple[str, Any], ...], count: int, operand_dtype: str, dtype: str) -> tuple[str, Any]:
+    """The source of a step, with ``{0}``, ``{1}`` … for operands, ``{out}`` for its memory and ``{f}`` for a function; and the function."""
     if op in REDUCED:
         return "{f}({0}, {out})", REDUCED[op]
     call = call_for(op, dict(params), [OperandType((), operand_dtype)] * count, ArrayType((), dtype))
@@ -182,11 +182,11 @@ def _form(op: str, params: tuple[tuple[str, Any], ...], count: int, operand_dtyp
 
 
 def compile_kernel(program: RowProgram) -> Callable[..., None]:
-    """A kernel over whole arrays: called with the inputs and then the outputs' memory, all of the program's shapes."""
+    """Compile a program; the kernel is called with the inputs and then the outputs' memory, all of the program's shapes."""
     printer = _Printer(program)
     if printer.is_small:
-        return printer.whole()
-    kernel, space = printer.in_blocks(), printer.space
+        return printer.unblocked()
+    kernel, space = printer.blocked(), printer.space
     row = (*space[:-1], 1)
     shapes = [*printer.shapes, *[row if program.steps[k].row else space for k in program.outputs]]
     step, rows, small = printer.step, space[0], program.nanoseconds(SIMPLE, OTHER) < THREADED
@@ -199,7 +199,7 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
             _run(kernel, flat, 0, rows, scratch)
             return
         half = -(-rows // step) // 2 * step
-        both(
+        run_both(
             lambda: _run(kernel, flat, 0, half, scratch),
             lambda: _run(kernel, flat, half, rows, scratch),
         )
@@ -208,21 +208,22 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
 
 
 def _run(kernel: Callable[..., None], arrays: list[np.ndarray], lo: int, hi: int, kinds: Scratch) -> None:
-    """Run a part with scratch that it checks out: a signal handler may run another kernel in the middle of this one.
+    """Run a part of a kernel with scratch checked out from this thread's table.
 
-    Each thread keeps its own, so that the halves of a kernel do not take each other's.
+    It is checked out, not shared, as a signal handler may run the same kernel in the middle of this call; and per thread, so that the two
+    halves of a kernel never wait for each other.
     """
     waiting = _local.__dict__.setdefault("waiting", OrderedDict())
     blocks = waiting.pop(kinds, None) or [aligned(shape, NUMPY[kind]) for kind, shape in kinds]
     kernel(*arrays, lo, hi, blocks)
-    if sum(b.nbytes for b in blocks) <= KEPT:
+    if sum(b.nbytes for b in blocks) <= MAX_BYTES:
         waiting[kinds] = blocks
-        if len(waiting) > REMEMBERED:
+        if len(waiting) > MAX_KERNELS:
             waiting.popitem(last=False)
 
 
-def collapsed(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """The space and the inputs' shapes with as few axes as possible; an axis that is reduced stays by itself."""
+def collapsed_space(program: RowProgram) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """The space and the inputs' shapes with as few axes as possible; the last axis is kept apart if it is reduced."""
     shapes = [i.shape for i in program.inputs]
     if not program.has_rows:
         return collapse(program.shape, shapes)

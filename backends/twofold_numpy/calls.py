@@ -1,5 +1,6 @@
-"""How programs call NumPy: for each primitive the source text of its fastest form, writing into given memory where possible."""
+"""How programs call NumPy: for each primitive the source of its fastest call, into given memory where possible."""
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,14 +14,15 @@ from .namespace import BLOCK, UFUNCS, NumpyNamespace, tree_sum
 Maker = Callable[[dict[str, Any], Sequence[OperandType], ArrayType], Call]
 
 _UFUNC_OF = {name: name for name in UFUNCS} | {"divide": "true_divide", "round_even": "rint"}
-_clip = np._core.umath.clip  # type: ignore[attr-defined]
+#: The ufunc behind ``np.clip``, whose front end costs more than the computation of a small array.
+_clip: Any = importlib.import_module("numpy._core.umath").clip
 
 
 def call_for(op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call | None:
-    """The fastest call of a primitive, or None where the namespace's function is as good."""
+    """The fastest call of a primitive; None if the namespace's function is as fast."""
     if op in _UFUNC_OF:
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
-        keyword = "out=" if op in ("maximum", "minimum") else ""  # NumPy is about to read their third operand as one to compare
+        keyword = "out=" if op in ("maximum", "minimum") else ""  # a positional third operand is deprecated for these two
         return Call(f"f({operands}, {keyword}{{out}})", {"f": getattr(np, _UFUNC_OF[op])}, into=True, or_fresh=True)
     maker = _MAKERS.get(op)
     return maker(params, inputs, output) if maker is not None else None
@@ -30,13 +32,13 @@ def _where(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayT
     return Call("select({0}, {1}, {2}, {out})", {"select": select}, into=True)
 
 
-#: Elements from which `select` blends bits: what the mask is like then does not matter, while a copy under a random one is slow.
+#: Elements from which `select` blends bits, in time independent of the mask; a masked copy is slow if the mask is random.
 BLENDED = 4096
 _BITS = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 
 
 def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    """``out`` becomes ``a`` where the mask holds, else ``b``; its memory is none of theirs."""
+    """Write ``a`` where the mask is set and ``b`` elsewhere; ``out`` must not overlap the operands."""
     if mask.dtype != bool:
         mask = mask != 0
     if out.size < BLENDED or out.itemsize not in _BITS or not a.dtype == b.dtype == out.dtype or mask.shape != out.shape:
@@ -45,7 +47,7 @@ def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> N
         return
     kind = _BITS[out.itemsize]
     ones, bits, other = mask.astype(kind), out.view(kind), b.view(kind)
-    np.negative(ones, ones)  # all bits where the mask holds
+    np.negative(ones, ones)  # -1: all bits set where the mask is
     np.bitwise_xor(a.view(kind), other, bits)
     np.bitwise_and(bits, ones, bits)
     np.bitwise_xor(bits, other, bits)
@@ -85,7 +87,7 @@ def _reduce(ufunc: np.ufunc) -> Maker:
 
 
 def _view(text: str, **names: Any) -> Maker:
-    """A view: its text refers to parameters by ``_name``."""
+    """A view; its source refers to parameters as ``_name``."""
 
     def make(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
         return Call(text, names | {f"_{k}": v for k, v in params.items()})
@@ -94,7 +96,7 @@ def _view(text: str, **names: Any) -> Maker:
 
 
 def _slice(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("{0}[_key]", {"_key": tuple(slice(*k) for k in params["key"]) or ...})  # of a 0-d array, too, a view
+    return Call("{0}[_key]", {"_key": tuple(slice(*k) for k in params["key"]) or ...})  # an ellipsis keeps 0-d arrays arrays
 
 
 def _slice_update(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
@@ -129,7 +131,7 @@ def _take(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayTy
 
 
 def _take_along_axis(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    """Fancy indexing with the other axes' places made once: NumPy's function makes them at every call."""
+    """Advanced indexing with the index grids of the other axes built once; NumPy's function builds them at every call."""
     ndim = len(output.shape)
     axis = params["axis"] % ndim
     grids = {

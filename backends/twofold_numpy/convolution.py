@@ -1,6 +1,6 @@
-"""The primitives ``convolve``, ``convolve_data`` and ``convolve_weight``: each by the algorithm that the table has for its sizes.
+"""The primitives ``convolve``, ``convolve_data`` and ``convolve_weight``, each by the algorithm that the table has for its sizes.
 
-The choice depends on sizes, dtype and the setting ``winograd``, never on time or threads: every mode of execution makes the same one.
+The choice depends on sizes, dtype and the setting ``winograd``, never on time or threads, so it is the same in every mode of execution.
 """
 
 import math
@@ -10,30 +10,31 @@ from typing import Any, get_args
 
 import numpy as np
 
+from twofold.backend.strides import Sizes
 from twofold.config import SETTINGS
 
 from . import columns, patches, pointwise, winograd
 from .convolution_table import Choice, choice, saving
-from .geometry import Geometry, Kind, Sizes
+from .geometry import Geometry, Kind
 from .memory import POOL
 
 Operands = tuple[np.ndarray, np.ndarray]
-#: Computes one kind of a geometry: (geometry, operand, operand, into), the images as (n, c, …) in row-major order of memory;
-#: some take it with the channels last, too.
+#: Computes one kind of convolution, called with (geometry, operand, operand, out). Images are C-contiguous (n, c, …); some algorithms also
+#: take views of arrays with channels last.
 Algorithm = Callable[[Geometry, np.ndarray, np.ndarray, np.ndarray], None]
-#: Multiplications by the definition from which Winograd's algorithm is worth its rounding.
-WORTH = 1 << 24
+#: Multiplications of the direct algorithm from which Winograd's is worth its rounding errors.
+MIN_PRODUCTS = 1 << 24
 _FUNCTIONS = {"forward": "convolve", "data": "convolve_data", "weight": "convolve_weight"}
 
 
 def convolve(
     data: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None, *, channels_last: bool = False, **params: Any
 ) -> np.ndarray:
-    """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…), in ``out`` if it is given.
+    """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…), into ``out`` if it is given.
 
     With ``channels_last``, here and below, data and results are (n, d…, c).
     """
-    data = _first(data, channels_last)
+    data = _channels_first(data, channels_last)
     (n, c, *size), (f, _, *kernel) = data.shape, weight.shape
     return _run("forward", _geometry(n, c, f, tuple(size), tuple(kernel), **params), (data, weight), out, channels_last)
 
@@ -41,17 +42,17 @@ def convolve(
 def convolve_data(
     result: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None, *, size: Sizes, channels_last: bool = False, **params: Any
 ) -> np.ndarray:
-    """The transpose in the data."""
+    """The gradient with respect to the data."""
     f, depth, *kernel = weight.shape
     g = _geometry(len(result), depth * params["groups"], f, size, tuple(kernel), **params)
-    return _run("data", g, (_first(result, channels_last), weight), out, channels_last)
+    return _run("data", g, (_channels_first(result, channels_last), weight), out, channels_last)
 
 
 def convolve_weight(
     data: np.ndarray, result: np.ndarray, out: np.ndarray | None = None, *, kernel: Sizes, channels_last: bool = False, **params: Any
 ) -> np.ndarray:
-    """The transpose in the weight."""
-    data, result = _first(data, channels_last), _first(result, channels_last)
+    """The gradient with respect to the weight."""
+    data, result = _channels_first(data, channels_last), _channels_first(result, channels_last)
     n, c, *size = data.shape
     return _run("weight", _geometry(n, c, result.shape[1], tuple(size), kernel, **params), (data, result), out, False)
 
@@ -62,16 +63,16 @@ def _geometry(n: int, c: int, f: int, size: Sizes, kernel: Sizes, *, stride: Siz
 
 
 def _run(kind: Kind, g: Geometry, operands: Operands, out: np.ndarray | None, channels_last: bool) -> np.ndarray:
-    """Compute in float32 what is stored in 16 bits, and round once."""
+    """Run the algorithm; 16-bit floats are computed in float32 and rounded once."""
     common = np.result_type(*operands)
     computed = np.dtype(np.float32) if common.itemsize == 2 and common.kind in "fV" else common
     if out is None:
         n, c, *size = shape_of(kind, g)
         out = POOL.empty((n, *size, c) if channels_last else (n, c, *size), common)
-    target, compute = _first(out, channels_last), chosen(kind, g, computed, SETTINGS.winograd)
-    plain = target.dtype == computed and _is_packed(target, compute)
+    target, compute = _channels_first(out, channels_last), chosen(kind, g, computed, SETTINGS.winograd)
+    plain = target.dtype == computed and _is_accepted(target, compute)
     into = target if plain else POOL.empty(target.shape, computed)
-    first, second = (x if x.dtype == computed and _is_packed(x, compute) else np.ascontiguousarray(x, computed) for x in operands)
+    first, second = (x if x.dtype == computed and _is_accepted(x, compute) else np.ascontiguousarray(x, computed) for x in operands)
     if first.size and second.size:
         compute(g, first, second, into)
     else:
@@ -81,25 +82,25 @@ def _run(kind: Kind, g: Geometry, operands: Operands, out: np.ndarray | None, ch
     return out
 
 
-def _first(x: np.ndarray, channels_last: bool) -> np.ndarray:
-    """A view with the channels on axis 1."""
+def _channels_first(x: np.ndarray, channels_last: bool) -> np.ndarray:
+    """A view with the channels as axis 1."""
     return np.moveaxis(x, -1, 1) if channels_last else x
 
 
-def _is_packed(x: np.ndarray, compute: Algorithm) -> bool:
-    """Whether an array (n, c, …) is in an order of memory that an algorithm takes."""
+def _is_accepted(x: np.ndarray, compute: Algorithm) -> bool:
+    """Whether an array (n, c, …) has a memory layout that an algorithm takes."""
     return x.flags.c_contiguous or (takes_channels_last(compute) and np.moveaxis(x, 1, -1).flags.c_contiguous)
 
 
 def takes_channels_last(compute: Algorithm) -> bool:
-    """Whether an algorithm computes the same results, bit for bit, of images whose memory has the channels last."""
+    """Whether an algorithm takes images with channels last in memory, with the same results bit for bit."""
     return isinstance(compute, partial) and compute.func.__module__ in (patches.__name__, winograd.__name__)
 
 
 def bytes_saved(op: str, params: dict[str, Any], first: Sizes, second: Sizes, dtype: str) -> float | None:
-    """What a primitive with its channels first gains by having them last, as bytes of images that are transposed in that time.
+    """The time that a channels-first primitive saves with channels last, as the bytes of images that can be transposed in that time.
 
-    ``first`` and ``second`` are its operands' shapes; None where the algorithm has them first.
+    ``first`` and ``second`` are the operands' shapes; None if the algorithm needs channels first.
     """
     kind: Kind = "forward" if op == "convolve" else "data" if op == "convolve_data" else "weight"
     facts = {name: params[name] for name in ("stride", "dilate", "pad", "groups")}
@@ -116,7 +117,7 @@ def bytes_saved(op: str, params: dict[str, Any], first: Sizes, second: Sizes, dt
 
 
 def shape_of(kind: Kind, g: Geometry) -> Sizes:
-    """The shape of what is computed."""
+    """The shape of the result."""
     if kind == "forward":
         return (g.n, g.filters, *g.out)
     return (g.n, g.channels, *g.size) if kind == "data" else (g.filters, g.channels // g.groups, *g.kernel)
@@ -124,16 +125,16 @@ def shape_of(kind: Kind, g: Geometry) -> Sizes:
 
 @lru_cache(1024)
 def chosen(kind: Kind, g: Geometry, dtype: np.dtype[Any], with_winograd: bool) -> Algorithm:
-    """The table's algorithm; one that computes the sums as they are defined unless Winograd's may be used."""
+    """The algorithm that the table has; not Winograd's unless it is allowed and pays."""
     return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd)))
 
 
 def _by_winograd(g: Geometry, dtype: np.dtype[Any], with_winograd: bool) -> bool:
-    return with_winograd and g.products >= WORTH and is_for_winograd(g, dtype)
+    return with_winograd and g.products >= MIN_PRODUCTS and is_for_winograd(g, dtype)
 
 
 def is_for_winograd(g: Geometry, dtype: np.dtype[Any]) -> bool:
-    """Whether Winograd's algorithm can compute it: in float32, whose rounding the results still show."""
+    """Whether Winograd's algorithm applies; only in float32, where its rounding errors are acceptable."""
     return dtype == np.float32 and winograd.is_applicable(g)
 
 
@@ -149,7 +150,7 @@ def algorithm(kind: Kind, named: Choice) -> Algorithm:
 
 
 def applicable(g: Geometry, dtype: np.dtype[Any]) -> list[str]:
-    """The names of the algorithms that can compute a convolution, from the simplest on."""
+    """The names of the algorithms that apply to a convolution, simplest first."""
     names = {
         "pointwise": g.is_pointwise,
         "gathered": True,

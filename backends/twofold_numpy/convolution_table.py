@@ -1,4 +1,4 @@
-"""Which algorithm computes a convolution: that of the most similar one in ``convolution_table.json``, which `tune` has measured."""
+"""Chooses the algorithm of a convolution: that of the most similar entry in ``convolution_table.json``, which `tune` measured."""
 
 import json
 import math
@@ -12,17 +12,17 @@ FILE = Path(__file__).with_suffix(".json")
 
 
 class Choice(NamedTuple):
-    """An algorithm: ``pointwise``, one by its name, and about how many bytes a block may take."""
+    """An algorithm by name, with the approximate size of its blocks in bytes."""
 
     name: str
     nbytes: int
 
 
 class Row(NamedTuple):
-    """A convolution that was measured, with the fastest algorithms: of those without Winograd's, and of all.
+    """A measured convolution, with the fastest algorithm apart from Winograd's, and the fastest of all.
 
-    ``saved`` is what each gains by images with their channels last, in times that transposing all images takes; 0 where it has them
-    first.
+    ``saved`` is the time that each saves with channels last, as a multiple of the time to transpose all images; 0 where the algorithm
+    needs channels first.
     """
 
     kind: Kind
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 def class_of(g: Geometry) -> str:
-    """What convolutions must have in common to be compared."""
+    """The class of a convolution; only convolutions of one class are compared."""
     if g.groups > 1:
         return "grouped dense" if g.is_dense and g.taps > 1 else "grouped"
     if g.is_pointwise:
@@ -44,7 +44,7 @@ def class_of(g: Geometry) -> str:
 
 
 def features(g: Geometry) -> tuple[float, ...]:
-    """Logarithms of the sizes that speed depends on."""
+    """The logarithms of the sizes that speed depends on."""
     sizes = (g.n, g.channels / g.groups, g.filters / g.groups, g.groups, math.prod(g.out), g.taps)
     return tuple(math.log(max(1, s)) for s in sizes)
 
@@ -56,12 +56,12 @@ def choice(kind: Kind, g: Geometry, with_winograd: bool) -> Choice:
 
 
 def saving(kind: Kind, g: Geometry, with_winograd: bool) -> float:
-    """What that algorithm gains by channels on the last axis, in times that transposing the images takes."""
+    """The time that this algorithm saves with channels last, as a multiple of the time to transpose the images."""
     return _nearest(kind, g).saved[with_winograd]
 
 
 def _nearest(kind: Kind, g: Geometry) -> Row:
-    """The most similar convolution of the table."""
+    """The most similar convolution in the table."""
     at = features(g)
     similar = [row for row in rows() if row.kind == kind and class_of(row.geometry) == class_of(g)]
     return min(similar, key=lambda row: math.dist(at, features(row.geometry)))
@@ -74,7 +74,7 @@ def rows() -> list[Row]:
 
 
 def row_of(entry: dict[str, Any]) -> Row:
-    """A row as it stands in the file."""
+    """A row of the JSON file."""
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["geometry"].items()}
     return Row(entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]))
 

@@ -1,7 +1,7 @@
-"""A pool for large arrays: the C library maps fresh pages for each of them, which costs more than computing their elements.
+"""A memory pool for large arrays: the C library would map fresh pages for each, which costs more than computing the elements.
 
-An array of the pool looks into a `_Loan`; when nobody sees the array any more, nor its views, the loan's block goes back. Blocks that
-wait for a new array are kept up to `KEPT` bytes; those of the size that was asked for longest ago go first.
+The base of a pooled array is a `_Loan`, which returns the block to the pool when the array and all its views are dead. Free blocks are
+kept up to `MAX_WAITING` bytes; blocks of the least recently requested size are freed first.
 """
 
 import math
@@ -11,46 +11,52 @@ from typing import Any
 
 import numpy as np
 
-#: Bytes from which an array comes from the pool, and most bytes that wait in it.
+#: Bytes from which arrays are pooled, and most bytes of free blocks.
 POOLED = 1 << 20
-KEPT = 1 << 30
-#: Arrays begin at multiples of this (bytes): a cache line's size.
-ALIGNED = 64
-#: Sizes of blocks between one power of two and the next: arrays of like size share blocks, at most an eighth of which is not used.
-SIZES = 8
-#: Seconds for which another thread may keep the pool's lock; it needs a few microseconds.
-LONGEST = 1.0
+MAX_WAITING = 1 << 30
+#: The alignment of arrays in bytes: a cache line.
+ALIGNMENT = 64
+#: Size classes per power of two: arrays of similar size share blocks, of which at most an eighth is wasted.
+SIZE_CLASSES = 8
+#: Seconds to wait for the pool's lock, which is held for microseconds, unless this thread itself was interrupted while it held it.
+LOCK_TIMEOUT = 1.0
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """A new C-contiguous array of undefined content that begins at a cache line: steps over it in cache are a quarter faster."""
+    """A new uninitialized C-contiguous array that begins at a cache line, which makes steps over cached arrays a quarter faster."""
     nbytes = math.prod(shape) * dtype.itemsize
-    memory = np.empty(nbytes + ALIGNED, np.uint8)
-    begin = -memory.__array_interface__["data"][0] % ALIGNED
+    memory = np.empty(nbytes + ALIGNMENT, np.uint8)
+    begin = _padding(memory)
     return memory[begin : begin + nbytes].view(dtype).reshape(shape)
 
 
+def _padding(block: np.ndarray) -> int:
+    """Bytes from the begin of a block to the next cache line."""
+    return -block.__array_interface__["data"][0] % ALIGNMENT
+
+
 class Pool:
-    """Blocks of memory by size."""
+    """Free blocks of memory by size class."""
 
     def __init__(self) -> None:
         self._blocks: OrderedDict[int, list[np.ndarray]] = OrderedDict()
         self._waiting = 0
         self._lock = threading.Lock()
-        #: What `_Loan.__del__` gives back, also in the middle of anything else of this thread: so without the lock.
+        #: Blocks from `_Loan.__del__`, which may run at any point, even while this thread holds the lock: hence a deque, which needs none.
         self._returned: deque[np.ndarray] = deque()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """A new C-contiguous array of undefined content."""
+        """A new uninitialized C-contiguous array."""
         nbytes = math.prod(shape) * dtype.itemsize
         if nbytes < POOLED:
             return np.empty(shape, dtype)
-        step = (1 << nbytes.bit_length() - 1) // SIZES
+        step = (1 << nbytes.bit_length() - 1) // SIZE_CLASSES
         loan = _Loan(self._block(-(-nbytes // step) * step), nbytes, self)
         return np.asarray(loan).view(dtype).reshape(shape)
 
     def _block(self, size: int) -> np.ndarray:
-        if self._lock.acquire(blocking=False):  # a signal handler must not wait for the thread that it interrupted: it takes new memory
+        # Without blocking: a signal handler must not wait for the thread that it interrupted, and takes new memory instead.
+        if self._lock.acquire(blocking=False):
             try:
                 self._collect()
                 found = self._blocks.pop(size, None)
@@ -63,19 +69,19 @@ class Pool:
             finally:
                 self._lock.release()
         try:
-            return np.empty(size + ALIGNED, np.uint8)
+            return np.empty(size + ALIGNMENT, np.uint8)
         except MemoryError:
             self.trim()
-            return np.empty(size + ALIGNED, np.uint8)
+            return np.empty(size + ALIGNMENT, np.uint8)
 
     def _collect(self) -> None:
         while self._returned:
             block = self._returned.popleft()
-            size = block.size - ALIGNED
-            if size <= KEPT:
+            size = block.size - ALIGNMENT
+            if size <= MAX_WAITING:
                 self._blocks.setdefault(size, []).append(block)
                 self._waiting += size
-        while self._waiting > KEPT:
+        while self._waiting > MAX_WAITING:
             size, blocks = next(iter(self._blocks.items()))
             if blocks:
                 blocks.pop()
@@ -84,8 +90,8 @@ class Pool:
                 del self._blocks[size]
 
     def trim(self) -> None:
-        """Give what waits back to the system; nothing if this thread was interrupted while it took a block."""
-        if self._lock.acquire(timeout=LONGEST):
+        """Free all unused blocks; nothing if this thread was interrupted while it held the lock."""
+        if self._lock.acquire(timeout=LOCK_TIMEOUT):
             try:
                 self._returned.clear()
                 self._blocks.clear()
@@ -94,13 +100,13 @@ class Pool:
                 self._lock.release()
 
     def after_fork(self) -> None:
-        """In a child: another thread of the parent may have held the lock."""
+        """Reset the lock in a forked child; another thread of the parent may have held it."""
         self._lock = threading.Lock()
 
     def give_back(self, block: np.ndarray) -> None:
-        """Take a block that no array looks into any more."""
+        """Take back a block that no array uses any more."""
         self._returned.append(block)
-        if self._lock.acquire(blocking=False):  # else whoever has it, perhaps this thread, sees to it at the next request
+        if self._lock.acquire(blocking=False):  # else it is collected at the next request
             try:
                 self._collect()
             finally:
@@ -108,14 +114,14 @@ class Pool:
 
 
 class _Loan:
-    """What an array of the pool looks into: gives its block back when it dies."""
+    """The base of a pooled array: returns its block when it dies."""
 
     __slots__ = ("__array_interface__", "_block", "_pool")
 
     def __init__(self, block: np.ndarray, nbytes: int, pool: Pool) -> None:
         self._block, self._pool = block, pool
-        address = block.__array_interface__["data"][0]
-        self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": (-(-address // ALIGNED) * ALIGNED, False), "version": 3}
+        begin = block.__array_interface__["data"][0] + _padding(block)
+        self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": (begin, False), "version": 3}
 
     def __del__(self) -> None:
         self._pool.give_back(self._block)

@@ -1,6 +1,6 @@
-"""``xp`` over NumPy arrays: every primitive of the vocabulary, most of them NumPy's own functions.
+"""``xp`` over NumPy arrays: every primitive, most of them NumPy's own functions.
 
-Reductions add up by one fixed tree in every mode of execution: see `tree_sum`.
+Sums use the same fixed tree in every mode of execution, see `tree_sum`.
 """
 
 import math
@@ -11,14 +11,14 @@ import opt_einsum
 
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import REFERENCES
-from twofold.backend.namespace import Referenced, checked_places
+from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
 from .special import digamma, erf, erfinv, gammaln, polygamma
 
-#: Elements of a block of the summation tree, and of a fused kernel.
+#: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
-#: The reductions behind ``np.sum`` and its like, without their front ends: (array, axis, dtype, out, keepdims).
+#: The ufunc reductions behind ``np.sum`` and the like, without their Python front ends: (array, axis, dtype, out, keepdims).
 _SUM: Any = np.add.reduce
 _PRODUCT: Any = np.multiply.reduce
 _MAX: Any = np.maximum.reduce
@@ -26,25 +26,25 @@ _MIN: Any = np.minimum.reduce
 
 
 def contiguous(a: Any) -> np.ndarray:
-    """The operand in row-major order: what layout-sensitive functions read, in every mode alike."""
+    """The operand, C-contiguous: NumPy's sums depend on the memory layout, and results must not."""
     return a if a.flags.c_contiguous else np.ascontiguousarray(a)
 
 
 def tree_sum(a: np.ndarray, axis: Any = None, keepdims: bool = False, out: np.ndarray | None = None) -> Any:
-    """Sum over axes by a fixed tree: NumPy's pairwise sum inside blocks of `BLOCK` elements, block sums in order.
+    """Sum over axes by a fixed tree: NumPy's pairwise summation inside blocks of `BLOCK` elements, then the blocks' sums in order.
 
-    Blocks are cut along the reduced elements only where all reduced axes are trailing (the rows of a row program). A sum over the first
-    axis and places of each channel begins with the first axis: so it is the same whether the channels are before the places or after them.
+    The reduced elements are cut into blocks only if the reduced axes are trailing (the rows of a row program). A sum per channel reduces
+    the batch axis first, so that it is the same with channels first and channels last.
     """
     a = contiguous(a)
     dtype = a.dtype
-    if dtype.itemsize == 2 and dtype.kind in "fV":  # 16-bit floats are storage: add in float32, round once
+    if dtype.itemsize == 2 and dtype.kind in "fV":  # 16-bit floats are a storage format: add in float32, round once
         wide = tree_sum(a.astype(np.float32), axis, keepdims).astype(dtype)
         return wide if out is None else _store(out, wide)
     if a.size <= BLOCK:
         return _SUM(a, axis, None, out, keepdims)
-    axes = _trailing(a, axis)
-    if axes is None and a.shape[0] > 1 and _of_channels(a, axis):
+    axes = _trailing_axes(a, axis)
+    if axes is None and a.shape[0] > 1 and _reduces_to_channels(a, axis):
         return tree_sum(_SUM(a, 0, None, None, True), axis, keepdims, out)
     if axes is None:
         return _SUM(a, axis, None, out, keepdims)
@@ -65,25 +65,25 @@ def _store(out: np.ndarray, value: Any) -> np.ndarray:
     return out
 
 
-def _trailing(a: np.ndarray, axis: Any) -> int | None:
-    """How many trailing axes are reduced, if the reduced axes are just those."""
+def _trailing_axes(a: np.ndarray, axis: Any) -> int | None:
+    """The number of reduced axes if they are exactly the trailing ones, else None."""
     if axis is None:
         return a.ndim
     axes = sorted(k % a.ndim for k in (axis if isinstance(axis, tuple) else (axis,)))
     return len(axes) if axes == list(range(a.ndim - len(axes), a.ndim)) else None
 
 
-def _of_channels(a: np.ndarray, axis: Any) -> bool:
+def _reduces_to_channels(a: np.ndarray, axis: Any) -> bool:
     """Whether all axes but the second one are reduced."""
     return isinstance(axis, tuple) and a.ndim > 2 and sorted(k % a.ndim for k in axis) == [0, *range(2, a.ndim)]
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Two matrices of one dtype by ``dot``, which programs use too; anything else by ``matmul``."""
+    """Two matrices of one dtype by ``dot``, as in programs; anything else by ``matmul``."""
     return np.dot(a, b) if a.ndim == b.ndim == 2 and a.dtype == b.dtype else np.matmul(a, b)
 
 
-def _half(function: Any) -> Any:
+def _in_float32(function: Any) -> Any:
     """A matrix product that computes 16-bit floats in float32 and rounds once."""
 
     def run(*arrays: Any, **params: Any) -> Any:
@@ -96,7 +96,7 @@ def _half(function: Any) -> Any:
 
 
 def _convolution(name: str) -> Any:
-    """A primitive of convolution; who uses none does not wait for the import of its algorithms."""
+    """A convolution primitive, which imports the algorithms at its first call: that keeps them out of ``import twofold``."""
 
     def run(*arrays: Any, **params: Any) -> Any:
         with IMPORTING:
@@ -139,7 +139,7 @@ class NumpyNamespace(Referenced):
 
     @staticmethod
     def slice(x, *, key):
-        return x[tuple(slice(*k) for k in key) or ...]  # of a 0-d array, too, a view
+        return x[tuple(slice(*k) for k in key) or ...]  # an ellipsis keeps 0-d arrays arrays
 
     @staticmethod
     def slice_update(x, value, *, key):
@@ -239,13 +239,13 @@ class NumpyNamespace(Referenced):
         return n - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
     # products
-    matmul = staticmethod(_half(_product))
+    matmul = staticmethod(_in_float32(_product))
 
     @staticmethod
-    @_half
+    @_in_float32
     def einsum(*arrays, subscripts):
         out = opt_einsum.contract(subscripts, *arrays)
-        return np.array(out) if len(arrays) == 1 else out  # of one operand it may be a view
+        return np.array(out) if len(arrays) == 1 else out  # with one operand it may be a view
 
     convolve = staticmethod(_convolution("convolve"))
     convolve_data = staticmethod(_convolution("convolve_data"))
@@ -262,18 +262,18 @@ class NumpyNamespace(Referenced):
 
     @staticmethod
     def index(x, *arrays, key):
-        return x[_index(arrays, key)]
+        return x[array_key(arrays, key)]
 
     @staticmethod
     def index_add(x, value, *arrays, key):
         out = np.array(x)
-        np.add.at(out, _index(arrays, key), value)
+        np.add.at(out, array_key(arrays, key), value)
         return out
 
     @staticmethod
     def index_update(x, value, *arrays, key):
         out = np.array(x)
-        out[_index(arrays, key)] = value
+        out[array_key(arrays, key)] = value
         return out
 
     @staticmethod
@@ -286,12 +286,13 @@ class NumpyNamespace(Referenced):
             generator = _PHILOX.pop()
         except IndexError:
             generator = np.random.Philox(0)
-        generator.state = {"bit_generator": "Philox", "state": {"counter": key[:4], "key": key[4:]}, **_AFRESH}  # type: ignore[assignment]
+        state: Any = {"bit_generator": "Philox", "state": {"counter": key[:4], "key": key[4:]}, **_FRESH}
+        generator.state = state
         words = generator.random_raw(math.prod(shape))
         _PHILOX.append(generator)
         return words.reshape(shape)
 
-    # element-wise functions that are not ufuncs of this name
+    # element-wise functions whose name is not that of the ufunc
     where = staticmethod(np.where)
     clip = staticmethod(np.clip)
     divide = staticmethod(np.true_divide)
@@ -311,13 +312,9 @@ class NumpyNamespace(Referenced):
         return x
 
 
-#: Generators not in use, and the rest of the state of one that has drawn nothing: setting it takes a quarter of making a new one.
+#: A free list of generators, and the remainder of a fresh one's state: setting the state takes a quarter of the time of a new generator.
 _PHILOX: list[np.random.Philox] = []
-_AFRESH = {"buffer": np.zeros(4, np.uint64), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
-
-
-def _index(arrays: Any, key: Any) -> tuple[Any, ...]:
-    return tuple(slice(None) if k is None else arrays[k] for k in key)
+_FRESH = {"buffer": np.zeros(4, np.uint64), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
 
 
 UFUNCS = [

@@ -1,8 +1,8 @@
-"""Convolution as matrix products over patches: images with their channels last, of which a window's row is one run.
+"""Convolution as matrix products over patches, with channels last: each row of a window is contiguous.
 
-Where images are small, their columns have short rows (`columns`); patches are copied in runs of a row of the kernel with all
-channels, and no product is wasted. Source: Chellapilla, Puri & Simard, "High performance convolutional neural networks for document
-processing", 2006.
+For small images the rows of a column matrix (`columns`) are short; patches are copied in runs of a kernel row with all channels, and no
+products are wasted on gaps. Source: Chellapilla, Puri & Simard, "High performance convolutional neural networks for document processing",
+2006.
 """
 
 import math
@@ -17,7 +17,7 @@ from .memory import POOL
 
 
 class Patches(Blocks):
-    """Memory for blocks of windows and their patches, of about so many bytes; of one group."""
+    """Buffers for blocks of windows and their patches, of about ``nbytes``; for one group."""
 
     def __init__(self, g: Geometry, dtype: np.dtype[Any], nbytes: int) -> None:
         super().__init__(g.n, g.out[0], dtype.itemsize * (g.rows + g.filters) * math.prod(g.out[1:]), nbytes)
@@ -28,49 +28,49 @@ class Patches(Blocks):
         self.patches, self.sums = POOL.empty((most * g.rows,), dtype), POOL.empty((most * g.filters,), dtype)
 
     def hold(self, data: np.ndarray) -> None:
-        """Hold images (count, channels, …) within their padding, channels last."""
+        """Load images (count, channels, …) into the padded buffer, channels last."""
         self.inner(len(data))[...] = data
 
     def inner(self, count: int) -> np.ndarray:
-        """The images that are held, without their padding: (count, channels, …)."""
+        """The loaded images without their padding: (count, channels, …), a view."""
         return np.moveaxis(self.image[:count], -1, 1)[self.g.inner]
 
     def windows(self, block: Block) -> np.ndarray:
-        """A block's windows in the images that are held: (count, *windows, *kernel, channels), a view."""
+        """A block's windows of the loaded images: (count, *windows, *kernel, channels), a view."""
         g, (n, *steps, c) = self.g, self.image.strides
         apart = [t * s for t, s in zip(steps, g.stride, strict=True)]
         taps = [t * e for t, e in zip(steps, g.dilate, strict=True)]
         shape = (block.images, block.rows, *g.out[1:], *g.kernel, g.channels)
         return as_strided(self.image[:, block.top * g.stride[0] :], shape, (n, *apart, *taps, c))
 
-    def room(self, block: Block) -> np.ndarray:
-        """Memory for a block's patches: (windows, rows)."""
+    def patch_memory(self, block: Block) -> np.ndarray:
+        """The buffer for a block's patches: (windows, rows)."""
         count = block.images * block.rows * math.prod(self.g.out[1:])
         return self.patches[: count * self.g.rows].reshape(count, self.g.rows)
 
-    def gathered(self, block: Block) -> np.ndarray:
-        """The patches of a block of the images that are held."""
-        patches, windows = self.room(block), self.windows(block)
+    def gather(self, block: Block) -> np.ndarray:
+        """Copy a block's patches out of the loaded images."""
+        patches, windows = self.patch_memory(block), self.windows(block)
         np.copyto(patches.reshape(windows.shape), windows)
         return patches
 
-    def results(self, block: Block) -> np.ndarray:
-        """Memory for a block's results: (windows, filters)."""
-        count = len(self.room(block))
+    def result_memory(self, block: Block) -> np.ndarray:
+        """The buffer for a block's results: (windows, filters)."""
+        count = len(self.patch_memory(block))
         return self.sums[: count * self.g.filters].reshape(count, self.g.filters)
 
-    def at_windows(self, results: np.ndarray, block: Block) -> np.ndarray:
-        """A block's results as they lie in arrays: (images, filters, …), a view."""
+    def as_images(self, results: np.ndarray, block: Block) -> np.ndarray:
+        """A block's results as (images, filters, …), a view."""
         return np.moveaxis(results.reshape(block.images, block.rows, *self.g.out[1:], self.g.filters), -1, 1)
 
-    def placed(self, result: np.ndarray, block: Block) -> np.ndarray:
-        """A block's part of results (n, filters, …): (windows, filters)."""
-        results = self.results(block)
-        self.at_windows(results, block)[...] = block.of(result)
+    def load_result(self, result: np.ndarray, block: Block) -> np.ndarray:
+        """Copy a block's part of a result (n, filters, …) into the buffer: (windows, filters)."""
+        results = self.result_memory(block)
+        self.as_images(results, block)[...] = block.of(result)
         return results
 
     def fold(self, patches: np.ndarray, block: Block) -> None:
-        """The transpose of `gathered`: patches added to the images that are held where their windows are."""
+        """The transpose of `gather` (col2im): add patches to the loaded images at their windows."""
         windows, k = self.windows(block), len(self.g.kernel)
         patches = patches.reshape(windows.shape)
         every = (slice(None),) * (1 + k)
@@ -86,8 +86,8 @@ def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray,
     for first, count in work.images_of():
         work.hold(data[first : first + count])
         for block in work.blocks_of(first, count):
-            results = np.matmul(work.gathered(block), rhs, out=work.results(block))
-            block.of(out)[...] = work.at_windows(results, block)
+            results = np.matmul(work.gather(block), rhs, out=work.result_memory(block))
+            block.of(out)[...] = work.as_images(results, block)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
@@ -97,7 +97,7 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
     for first, count in work.images_of():
         work.image.fill(0)
         for block in work.blocks_of(first, count):
-            work.fold(np.matmul(work.placed(result, block), rhs, out=work.room(block)), block)
+            work.fold(np.matmul(work.load_result(result, block), rhs, out=work.patch_memory(block)), block)
         out[first : first + count] = work.inner(count)
 
 
@@ -109,7 +109,7 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
     for first, count in work.images_of():
         work.hold(data[first : first + count])
         for block in work.blocks_of(first, count):
-            total.add(work.placed(result, block).T, work.gathered(block))
+            total.add(work.load_result(result, block).T, work.gather(block))
     out[...] = np.moveaxis(sums.reshape(g.filters, *g.kernel, g.channels), -1, 1)
 
 

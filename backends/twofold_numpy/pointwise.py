@@ -1,4 +1,4 @@
-"""Convolution whose windows are single places: a matrix product of channels for each image and group, without columns."""
+"""Pointwise (1x1) convolution: a matrix product over channels for each image and group, without columns."""
 
 from collections.abc import Iterator
 
@@ -33,5 +33,5 @@ def _matrices(g: Geometry, weight: np.ndarray) -> np.ndarray:
 
 
 def _images(g: Geometry, x: np.ndarray) -> Iterator[np.ndarray]:
-    """Each image of C-contiguous (n, c, …), as (groups, c / groups, places)."""
+    """Each image of a C-contiguous (n, c, …), as (groups, c / groups, pixels)."""
     return iter(x.reshape(g.n, g.groups, x.shape[1] // g.groups, int(np.prod(x.shape[2:]))))

@@ -1,7 +1,7 @@
-"""Special functions on NumPy arrays, over cache-sized blocks, in the operand's floating dtype.
+"""Special functions on NumPy arrays, over cache-sized blocks, in the operand's floating-point dtype.
 
-The formulas stand in `twofold.backend.special_functions` and are computed in float64; only `erf` of float32 has a faster form here.
-Integers and bools give the float dtype that NumPy's ``exp`` gives them. No floating-point warnings are given.
+The formulas are those of `twofold.backend.special_functions`, computed in float64; only `erf` of float32 has a faster form here. Integers
+and bools give the dtype that NumPy's ``exp`` gives. There are no floating-point warnings.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ import numpy as np
 from twofold.backend import special_functions
 from twofold.dtype import NAME_OF, NUMPY, float_of
 
-#: Elements that are computed at a time: some arrays of them fit a core's cache.
+#: Elements of a block; several arrays of this size fit a core's cache.
 BLOCK = 32_768
-#: Where erf is 1 in float32.
+#: The argument from which erf rounds to 1 in float32.
 ERF_END = np.float32(3.95)
-#: ``log(erfc(x)) / x`` on [0, ERF_END], lowest power first: erf's largest relative error is least, 4e-8, by Lawson's iteration.
+#: ``log(erfc(x)) / x`` on [0, ERF_END], lowest power first: minimax for the relative error of erf, 4e-8, by Lawson's iteration.
 LOG_ERFC = tuple(
     -np.float32(c)
     for c in (
@@ -33,7 +33,7 @@ LOG_ERFC = tuple(
 
 
 def _on_blocks(x: np.ndarray, run: Callable[[np.ndarray, np.ndarray], None]) -> np.ndarray:
-    """What a function of (block, memory of its results) gives for all blocks, in the floating dtype of ``x``."""
+    """Apply a function of (block, output block) block by block, with a result in the floating-point dtype of ``x``."""
     x = np.asarray(x)
     out = np.empty(x.shape, NUMPY[float_of(NAME_OF[x.dtype])])
     flat_x, flat_out = x.reshape(-1), out.reshape(-1)
@@ -44,7 +44,7 @@ def _on_blocks(x: np.ndarray, run: Callable[[np.ndarray, np.ndarray], None]) -> 
 
 
 def _in_float64(formula: Callable[..., Any], *params: Any) -> Callable[[np.ndarray, np.ndarray], None]:
-    """A formula of `special_functions` as a function of blocks, computed in float64."""
+    """A formula of `special_functions`, computed in float64, as a function for `_on_blocks`."""
 
     def run(x: np.ndarray, out: np.ndarray) -> None:
         out[...] = formula(np, x.astype(np.float64), *params)
@@ -60,7 +60,7 @@ def erf(x: np.ndarray) -> np.ndarray:
 
 
 def _erf_float32(x: np.ndarray, out: np.ndarray) -> None:
-    """``sign(x) (1 - exp(g))`` with g a polynomial in the magnitude: within 3 units in the last place of float32, monotone up to 1."""
+    """``sign(x) (1 - exp(g))`` with g a polynomial in |x|: within 3 ulp of float32, and monotone up to 1."""
     x = x.astype(np.float32, copy=False)
     size = np.clip(x, -ERF_END, ERF_END)
     np.abs(size, size)
@@ -70,7 +70,7 @@ def _erf_float32(x: np.ndarray, out: np.ndarray) -> None:
         np.add(g, c, g)
         np.multiply(g, size, g)
     np.expm1(g, g)
-    # g <= -0.0: its sign bit is set and stays where that of x is; copysign and minimum take five times as long
+    # g <= -0.0, so its sign bit is set; it stays set where x's is. np.copysign and np.minimum would take five times as long
     signs = np.bitwise_or(x.view(np.int32), 0x7FFFFFFF, size.view(np.int32))
     np.bitwise_and(g.view(np.int32), signs, g.view(np.int32))
     if g is not out:

@@ -1,7 +1,7 @@
-"""Measures the algorithms of convolution and writes the table that chooses among them: ``make tune``.
+"""Measures the convolution algorithms and writes the table that chooses among them: ``make tune``.
 
-On one core: the least CPU time of several rounds counts, in which all candidates take turns, so that other programs disturb little.
-Of those that take at most `NEARLY` the least time the simplest is chosen, with the smallest blocks.
+On one core, by the least CPU time of several rounds, in which all candidates take turns so that other programs disturb them equally. Of
+the candidates within a factor `NEARLY` of the least time the simplest with the smallest blocks is chosen.
 """
 
 import json
@@ -19,18 +19,18 @@ from .geometry import Geometry, Kind
 
 ROUNDS = 9
 NEARLY = 1.05
-#: Bytes of blocks that are tried, from what stays in a core's cache to what is in nobody's. Winograd's products are small: of blocks
-#: smaller than that, BLAS' threads would wait for each other longer than they compute.
+#: Block sizes to try, from what fits a core's cache to what fits none. Winograd's products are small: in blocks smaller than LEAST the
+#: threads of BLAS would wait for each other longer than they compute.
 BYTES = (1 << 19, 1 << 21, 1 << 23, 1 << 25)
 LEAST = {"winograd": 1 << 23}
 
 
 def geometry(n: int, c: int, side: int, f: int, kernel: int, stride: int = 1, pad: int = 0, groups: int = 1) -> Geometry:
-    """A convolution of square images."""
+    """The geometry of a convolution of square images."""
     return Geometry(n, c, f, groups, (side, side), (kernel, kernel), (stride, stride), (1, 1), (pad, pad))
 
 
-#: Layers of networks: ResNets, VGG, LeNet, small images, MobileNet.
+#: Layers of common networks: ResNets, VGG, LeNet, networks for small images, MobileNet.
 MEASURED = (
     *[geometry(n, c, side, c, 3, pad=1) for n in (1, 8) for c, side in ((64, 56), (128, 28), (256, 14), (512, 7))],
     *[geometry(32, c, side, c, 3, pad=1) for c, side in ((16, 32), (32, 16), (64, 8), (128, 32))],
@@ -53,32 +53,32 @@ MEASURED = (
 
 
 def candidates(g: Geometry) -> list[Choice]:
-    """The algorithms that can compute a convolution, from the simplest on."""
+    """The algorithms that apply to a convolution, simplest first."""
     names = applicable(g, np.dtype(np.float32))
     blocks = {name: [nbytes for nbytes in BYTES if nbytes >= LEAST.get(name, 0)] for name in names} | {"pointwise": [0]}
     return [Choice(name, nbytes) for name in names for nbytes in blocks[name]]
 
 
 def operands(kind: Kind, g: Geometry) -> tuple[np.ndarray, np.ndarray]:
-    """Random numbers of the shapes that a kind takes."""
+    """Random operands for a kind of convolution."""
     draw = np.random.default_rng(0)
-    shapes: dict[Kind, Any] = {k: shape_of(k, g) for k in get_args(Kind)}
-    taken = {"forward": ("data", "weight"), "data": ("forward", "weight"), "weight": ("data", "forward")}[kind]
-    first, second = (draw.standard_normal(shapes[k], np.float32) for k in taken)  # type: ignore[index]
+    taken: dict[Kind, tuple[Kind, Kind]]
+    taken = {"forward": ("data", "weight"), "data": ("forward", "weight"), "weight": ("data", "forward")}
+    first, second = (draw.standard_normal(shape_of(k, g), np.float32) for k in taken[kind])
     return first, second
 
 
-def measured(kind: Kind, g: Geometry) -> dict[Choice, float]:
-    """The least seconds of each candidate."""
+def measure(kind: Kind, g: Geometry) -> dict[Choice, float]:
+    """The least CPU seconds of each candidate."""
     first, second = operands(kind, g)
     out = np.empty(shape_of(kind, g), np.float32)
     return _least({c: partial(algorithm(kind, c), g, first, second, out) for c in candidates(g)})
 
 
-def saved(kind: Kind, g: Geometry, choice: Choice) -> float:
-    """What channels on the last axis save of an algorithm's time, over the time that transposing its images takes: from 0 to 1.
+def measure_saving(kind: Kind, g: Geometry, choice: Choice) -> float:
+    """The time that an algorithm saves with channels last, divided by the time to transpose its images; between 0 and 1.
 
-    Not more: what is around a convolution cannot transpose faster than it does itself.
+    It is capped at 1 because the operators around a convolution cannot transpose faster than the convolution does itself.
     """
     compute = algorithm(kind, choice)
     if not takes_channels_last(compute):
@@ -97,12 +97,12 @@ def saved(kind: Kind, g: Geometry, choice: Choice) -> float:
 
 
 def _last(x: np.ndarray) -> np.ndarray:
-    """A copy whose memory has the channels last."""
+    """A copy with channels last in memory."""
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
 
 
 def _least(calls: dict[Any, Callable[[], Any]], rounds: int = ROUNDS) -> dict[Any, float]:
-    """The least seconds of each of several functions, which take turns."""
+    """The least CPU seconds of each of several functions, which take turns."""
     least = dict.fromkeys(calls, math.inf)
     for _ in range(rounds):
         for name, call in calls.items():
@@ -112,22 +112,22 @@ def _least(calls: dict[Any, Callable[[], Any]], rounds: int = ROUNDS) -> dict[An
     return least
 
 
-def fastest(seconds: dict[Choice, float]) -> Choice:
-    """The fastest, unless a simpler one is nearly as fast."""
+def choose(seconds: dict[Choice, float]) -> Choice:
+    """The fastest candidate, or a simpler one that is nearly as fast."""
     least = min(seconds.values())
     return next(c for c, s in seconds.items() if s <= NEARLY * least)
 
 
 def table(of: Sequence[Geometry] = MEASURED) -> dict[str, Any]:
-    """The table, with the milliseconds that it follows from."""
+    """The table, including the measured milliseconds."""
     entries = []
     for g in of:
         for kind in get_args(Kind):
-            seconds = measured(kind, g)
-            exact = fastest({c: s for c, s in seconds.items() if c.name != "winograd"})
-            chosen = fastest(seconds)
+            seconds = measure(kind, g)
+            exact = choose({c: s for c, s in seconds.items() if c.name != "winograd"})
+            chosen = choose(seconds)
             times = {f"{c.name} {c.nbytes >> 10}": float(f"{1e3 * s:.3g}") for c, s in seconds.items()}
-            gains = {c: saved(kind, g, c) for c in (exact, chosen)}
+            gains = {c: measure_saving(kind, g, c) for c in (exact, chosen)}
             row = Row(kind, g, exact, chosen, (gains[exact], gains[chosen]))
             entries.append(entry_of(row) | {"milliseconds": times})
             print(f"{kind:8}{g.n}x{g.channels}x{g.size[0]} {g.filters}x{g.kernel[0]}: {chosen.name} {chosen.nbytes >> 10} KB", flush=True)

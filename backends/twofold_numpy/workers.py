@@ -1,4 +1,4 @@
-"""A second thread for kernels on large arrays: NumPy lets go of the interpreter while it computes."""
+"""A second thread for kernels on large arrays; NumPy releases the GIL while it computes."""
 
 import os
 import threading
@@ -13,15 +13,16 @@ THREADS = min(2, os.cpu_count() or 1)
 
 Task = Callable[[], None]
 _tasks: list["SimpleQueue[Task]"] = []
-_starting = threading.RLock()  # a signal handler of the thread that starts the other may come here
+_start_lock = threading.RLock()  # reentrant: a signal handler may interrupt the thread that holds it
 
 
-def both(here: Task, there: Task, then: Task | None = None) -> None:
-    """Run two functions, the second one in another thread, where floating-point warnings are off; wait for both.
+def run_both(here: Task, there: Task, then: Task | None = None) -> None:
+    """Run ``here`` on this thread and ``there`` on the other one, with floating-point warnings off, and wait for both.
 
-    That thread does something else afterwards, for which nobody waits. Where it has not begun when the first function is done (the
-    machine is busy), the second one runs here, too.
+    If the other thread has not started ``there`` when ``here`` is done (the machine is busy), it runs here as well. ``then`` runs on the
+    other thread afterwards; nobody waits for it.
     """
+    # `begun` decides which thread runs `there`; `done` is held until it has run
     begun, done = threading.Lock(), threading.Lock()
     done.acquire()
     errors: list[BaseException] = []
@@ -46,7 +47,7 @@ def both(here: Task, there: Task, then: Task | None = None) -> None:
     finally:
         mine = begun.acquire(blocking=False)
         if mine:
-            there = _nothing  # the task stays in the queue, but not what it refers to
+            there = _nothing  # the task is still queued: drop what it refers to, so that arrays are not kept alive
         else:
             done.acquire()
     if mine:
@@ -59,14 +60,14 @@ def _nothing() -> None:
     pass
 
 
-def is_waited_for() -> bool:
-    """Whether the other thread has something to run; for those who keep it busy."""
+def has_tasks() -> bool:
+    """Whether tasks are queued for the other thread; for the helper that spins on it (see `jit.handoff`)."""
     return bool(_tasks) and not _tasks[0].empty()
 
 
 def _queue() -> "SimpleQueue[Task]":
-    """What the other thread takes its work from; the thread is started at its first use."""
-    with _starting:
+    """The other thread's task queue; the thread is started at first use."""
+    with _start_lock:
         if not _tasks:
             tasks: SimpleQueue[Task] = SimpleQueue()
             threading.Thread(target=_serve, args=(tasks,), name="twofold-kernel", daemon=True).start()
@@ -81,7 +82,7 @@ def _serve(tasks: "SimpleQueue[Task]") -> None:
 
 
 def forget() -> None:
-    """After a fork the child has no other thread: a new one is started when needed."""
-    global _starting
+    """Reset in a forked child, which has no other thread; a new one is started when needed."""
+    global _start_lock
     _tasks.clear()
-    _starting = threading.RLock()  # another thread of the parent may have held it
+    _start_lock = threading.RLock()  # another thread of the parent may have held the old one

@@ -10,9 +10,9 @@ from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
-from twofold_numpy.jit import compiled, pairs
+from twofold_numpy.jit import handoff, tiering
+from twofold_numpy.jit.availability import is_installed
 from twofold_numpy.jit.compiler import compiler
-from twofold_numpy.jit.installed import is_installed
 
 from tests.conftest import absent
 
@@ -32,16 +32,16 @@ def fresh(monkeypatch, tmp_path):
     No thread waits for work: each hand-off goes by Python.
     """
     monkeypatch.setattr(SETTINGS, "jit", True)
-    monkeypatch.setattr(compiled, "waiting", lambda own: None)
-    pairs.forget()
-    monkeypatch.setattr(compiled, "WORTH", 0)
+    monkeypatch.setattr(tiering, "helper", lambda own: None)
+    handoff.forget()
+    monkeypatch.setattr(tiering, "WORTH", 0)
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
-    monkeypatch.setattr(compiled, "_known", type(compiled._known)())
+    monkeypatch.setattr(tiering, "_entries", type(tiering._entries)())
     for name in ("compiled", "loaded", "refused"):
-        monkeypatch.setattr(compiled.Stats, name, 0)
+        monkeypatch.setattr(tiering.Stats, name, 0)
 
 
-class EagerKernel(compiled._JitKernel):
+class EagerKernel(tiering._JitKernel):
     """A kernel that is compiled at its structure's first use."""
 
     def _first_use(self):
@@ -62,7 +62,7 @@ def machine_code(program):
     def run(*arrays):
         with np.errstate(all="ignore"):
             kernel(*arrays)
-        assert compiled.Stats.refused == 0, program
+        assert tiering.Stats.refused == 0, program
         return arrays[len(program.inputs) :]
 
     return run

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from twofold.backend.c_text import kernel_unit, literal
-from twofold.backend.iteration import collapse, places
 from twofold.backend.kernel import ArrayType, KernelStep, Ref, RowProgram
+from twofold.backend.strides import broadcast_strides, collapse, index_terms, row_major
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import KernelCompileError
 from twofold.opdef.registry import primitives
@@ -123,7 +123,7 @@ def test_special_functions_are_printed_only_where_used():
 
 def test_a_step_without_c_text_is_refused():
     bare = KernelStep("matmul", None, None, (Ref("in", 0),), "float32", "float32")
-    with pytest.raises(KernelCompileError, match="matmul has no C text"):
+    with pytest.raises(KernelCompileError, match="matmul has no C expression"):
         kernel_unit(RowProgram("matmul", (2,), (ArrayType((2,), "float32"),), (bare,), (0,)))
 
 
@@ -190,5 +190,6 @@ def test_axes_merge_where_every_operand_has_both_or_neither(shape, operands, spa
 @pytest.mark.parametrize(("space", "operand"), [((2, 3, 4), (2, 1, 4)), ((5, 2), (1, 2)), ((3,), (1,)), ((4, 3), (4, 1))])
 def test_places_lie_where_broadcasting_puts_them(space, operand):
     want = np.broadcast_to(np.arange(math.prod(operand)).reshape(operand), space).reshape(-1)
-    got = [sum(i // inner % size * stride for inner, size, stride in places(space, operand)) for i in range(math.prod(space))]
+    terms = index_terms(space, broadcast_strides(operand, row_major(operand), space))
+    got = [sum(i // inner % size * stride for inner, size, stride in terms) for i in range(math.prod(space))]
     assert got == list(want)

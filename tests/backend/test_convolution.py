@@ -178,8 +178,8 @@ def test_a_gain_is_of_algorithms_that_take_channels_last_only(kind):
 
 def test_tuning_measures_what_channels_last_save():
     g = tune.geometry(2, 8, 12, 8, 3, pad=1)
-    assert tune.saved("forward", g, Choice("gathered", 1 << 20)) == 0.0
-    assert 0.0 <= tune.saved("forward", g, Choice("winograd", 1 << 20)) <= 1.0
+    assert tune.measure_saving("forward", g, Choice("gathered", 1 << 20)) == 0.0
+    assert 0.0 <= tune.measure_saving("forward", g, Choice("winograd", 1 << 20)) <= 1.0
 
 
 def test_the_setting_chooses_the_exact_algorithm(monkeypatch):
@@ -217,12 +217,12 @@ def test_the_table_has_every_class_in_every_kind():
 
 def test_tuning_measures_every_candidate_and_keeps_the_simplest_of_equals():
     g = tune.geometry(1, 2, 6, 3, 3, pad=1)
-    seconds = tune.measured("forward", g)
+    seconds = tune.measure("forward", g)
     assert list(seconds) == tune.candidates(g)
     assert list(dict.fromkeys(c.name for c in seconds)) == applicable(g, F32)
     slow, simple, quick = Choice("gathered", 1), Choice("flat", 1), Choice("winograd", 1)
-    assert tune.fastest({slow: 2.0, simple: 1.02, quick: 1.0}) == simple
-    assert tune.fastest({slow: 2.0, simple: 1.2, quick: 1.0}) == quick
+    assert tune.choose({slow: 2.0, simple: 1.02, quick: 1.0}) == simple
+    assert tune.choose({slow: 2.0, simple: 1.2, quick: 1.0}) == quick
 
 
 @pytest.mark.parametrize("kind", KINDS)

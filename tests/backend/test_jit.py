@@ -22,9 +22,9 @@ from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
 from twofold_numpy.blocked import compile_kernel
-from twofold_numpy.jit import cache, compiled
+from twofold_numpy.jit import cache, tiering
 from twofold_numpy.jit.compiler import compiler
-from twofold_numpy.jit.kernel import Machine, kernel_text
+from twofold_numpy.jit.kernel import Machine, kernel_ir
 from twofold_numpy.jit.structure import structure_of
 
 from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits
@@ -265,7 +265,7 @@ def test_what_has_no_machine_code_stays_with_the_default_kernel(program):
     kernel = NumpyBackend().compile(program)
     for _ in range(3):
         kernel(*inputs, *outs)
-    assert (compiled.Stats.refused, compiled.Stats.compiled) == (1, 0)
+    assert (tiering.Stats.refused, tiering.Stats.compiled) == (1, 0)
     assert same_bits(*[a.astype(np.float64) for a in (outs[0], by_default(program, inputs)[0])])
 
 
@@ -327,15 +327,15 @@ def test_strided_constant_and_read_only_inputs_are_taken():
 def test_strided_inputs_are_computed_by_machine_code_too(monkeypatch):
     x = np.arange(80, dtype=np.float32).reshape(8, 10).T
     kernel, out = machine_code(chain((10, 8), "negative")), np.empty((10, 8), np.float32)
-    monkeypatch.setattr(compiled, "compile_kernel", None)
+    monkeypatch.setattr(tiering, "compile_kernel", None)
     kernel(x, x, out)
     assert same_bits(out, -(x * 2 + x))
 
 
 def test_halves_refuse_together(monkeypatch):
-    monkeypatch.setattr(compiled, "THREADED", 0)
-    monkeypatch.setattr(compiled, "PAIRED", 0)
-    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+    monkeypatch.setattr(tiering, "SPLIT", 0)
+    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
+    monkeypatch.setattr(tiering.workers, "THREADS", 2)
     memory, turned = np.arange(401, dtype=np.float32), np.ones((20, 20), np.float32).T
     x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result lies where the input does, one element before
     steps = step("add", Ref("in", 0), Ref("in", 1)), step("add", Ref("step", 0), Ref("in", 2))
@@ -367,11 +367,11 @@ def test_an_array_of_another_size_is_refused_as_by_the_default_kernel():
 )
 def test_large_spaces_are_computed_by_two_threads(shape, operand, monkeypatch):
     hand_offs = []
-    both = compiled.workers.both
-    monkeypatch.setattr(compiled, "THREADED", 0)
-    monkeypatch.setattr(compiled, "PAIRED", 0)
-    monkeypatch.setattr(compiled.workers, "both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
-    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+    both = tiering.workers.run_both
+    monkeypatch.setattr(tiering, "SPLIT", 0)
+    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
+    monkeypatch.setattr(tiering.workers, "run_both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
+    monkeypatch.setattr(tiering.workers, "THREADS", 2)
     x, y = (np.random.default_rng(k).normal(size=s).astype(np.float32) for k, s in enumerate((shape, operand)))
     types = ArrayType(shape, "float32"), ArrayType(operand, "float32")
     program = RowProgram("multiply", shape, types, (step("multiply", Ref("in", 0), Ref("in", 1)),), (0,))
@@ -397,7 +397,7 @@ def test_many_threads_may_use_one_kernel():
         thread.join()
     for (x, y), out in zip(data, outs, strict=True):
         np.testing.assert_allclose(out, np.broadcast_to(np.tanh(x * 2 + y), out.shape), 1e-6, 1e-6)
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1
 
 
 # when
@@ -407,22 +407,22 @@ def test_a_structure_is_compiled_at_its_second_use_whatever_its_sizes():
     x = np.ones(7, np.float32)
     first, second = (NumpyBackend().compile(chain(shape)) for shape in ((7,), (9,)))
     first(x, x, np.empty_like(x))
-    assert compiled.Stats.compiled == 0
+    assert tiering.Stats.compiled == 0
     y = np.ones(9, np.float32)
     second(y, y, np.empty_like(y))
     first(x, x, np.empty_like(x))
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1
 
 
 def test_small_work_is_compiled_at_a_later_use(monkeypatch):
-    monkeypatch.setattr(compiled, "WORTH", 10_000)
+    monkeypatch.setattr(tiering, "WORTH", 10_000)
     x, y = np.ones(7, np.float32), np.ones(100_000, np.float32)
     small, large = NumpyBackend().compile(chain((7,))), NumpyBackend().compile(chain((100_000,)))
-    for _ in range(compiled.LATE - 1):
+    for _ in range(tiering.LATE - 1):
         small(x, x, np.empty_like(x))
-        assert compiled.Stats.compiled == 0
+        assert tiering.Stats.compiled == 0
     large(y, y, np.empty_like(y))
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1
 
 
 def test_programs_of_any_size_are_fused_where_kernels_are_compiled(monkeypatch):
@@ -449,7 +449,7 @@ def test_the_setting_turns_it_off(monkeypatch):
     kernel = NumpyBackend().compile(chain())
     for _ in range(3):
         kernel(x, x, np.empty_like(x))
-    assert compiled.Stats.compiled == 0
+    assert tiering.Stats.compiled == 0
 
 
 def test_the_environment_turns_it_off():
@@ -467,11 +467,11 @@ def test_without_llvmlite_the_default_kernel_is_used(monkeypatch):
     kernel = NumpyBackend().compile(chain())
     for _ in range(3):
         kernel(x, x, np.empty_like(x))
-    assert compiled.Stats.compiled == 0
+    assert tiering.Stats.compiled == 0
 
 
 def test_a_machine_that_cannot_compile_uses_the_default_kernel(monkeypatch):
-    monkeypatch.setattr(compiled, "compiler", lambda: None)
+    monkeypatch.setattr(tiering, "compiler", lambda: None)
     x = np.ones(7, np.float32)
     out = np.empty_like(x)
     kernel = NumpyBackend().compile(chain())
@@ -481,19 +481,19 @@ def test_a_machine_that_cannot_compile_uses_the_default_kernel(monkeypatch):
 
 
 def test_a_text_that_llvm_does_not_take_leaves_the_default_kernel(monkeypatch):
-    monkeypatch.setattr(compiled, "kernel_text", lambda structure, machine: "define nothing")
+    monkeypatch.setattr(tiering, "kernel_ir", lambda structure, machine: "define nothing")
     x = np.ones(7, np.float32)
     out = np.empty_like(x)
     kernel = NumpyBackend().compile(chain())
     for _ in range(3):
         kernel(x, x, out)
-    assert compiled.Stats.refused == 1
+    assert tiering.Stats.refused == 1
     assert same_bits(out, by_default(chain(), [x, x])[0])
 
 
 def test_the_loop_is_vector_code():
     program = one("tanh", "float32")
-    assembly = compiler().assembly(kernel_text(structure_of(program)[0], compiler().machine))
+    assembly = compiler().assembly(kernel_ir(structure_of(program)[0], compiler().machine))
     if compiler().triple.startswith("x86_64"):
         assert assembly.count("vfmadd") + assembly.count("vfnmadd") >= 10
         assert not re.search(r"\bv(add|sub|mul|div|fn?madd\d+)ss\b", assembly)  # arithmetic of one float32
@@ -502,7 +502,7 @@ def test_the_loop_is_vector_code():
 @pytest.mark.parametrize("bits", [128, 256, 512])
 def test_texts_for_other_vector_lengths_compile(bits):
     program, _ = random_program(3, [*EXACT, *BOUNDED], SPECIAL)
-    text = kernel_text(structure_of(program)[0], Machine(bits, object.__basicsize__))
+    text = kernel_ir(structure_of(program)[0], Machine(bits, object.__basicsize__))
     assert compiler().object_code(text)
 
 
@@ -511,14 +511,14 @@ def test_texts_for_other_vector_lengths_compile(bits):
 
 def use_twice(program):
     """Compile a program as in a new process."""
-    compiled._known.clear()
+    tiering._entries.clear()
     x = np.linspace(-1, 1, 7, dtype=np.float32)
     out = np.empty_like(x)
     kernel = NumpyBackend().compile(program)
     for _ in range(2):
         kernel(x, x, out)
     np.testing.assert_allclose(out, np.exp(x * 2 + x), 1e-6)
-    return compiled.Stats.compiled, compiled.Stats.loaded
+    return tiering.Stats.compiled, tiering.Stats.loaded
 
 
 def test_object_code_is_read_from_the_disk():
@@ -582,4 +582,4 @@ def test_programs_of_the_package_are_compiled():
     host = x.asnumpy()
     for result in results:
         np.testing.assert_allclose(result, np.tanh(host * np.float32(1.25) - np.float32(0.0625)) * host + host, 2e-6, 1e-6)
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1

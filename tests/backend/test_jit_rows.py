@@ -10,7 +10,7 @@ from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.dtype import NUMPY
 from twofold.testing.backend_conformance import step
 from twofold_numpy.blocked import compile_kernel
-from twofold_numpy.jit import compiled
+from twofold_numpy.jit import tiering
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine
 from twofold_numpy.jit.structure import structure_of
@@ -162,11 +162,11 @@ def test_an_output_over_an_input_that_an_earlier_pass_reads(shape):
 
 def test_rows_are_cut_between_threads(monkeypatch):
     hand_offs = []
-    both = compiled.workers.both
-    monkeypatch.setattr(compiled, "THREADED", 0)
-    monkeypatch.setattr(compiled, "PAIRED", 0)
-    monkeypatch.setattr(compiled.workers, "both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
-    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+    both = tiering.workers.run_both
+    monkeypatch.setattr(tiering, "SPLIT", 0)
+    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
+    monkeypatch.setattr(tiering.workers, "run_both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
+    monkeypatch.setattr(tiering.workers, "THREADS", 2)
     for shape in ((501, 300), (2, 3, 40_000), (1, 60_000)):
         x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
         (got,) = machine_code(softmax(shape))(x, np.empty_like(x))

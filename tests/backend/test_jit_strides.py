@@ -12,10 +12,10 @@ from twofold.graph.ir import leaf
 from twofold.program.compile import Program
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
-from twofold_numpy.jit import compiled, strided
+from twofold_numpy.jit import strided, tiering
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine
-from twofold_numpy.jit.structure import APART, ONE, PACKED, SECOND, element_strides, structure_of
+from twofold_numpy.jit.structure import BROADCAST, STRIDE_2, STRIDED, UNIT_STRIDE, element_strides, structure_of
 
 from tests.backend.jit import SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits
 from tests.backend.test_jit import EXACT, by_default, random_program
@@ -28,23 +28,23 @@ __all__ = ["fresh"]
 @pytest.fixture
 def copied(monkeypatch):
     """The inputs that were copied."""
-    found, in_order = [], compiled.in_order
+    found, as_kernel_input = [], tiering.as_kernel_input
 
     def watched(array, outputs):
-        result = in_order(array, outputs)
+        result = as_kernel_input(array, outputs)
         found.extend([array] if result is not array else [])
         return result
 
-    monkeypatch.setattr(compiled, "in_order", watched)
+    monkeypatch.setattr(tiering, "as_kernel_input", watched)
     return found
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_copied(request, monkeypatch):
     """Strided inputs are read where they lie, but where a test is about copies."""
-    monkeypatch.setattr(compiled, "SHORT", 0)
+    monkeypatch.setattr(tiering, "SHORT", 0)
     if "copied" not in request.fixturenames:
-        monkeypatch.setattr(compiled, "in_order", lambda array, outputs: pytest.fail("an input was copied"))
+        monkeypatch.setattr(tiering, "as_kernel_input", lambda array, outputs: pytest.fail("an input was copied"))
 
 
 def relaid(draw, array):
@@ -151,11 +151,11 @@ def test_spaces_of_no_element_and_of_one(shape):
 @pytest.mark.parametrize("shape", [(300, 257), (64, 64), (2, 1000), (1000, 3)])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_transposed_inputs_are_read_in_blocks_by_both_threads(shape, threads, monkeypatch):
-    hand_offs, both = [], compiled.workers.both
-    monkeypatch.setattr(compiled, "THREADED", 0)
-    monkeypatch.setattr(compiled, "PAIRED", 0)
-    monkeypatch.setattr(compiled.workers, "THREADS", threads)
-    monkeypatch.setattr(compiled.workers, "both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
+    hand_offs, both = [], tiering.workers.run_both
+    monkeypatch.setattr(tiering, "SPLIT", 0)
+    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
+    monkeypatch.setattr(tiering.workers, "THREADS", threads)
+    monkeypatch.setattr(tiering.workers, "run_both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
     x, y = np.random.default_rng(0).normal(size=shape[::-1]).astype(np.float32).T, np.ones(shape, np.float32)
     run = machine_code(chain(shape, "negative"))
     for columns in (1, 7, 64):
@@ -179,20 +179,20 @@ def test_a_text_serves_all_layouts_of_a_kind():
         ((a[:20, ::-2], a[:20, 5:35]), (b[:45, :12:3], b[45:, :4])),
     ]:
         found = structure_for(small, *one_)
-        assert found.columns in ((SECOND, PACKED), (APART, PACKED))
-        if found.columns == (APART, PACKED):
+        assert found.row_strides in ((STRIDE_2, UNIT_STRIDE), (STRIDED, UNIT_STRIDE))
+        if found.row_strides == (STRIDED, UNIT_STRIDE):
             assert found == structure_for(large, b[:45, :12:3], other[1])
     assert structure_for(small, a[::2, ::2], a[:20, :30]) == structure_for(large, b[::2, :8:2], b[45:, 2:6])
     row = np.zeros((20, 1), np.float32)
     program = chain((20, 30), "negative")._replace(inputs=(ArrayType((20, 30), "float32"), ArrayType((20, 1), "float32")))
-    assert structure_for(program, a[:20, :30], row).columns == (PACKED, ONE)
+    assert structure_for(program, a[:20, :30], row).row_strides == (UNIT_STRIDE, BROADCAST)
 
 
 def test_neighbouring_axes_that_lie_well_are_one():
     x = np.zeros((4, 5, 6, 7), np.float32)
     structure, layout = structure_of(chain((4, 5, 3, 7), "negative"), [element_strides(x[:, :, ::2]), element_strides(x[:, :, :3])])
     assert layout.space == (20, 3, 7)
-    assert structure.columns == (PACKED, PACKED)
+    assert structure.row_strides == (UNIT_STRIDE, UNIT_STRIDE)
     assert layout.strides == ((42, 14, 1), (42, 7, 1), (21, 7, 1))
 
 
@@ -207,18 +207,18 @@ def test_other_layouts_are_found_again():
             out = np.empty_like(y)
             kernel(x, y, out)
             assert same_bits(out, -(x * 2 + y))
-    assert compiled.Stats.compiled == 4  # of contiguous ones, of rows, of every second element, and of those that lie apart
-    assert len(kernel._forms) == 4
+    assert tiering.Stats.compiled == 4  # of contiguous ones, of rows, of every second element, and of those that lie apart
+    assert len(kernel._variants) == 4
 
 
 def test_layouts_that_are_kept_are_bounded(monkeypatch):
-    monkeypatch.setattr(compiled, "FORMS", 3)
+    monkeypatch.setattr(tiering, "MAX_VARIANTS", 3)
     kernel, base = EagerBackend().compile(chain((4,), "negative")), np.arange(100, dtype=np.float32)
     for s in range(1, 20):
         out = np.empty(4, np.float32)
         kernel(base[::s][:4], base[:4], out)
         assert same_bits(out, -(base[::s][:4] * 2 + base[:4]))
-        assert len(kernel._forms) <= 3
+        assert len(kernel._variants) <= 3
 
 
 @pytest.mark.parametrize("over", ["second", "behind", "before"])
@@ -267,7 +267,7 @@ def test_dtype_objects_that_are_equal_are_one(monkeypatch):
     assert x.dtype is not np.dtype(np.float32)
     run, out = machine_code(chain((7,), "negative")), np.empty(7, np.float32)
     run(x, x, out)
-    monkeypatch.setattr(compiled._JitKernel, "_other", None)
+    monkeypatch.setattr(tiering._JitKernel, "_dispatch", None)
     run(x, x, out)
     assert same_bits(out, -(x * 2 + x))
 
@@ -293,24 +293,24 @@ def test_an_output_that_is_strided_is_the_default_kernels(copied):
 
 def test_a_structure_too_long_over_strided_inputs_copies_them(copied, monkeypatch):
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
-    kernel_text = compiled.kernel_text
+    kernel_ir = tiering.kernel_ir
 
     def only_packed(structure, machine):
-        if structure.columns:
-            raise compiled.Unsupported("too long")
-        return kernel_text(structure, machine)
+        if structure.row_strides:
+            raise tiering.Unsupported("too long")
+        return kernel_ir(structure, machine)
 
-    monkeypatch.setattr(compiled, "kernel_text", only_packed)
+    monkeypatch.setattr(tiering, "kernel_ir", only_packed)
     kernel, out = EagerBackend().compile(chain((4, 4), "negative")), np.empty((4, 4), np.float32)
-    monkeypatch.setattr(compiled, "compile_kernel", None)
+    monkeypatch.setattr(tiering, "compile_kernel", None)
     for a in (x.T, x, x.T):
         kernel(a, x, out)
         assert same_bits(out, -(a * 2 + x))
-    assert (compiled.Stats.refused, compiled.Stats.compiled) == (1, 1)
+    assert (tiering.Stats.refused, tiering.Stats.compiled) == (1, 1)
 
 
 def test_short_rows_of_costly_steps_are_copied(copied, monkeypatch):
-    monkeypatch.setattr(compiled, "SHORT", 8)
+    monkeypatch.setattr(tiering, "SHORT", 8)
     base = np.linspace(-1, 1, 80, dtype=np.float32).reshape(10, 8)
     for op, n, count in (("exp", 7, 1), ("exp", 8, 0), ("negative", 7, 0)):
         x = base[:, ::-1][:, :n]
@@ -325,13 +325,13 @@ def test_uses_are_counted_for_each_layout():
     kernel, x = NumpyBackend().compile(chain((4, 4))), np.ones((4, 4), np.float32)
     for a in (x, x[:, ::-1], x, x[:, ::-1]):
         kernel(a, x, np.empty_like(x))
-    assert compiled.Stats.compiled == 2
+    assert tiering.Stats.compiled == 2
 
 
 def test_halves_of_rows_of_strided_inputs(monkeypatch):
-    monkeypatch.setattr(compiled, "THREADED", 0)
-    monkeypatch.setattr(compiled, "PAIRED", 0)
-    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+    monkeypatch.setattr(tiering, "SPLIT", 0)
+    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
+    monkeypatch.setattr(tiering.workers, "THREADS", 2)
     for seed in range(8):
         check_rows(seed)
 
@@ -368,7 +368,7 @@ def test_pooling_is_one_kernel_of_machine_code(kind, kernel, stride, pad, monkey
     program = Program([pool(x, kernel, stride, pad, kind)], [x], NumpyBackend())
     for _ in range(3):
         assert same_bits(program.run([found])[0], want)
-    assert len(program.kernels) == compiled.Stats.compiled == 1
+    assert len(program.kernels) == tiering.Stats.compiled == 1
     assert not {"maximum", "add"} & {line.strip() for line in program.explain().splitlines()}
 
 
@@ -381,7 +381,7 @@ def test_programs_of_views_have_the_bits_of_the_default_path(seed, monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit_eager", True)
     for got, w in zip(Program(outputs, leaves, NumpyBackend()).run(list(arrays)), want, strict=True):
         assert same_bits(got, w)
-    assert compiled.Stats.refused == 0
+    assert tiering.Stats.refused == 0
 
 
 def test_windows_of_the_package_read_views_where_they_lie():
@@ -392,4 +392,4 @@ def test_windows_of_the_package_read_views_where_they_lie():
         result = (-(x.T * 2.5) + y.T * y.T).asnumpy()
     host = [a.asnumpy() for a in (x, y)]
     assert same_bits(result, -(host[0].T * np.float32(2.5)) + host[1].T * host[1].T)
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1

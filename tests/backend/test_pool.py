@@ -28,7 +28,7 @@ def test_a_large_array_is_aligned_packed_and_writable(pool):
     assert a.flags.c_contiguous
     assert a.flags.writeable
     assert a.dtype == KIND
-    assert address(a) % memory.ALIGNED == 0
+    assert address(a) % memory.ALIGNMENT == 0
     assert a.sum() == a.size
 
 
@@ -54,7 +54,7 @@ def test_other_dtypes_share_the_blocks(pool):
 
 
 def test_what_waits_is_bounded_and_goes_back_on_request(pool, monkeypatch):
-    monkeypatch.setattr(memory, "KEPT", 3 * POOLED)
+    monkeypatch.setattr(memory, "MAX_WAITING", 3 * POOLED)
     arrays = [pool.empty(SHAPE, KIND) for _ in range(5)]
     del arrays
     first = pool.empty(SHAPE, KIND)
@@ -66,7 +66,7 @@ def test_what_waits_is_bounded_and_goes_back_on_request(pool, monkeypatch):
 
 
 def test_an_array_too_large_to_wait_is_freed(pool, monkeypatch):
-    monkeypatch.setattr(memory, "KEPT", POOLED)
+    monkeypatch.setattr(memory, "MAX_WAITING", POOLED)
     pool.empty((POOLED,), KIND)
     pool.empty(SHAPE, KIND)
     assert pool._waiting <= POOLED
@@ -91,7 +91,7 @@ def test_an_interrupted_thread_takes_new_memory(pool, monkeypatch):
     def interrupted(self):  # as by a signal handler, in the midst of taking a block
         monkeypatch.setattr(Pool, "_collect", collect)
         inner.append(self.empty(SHAPE, KIND))
-        monkeypatch.setattr(memory, "LONGEST", 0.01)
+        monkeypatch.setattr(memory, "LOCK_TIMEOUT", 0.01)
         self.trim()
         return collect(self)
 
@@ -120,7 +120,7 @@ def test_threads_never_share_a_block(pool):
 
 
 def test_the_bound_holds_as_soon_as_memory_comes_back(pool, monkeypatch):
-    monkeypatch.setattr(memory, "KEPT", 2 * POOLED)
+    monkeypatch.setattr(memory, "MAX_WAITING", 2 * POOLED)
     arrays = [pool.empty(SHAPE, KIND) for _ in range(6)]
     del arrays
     assert not pool._returned

@@ -104,7 +104,7 @@ def test_without_cupy_and_driver_nothing_is_to_be_installed(machine):
     assert re.search(r"CuPy +not installed$", page, re.MULTILINE)
 
 
-OLD = "no NVIDIA driver, or one that is older than CuPy's CUDA; install a newer driver, or the CuPy wheel of an older CUDA"
+OLD = "there is no NVIDIA driver, or it is older than CuPy's CUDA; install a newer driver, or the CuPy wheel for an older CUDA"
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ OLD = "no NVIDIA driver, or one that is older than CuPy's CUDA; install a newer 
             "450.80",
             OLD,
         ),
-        (100, "570.1", "no GPU is visible; look at nvidia-smi and CUDA_VISIBLE_DEVICES"),
+        (100, "570.1", "no GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"),
         (34, "", "the CUDA driver is a stub; run on a machine with an NVIDIA GPU"),
-        (46, "570.1", "all GPUs are busy, or forbidden to this process; look at nvidia-smi: compute mode"),
+        (46, "570.1", "all GPUs are busy, or not available to this process; check the compute mode in nvidia-smi"),
     ],
 )
 def test_why_cuda_refuses_is_said_with_what_to_do(machine, status, driver, says):

@@ -141,7 +141,7 @@ def small(monkeypatch):
         return found
 
     scale = SimpleNamespace(gain=100.0, changed=changed)
-    monkeypatch.setattr(convolution, "WORTH", 1)
+    monkeypatch.setattr(convolution, "MIN_PRODUCTS", 1)
     monkeypatch.setattr(convolution, "choice", choice)
     monkeypatch.setattr(convolution, "saving", lambda *_: scale.gain)
     monkeypatch.setattr(passes, "with_channels_last", converted)

@@ -13,7 +13,7 @@ from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
 from twofold_numpy import blocked
-from twofold_numpy.jit.installed import is_installed
+from twofold_numpy.jit.availability import is_installed
 
 from .random_programs import SIZE, reference, run
 from tests.conftest import absent
@@ -105,10 +105,10 @@ def test_several_devices_give_the_same_results(monkeypatch, record_property, sch
 def test_machine_code_is_within_its_tolerance(monkeypatch, tmp_path):
     if not is_installed():
         absent("no llvmlite: install twofold[jit]")
-    from twofold_numpy.jit import compiled
+    from twofold_numpy.jit import tiering
 
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
-    monkeypatch.setattr(compiled, "WORTH", 0)  # small kernels, too, at their second use
+    monkeypatch.setattr(tiering, "WORTH", 0)  # small kernels, too, at their second use
     for seed in range(0, CASES, 50):
         in_mode(monkeypatch, engine="naive")
         naive = run(seed, True)
@@ -119,7 +119,7 @@ def test_machine_code_is_within_its_tolerance(monkeypatch, tmp_path):
                 for got, want in zip(run(seed, True), naive, strict=True):
                     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"seed {seed}, from {defer}")
         monkeypatch.setattr(SETTINGS, "jit", False)
-    assert compiled.Stats.compiled + compiled.Stats.loaded > 0
+    assert tiering.Stats.compiled + tiering.Stats.loaded > 0
 
 
 @pytest.mark.fuzz

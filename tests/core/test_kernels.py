@@ -224,7 +224,7 @@ def test_other_reductions_stay_by_themselves():
 def test_a_busy_machine_runs_both_halves_in_one_thread(monkeypatch):
     monkeypatch.setattr(workers, "_queue", SimpleQueue)  # nobody serves it
     ran = []
-    workers.both(lambda: ran.append("here"), lambda: ran.append("there"))
+    workers.run_both(lambda: ran.append("here"), lambda: ran.append("there"))
     assert ran == ["here", "there"]
 
 
@@ -241,7 +241,7 @@ def test_what_was_to_run_in_a_busy_thread_keeps_nothing(error, monkeypatch):
             raise error
 
     with pytest.raises(error) if error else contextlib.nullcontext():
-        workers.both(here, there)
+        workers.run_both(here, there)
     del there
     gc.collect()
     assert gone() is None
@@ -256,7 +256,7 @@ def test_the_caller_waits_for_the_other_thread():
         time.sleep(0.05)
         ran.append("there")
 
-    workers.both(started.wait, there)
+    workers.run_both(started.wait, there)
     assert ran == ["there"]
 
 
@@ -268,15 +268,15 @@ def test_an_error_in_the_other_thread_is_raised_here():
         raise ZeroDivisionError("there")
 
     with pytest.raises(ZeroDivisionError, match="there"):
-        workers.both(started.wait, fails)
+        workers.run_both(started.wait, fails)
 
 
 def test_each_half_runs_once():
     ran = []
     for _ in range(200):
-        workers.both(lambda: None, lambda: ran.append(1))
+        workers.run_both(lambda: None, lambda: ran.append(1))
     started = threading.Event()
-    workers.both(started.wait, started.set)  # what was queued before has been taken
+    workers.run_both(started.wait, started.set)  # what was queued before has been taken
     assert len(ran) == 200
 
 
@@ -287,7 +287,7 @@ def test_warnings_are_off_in_the_other_thread():
         seen.append(np.geterr())
         started.set()
 
-    workers.both(started.wait, there)
+    workers.run_both(started.wait, there)
     assert set(seen[0].values()) == {"ignore"}
 
 

@@ -103,11 +103,11 @@ def schedule(request: pytest.FixtureRequest, gpus: list[mx.Context]) -> str:
 @pytest.fixture
 def graphs(backend: loader.Backend) -> Any:
     """The adapter's graphs: none of another test's, nothing known of any program, in memory that holds no right numbers of one."""
-    from twofold_cupy.capture import Counts
+    from twofold_cupy.capture import GraphCounts
 
     drop_generation()
     gc.collect()
     backend.trim()
     own = getattr(backend, "graphs")  # noqa: B009 (of the CuPy adapter alone)
-    own.counts = Counts()
+    own.counts = GraphCounts()
     return own

@@ -28,7 +28,7 @@ def workers(tmp_path, monkeypatch):
     if SIMULATION is not None:
         interpreter = tmp_path / "python"
         cache = f"XDG_CACHE_HOME={cache_folder().parents[1]}"
-        interpreter.write_text(f'#!/bin/sh\n{cache} exec {sys.executable} -m {MODULE} "$@"\n', encoding="utf-8")
+        interpreter.write_source(f'#!/bin/sh\n{cache} exec {sys.executable} -m {MODULE} "$@"\n', encoding="utf-8")
         interpreter.chmod(interpreter.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(command, "libraries", lambda: libraries(interpreter))
 

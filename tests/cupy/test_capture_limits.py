@@ -31,7 +31,7 @@ GPU = Device("gpu", 0)
 
 @simulated  # how often a graph is made anew depends on when memory returns
 def test_the_graphs_used_last_are_kept(gpus, monkeypatch, graphs):
-    monkeypatch.setattr(capture, "MOST_GRAPHS", 3)
+    monkeypatch.setattr(capture, "MAX_GRAPHS", 3)
     net = perceptron(gpus[0])
 
     def run(count):
@@ -53,7 +53,7 @@ def test_the_graphs_used_last_are_kept(gpus, monkeypatch, graphs):
 def test_graphs_have_no_more_memory_than_their_share(gpus, monkeypatch, graphs):
     net = perceptron(gpus[0])
     for share, kept in ((0.5, 4), (0.0, 1)):
-        monkeypatch.setattr(capture, "SHARE", share)
+        monkeypatch.setattr(capture, "MAX_SHARE", share)
         for count in range(2, 6):
             for k in range(4):
                 net(nd.array(drawn(count + 10 * kept, 20, seed=k), ctx=gpus[0])).wait_to_read()
@@ -127,7 +127,7 @@ def test_what_has_no_room_for_a_graph_gets_one_when_there_is_room(gpus, graphs, 
         (told,) = reports(lambda: net(data).wait_to_read())
         assert told.startswith("step by step for now: ")
         assert "does not fit into memory" in told
-    for _ in range(4 * capture.PAUSE):
+    for _ in range(4 * capture.BACKOFF):
         np.testing.assert_array_equal(net(data).asnumpy(), want)
     assert graphs.counts.launched > 0
 
@@ -135,8 +135,8 @@ def test_what_has_no_room_for_a_graph_gets_one_when_there_is_room(gpus, graphs, 
 def test_what_never_has_room_for_a_graph_is_left_in_the_end(gpus, graphs, monkeypatch):
     tried = []
     monkeypatch.setattr(limits, "private", lambda size: tried.append(size) or full(size))
-    monkeypatch.setattr(capture, "MOST_CAPTURES", 3)
-    monkeypatch.setattr(capture, "PAUSE", 1)
+    monkeypatch.setattr(capture, "MAX_CAPTURES", 3)
+    monkeypatch.setattr(capture, "BACKOFF", 1)
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(30):
         net(data).wait_to_read()
@@ -150,7 +150,7 @@ def test_what_never_has_room_for_a_graph_is_left_in_the_end(gpus, graphs, monkey
 def test_the_ways_to_lie_used_last_are_kept(gpus, graphs, backend):
     """Five ways to lie take turns with one that all come back to: that keeps its graph."""
     xp = backend.xp
-    replay = capture.GraphReplay(graphs, lambda a: [xp.exp(xp.add(a[0], a[0]))], ProgramTraits(9, *[frozenset()] * 3, ()))
+    replay = capture.GraphRunner(graphs, lambda a: [xp.exp(xp.add(a[0], a[0]))], ProgramTraits(9, *[frozenset()] * 3, ()))
     x = backend.from_host(drawn(4, 64), GPU)
     for _ in range(4):
         backend.quietly(replay, [x])
@@ -159,7 +159,7 @@ def test_the_ways_to_lie_used_last_are_kept(gpus, graphs, backend):
         backend.quietly(replay, [x[:, : 8 * k : k]])
         backend.quietly(replay, [x])
     assert graphs.counts.launched == launched + 5
-    assert len(replay._courses) == capture.MOST_LAYOUTS
+    assert len(replay._specializations) == capture.MAX_SPECIALIZATIONS
 
 
 @simulated
@@ -173,7 +173,7 @@ def test_a_graph_keeps_its_blocks_where_memory_is_found_elsewhere(gpus, backend,
         del first  # its block is free, and part of the graph
         return [xp.add(xp.concat(*arrays * 3, axis=0), total)]
 
-    replay = capture.GraphReplay(graphs, run, ProgramTraits(9, frozenset(), frozenset(), frozenset(), ()))
+    replay = capture.GraphRunner(graphs, run, ProgramTraits(9, frozenset(), frozenset(), frozenset(), ()))
     x = backend.from_host(drawn(500, 500), GPU)
     want = backend.to_host(backend.quietly(run, [x])[0])
     for k in range(5):
@@ -201,7 +201,7 @@ def test_what_is_captured_is_told(gpus, graphs):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(4):
         net(data).wait_to_read()
-    assert reports(lambda: net(data).wait_to_read()) == ["one CUDA graph of 4 steps; 0 inputs, 0 numbers and 0 results are copied"]
+    assert reports(lambda: net(data).wait_to_read()) == ["one CUDA graph of 4 steps; copies 0 inputs, 0 scalars and 0 results"]
     executor = bound(gpus[0])
     assert "step by step so far" in executor.explain()
     for _ in range(4):
@@ -257,12 +257,12 @@ def test_a_capture_that_fails_is_left_and_not_tried_again(gpus, monkeypatch, gra
         tried.append(inner)
         raise ValueError("no products today")
 
-    real = capture._captured
+    real = capture._capture
 
     def captured(streams, run, given):
         return real(streams, lambda arrays: (run(arrays), fails(streams[0])), given)
 
-    monkeypatch.setattr(capture, "_captured", captured)
+    monkeypatch.setattr(capture, "_capture", captured)
     for _ in range(6):
         np.testing.assert_array_equal(net(data).asnumpy(), want)
     assert len(tried) == 1
@@ -278,12 +278,12 @@ def test_a_capture_that_fails_is_left_and_not_tried_again(gpus, monkeypatch, gra
 def test_what_cuda_forbids_in_a_capture_is_told(gpus, monkeypatch, backend, graphs):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     want = net(data).asnumpy()
-    real = capture._captured
+    real = capture._capture
 
     def captured(streams, run, given):
         return real(streams, lambda arrays: (run(arrays), streams[0].cuda.synchronize()), given)
 
-    monkeypatch.setattr(capture, "_captured", captured)
+    monkeypatch.setattr(capture, "_capture", captured)
     for _ in range(6):
         np.testing.assert_array_equal(net(data).asnumpy(), want)
     (told,) = reports(lambda: net(data).wait_to_read())
@@ -294,7 +294,7 @@ def test_what_cuda_forbids_in_a_capture_is_told(gpus, monkeypatch, backend, grap
 def test_a_capture_that_others_break_is_tried_again(gpus, monkeypatch, graphs):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     want = net(data).asnumpy()
-    real = capture._captured
+    real = capture._capture
 
     def captured(streams, run, given):
         def broken(arrays):
@@ -305,12 +305,12 @@ def test_a_capture_that_others_break_is_tried_again(gpus, monkeypatch, graphs):
         return real(streams, broken, given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(capture, "_captured", captured)
+        patch.setattr(capture, "_capture", captured)
         for _ in range(6):
             np.testing.assert_array_equal(net(data).asnumpy(), want)
         (told,) = reports(lambda: net(data).wait_to_read())
         assert told.startswith("step by step for now: ")
-    for _ in range(4 * capture.PAUSE):
+    for _ in range(4 * capture.BACKOFF):
         np.testing.assert_array_equal(net(data).asnumpy(), want)
     assert graphs.counts.launched > 0
 
@@ -319,7 +319,7 @@ def test_a_capture_that_others_break_is_tried_again(gpus, monkeypatch, graphs):
 def test_no_capsule_is_waited_for_while_another_thread_captures(gpus, monkeypatch, graphs):
     capsule, found = cupy.ones((4,), np.float32).__dlpack__(stream=-1), []
     importer = threading.Thread(target=lambda: found.append(nd.from_dlpack(capsule).asnumpy()))
-    real = capture._captured
+    real = capture._capture
 
     def captured(streams, run, given):
         def meanwhile(arrays):
@@ -330,7 +330,7 @@ def test_no_capsule_is_waited_for_while_another_thread_captures(gpus, monkeypatc
 
         return real(streams, run if found or importer.is_alive() else meanwhile, given)
 
-    monkeypatch.setattr(capture, "_captured", captured)
+    monkeypatch.setattr(capture, "_capture", captured)
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(6):
         net(data).wait_to_read()
@@ -354,7 +354,7 @@ def test_arrays_that_never_come_to_rest_are_copied(gpus, monkeypatch, graphs):
         losses.append(net[0].weight.data(gpus[0]))
 
     same(lambda: trained(gpus[0], perceptron(gpus[0]), each=each), monkeypatch, graphs, 1)
-    assert graphs.counts.captured <= 2 * capture.MOST_CHANGES
+    assert graphs.counts.captured <= 2 * capture.MAX_CHANGES
 
 
 # threads and devices
@@ -427,7 +427,7 @@ def test_a_failure_of_the_device_is_told(gpus, graphs, status):
     out = net(data)
     SIMULATION.fail(status)
     try:
-        with pytest.raises(DeviceError, match="start the process anew"):
+        with pytest.raises(DeviceError, match="restart the process"):
             out.wait_to_read()
     finally:
         SIMULATION.fail(0)

@@ -28,7 +28,7 @@ def test_places_on_the_axis_are_taken(gpus, backend):
     nd.waitall()
     gc.collect()
     nd.take(nd.array(X, ctx=gpus[0]), nd.array([1], ctx=gpus[0]), mode="raise").asnumpy()
-    assert len(backend.checks.concerned) <= 2, "what was found right is forgotten"
+    assert len(backend.checks.checks_of_array) <= 2, "what was found right is forgotten"
 
 
 @simulated
@@ -47,7 +47,7 @@ def test_every_read_of_what_follows_from_a_wrong_index_fails(gpus):
     wrong = taken(gpus[0], 1, -2, 7)
     below = wrong * 2
     for array in (wrong, below, wrong[0], below):
-        with pytest.raises(IndexingError, match="an index is out of bounds: given index -2 for size 4; give places from 0 to 3"):
+        with pytest.raises(IndexingError, match="an index is out of bounds: given index -2 for size 4; give indices from 0 to 3"):
             array.asnumpy()
     with pytest.raises(IndexingError, match="index -2"):
         (wrong + 1).copyto(nd.zeros((3, 3))).asnumpy()
@@ -90,7 +90,7 @@ def test_what_is_watched_again_is_found_again(backend):
     stream = backend.stream(GPU)
     out = backend.empty((1,), "int64")
     with stream:
-        note = backend.checks.noted(backend.from_host(np.array([8]), GPU), out, 4, False)
+        note = backend.checks.launch_check(backend.from_host(np.array([8]), GPU), out, 4, False)
     first, second = (backend.from_host(np.ones(3, np.float32), GPU) for _ in range(2))
     backend.checks.watch(note, stream, first)
     with pytest.raises(IndexingError, match="index 8"):
@@ -113,7 +113,7 @@ def test_dtypes_of_indices(backend, dtype):
 @pytest.mark.parametrize("dtype", ["int64", "uint8"])
 def test_the_text_compiles_for_gpus(dtype):
     for architecture in ARCHITECTURES:
-        compile_for_gpu(checks.text(dtype), architecture)
+        compile_for_gpu(checks.kernel_source(dtype), architecture)
 
 
 def test_an_axis_without_places_has_none(backend):

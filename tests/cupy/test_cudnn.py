@@ -153,7 +153,7 @@ def library(backend, monkeypatch):
     backend.stream(GPU)
     module = front_end()
     monkeypatch.setattr(cudnn, "library", lambda: module)
-    monkeypatch.setattr(cudnn, "_known", {})
+    monkeypatch.setattr(cudnn, "_handles", {})
     monkeypatch.setattr(cudnn, "_plans", {})
     monkeypatch.setattr(Graph, "made", [])
     cudnn.COMPUTED.clear()

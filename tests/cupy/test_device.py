@@ -110,7 +110,7 @@ def test_convolutions_and_their_gradients_are_numpys(backend, monkeypatch, case,
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("epilogue", ["bias", "relu", "sums"])
 def test_endings_of_large_products_are_numpys(backend, dtype, epilogue):
-    """By cuBLASLt where it proposes them, at sizes that it has kernels for; see test_endings for small ones."""
+    """By cuBLASLt where it proposes them, at sizes that it has kernels for; see test_epilogues for small ones."""
     if cublaslt.library() is None:
         pytest.skip("no cuBLASLt")
     x, w = drawn(256, 512).astype(NUMPY[dtype]), drawn(512, 384, seed=1).astype(NUMPY[dtype])

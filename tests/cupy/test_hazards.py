@@ -15,7 +15,7 @@ from tests.fakes.simulation import SCHEDULES
 
 cupy = pytest.importorskip("cupy")
 capture = pytest.importorskip("twofold_cupy.capture")
-exchange = pytest.importorskip("twofold_cupy.exchange")
+graph_io = pytest.importorskip("twofold_cupy.graph_io")
 limits = pytest.importorskip("twofold_cupy.limits")
 pytestmark = simulated
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
@@ -240,21 +240,21 @@ def two(backend, wrap):
 def test_threads_take_turns_with_a_graph(backend, monkeypatch, locked):
     """A second thread runs the program between the first one's numbers and its launch, if nothing keeps it from that."""
     replays, results = [], []
-    program = chained(backend, lambda run, traits: replays.append(capture.GraphReplay(backend.graphs, run, traits)) or replays[-1])
+    program = chained(backend, lambda run, traits: replays.append(capture.GraphRunner(backend.graphs, run, traits)) or replays[-1])
     x = small(backend, 0)
     want = [backend.to_host(program(x, 1.0 + k)) for k in range(6)]
     if not locked:
         monkeypatch.setattr(replays[0], "_lock", contextlib.nullcontext())
     second = threading.Thread(target=lambda: results.append(program(x, 4.0)))
-    real = capture.hand_over
+    real = capture.copy_batch
 
-    def hand_over(*given):
+    def copy_batch(*given):
         real(*given)
         if second.ident is None:
             second.start()
             second.join(0.3)
 
-    monkeypatch.setattr(capture, "hand_over", hand_over)
+    monkeypatch.setattr(capture, "copy_batch", copy_batch)
     first = program(x, 2.0)
     second.join()
     assert np.array_equal(backend.to_host(first), want[1]) == locked
@@ -278,7 +278,7 @@ def test_threads_take_turns_in_capturing(backend):
 
 def test_a_program_in_a_stream_for_copies_is_no_graph(backend):
     """It would be launched among what that stream copies, and in no order to its operands."""
-    program, x = chained(backend, lambda run, traits: capture.GraphReplay(backend.graphs, run, traits)), small(backend, 0)
+    program, x = chained(backend, lambda run, traits: capture.GraphRunner(backend.graphs, run, traits)), small(backend, 0)
     before = backend.graphs.counts.captured
     with backend.stream(GPU, "h2d") as queue:
         backend.wait(queue, backend.record(backend.stream(GPU)))
@@ -304,21 +304,21 @@ SCENES = (
 class Shared(cupy.cuda.MemoryPool):
     """A pool that several graphs have their memory of."""
 
-    def give_up(self):
-        """Give up nothing."""
+    def release(self):
+        """Release nothing."""
 
 
 ONE_FOR_ALL = Shared()
 RULES = {
-    "inputs that moved": (capture.Captured, "moved", lambda self, arrays: []),
-    "results in use": (capture.Captured, "in_use", lambda self: []),
-    "numbers": (capture.Numbers, "changed", lambda self, arrays: capture.NOTHING),
-    "copies in": (exchange.Static, "copy_of", lambda self, array: (array.data.ptr, self.array.data.ptr, 0)),
-    "copies out": (exchange.Copied, "given", lambda self, arrays, out: self._memory.empty(self.array.shape, self.array.dtype)),
-    "copies back": (exchange.Donated, "given", lambda self, arrays, out: arrays[self._at]),
+    "inputs that moved": (capture.CapturedGraph, "moved", lambda self, arrays: []),
+    "results in use": (capture.CapturedGraph, "in_use", lambda self: []),
+    "numbers": (capture.ScalarInputs, "stale_words", lambda self, arrays: capture.NO_WORDS),
+    "copies in": (graph_io.Static, "copy_from", lambda self, array: (array.data.ptr, self.array.data.ptr, 0)),
+    "copies out": (graph_io.Copied, "given", lambda self, arrays, out: self._memory.empty(self.array.shape, self.array.dtype)),
+    "copies back": (graph_io.Donated, "given", lambda self, arrays, out: arrays[self._at]),
     "results that are given back": (capture, "_run", lambda program, carried, given: program(given)),
-    "a loan's memory": (exchange.Loan, "__init__", lambda self, array, pool: None),
-    "strides": (capture, "_lies", lambda a: "alike"),
+    "a loan's memory": (graph_io.Loan, "__init__", lambda self, array, pool: None),
+    "strides": (capture, "_memory_layout", lambda a: "alike"),
     "memory of its own": (limits, "PrivatePool", lambda allocate: ONE_FOR_ALL),
 }
 
@@ -337,7 +337,7 @@ def test_a_rule_about_graphs_that_is_left_out_is_found(backend, monkeypatch, rul
     def is_found(scene):
         want = results(scene, "late", 0, lambda run, traits: run)
         for schedule, seed in schedules()[:4]:
-            got = results(scene, schedule, seed, lambda run, traits: capture.GraphReplay(backend.graphs, run, traits))
+            got = results(scene, schedule, seed, lambda run, traits: capture.GraphRunner(backend.graphs, run, traits))
             if not all(np.array_equal(g, w) for g, w in zip(got, want, strict=True)):
                 return True
         return False

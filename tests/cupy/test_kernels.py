@@ -74,13 +74,13 @@ def test_rows_have_one_text_for_all_distances_of_their_columns(backend):
     draw, seen = np.random.default_rng(2), set()
     for far in (2, 3, 7):
         x, scale, mask = (draw.normal(size=s).astype(np.float32) for s in ((2, 40 * far), (40,), (2, 1)))
-        before = rows.text.cache_info().misses
+        before = rows.kernel_source.cache_info().misses
         found = run(backend, softmax_program((2, 40)), backend.from_host(x, GPU)[:, ::far], scale, mask)
         for got, want in zip(found, softmax(x[:, ::far], scale, mask), strict=True):
             np.testing.assert_allclose(got, want, 3e-6)
-        seen.add(rows.text.cache_info().misses - before)
+        seen.add(rows.kernel_source.cache_info().misses - before)
     assert seen <= {0, 1}
-    assert rows.text.cache_info().misses == before, "the last ones have the first one's"
+    assert rows.kernel_source.cache_info().misses == before, "the last ones have the first one's"
 
 
 def test_an_output_of_rows_may_take_an_inputs_memory(backend):
@@ -164,11 +164,11 @@ def test_constants_keep_their_sign(backend):
 
 def test_places_beyond_32_bits_are_64_bit_numbers():
     big, small = 2**20, 2**10
-    assert places.merged((big, big), [(0, 1), (big, 1)]).is_long
-    assert places.merged((small, small), [(2**25, 1), (small, 1)]).is_long, "few elements far apart"
-    assert not places.merged((small, small), [(0, 1), (small, 1)]).is_long
+    assert places.merge_axes((big, big), [(0, 1), (big, 1)]).is_long
+    assert places.merge_axes((small, small), [(2**25, 1), (small, 1)]).is_long, "few elements far apart"
+    assert not places.merge_axes((small, small), [(0, 1), (small, 1)]).is_long
     one = RowProgram("negative", (), (ArrayType((), "float32"),), (step("negative", Ref("in", 0)),), (0,))
-    text = kernels.text(one, "tf_negative", 2, ((0,), kernels.PACKED), "long long")
+    text = kernels.kernel_source(one, "tf_negative", 2, ((0,), kernels.PACKED), "long long")
     assert "TF_EACH(long long, i, count)" in text
     assert "const long long c0" in text
 
@@ -184,7 +184,7 @@ def test_places_beyond_32_bits_are_64_bit_numbers():
     ],
 )
 def test_axes_merge_where_no_operand_needs_them_apart(shape, strides, sizes):
-    assert places.merged(shape, strides).sizes == sizes
+    assert places.merge_axes(shape, strides).sizes == sizes
 
 
 def test_rows_get_threads_by_their_length_alone():
@@ -240,7 +240,7 @@ def test_a_batch_that_needs_more_workspace_is_cut(backend, monkeypatch, name):
     whole = backend.to_host(getattr(backend.xp, name)(*there, **params))
     convolution = pytest.importorskip("twofold_cupy.convolution")
     monkeypatch.setattr(convolution, "WORKSPACE", 2 * 2 * 9 * 16 * 4)  # two items
-    assert list(convolution.parts(5, 2, (3, 3), (4, 4), "float32")) == [(0, 2), (2, 4), (4, 5)]
+    assert list(convolution.batch_parts(5, 2, (3, 3), (4, 4), "float32")) == [(0, 2), (2, 4), (4, 5)]
     np.testing.assert_allclose(backend.to_host(getattr(backend.xp, name)(*there, **params)), whole, 1e-5, 1e-5)
 
 

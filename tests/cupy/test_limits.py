@@ -14,7 +14,7 @@ from tests.cupy.captured import drawn
 from tests.cupy.conftest import simulated
 
 cupy = pytest.importorskip("cupy")
-exchange = pytest.importorskip("twofold_cupy.exchange")
+graph_io = pytest.importorskip("twofold_cupy.graph_io")
 limits = pytest.importorskip("twofold_cupy.limits")
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
 pytestmark = simulated
@@ -46,7 +46,7 @@ def test_arrays_take_no_more_than_their_part(backend, limit):
     assert free <= limit - mine.nbytes
     with pytest.raises(DeviceOutOfMemory, match=r"float32\[1000, 250\] 1.0 MiB") as caught:
         backend.empty((free + MIB,), "uint8")
-    assert f"TWOFOLD_GPU_MEMORY_RESERVE leaves {SETTINGS.gpu_memory_reserve} % of the memory to others" in str(caught.value)
+    assert f"TWOFOLD_GPU_MEMORY_RESERVE leaves {SETTINGS.gpu_memory_reserve} % of the memory to other processes" in str(caught.value)
     rest = backend.empty((free - MIB,), "uint8")
     assert taken(backend) <= limit
     assert rest.size + mine.nbytes <= limit
@@ -118,7 +118,7 @@ def test_a_loan_keeps_the_pool_of_which_it_has_a_part_of_a_block(backend, graphs
         pool = limits.PrivatePool(limits.private)
         block = pool.malloc(MIB)
         del block
-        loan = exchange.Loan(cupy.ndarray((1000,), np.uint8, pool.malloc(1000)), pool)
+        loan = graph_io.Loan(cupy.ndarray((1000,), np.uint8, pool.malloc(1000)), pool)
         del pool
         assert cupy.cuda.runtime.memGetInfo()[0] == before - MIB
         del loan

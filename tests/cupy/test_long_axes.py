@@ -15,7 +15,7 @@ GPU = Device("gpu", 0)
 pytest.importorskip("cupy")
 launch = pytest.importorskip("twofold_cupy.launch")
 reductions = pytest.importorskip("twofold_cupy.reductions")
-rehearsal = pytest.importorskip("twofold_cupy.rehearsal")
+dry_run = pytest.importorskip("twofold_cupy.dry_run")
 scans = pytest.importorskip("twofold_cupy.scans")
 #: Outer sizes, what is reduced, inner sizes: more parts than a grid has along y, more rows and columns than it has blocks along x.
 HUGE = [(1, 2**32 + 1, 1), (1, 2**34, 3), (2**33, 9, 1), (2**31, 2, 2), (2**40, 1, 1), (2**36, 2, 40), (70_000, 70_000, 1), (1, 10, 2**38)]
@@ -25,7 +25,7 @@ class Nowhere:
     """Arrays that take no memory."""
 
     def empty(self, shape, dtype):
-        return rehearsal.phantom(shape, dtype)
+        return dry_run.placeholder(shape, dtype)
 
 
 @pytest.fixture
@@ -51,13 +51,13 @@ def drawn(*shape, dtype="float32", seed=0):
 @pytest.mark.parametrize("shape", HUGE)
 def test_grids_have_room_for_all_sizes(launched, shape):
     outer, n, inner = shape
-    x = rehearsal.phantom(shape, np.dtype(np.int8))
-    rows = rehearsal.phantom((outer * inner, n), np.dtype(np.int8))
-    small, large = (rehearsal.phantom((outer, inner), np.dtype(dtype)) for dtype in (np.int8, np.int64))
-    reductions.reduced(Nowhere(), "max", x, *shape, small)
-    reductions.reduced(Nowhere(), "sum", x, *shape, large)
-    reductions.place_of_extremum(Nowhere(), "argmax", x, *shape, large)
-    scans.scan(Nowhere(), "sum", rows, rehearsal.phantom(rows.shape, np.dtype(np.int64)))
+    x = dry_run.placeholder(shape, np.dtype(np.int8))
+    rows = dry_run.placeholder((outer * inner, n), np.dtype(np.int8))
+    small, large = (dry_run.placeholder((outer, inner), np.dtype(dtype)) for dtype in (np.int8, np.int64))
+    reductions.reduce_middle(Nowhere(), "max", x, *shape, small)
+    reductions.reduce_middle(Nowhere(), "sum", x, *shape, large)
+    reductions.arg_extremum(Nowhere(), "argmax", x, *shape, large)
+    scans.scan(Nowhere(), "sum", rows, dry_run.placeholder(rows.shape, np.dtype(np.int64)))
     names = {name.removesuffix("_rows").removesuffix("_columns") for name, _, _ in launched}
     assert names == {"tf_max", "tf_sum", "tf_argmax", "tf_running_sum"}
     for _, (blocks,), block in launched:
@@ -66,8 +66,8 @@ def test_grids_have_room_for_all_sizes(launched, shape):
 
 
 def test_long_axes_are_worked_on_by_many_blocks(launched):
-    x, out = (rehearsal.phantom((1, 2**20), np.dtype(dtype)) for dtype in (np.float32, np.float32))
-    reductions.place_of_extremum(Nowhere(), "argmax", x, 1, 2**20, 1, out)
+    x, out = (dry_run.placeholder((1, 2**20), np.dtype(dtype)) for dtype in (np.float32, np.float32))
+    reductions.arg_extremum(Nowhere(), "argmax", x, 1, 2**20, 1, out)
     assert launched == [("tf_argmax_rows", (256,), (256, 1)), ("tf_argmax_rows", (1,), (64, 4))]
     launched.clear()
     scans.scan(Nowhere(), "sum", x, out)
@@ -75,8 +75,8 @@ def test_long_axes_are_worked_on_by_many_blocks(launched):
 
 
 def test_a_block_has_several_short_rows(launched):
-    x, out = (rehearsal.phantom((1000, 10), np.dtype(dtype)) for dtype in (np.float32, np.float32))
-    reductions.place_of_extremum(Nowhere(), "argmax", x, 1000, 10, 1, out)
+    x, out = (dry_run.placeholder((1000, 10), np.dtype(dtype)) for dtype in (np.float32, np.float32))
+    reductions.arg_extremum(Nowhere(), "argmax", x, 1000, 10, 1, out)
     scans.scan(Nowhere(), "sum", x, out)
     assert launched == [("tf_argmax_rows", (16,), (4, 64)), ("tf_running_sum", (63,), (16, 16))]
 
@@ -85,7 +85,7 @@ def test_a_block_has_several_short_rows(launched):
 def test_blocks_take_turns_where_there_are_more_than_a_grid_has(backend, monkeypatch):
     x, programs = drawn(70, 9, 40), [("sum", 1), ("max", 2), ("argmax", 0), ("argmin", 2), ("cumulative_sum", 2), ("cumulative_prod", 0)]
     want = [on_gpu(backend, name, x, axis=axis) for name, axis in programs]
-    monkeypatch.setattr(launch, "MOST_BLOCKS", 3)
+    monkeypatch.setattr(launch, "MAX_BLOCKS", 3)
     for (name, axis), result in zip(programs, want, strict=True):
         np.testing.assert_array_equal(on_gpu(backend, name, x, axis=axis), result)
 
@@ -126,7 +126,7 @@ def test_the_first_nan_of_a_long_row_wins(backend, name, places):
 
 
 def test_what_was_found_in_parts_is_searched_in_parts(backend, monkeypatch):
-    monkeypatch.setattr(reductions, "SEARCHED", 8)
+    monkeypatch.setattr(reductions, "SEARCH_PART", 8)
     for shape in ((2, 500), (500, 3)):
         x = np.random.default_rng(2).integers(0, 30, shape).astype(np.float32)
         axis = shape.index(500)
@@ -207,4 +207,4 @@ def test_the_sums_of_very_many_parts_are_scanned_in_parts(backend, monkeypatch):
 @pytest.mark.parametrize("rows", [True, False])
 @pytest.mark.parametrize(("among_found", "finds"), [(False, True), (True, True), (True, False)])
 def test_searches_of_parts_compile(dtype, rows, among_found, finds):
-    compile_for_gpu(reductions.extremum_text("argmax", dtype, among_found, finds, rows=rows), "sm_90")
+    compile_for_gpu(reductions.extremum_source("argmax", dtype, among_found, finds, rows=rows), "sm_90")

@@ -114,7 +114,7 @@ def test_no_thread_adds_many_elements(backend, monkeypatch):
     threads = {}
     monkeypatch.setattr(gathers, "run", lambda kernel, count, *arguments: threads.setdefault(kernel, count))
     monkeypatch.setattr(gathers, "function", lambda text, name: name)
-    monkeypatch.setattr(gathers, "sorted_places", lambda memory, places, *, descending: places)
+    monkeypatch.setattr(gathers, "argsort_rows", lambda memory, places, *, descending: places)
     written(backend, "index_add", *writes((32_000,), rest=(4,)))
     assert threads == {"tf_places": 32_000, "tf_ends": 32_000, "tf_sums": 500 * 4, "tf_add": 32_000 * 4}
 
@@ -132,5 +132,5 @@ def test_writes_that_do_not_add_need_no_runs(backend):
 @pytest.mark.parametrize(("dtype", "given"), [("float32", "float32"), ("float16", "float32"), ("bfloat16", "bfloat16"), ("bool", "bool")])
 @pytest.mark.parametrize(("rank", "rest"), [(0, 1), (1, 0), (2, 3)])
 def test_texts_compile(dtype, given, adds, rank, rest):
-    compile_for_gpu(gathers.write_text(dtype, given, rank, rest, adds=adds), "sm_90")
+    compile_for_gpu(gathers.write_source(dtype, given, rank, rest, adds=adds), "sm_90")
     compile_for_gpu(gathers.ENDS, "sm_90")

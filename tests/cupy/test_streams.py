@@ -193,12 +193,12 @@ def test_a_machine_without_devices_says_why(gpus):
 @pytest.mark.parametrize(
     ("status", "says"),
     [
-        (700, "start the process anew"),
-        (717, "start the process anew"),
-        (719, "start the process anew"),
+        (700, "restart the process"),
+        (717, "restart the process"),
+        (719, "restart the process"),
         (1, "CUDA status 1"),
         (2, "the memory is full.*use smaller batches"),
-        (802, "its fabric manager must run"),
+        (802, "the fabric manager must be running"),
     ],
 )
 def test_a_failure_of_the_device_is_an_error_of_the_package(backend, status, says):
@@ -312,9 +312,9 @@ def test_memory_that_another_library_captures_is_kept_until_the_capture_ends(gpu
 
 
 def test_complex_numbers_are_refused(gpus):
-    with pytest.raises(DTypeError, match=r"not computed on GPUs.*complex64"):
+    with pytest.raises(DTypeError, match=r"not supported on GPUs.*complex64"):
         mx.np.ones((2,), dtype="complex64", ctx=gpus[0]).asnumpy()
-    with pytest.raises(DTypeError, match=r"not computed on GPUs.*complex64"):
+    with pytest.raises(DTypeError, match=r"not supported on GPUs.*complex64"):
         (mx.np.ones((2,), ctx=gpus[0]).astype("complex64") * 2).asnumpy()
     with pytest.raises(DTypeError):
         nd.waitall()

@@ -17,7 +17,7 @@ from tests.cupy.conftest import SIMULATION, simulated
 from tests.cupy.fusion_corpus import CORPUS, Program
 from tests.cupy.test_operators import SAMPLES
 
-handover = pytest.importorskip("twofold_cupy.handover")
+batched_copy = pytest.importorskip("twofold_cupy.batched_copy")
 pytestmark = simulated
 #: Every so many-th sample and program is taken at each push, and of all texts that there are then so many.
 SPREAD, FEW = 10, 12
@@ -77,9 +77,9 @@ def test_every_text_compiles(every_text, architecture, record_property):
     record_property("told", f"{len(every_text)} texts of kernels compiled for {architecture}")
 
 
-@pytest.mark.parametrize("size", handover.SIZES)
+@pytest.mark.parametrize("size", batched_copy.SIZES)
 def test_the_kernel_before_and_after_graphs_compiles(size):
-    compile_for_gpu(handover.text(size), "sm_90")
+    compile_for_gpu(batched_copy.kernel_source(size), "sm_90")
 
 
 def test_a_text_that_is_wrong_is_refused():

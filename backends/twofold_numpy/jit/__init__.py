@@ -1,5 +1,6 @@
-"""Fused kernels as machine code of LLVM, used where llvmlite is installed (the extra ``jit``) and the setting ``jit`` is on.
+"""Fused kernels as machine code, by LLVM: used where llvmlite is installed (the extra ``jit``) and the setting ``jit`` is on.
 
-`compiled` decides when, `structure` says what decides a text, `kernel` prints it, `checks` how it looks at arrays, `primitives` and
-`functions` its steps; `strided` has the numbers for strided inputs, `compiler` compiles, `cache` keeps object code on disk.
+`tiering` decides when to compile, `structure` is what machine code depends on. `kernel` and `row_pass_printer` print LLVM IR, `checks` the
+checks of arguments, `primitives`, `functions` and `reductions` the steps. `strided` describes strided inputs to a kernel, `compiler`
+compiles, `cache` stores object code on disk, `callables` makes Python functions of it, `handoff` splits a kernel over two threads.
 """

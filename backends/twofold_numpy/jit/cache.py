@@ -1,4 +1,4 @@
-"""Object code on disk: one file per kernel and target, checked when it is read, the oldest removed when there are too many."""
+"""Object code on disk: one file per kernel and target, verified when it is read; the least recently used files are pruned."""
 
 import contextlib
 import hashlib
@@ -6,20 +6,20 @@ import os
 import tempfile
 from pathlib import Path
 
-#: Bytes of all files together; above, the least recently used go until three quarters are left.
+#: Total bytes above which the least recently used files are removed until three quarters are left.
 LIMIT = 64 << 20
 _DIGEST = hashlib.sha256().digest_size
 
 
 def folder() -> Path:
-    """Where files lie: ``$TWOFOLD_CACHE/jit``, else ``twofold/jit`` in the user's cache."""
+    """The folder: ``$TWOFOLD_CACHE/jit``, or ``twofold/jit`` in the user's cache folder."""
     own = os.environ.get("TWOFOLD_CACHE")
     user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(own) / "jit" if own else Path(user) / "twofold" / "jit"
 
 
 def load(key: str) -> bytes | None:
-    """The object code stored under a key; None if there is none, or not this user's, or not as it was written."""
+    """The object code stored under a key; None if there is none, if another user owns it, or if it is damaged."""
     try:
         path = folder() / key
         with path.open("rb") as file:
@@ -34,7 +34,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, code: bytes) -> None:
-    """Keep object code under a key, if the folder can be written; another process never sees half a file."""
+    """Store object code under a key if the folder is writable; the rename makes it atomic for other processes."""
     try:
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,12 +53,12 @@ def store(key: str, code: bytes) -> None:
 
 
 def _digest(key: str, code: bytes) -> bytes:
-    """Of the key too: a file under another's name is not taken for it."""
+    """A digest of the key, too: a file under another kernel's name is rejected."""
     return hashlib.sha256(key.encode() + code).digest()
 
 
 def _prune(place: Path) -> None:
-    """Remove the files that were used longest ago until there is room."""
+    """Remove the least recently used files if the total is over the limit."""
     with os.scandir(place) as entries:
         files = sorted((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries if e.is_file())
     total = sum(size for _, size, _ in files)

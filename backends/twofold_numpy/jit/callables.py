@@ -1,6 +1,6 @@
-"""Machine code as functions of Python: the interpreter jumps to it with the arguments as they lie, which costs as much as any builtin.
+"""Machine code as built-in functions of Python: the interpreter jumps to it directly, so a call costs as much as any builtin's.
 
-A function's ``self`` is a bytes object, the numbers that the code reads: those of `head`, then those of the kernel.
+A function's ``self`` is a bytes object with the numbers that the code reads: `HEAD` numbers that all kernels share, then the kernel's.
 """
 
 import ctypes
@@ -14,13 +14,14 @@ import numpy as np
 
 #: The calling convention: ``PyObject *f(self, PyObject **arguments, Py_ssize_t count)``.
 METH_FASTCALL = 0x80
-#: Numbers before a kernel's own: the addresses of None, of the class of arrays and of what is called with arrays that are refused,
-#: and what it does about the lock.
+#: Numbers before the kernel's own: the addresses of None, of ndarray and of the fallback for rejected arguments; and one of the four
+#: modes below.
 HEAD = 4
-#: What code does about the interpreter's lock: it keeps it, lets other threads run while it computes, is called without it, or does as
-#: the second and, like the third, returns null, or another address where it refuses the arrays, and then calls nothing.
-KEEPS, RELEASES, FOREIGN, TELLS = range(4)
-#: Bytes before the content of a bytes object.
+#: How code treats the GIL, and arguments that it rejects. KEEP_GIL and RELEASE_GIL keep or release it during the computation, and call
+#: the fallback. WITHOUT_GIL is called without the GIL and REPORT_REFUSAL releases it; both return null, or another address if they reject
+#: the arguments, and leave the fallback to the caller.
+KEEP_GIL, RELEASE_GIL, WITHOUT_GIL, REPORT_REFUSAL = range(4)
+#: Offset of a bytes object's content.
 CONTENT = bytes.__basicsize__ - 1
 
 _make = ctypes.pythonapi.PyCFunction_NewEx
@@ -36,30 +37,30 @@ class _Definition(ctypes.Structure):
 
 @cache
 def _definition(address: int) -> _Definition:
-    """The one of a place in memory, kept for good: a function looks at its own until it is gone, in whatever order cycles are collected."""
+    """The definition for an address, kept forever: a function uses it until it is freed, in whatever order cycles are collected."""
     return _Definition(f"kernel{next(_numbers)}".encode(), address, METH_FASTCALL, None)
 
 
-class _Kept:
-    """What a function needs as long as it lives; it stands where other builtins have their module."""
+class _Owner:
+    """Keeps alive what a function needs; takes the place of the module that other builtins belong to."""
 
     def __init__(self, *objects: Any) -> None:
         self.objects = objects
 
 
-def function_of(address: int, library: Any, numbers: Iterable[int], refused: Callable[..., Any], lock: int) -> Callable[..., Any]:
-    """A function of arrays.
+def builtin_of(address: int, library: Any, numbers: Iterable[int], refused: Callable[..., Any], lock: int) -> Callable[..., Any]:
+    """A built-in function of arrays.
 
     Parameters
     ----------
     address, library
-        Of the code, and what keeps it loaded.
+        The code's address, and the object that keeps it loaded.
     numbers
-        What the kernel reads.
+        The kernel's numbers.
     refused
-        Called with the arrays, and its result returned, if they are not what the kernel takes; nothing is written before.
+        The fallback: called with the arguments, in place of the kernel, if the kernel rejects them; nothing has been written by then.
     lock
-        What it does about the interpreter's lock: `KEEPS`, `RELEASES`, `FOREIGN` or `TELLS`.
+        The mode: `KEEP_GIL`, `RELEASE_GIL`, `WITHOUT_GIL` or `REPORT_REFUSAL`.
     """
     flat = [id(None), id(np.ndarray), id(refused), lock, *numbers]
-    return _make(ctypes.addressof(_definition(address)), struct.pack(f"{len(flat)}q", *flat), _Kept(library, refused))
+    return _make(ctypes.addressof(_definition(address)), struct.pack(f"{len(flat)}q", *flat), _Owner(library, refused))

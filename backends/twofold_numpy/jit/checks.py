@@ -1,26 +1,26 @@
-"""Functions in a kernel's text that look at the array objects it was given, by the fields that NumPy's C interface promises."""
+"""LLVM functions that check a kernel's arguments: array objects, by the fields that NumPy's C API guarantees."""
 
 import ctypes
 from functools import cache
 
 from twofold.dtype import NUMPY
 
-#: Fields of an array object behind its head: data, nd, dimensions, strides, base, descr, flags.
+#: Offsets of an array object's fields from the end of its object header.
 FIELDS = {"data": 0, "nd": 8, "dimensions": 16, "strides": 24, "descr": 40, "flags": 48}
-#: Bits of ``flags``.
+#: Bits of ``flags``: C-contiguous and aligned.
 PACKED, ALIGNED = 0x1, 0x100
-#: Field of a dtype object behind its head: eight bytes with kind, character, byte order, flags of its own and number of its type.
+#: A dtype object's word with kind, type character, byte order, flags and type number, and the mask that excludes the flags.
 DTYPE, OF_TYPE = 8, ~(0xFF << 24)
 
 
 @cache
 def word_of(dtype: str, head: int) -> int:
-    """What dtype objects of this dtype have in `DTYPE`, without the flags, which tell no types apart."""
+    """The masked word of a dtype's objects. It identifies the dtype, of which there may be several objects (unpickled ones, say)."""
     return ctypes.c_int64.from_address(id(NUMPY[dtype]) + head + DTYPE).value & OF_TYPE
 
 
-def is_packed(head: int) -> str:
-    """``wrong(array, class, dtype, count)``: whether an object is not an array of a dtype that can be read as so many elements in a row."""
+def contiguity_check(head: int) -> str:
+    """``wrong(array, class, dtype, count)``: whether an object is anything but a contiguous array of ``count`` elements of a dtype."""
     return f"""define internal i1 @wrong(ptr %array, i64 %class, i64 %dtype, i64 %count) noinline nounwind {{
 entry:
 {_begin(head, PACKED | ALIGNED)}
@@ -43,11 +43,10 @@ other:
 }}"""
 
 
-def lies_as(head: int) -> str:
-    """``after(array, class, dtype, record)``: the record's end, if an object is an array of a dtype that lies as it says, else null.
+def layout_check(head: int) -> str:
+    """``after(array, class, dtype, record)``: the end of the record if an object is an array of the dtype and layout recorded, else null.
 
-    A record is the first byte of the array and the one after its last, counted from its data, the number of axes, their sizes,
-    and the bytes between neighbours along each.
+    A record has the byte range of the array relative to its data, its number of axes, their sizes, and their strides in bytes.
     """
     return f"""define internal ptr @after(ptr %array, i64 %class, i64 %dtype, ptr %record) noinline nounwind {{
 entry:
@@ -89,7 +88,7 @@ other:
 
 
 def _begin(head: int, wanted: int) -> str:
-    """Class, dtype and flags; on to ``axes`` with ``nd`` and ``dimensions``, or to ``other``."""
+    """Check class, dtype and flags; continues at ``axes`` with ``nd`` and ``dimensions``, or at ``other``."""
     nd, dimensions, descr, flags = (head + FIELDS[name] for name in ("nd", "dimensions", "descr", "flags"))
     return f"""  %class.at = getelementptr i8, ptr %array, i64 {head - 8}
   %own = load i64, ptr %class.at

@@ -1,4 +1,4 @@
-"""LLVM: from a kernel's text to object code for this machine, and from object code to machine code in memory."""
+"""LLVM: compiles a kernel's IR to object code for this machine, and loads object code into memory."""
 
 import ctypes
 import hashlib
@@ -14,7 +14,7 @@ from .kernel import Machine
 
 
 class Code(NamedTuple):
-    """Machine code in memory: where it begins, and what keeps it there."""
+    """Machine code in memory: its address, and the object that keeps it loaded."""
 
     address: int
     library: Any
@@ -22,7 +22,7 @@ class Code(NamedTuple):
 
 @cache
 def compiler() -> "Compiler | None":
-    """The process's compiler; None where this machine, interpreter or llvmlite is not one that kernels can be compiled for."""
+    """The process's compiler; None if this machine, interpreter or llvmlite is not supported."""
     try:
         import llvmlite.binding as llvm
 
@@ -32,7 +32,7 @@ def compiler() -> "Compiler | None":
 
 
 class Compiler:
-    """LLVM for the processor at hand.
+    """LLVM for this processor.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Compiler:
     Raises
     ------
     RuntimeError
-        If the processor has no fused multiply-add, or arrays do not lie in memory as NumPy's C interface says.
+        If the processor has no fused multiply-add, or NumPy's objects are not laid out as its C API says.
     """
 
     def __init__(self, llvm: Any) -> None:
@@ -57,20 +57,20 @@ class Compiler:
         self._target = llvm.Target.from_triple(self.triple).create_target_machine(cpu=cpu, features=flat, opt=3, jit=True)
         self._linker = llvm.create_lljit_compiler(self._target)
         self._numbers = itertools.count()
-        #: What object code depends on beside the text.
+        #: Everything besides the IR that object code depends on.
         self.target = "\n".join((self.triple, cpu, flat, ".".join(map(str, llvm.llvm_version_info))))
 
     def key(self, text: str) -> str:
-        """A name for the object code of a text."""
+        """The cache key of the object code of some IR."""
         return hashlib.sha256(f"{self.target}\n{text}".encode()).hexdigest()
 
     def object_code(self, text: str) -> bytes:
-        """The object code of a text."""
+        """Compile IR to object code."""
         module = self._parsed(text)
         return self._target.emit_object(module)
 
     def assembly(self, text: str) -> str:
-        """The same, to be read."""
+        """Compile IR to assembly, for tests and readers."""
         return self._target.emit_assembly(self._parsed(text))
 
     def _parsed(self, text: str) -> Any:
@@ -80,7 +80,7 @@ class Compiler:
         return module
 
     def loaded(self, code: bytes) -> Code:
-        """The kernel in object code, ready to run."""
+        """Load object code; the result is ready to be called."""
         name = f"kernel{next(self._numbers)}"
         library = self._llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
         loaded = library.link(self._linker, name)
@@ -88,17 +88,17 @@ class Compiler:
 
 
 def _vector_bits(triple: str, features: Any) -> int:
-    """Bits of the vector registers to use."""
+    """The vector width in bits."""
     if triple.startswith(("aarch64", "arm64")):
         return 128
     if features.get("fma") and features.get("avx2"):
         wide = all(features.get(f"avx512{part}") for part in ("f", "bw", "dq", "vl"))
         return 512 if wide else 256
-    raise RuntimeError("a processor without fused multiply-add")
+    raise RuntimeError("the processor has no fused multiply-add")
 
 
 def _check_fields(head: int) -> None:
-    """Hold NumPy to its C interface: the fields of an array that kernels read."""
+    """Check on real objects the struct layouts that kernels rely on: arrays, dtypes, bytes."""
     array = np.zeros((2, 3), np.float32)
     at = id(array) + head
     data = ctypes.c_void_p.from_address(at + FIELDS["data"]).value
@@ -107,12 +107,12 @@ def _check_fields(head: int) -> None:
         raise RuntimeError("array objects are not laid out as NumPy's C interface says")
     dimensions = ctypes.c_void_p.from_address(at + FIELDS["dimensions"]).value
     if ctypes.c_void_p.from_address(at - 8).value != id(np.ndarray):
-        raise RuntimeError("objects do not begin as this interpreter's C interface says")
+        raise RuntimeError("objects are not laid out as this interpreter's C API says")
     strides = ctypes.c_void_p.from_address(at + FIELDS["strides"]).value
     found = [tuple((ctypes.c_ssize_t * nd).from_address(where or 0)) for where in (dimensions, strides)]
     data = bytes(range(1, 9))
     if ctypes.string_at(id(data) + CONTENT, 8) != data:
-        raise RuntimeError("bytes do not lie as this interpreter's C interface says")
+        raise RuntimeError("bytes objects are not laid out as this interpreter's C API says")
     if found != [array.shape, array.strides] or ctypes.c_int.from_address(at + FIELDS["flags"]).value != array.flags.num:
         raise RuntimeError("array objects are not laid out as NumPy's C interface says")
     word = word_of("float32", head)
@@ -120,4 +120,4 @@ def _check_fields(head: int) -> None:
         ord("f"),
         array.dtype.num,
     ):
-        raise RuntimeError("dtype objects are not laid out as NumPy's C interface says")
+        raise RuntimeError("dtype objects are not laid out as NumPy's C API says")

@@ -1,8 +1,8 @@
-"""Functions of mathematics as vector expressions without branches, within 2 units in the last place in float32 and float64.
+"""Elementary functions as branch-free vector expressions, accurate to 2 ulp in float32 and float64.
 
-Reduction of arguments and reconstruction are the classical ones (W. Cody and W. Waite 1980, "Software Manual for the Elementary
-Functions"; J.-M. Muller, "Elementary Functions"); the polynomials are this project's own, in `tables`. Every product that is added to
-something is one fused instruction, so results are the same on every processor that has it.
+Range reduction and reconstruction are the classical ones (W. Cody and W. Waite 1980, "Software Manual for the Elementary Functions";
+J.-M. Muller, "Elementary Functions"); the polynomials are this project's own, in `tables`. Every multiply-add is a fused instruction, so
+results are the same on every processor that has it.
 """
 
 import math
@@ -14,26 +14,26 @@ from .tables import COS, ERF, EXP, LOG, LOG_ERFC_DOUBLE, LOG_ERFC_FLOAT, LOG_RAT
 
 
 class Format(NamedTuple):
-    """What a floating-point format asks of the formulas.
+    """Parameters of a floating-point format.
 
     Attributes
     ----------
     mantissa
-        Its stored bits.
+        Stored bits of the significand.
     bias
-        Of the exponent.
+        Bias of the exponent.
     log_2
-        log(2) as a head with so few bits that its product with an exponent is exact, and the rest.
+        log(2) as a head, with so few bits that its product with any exponent is exact, and a tail.
     smallest
         The smallest normal number.
     exp_range
-        Where exp is neither 0 nor infinite, and a little beyond.
+        The range outside of which exp is 0 or infinite, slightly extended.
     tanh_end, erf_end
-        Beyond these tanh and erf are 1.
+        Arguments from which tanh and erf round to 1.
     half_pi
         π / 2 as a sum of three numbers.
     turn_end
-        Up to here sin and cos are reduced by `half_pi`; beyond they are the C library's.
+        Arguments below this are reduced by `half_pi` in sin and cos; for larger ones the C library is called.
     """
 
     mantissa: int
@@ -48,7 +48,7 @@ class Format(NamedTuple):
 
     @property
     def shifter(self) -> float:
-        """What pushes a number's fraction out of the format when it is added: the integer stays in the lowest bits."""
+        """Adding this rounds a number to an integer, which is then in the lowest bits of the significand."""
         return 1.5 * 2.0**self.mantissa
 
 
@@ -89,18 +89,18 @@ def _bits(value: float, kind: str) -> int:
     return struct.unpack(*(("<I", struct.pack("<f", value)) if kind == "float" else ("<Q", struct.pack("<d", value))))[0]
 
 
-def _limited(x: Value, low: float, high: float) -> Value:
-    """``x`` in [low, high]; NaN stays."""
-    return _at_most(x.compare("olt", low).choose(x.like(low), x), high)
+def _clamp(x: Value, low: float, high: float) -> Value:
+    """``x`` clamped to [low, high]; NaN stays NaN."""
+    return _clamp_above(x.compare("olt", low).choose(x.like(low), x), high)
 
 
-def _at_most(x: Value, high: float) -> Value:
-    """The smaller of both; NaN stays."""
+def _clamp_above(x: Value, high: float) -> Value:
+    """The smaller of ``x`` and ``high``; NaN stays NaN."""
     return x.compare("ogt", high).choose(x.like(high), x)
 
 
-def _reduced(x: Value) -> tuple[Value, Value]:
-    """The integer k and r with x = k log(2) + r, |r| ≤ log(2) / 2."""
+def _reduce_by_log2(x: Value) -> tuple[Value, Value]:
+    """An integer k and r such that x = k log(2) + r and |r| ≤ log(2) / 2."""
     f = FORMATS[x.kind]
     k = fma(x, _exact(LOG2_E, x.kind), f.shifter) - f.shifter
     r = fma(k, -f.log_2[0], x)
@@ -108,15 +108,15 @@ def _reduced(x: Value) -> tuple[Value, Value]:
 
 
 def _power_of_2(k: Value) -> Value:
-    """2 to an integer that is a normal number's exponent."""
+    """2 to the power of an integer in the range of normal exponents, by building its bits."""
     f = FORMATS[k.kind]
     return ((k + (f.shifter + f.bias)).bits() << f.mantissa).bits()
 
 
 def exp(x: Value) -> Value:
-    """Exponential function: 2^k exp(r); 2^k as two factors, since it may lie beyond the format where the result does not."""
-    x = _limited(x, *FORMATS[x.kind].exp_range)
-    k, r = _reduced(x)
+    """Exponential function: 2^k exp(r), with 2^k as two factors, since it may overflow where the result does not."""
+    x = _clamp(x, *FORMATS[x.kind].exp_range)
+    k, r = _reduce_by_log2(x)
     p = fma(r * r, polynomial(EXP[x.kind], r), r) + 1.0
     half = FORMATS[x.kind].shifter
     first = fma(k, 0.5, half) - half
@@ -124,24 +124,24 @@ def exp(x: Value) -> Value:
 
 
 def _expm1_of_reduced(k: Value, r: Value) -> Value:
-    """exp(x) - 1 for 2^k within the format."""
+    """exp(x) - 1 if 2^k does not overflow."""
     scale = _power_of_2(k)
     return fma(scale, fma(r * r, polynomial(EXP[r.kind], r), r), scale - 1.0)
 
 
 def expm1(x: Value) -> Value:
-    """exp(x) - 1; computed with 2^(k-1), and the tiniest as they are."""
+    """exp(x) - 1, computed with 2^(k-1), which does not overflow; tiny arguments are returned as they are."""
     f = FORMATS[x.kind]
-    k, r = _reduced(_limited(x, -60.0, f.exp_range[1]))
+    k, r = _reduce_by_log2(_clamp(x, -60.0, f.exp_range[1]))
     scale = _power_of_2(k - 1.0)
     result = fma(scale, fma(r * r, polynomial(EXP[x.kind], r), r), scale - 0.5) * 2.0
     return x.code.call("fabs", x).compare("olt", 2.0 ** (-f.mantissa - 2)).choose(x, result)
 
 
 def tanh(x: Value) -> Value:
-    """Hyperbolic tangent: e / (e + 2) with e = exp(2|x|) - 1; the quotient is corrected by what its divisor and it lost in rounding."""
-    size = _at_most(x.code.call("fabs", x), FORMATS[x.kind].tanh_end)
-    e = _expm1_of_reduced(*_reduced(size + size))
+    """Hyperbolic tangent: e / (e + 2) with e = exp(2|x|) - 1, and a correction for the rounding of the divisor and the quotient."""
+    size = _clamp_above(x.code.call("fabs", x), FORMATS[x.kind].tanh_end)
+    e = _expm1_of_reduced(*_reduce_by_log2(size + size))
     divisor = e + 2.0
     lost = e - (divisor - 2.0)
     inverse = 1.0 / divisor
@@ -151,7 +151,7 @@ def tanh(x: Value) -> Value:
 
 
 def _split(x: Value) -> tuple[Value, Value]:
-    """Exponent and significand of positive normal numbers: x = m 2^e, √½ ≤ m < √2."""
+    """Exponent and significand of a positive normal number: x = m 2^e with √½ ≤ m < √2."""
     f = FORMATS[x.kind]
     least, whole = _bits(math.sqrt(0.5), x.kind), 2.0**f.mantissa
     shifted = x.bits() + ((f.bias << f.mantissa) - least)
@@ -161,7 +161,7 @@ def _split(x: Value) -> tuple[Value, Value]:
 
 
 def _log_of(x: Value, correction: Value | None = None) -> Value:
-    """Logarithm of positive finite numbers, plus a small correction."""
+    """Logarithm of a positive finite number, plus a small correction; subnormal numbers are scaled up first."""
     f = FORMATS[x.kind]
     tiny = x.compare("olt", f.smallest)
     lift = float(f.mantissa + 1)
@@ -182,19 +182,19 @@ def _log_of(x: Value, correction: Value | None = None) -> Value:
 
 
 def _log_edges(x: Value, result: Value) -> Value:
-    """The logarithm of 0, of negative numbers, of infinity and of NaN."""
+    """A logarithm with the special cases 0, negative, infinity and NaN."""
     result = x.compare("olt", math.inf).choose(result, x)
     result = x.compare("oeq", 0.0).choose(x.like(-math.inf), result)
     return x.compare("olt", 0.0).choose(x.like(math.nan), result)
 
 
 def log(x: Value) -> Value:
-    """Natural logarithm: e log(2) + log(m), the latter by a polynomial (float32) or a series of atanh (float64) around 1."""
+    """Natural logarithm: e log(2) + log(m), the latter by a polynomial (float32) or the series of atanh (float64) around 1."""
     return _log_edges(x, _log_of(x))
 
 
 def log1p(x: Value) -> Value:
-    """log(1 + x): the logarithm of the rounded sum u, plus what rounding lost, over u."""
+    """log(1 + x): the logarithm of the rounded sum u, plus the rounding error divided by u."""
     u = x + 1.0
     large = x.compare("ogt", 1.0)
     lost = large.choose(1.0 - (u - x), x - (u - 1.0))
@@ -204,26 +204,26 @@ def log1p(x: Value) -> Value:
 
 def erf(x: Value) -> Value:
     """Gauss error function: a polynomial in x² up to 1, then 1 - exp(polynomial)."""
-    size = _at_most(x.code.call("fabs", x), FORMATS[x.kind].erf_end)
+    size = _clamp_above(x.code.call("fabs", x), FORMATS[x.kind].erf_end)
     near = fma(size, polynomial(ERF[x.kind], size * size), size)
     tail = LOG_ERFC_FLOAT["float"] if x.kind == "float" else LOG_ERFC_DOUBLE["double"]
-    k, r = _reduced(polynomial(tail, size))
+    k, r = _reduce_by_log2(polynomial(tail, size))
     far = 0.0 - _expm1_of_reduced(k, r)
     return x.code.call("copysign", size.compare("olt", 1.0).choose(near, far), x)
 
 
 def sin(x: Value) -> Value:
-    """Sine: that of what is left of x after multiples of π / 2, or its cosine; the tiniest as they are."""
-    return x.code.call("fabs", x).compare("olt", 2.0 ** -FORMATS[x.kind].mantissa).choose(x, _turned(x, "sin", 0))
+    """Sine: sine or cosine of x reduced by multiples of π / 2; tiny arguments are returned as they are."""
+    return x.code.call("fabs", x).compare("olt", 2.0 ** -FORMATS[x.kind].mantissa).choose(x, _sine_quarters(x, "sin", 0))
 
 
 def cos(x: Value) -> Value:
-    """Cosine: the sine a quarter of a turn on."""
-    return _turned(x, "cos", 1)
+    """Cosine: the sine of x plus a quarter turn."""
+    return _sine_quarters(x, "cos", 1)
 
 
-def _turned(x: Value, name: str, quarters: int) -> Value:
-    """Sine of x and so many quarters of a turn: x - k π / 2 is exact in its first term, since k is small."""
+def _sine_quarters(x: Value, name: str, quarters: int) -> Value:
+    """Sine of x plus a number of quarter turns; in x - k π / 2 the first term is exact, since k is small."""
     f = FORMATS[x.kind]
     shifted = fma(x, _exact(TWO_OVER_PI, x.kind), f.shifter)
     k, r = shifted - f.shifter, x
@@ -237,11 +237,11 @@ def _turned(x: Value, name: str, quarters: int) -> Value:
     cosine = whole + fma(z * z, polynomial(COS[x.kind], z), (1.0 - whole) - half)
     size = (turn & 1).compare("ne", 0).choose(cosine, sine)
     near = (turn & 2).compare("ne", 0).choose(-size, size)
-    return _beyond(x, near, name, f.turn_end)
+    return _with_library_beyond(x, near, name, f.turn_end)
 
 
-def _beyond(x: Value, near: Value, name: str, end: float) -> Value:
-    """``near``, but the C library's function of elements whose size is not below an end."""
+def _with_library_beyond(x: Value, near: Value, name: str, end: float) -> Value:
+    """``near``, with the C library's function for elements of magnitude ``end`` or larger, lane by lane."""
     code, kind, lanes = x.code, x.kind, x.code.lanes
     library, size = name + ("f" if kind == "float" else ""), x.code.call("fabs", x)
     code.declarations[f"declare {kind} @{library}({kind})"] = None
@@ -277,7 +277,7 @@ done:
 
 
 def power(x: Value, y: Value) -> Value:
-    """General power of float32 by float64: exp(y log|x|), with the sign of x for odd y; the special cases are C's."""
+    """Power of float32 numbers, in float64: exp(y log|x|), with the sign of x for odd y; the special cases are C's."""
     size, exponent = x.code.call("fabs", x), y.convert("fpext", "double")
     product = exponent * log(size.convert("fpext", "double"))
     result = size.compare("oeq", 1.0).choose(x.like(1.0), exp(product).convert("fptrunc", "float"))

@@ -1,28 +1,26 @@
-"""A row program as the text of an LLVM function over NumPy's arrays; sizes are numbers it reads, so one text serves all shapes.
+"""Prints a row program as an LLVM function over NumPy arrays. Sizes are numbers that it reads, so one function serves all shapes.
 
-The function is a builtin of Python (`callables`) that takes the arrays, inputs then outputs, and finds their memory in the fields that
-NumPy's C interface promises. If an argument is not an array of its dtype, or does not lie as it should, it writes nothing and calls what
-was given for that. Its numbers are begin, end and size of each axis of the collapsed space, of which it runs from begin to end; then,
-for inputs that are strided, see `strided.numbers_of`; and at last, where rows are reduced, which are run whole, the table of
-`reductions.leaves` for a row.
+The function is a Python builtin (see `callables`) that takes the arrays, inputs then outputs, and reads their addresses from the fields
+that NumPy's C API guarantees. If an argument is not an array of the expected dtype and layout, it writes nothing and calls its fallback.
+Its numbers are begin, end and size of each axis of the collapsed space; it processes the part from begin to end. For strided inputs they
+are followed by those of `strided.layout_numbers`, and for reductions, which process whole rows, by the table of
+`reductions.summation_leaves`.
 """
-
-from typing import NamedTuple
 
 from twofold.backend.kernel import Ref
 
-from .callables import CONTENT, FOREIGN, HEAD, RELEASES, TELLS
-from .checks import FIELDS, is_packed, lies_as, word_of
-from .ir import BITS, Code, Value, splat
-from .pass_text import SIZES, STORED, PassText
-from .passes import kept_steps
-from .primitives import KINDS, Typed, Unsupported
-from .reductions import COLUMNS, LETTERS, add_leaf
-from .structure import APART, PACKED, Structure
+from .callables import HEAD, RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL
+from .checks import FIELDS, contiguity_check, layout_check, word_of
+from .ir import Code, Value, splat
+from .kernel_state import KernelState, Machine
+from .primitives import Unsupported
+from .reductions import LETTERS, add_leaf
+from .row_pass_printer import SIZES, PassPrinter
+from .structure import STRIDED, Structure
 
-#: Instructions of a kernel that is compiled, at most: the time grows faster than their number.
-LONGEST = 1500
-#: Functions of the interpreter.
+#: Instructions above which a kernel is not compiled: compile time grows faster than their number, and would reach a second.
+MAX_INSTRUCTIONS = 1500
+#: Functions of CPython.
 INTERPRETER = (
     "declare ptr @PyEval_SaveThread()",
     "declare void @PyEval_RestoreThread(ptr)",
@@ -33,74 +31,26 @@ INTERPRETER = (
 )
 
 
-class Machine(NamedTuple):
-    """What the text depends on: bits of a vector register, bytes of a Python object's head, and those before a bytes object's content."""
-
-    vector_bits: int
-    head: int = object.__basicsize__
-    content: int = CONTENT
-
-
-def kernel_text(structure: Structure, machine: Machine) -> str:
-    """The module of a structure.
+def kernel_ir(structure: Structure, machine: Machine) -> str:
+    """The LLVM module for a structure.
 
     Raises
     ------
     Unsupported
-        If a step has no expression, a dtype no type here, or the text is so long that compiling it would take a second.
+        If a step or dtype is not supported, or the function would be too long.
     """
     printer = Printer(structure, machine)
-    text = printer.text()
-    if len(printer.lines) > LONGEST:
+    ir = printer.ir()
+    if len(printer.lines) > MAX_INSTRUCTIONS:
         raise Unsupported(f"a kernel of {len(printer.lines)} instructions")
-    return text
+    return ir
 
 
-class Printer:
-    """Prints one kernel: ``a{k}`` are its arrays, inputs then outputs.
+class Printer(KernelState):
+    """Prints the LLVM IR of one kernel."""
 
-    Attributes
-    ----------
-    passes
-        Over each row; one where nothing is reduced.
-    outputs
-        The step of each array that is an output.
-    kept
-        Steps whose result for a row lies in the scratch from one pass to a later one.
-    stored
-        Types in memory by place: ``a0`` an array, ``k0`` a step that is kept.
-    of_row
-        Operands of which a row has one element, in every lane.
-    memory, declarations
-        Lines that are printed before everything else: at the function's begin, and outside it.
-    """
-
-    def __init__(self, structure: Structure, machine: Machine) -> None:
-        self.structure, self.machine = structure, machine
-        steps = structure.steps
-        self.dtypes = dtypes = [*structure.dtypes, *[steps[s].dtype for s in structure.outputs]]
-        if not all(d in KINDS for d in dtypes):
-            raise Unsupported(f"arrays of {', '.join(dtypes)}")
-        self.last = structure.rank - 1
-        self.passes = structure.passes()
-        full = (True,) * structure.rank
-        self.axes = [*structure.axes, *[(*full[:-1], not steps[s].row) for s in structure.outputs]]
-        self.arrays = range(len(dtypes))
-        self.inputs = range(len(structure.dtypes))
-        self.outputs = dict(zip(self.arrays[len(self.inputs) :], structure.outputs, strict=True))
-        self.kept = kept_steps(self.passes)
-        self.stored = {f"a{k}": _stored(d) for k, d in enumerate(dtypes)} | {f"k{t}": _stored(steps[t].dtype) for t in self.kept}
-        widest = max(BITS[KINDS.get(d, "i1")] for d in [*dtypes, *[d for s in steps for d in (s.dtype, s.operand_dtype)]])
-        self.lanes = max(COLUMNS, 2 * machine.vector_bits // max(32, widest))
-        self.of_row: dict[Ref, Typed] = {}
-        self.lines: list[str] = []
-        self.memory: list[str] = []
-        #: Elements of an array between neighbours along an axis.
-        self.strides: dict[tuple[int, int], str] = {}
-        self.declarations: dict[str, None] = {}
-
-    def text(self) -> str:
-        """The module."""
+    def ir(self) -> str:
+        """The LLVM module."""
         self._entry()
         if self.structure.has_blocks:
             self._open_block()
@@ -117,7 +67,7 @@ class Printer:
             [
                 *self.declarations,
                 *INTERPRETER,
-                lies_as(self.machine.head) if self.structure.columns else is_packed(self.machine.head),
+                layout_check(self.machine.head) if self.structure.row_strides else contiguity_check(self.machine.head),
                 *([add_leaf(kind, self.lanes) for kind in LETTERS] if self.structure.has_rows else []),
                 "define ptr @kernel(ptr %self, ptr %arguments, i64 %count) #0 {",
                 "entry:",
@@ -129,40 +79,31 @@ class Printer:
             ]
         )
 
-    def emit(self, *lines: str) -> None:
-        """Append lines, labels flush left."""
-        self.lines += [line if line.endswith(":") else f"  {line}" for line in lines]
-
-    def as_computed(self, value: Value, ref: Ref) -> Typed:
-        """What was loaded, as steps take it."""
-        dtype = self.structure.dtypes[ref.value] if ref.kind == "in" else self.structure.steps[ref.value].dtype
-        return Typed(value.compare("ne", 0) if KINDS[dtype] == "i1" else value, dtype)
-
     def _number(self, name: str, number: int) -> None:
-        """One of the numbers that the kernel reads."""
+        """Load one of the kernel's numbers."""
         self.emit(f"%{name}.at = getelementptr i64, ptr %numbers, i64 {number}", f"%{name} = load i64, ptr %{name}.at")
 
     def _entry(self) -> None:
-        """The numbers, the checks, and the arrays' memory."""
+        """The entry: load the numbers, check the arguments, allocate scratch, release the GIL."""
         self.emit(f"%numbers = getelementptr i8, ptr %self, i64 {self.machine.content}")
         for number, name in enumerate(("none", "class", "refusing", "lock")):
             self._number(name, number)
-        self.emit(f"%tells = icmp uge i64 %lock, {FOREIGN}")
+        self.emit(f"%tells = icmp uge i64 %lock, {WITHOUT_GIL}")
         for axis in range(self.structure.rank):
             for k, name in enumerate(("begin", "end", "size")):
                 self._number(f"{name}{axis}", HEAD + 3 * axis + k)
         self.emit(f"%counted = icmp eq i64 %count, {len(self.arrays)}", "br i1 %counted, label %look, label %refused", "look:")
         for k in self.arrays:
             self.emit(f"%object{k}.at = getelementptr ptr, ptr %arguments, i64 {k}", f"%object{k} = load ptr, ptr %object{k}.at")
-        if self.structure.columns:
-            self._look_at_strided(HEAD + 3 * self.structure.rank)
+        if self.structure.row_strides:
+            self._check_strided(HEAD + 3 * self.structure.rank)
         else:
-            self._look_at_packed(HEAD + 3 * self.structure.rank)
+            self._check_contiguous(HEAD + 3 * self.structure.rank)
         self._scratch()
-        entered = "room" if self.kept else "taken"
+        entered = "room" if self.buffered else "taken"
         self.emit(
-            f"%lets.go = icmp eq i64 %lock, {RELEASES}",
-            f"%lets.go.too = icmp eq i64 %lock, {TELLS}",
+            f"%lets.go = icmp eq i64 %lock, {RELEASE_GIL}",
+            f"%lets.go.too = icmp eq i64 %lock, {REPORT_REFUSAL}",
             "%shared = or i1 %lets.go, %lets.go.too",
             "br i1 %shared, label %release, label %start",
             "release:",
@@ -173,8 +114,8 @@ class Printer:
             f"br label %{'blocks' if self.structure.has_blocks else 'axis0' if self.last else 'row'}",
         )
 
-    def _look_at_packed(self, number: int) -> None:
-        """Check arrays that are all C-contiguous; what else the kernel reads begins at a number."""
+    def _check_contiguous(self, number: int) -> None:
+        """Check arrays that are all C-contiguous; the remaining numbers begin at ``number``."""
         self.emit(f"%leaves = getelementptr i64, ptr %numbers, i64 {number}")
         wrong = "false"
         for k in self.arrays:
@@ -190,10 +131,10 @@ class Printer:
             )
             wrong = f"%wrong{k}"
         self.emit(f"br i1 {wrong}, label %refused, label %taken", "taken:")
-        self._first_places()
+        self._load_addresses()
 
-    def _look_at_strided(self, number: int) -> None:
-        """Check arrays as their records say; an input that lies partly where an output does is refused."""
+    def _check_strided(self, number: int) -> None:
+        """Check arrays against their records; an input that partly overlaps an output is rejected, as it would be overwritten."""
         if self.structure.has_blocks:
             self._number("block", number)
             number += 1
@@ -211,13 +152,13 @@ class Printer:
                 f"br i1 %a{k}.none, label %refused, label %a{k}.fits",
                 f"a{k}.fits:",
             )
-        self._first_places()
+        self._load_addresses()
         for k in self.arrays:
             self.emit(
                 f"%a{k}.low = load i64, ptr %record{k}",
                 f"%a{k}.high.at = getelementptr i64, ptr %record{k}, i64 1",
                 f"%a{k}.high = load i64, ptr %a{k}.high.at",
-                f"%a{k}.address = ptrtoint ptr %a{k}.{self._from(0)} to i64",
+                f"%a{k}.address = ptrtoint ptr %a{k}.{self._base(0)} to i64",
                 f"%a{k}.begin = add i64 %a{k}.address, %a{k}.low",
                 f"%a{k}.end = add i64 %a{k}.address, %a{k}.high",
             )
@@ -237,31 +178,31 @@ class Printer:
     def _word(self, k: int) -> int:
         return word_of(self.dtypes[k], self.machine.head)
 
-    def _first_places(self) -> None:
-        """Where arrays' memory begins."""
+    def _load_addresses(self) -> None:
+        """Load the arrays' data pointers."""
         for k in self.arrays:
             self.emit(f"%a{k}.data = getelementptr i8, ptr %object{k}, i64 {self.machine.head + FIELDS['data']}")
-            self.emit(f"%a{k}.{self._from(0)} = load ptr, ptr %a{k}.data")
+            self.emit(f"%a{k}.{self._base(0)} = load ptr, ptr %a{k}.data")
 
     def _scratch(self) -> None:
-        """Memory for steps that are kept: each has room for its row in eights of bytes."""
-        if not self.kept:
+        """Allocate scratch for the rows of buffered steps, 8 bytes per element; by the raw allocator, which needs no GIL."""
+        if not self.buffered:
             return
         self.emit(
-            f"%scratch.size = mul i64 %size{self.last}, {8 * len(self.kept)}",
+            f"%scratch.size = mul i64 %size{self.last}, {8 * len(self.buffered)}",
             "%scratch = call ptr @PyMem_RawMalloc(i64 %scratch.size)",
             "%none.left = icmp eq ptr %scratch, null",
             "br i1 %none.left, label %refused, label %room",
             "room:",
         )
-        for number, t in enumerate(self.kept):
+        for number, t in enumerate(self.buffered):
             self.emit(f"%k{t}.offset = mul i64 %size{self.last}, {8 * number}")
             self.emit(f"%k{t}.row = getelementptr i8, ptr %scratch, i64 %k{t}.offset")
 
     def _exit(self) -> None:
-        """What is done when all rows are, and with arrays that are refused."""
+        """The exits: after all rows, and for rejected arguments."""
         self.emit(
-            *(["call void @PyMem_RawFree(ptr %scratch)"] if self.kept else []),
+            *(["call void @PyMem_RawFree(ptr %scratch)"] if self.buffered else []),
             "%is.released = icmp ne ptr %released, null",
             "br i1 %is.released, label %restore, label %finish",
             "restore:",
@@ -285,12 +226,12 @@ class Printer:
             "ret ptr %result",
         )
 
-    def _from(self, axis: int) -> str:
-        """Ends the name of where an array's part begins, inside the loops over the axes before."""
+    def _base(self, axis: int) -> str:
+        """Suffix of an array's base pointer inside the loops over the axes before ``axis``."""
         return "row" if axis == self.last else f"from{axis}"
 
     def _open_block(self) -> None:
-        """The beginning of the loop over blocks of the last axis."""
+        """Open the loop over blocks of the last axis."""
         last = self.last
         self.emit(
             "blocks:",
@@ -307,18 +248,8 @@ class Printer:
     def _close_block(self) -> None:
         self.emit("br label %blocks", "blocks.done:")
 
-    @property
-    def part(self) -> tuple[str, str]:
-        """Begin and end of the part of a row that is run."""
-        return ("%from", "%to") if self.structure.has_blocks else (f"%begin{self.last}", f"%end{self.last}")
-
-    def column(self, place: str) -> int:
-        """How the elements of a row lie at a place in memory."""
-        k = int(place[1:])
-        return self.structure.columns[k] if self.structure.columns and place[0] == "a" and k in self.inputs else PACKED
-
     def _open(self, axis: int) -> None:
-        """The beginning of the loop over an outer axis, with where each array's part begins."""
+        """Open the loop over an outer axis, and advance each array's base pointer."""
         before = ("in.block" if self.structure.has_blocks else "start") if axis == 0 else f"inside{axis - 1}"
         self.emit(
             f"axis{axis}:",
@@ -334,48 +265,40 @@ class Printer:
                 self.emit(f"{offset} = mul i64 %x{axis}, {self.strides[k, axis]}")
             place = f"a{k}"
             self.emit(
-                f"%{place}.{self._from(axis + 1)} = getelementptr {self.stored[place]}, ptr %{place}.{self._from(axis)}, i64 {offset}"
+                f"%{place}.{self._base(axis + 1)} = getelementptr {self.stored[place]}, ptr %{place}.{self._base(axis)}, i64 {offset}"
             )
         self.emit(f"br label %{'row' if axis + 1 == self.last else f'axis{axis + 1}'}")
 
     def _close(self, axis: int) -> None:
-        """The end of the loop over an outer axis; the last instruction before it ended the loop inside."""
+        """Close the loop over an outer axis; the block before it is the exit of the inner loop."""
         self.emit(f"br label %again{axis}", f"again{axis}:", f"%next{axis} = add i64 %x{axis}, 1", f"br label %axis{axis}", f"done{axis}:")
 
     def _row(self) -> None:
-        """What happens to a row: the inputs of which it has one element, then the passes."""
+        """The body of a row: load the inputs with one element per row, then run the passes."""
         self.emit("row:")
         code = Code(self.lanes, "%row.v")
-        for k, own in enumerate(self.structure.columns):
-            if own == APART:
-                self._offsets(k)
+        for k, own in enumerate(self.structure.row_strides):
+            if own == STRIDED:
+                self._lane_offsets(k)
         for k in self.inputs:
             if not self.axes[k][self.last]:
                 ref = Ref("in", k)
-                self.of_row[ref] = self.as_computed(self._spread(code, k), ref)
+                self.of_row[ref] = self.as_computed(self._splat_of_row(code, k), ref)
         self.emit(*code.lines)
         before = "row"
         for number in range(len(self.passes)):
-            before = PassText(self, number).print(before)
+            before = PassPrinter(self, number).print(before)
 
-    def _offsets(self, k: int) -> None:
-        """How many elements from the first lane's the other lanes' elements of an input lie."""
+    def _lane_offsets(self, k: int) -> None:
+        """The offsets of the lanes' elements of a strided input from the first lane's, in elements."""
         lanes = self.lanes
         numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
         self.emit(*splat(f"%a{k}.apart", self.strides[k, self.last], "i64", lanes))
         self.emit(f"%a{k}.offsets = mul <{lanes} x i64> %a{k}.apart, <{numbers}>")
 
-    def _spread(self, code: Code, k: int) -> Value:
-        """The one element that an input has in this row, in every lane."""
+    def _splat_of_row(self, code: Code, k: int) -> Value:
+        """The element that an input has in this row, splat over all lanes."""
         kind = self.stored[f"a{k}"]
         self.emit(f"%a{k}.one = load {kind}, ptr %a{k}.row, align {SIZES[kind]}")
         self.emit(*splat(f"%a{k}.all", f"%a{k}.one", kind, self.lanes))
         return Value(code, f"%a{k}.all", kind)
-
-
-def _stored(dtype: str) -> str:
-    """The type of a dtype's elements in memory."""
-    kind = KINDS.get(dtype)
-    if kind is None:
-        raise Unsupported(f"results of {dtype} that are kept")
-    return STORED.get(kind, kind)

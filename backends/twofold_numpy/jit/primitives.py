@@ -1,4 +1,4 @@
-"""The primitives of row programs as vector expressions with the meaning of NumPy's ufuncs."""
+"""The primitives of row programs as vector expressions with the semantics of NumPy's ufuncs."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from twofold.dtype import NAME_OF, NUMPY
 from . import functions
 from .ir import FLOATS, Code, Value
 
-#: Types of elements by dtype; half-precision and complex numbers are left to the default kernels.
+#: Element types by dtype; 16-bit floats and complex numbers are not supported.
 KINDS = {
     "bool": "i1",
     "float32": "float",
@@ -21,16 +21,16 @@ KINDS = {
 }
 
 
-#: Primitives that are printed for all of these; `reductions` prints those over the last axis.
+#: Primitives supported for all of these dtypes.
 ANY_DTYPE = frozenset({"astype", "stop_gradient", "where"})
 
 
 class Unsupported(Exception):
-    """A program that is left to the default kernels."""
+    """A program that cannot be compiled, and stays with blocked ufuncs."""
 
 
 class Typed(NamedTuple):
-    """A value and its dtype, which also says whether an integer has a sign."""
+    """A value with its dtype, which tells signed from unsigned integers."""
 
     value: Value
     dtype: str
@@ -45,16 +45,16 @@ def step_value(code: Code, step: KernelStep, operands: list[Typed]) -> Typed:
     Parameters
     ----------
     code
-        Where instructions go.
+        Receives the instructions.
     step
         The step.
     operands
-        Of the dtypes in which they are; they are cast to NumPy's loop for them.
+        The operands; they are cast to the dtypes of NumPy's loop.
 
     Raises
     ------
     Unsupported
-        If there is no expression for the primitive in these dtypes.
+        If the primitive is not supported for these dtypes.
     """
     if step.op in ("astype", "stop_gradient"):
         return _cast(operands[0], step.dtype)
@@ -69,7 +69,7 @@ def step_value(code: Code, step: KernelStep, operands: list[Typed]) -> Typed:
 
 
 def has_rule(op: str, dtypes: Sequence[str]) -> bool:
-    """Whether there is an expression for a primitive of operands and a result of these dtypes; of a power, for some exponents."""
+    """Whether a primitive is supported for operands and a result of these dtypes; for powers, with some exponents only."""
     if any(d not in KINDS for d in dtypes):
         return False
     has_own_rule = (op, _family(dtypes[0])) in _RULES or (op == "power" and dtypes[0].startswith("float"))
@@ -77,7 +77,7 @@ def has_rule(op: str, dtypes: Sequence[str]) -> bool:
 
 
 def _power(step: KernelStep) -> Rule | None:
-    """A power of floats with one of a few constant exponents, and any of float32."""
+    """The rule for a power of floats: a few constant exponents, and any exponent for float32."""
     exponent = step.args[1]
     if not step.dtype.startswith("float"):
         return None
@@ -86,7 +86,7 @@ def _power(step: KernelStep) -> Rule | None:
 
 
 def _loop(step: KernelStep, dtypes: list[str]) -> list[str]:
-    """The dtypes of NumPy's loop: operands', then the result's."""
+    """The dtypes of NumPy's loop: of the operands, then of the result."""
     if step.ufunc is None:
         return [step.dtype] * (len(dtypes) + 1)
     loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
@@ -98,7 +98,7 @@ def _family(dtype: str) -> str:
 
 
 def _cast(operand: Typed, dtype: str) -> Typed:
-    """As NumPy's ``astype``; floats beyond an integer's range give what the processor gives, as there."""
+    """As NumPy's ``astype``; a float outside an integer's range gives what the processor gives, as in NumPy."""
     if operand.dtype == dtype:
         return operand
     if dtype not in KINDS:
@@ -122,6 +122,7 @@ def _from_float(value: Value, dtype: str) -> Value:
         return value.convert("fpext" if kind == "double" else "fptrunc", kind)
     if dtype == "uint64":
         raise Unsupported("a cast from floats to uint64")
+    # via a wider signed integer and truncation, as C compilers convert: a direct conversion is undefined out of range
     if dtype in ("int64", "uint32"):
         return _resized(value.convert("fptosi", "i64"), kind, True)
     return _resized(value.convert("fptosi", "i32"), kind, True)
@@ -135,16 +136,16 @@ def _resized(value: Value, kind: str, is_signed: bool) -> Value:
     return value.convert(("sext" if is_signed else "zext") if wider else "trunc", kind)
 
 
-# rules: primitive and family of operands to an expression
+# rules, by primitive and family of dtypes
 
 
 def maximum(a: Value, b: Value) -> Value:
-    """The larger, the second if equal; NaN if either is."""
+    """The larger operand, the second one of equal ones; NaN if either is NaN."""
     return a.compare("uno", a).choose(a, a.compare("ogt", b).choose(a, b))
 
 
 def minimum(a: Value, b: Value) -> Value:
-    """The smaller, the second if equal; NaN if either is."""
+    """The smaller operand, the second one of equal ones; NaN if either is NaN."""
     return a.compare("uno", a).choose(a, a.compare("olt", b).choose(a, b))
 
 
@@ -158,7 +159,7 @@ def _integer_sign(x: Value) -> Value:
 
 
 def _shift(instruction: str) -> Rule:
-    """Shifts, also by as many bits as there are, or more, which leaves none; by less than 0 is by more, as in NumPy."""
+    """A shift as in NumPy: a count outside [0, bits), which is poison in LLVM, shifts all bits out."""
 
     def rule(x: Value, count: Value) -> Value:
         bits = int(x.kind[1:])
@@ -187,7 +188,7 @@ def _size(x: Value) -> Value:
 
 _POWERS: dict[float, Rule] = {
     -1.0: lambda x, _: 1.0 / x,
-    0.5: lambda x, _: x.code.call("sqrt", x),  # as NumPy does, which gives -0 for -0, and NaN for the negative infinity
+    0.5: lambda x, _: x.code.call("sqrt", x),  # as NumPy, so that -0.0 gives -0.0 and -inf NaN, unlike C's pow
     1.0: lambda x, _: x,
     2.0: lambda x, _: x * x,
     3.0: lambda x, _: x * x * x,
@@ -248,19 +249,19 @@ _FLOAT: dict[str, Rule] = {
     },
 }
 
-#: Operators of which machine code gives other bits than NumPy.
+#: Primitives whose machine code may differ from NumPy in the last bits.
 APPROXIMATE = frozenset(name for name, rule in _FLOAT.items() if getattr(rule, "__module__", "") == functions.__name__)
 
 
 def _orders(sign: str) -> dict[str, Rule]:
-    """Comparisons of integers with (``"s"``) or without (``"u"``) a sign."""
+    """Comparisons of signed (``"s"``) or unsigned (``"u"``) integers."""
     orders = ("greater", "gt"), ("greater_equal", "ge"), ("less", "lt"), ("less_equal", "le")
     equal = {"equal": _compare("eq"), "not_equal": _compare("ne")}
     return equal | {name: _compare(sign + condition) for name, condition in orders}
 
 
 def _integer(sign: str) -> dict[str, Rule]:
-    """Rules of integers, which wrap around."""
+    """Rules for integers; they wrap around."""
     least, largest = _call(f"{sign}min"), _call(f"{sign}max")
     return {
         **_NUMBER,

@@ -1,7 +1,7 @@
-"""Reductions over a row as LLVM's text: sums by the tree of NumPy's ``add.reduce``, with its bits, and the largest or smallest element.
+"""Reductions over a row in LLVM IR: sums to the same bits as NumPy's ``add.reduce``, maxima and minima.
 
-NumPy halves a row until a part, here called a leaf, has at most 128 elements, and adds up a leaf in eight columns. How a length is
-halved is a table that the host makes, `leaves`, so that one text serves every length.
+NumPy's pairwise summation halves a row until a part, here called a leaf, has at most 128 elements, and sums a leaf in eight columns. The
+halving of a given length is a table computed by the host, `summation_leaves`, so that one function serves all lengths.
 """
 
 import math
@@ -10,35 +10,35 @@ from abc import ABC, abstractmethod
 from .ir import Code, Value
 from .primitives import maximum, minimum
 
-#: Elements of a leaf, at most, and its columns.
+#: The largest leaf, and its columns.
 LEAF, COLUMNS = 128, 8
-#: Sums that wait for their other half; enough for rows of 2 ** 30 elements.
+#: The deepest stack of partial sums; enough for rows of 2 ** 30 elements.
 DEPTH = 32
 LETTERS = {"float": "f32", "double": "f64"}
 
 
-def leaves(length: int) -> list[tuple[int, int]]:
-    """Where each leaf of a row ends, and how many sums that wait are added to its sum."""
+def summation_leaves(length: int) -> list[tuple[int, int]]:
+    """For each leaf of a row, its end, and how many partial sums on the stack its sum is added to."""
     if length <= LEAF:
         return [(length, 0)]
     half = length // 2
     half -= half % COLUMNS
-    first, second = leaves(half), [(end + half, merges) for end, merges in leaves(length - half)]
+    first, second = summation_leaves(half), [(end + half, merges) for end, merges in summation_leaves(length - half)]
     end, merges = second[-1]
     return [*first, *second[:-1], (end, merges + 1)]
 
 
 class Reduction(ABC):
-    """One reduction in a pass: a vector that each vector of the row is added to, from the begin of a leaf to its end.
+    """One reduction in a pass: an accumulator that combines the vectors of a leaf.
 
     Parameters
     ----------
     code
-        Of the pass, for the type of its vectors.
+        The pass's code, for the type of its vectors.
     name
-        Begins every name of it.
+        Prefix of its names.
     kind
-        The type of an element.
+        The element type.
     """
 
     def __init__(self, code: Code, name: str, kind: str) -> None:
@@ -51,40 +51,40 @@ class Reduction(ABC):
 
     @property
     def type(self) -> str:
-        """The type of what is carried along."""
+        """The type of the accumulator."""
         return self.whole
 
     @abstractmethod
     def memory(self) -> list[str]:
-        """What it needs of the stack."""
+        """Stack memory."""
 
     @abstractmethod
     def neutral(self) -> str:
-        """What is carried at a leaf's begin."""
+        """The accumulator's value at the begin of a leaf."""
 
     def begin(self) -> list[str]:
-        """What happens before a row."""
+        """Instructions before a row."""
         return []
 
     @abstractmethod
     def plain(self, value: str) -> list[str]:
-        """Take a whole vector: ``{name}.plain`` is carried on."""
+        """Accumulate a whole vector into ``{name}.plain``."""
 
     @abstractmethod
     def masked(self, value: str, mask: str) -> list[str]:
-        """Take the lanes of a mask of the leaf's last vector: ``{name}.masked`` is carried on."""
+        """Accumulate the masked lanes of the leaf's last vector into ``{name}.masked``."""
 
     @abstractmethod
     def leaf(self) -> list[str]:
-        """What happens at a leaf's end."""
+        """Instructions at the end of a leaf."""
 
     @abstractmethod
     def result(self) -> list[str]:
-        """The row's result in every lane of ``{name}``."""
+        """Define ``{name}`` as the row's result, splat over all lanes."""
 
 
 class Extreme(Reduction):
-    """The largest or smallest element; NaN if there is one."""
+    """The largest or smallest element; NaN if there is a NaN."""
 
     def __init__(self, code: Code, name: str, kind: str, op: str) -> None:
         super().__init__(code, name, kind)
@@ -92,7 +92,7 @@ class Extreme(Reduction):
         self.least = -math.inf if op == "max" else math.inf
 
     def memory(self) -> list[str]:
-        """One vector: what the leaves before gave."""
+        """One vector: the result of the leaves so far."""
         return [f"{self.name}.memory = alloca {self.whole}"]
 
     def neutral(self) -> str:
@@ -100,26 +100,26 @@ class Extreme(Reduction):
         return self.code.constant(self.least, self.kind).name
 
     def begin(self) -> list[str]:
-        """No leaf so far."""
+        """Start without a leaf."""
         return [f"store {self.whole} {self.neutral()}, ptr {self.name}.memory"]
 
     def plain(self, value: str) -> list[str]:
-        """The larger of each lane."""
+        """The larger in each lane."""
         return self._larger(f"{self.name}.now", value, "plain")
 
     def masked(self, value: str, mask: str) -> list[str]:
-        """The larger of each lane that has an element."""
+        """The larger in each lane that has an element."""
         chosen = f"{self.name}.some = select {self.code.type_of('i1')} {mask}, {self.whole} {value}, {self.whole} {self.neutral()}"
         return [chosen, *self._larger(f"{self.name}.now", f"{self.name}.some", "masked")]
 
     def leaf(self) -> list[str]:
-        """The larger of this leaf and those before."""
+        """The larger of this leaf and the earlier ones."""
         loaded = f"{self.name}.before = load {self.whole}, ptr {self.name}.memory"
         stored = f"store {self.whole} {self.name}.all, ptr {self.name}.memory"
         return [loaded, *self._larger(f"{self.name}.before", f"{self.name}.now", "all"), stored]
 
     def result(self) -> list[str]:
-        """Each lane takes that of its neighbours at 1, 2, 4 … lanes, until it has seen all."""
+        """A butterfly: lanes exchange with neighbors at distance 1, 2, 4 … until each has seen all."""
         lanes, last = self.code.lanes, f"{self.name}.0"
         lines = [f"{last} = load {self.whole}, ptr {self.name}.memory"]
         distance = 1
@@ -141,7 +141,7 @@ class Extreme(Reduction):
 
 
 class Sum(Reduction):
-    """The sum by NumPy's tree."""
+    """The sum, by NumPy's pairwise summation."""
 
     @property
     def type(self) -> str:
@@ -149,41 +149,41 @@ class Sum(Reduction):
         return f"<{COLUMNS} x {self.kind}>"
 
     def memory(self) -> list[str]:
-        """A leaf's last vector, and the sums that wait."""
+        """A leaf's last vector, and the stack of partial sums."""
         return [f"{self.name}.last = alloca {self.whole}", f"{self.name}.waiting = alloca [{DEPTH} x {self.kind}]"]
 
     def neutral(self) -> str:
-        """Minus 0, to which anything may be added."""
+        """-0.0, the identity of addition: -0.0 + -0.0 is -0.0, which 0.0 would lose."""
         return self.code.constant(-0.0, self.kind).name
 
     def plain(self, value: str) -> list[str]:
-        """Add the groups of eight."""
+        """Add the groups of eight columns."""
         return self._added(value, "plain")
 
     def masked(self, value: str, mask: str) -> list[str]:
-        """The whole groups of eight; what is left over is added when the leaf is, one by one."""
+        """Add the whole groups of eight; the remainder is added at the end of the leaf, one by one, as NumPy does."""
         kept = f"store {self.whole} {value}, ptr {self.name}.last"
         chosen = f"{self.name}.some = select {self.code.type_of('i1')} {mask}.groups, {self.whole} {value}, {self.whole} {self.neutral()}"
         return [kept, chosen, *self._added(f"{self.name}.some", "masked")]
 
     def leaf(self) -> list[str]:
-        """Add the leaf's sum to those that wait for it."""
+        """Reduce the leaf, and merge its sum with partial sums on the stack."""
         pass_name = self.name.rpartition(".")[0]
         arguments = f"{self.type} {self.name}.now, ptr {self.name}.last, i64 {pass_name}.length, ptr {self.name}.waiting"
         return [f"call void @add_leaf.{self.kind}({arguments}, i64 {pass_name}.depth, i64 {pass_name}.merges)"]
 
     def result(self) -> list[str]:
-        """The one sum that is left."""
+        """The last sum on the stack."""
         lanes = self.code.lanes
         return [
             f"{self.name}.tree = load {self.kind}, ptr {self.name}.waiting",
-            f"{self.name}.total = fadd {self.kind} {self.name}.tree, 0.0",  # NumPy begins with 0
+            f"{self.name}.total = fadd {self.kind} {self.name}.tree, 0.0",  # NumPy's sum starts from 0: a sum of -0.0 is 0.0
             f"{self.name}.first = insertelement {self.whole} poison, {self.kind} {self.name}.total, i64 0",
             f"{self.name} = shufflevector {self.whole} {self.name}.first, {self.whole} poison, <{lanes} x i32> zeroinitializer",
         ]
 
     def _added(self, value: str, way: str) -> list[str]:
-        """The groups of eight of a vector, one after another."""
+        """Add a vector's groups of eight, one after another."""
         lines, last, groups = [], f"{self.name}.now", self.code.lanes // COLUMNS
         for k in range(groups):
             numbers = ", ".join(f"i32 {COLUMNS * k + lane}" for lane in range(COLUMNS))
@@ -195,9 +195,9 @@ class Sum(Reduction):
 
 
 def add_leaf(kind: str, lanes: int) -> str:
-    """``add_leaf.{kind}(columns, last, length, waiting, depth, merges)``: a leaf's sum, added to those that wait for it.
+    """``add_leaf.{kind}(columns, last, length, waiting, depth, merges)``: push a leaf's sum, merging it with the top of the stack.
 
-    ``last`` holds the leaf's last vector if it is not a whole one, ``depth`` says how many sums wait.
+    ``last`` holds the leaf's last vector if it is a partial one, ``waiting`` is the stack, ``depth`` the number of sums on it.
     """
     size = {"float": 4, "double": 8}[kind]
     vector = f"<{COLUMNS} x {kind}>"

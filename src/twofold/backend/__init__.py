@@ -1,1 +1,1 @@
-"""What an adapter to an array library is: the protocol, kernels as plain data, the C printer, and how adapters are found."""
+"""The interface to array libraries: the protocol of adapters, kernels as plain data, the C printer, and the loader."""

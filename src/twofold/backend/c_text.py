@@ -1,8 +1,8 @@
-"""The shared C printer: a fused kernel as CUDA (NVRTC) and as host C++ text, one thread per element.
+"""The shared C printer: a fused kernel as CUDA (NVRTC) or host C++ source, one thread per element.
 
-16-bit floats are storage: kernels compute in float32 and round once, on writing (and where a step casts to them). Inputs and outputs
-are in row-major order; every output has the iteration space's shape, an input may be broadcast. Floating-point constants are written
-in hexadecimal, so that none is rounded twice.
+16-bit floats are a storage format: kernels compute in float32 and round once, when they write (and where a step casts). Inputs and
+outputs are contiguous; outputs have the iteration space's shape, inputs may be broadcast. Floating-point constants are printed in
+hexadecimal, so that none is rounded twice.
 """
 
 import math
@@ -17,10 +17,10 @@ import numpy as np
 from ..dtype import NAME_OF, NUMPY
 from ..errors import KernelCompileError
 from . import special_functions
-from .iteration import collapse, places
 from .kernel import KernelStep, Ref, RowProgram
+from .strides import LONG, Space, broadcast_strides, index_terms, merge_axes, row_major
 
-#: In what C computes with a dtype.
+#: The C type in which each dtype is computed.
 C_TYPES = {
     "bool": "bool",
     "int8": "signed char",
@@ -36,24 +36,22 @@ C_TYPES = {
     "float32": "float",
     "float64": "double",
 }
-#: How arrays of it are declared where that is another type, and the functions that round to it.
+#: The C type in which each dtype is stored, the functions that encode a value for storage, and those that only round it.
 STORED = C_TYPES | {"float16": "tf_half", "bfloat16": "tf_bfloat"}
 ENCODED = {"float16": "tf_to_half", "bfloat16": "tf_to_bfloat"}
 ROUNDED = {"float16": "tf_round_half", "bfloat16": "tf_round_bfloat"}
 SUFFIX = {"float32": "f", "float16": "f", "bfloat16": "f", "uint32": "u", "int64": "LL", "uint64": "ULL"}
-#: Elements from which places are 64-bit numbers; below, 32 bits hold a thread's number too.
-LONG = 2**31 - 2**16
 
 
 class KernelUnit(NamedTuple):
-    """Printed kernels that are compiled together.
+    """A translation unit of kernels.
 
     Attributes
     ----------
     source
-        The whole text.
+        The source.
     names
-        Name of each kernel's function: ``void name(const T* in0, …, T* out0, …)``. It wants as many threads as its space has elements.
+        Each kernel's name; its signature is ``void name(const T* in0, …, T* out0, …)``, and it needs one thread per element.
     """
 
     source: str
@@ -61,12 +59,12 @@ class KernelUnit(NamedTuple):
 
 
 def kernel_unit(*programs: RowProgram) -> KernelUnit:
-    """The text of kernels, each named after what it does and its number here.
+    """Print kernels, each named after its program and numbered.
 
     Raises
     ------
     KernelCompileError
-        If a step has no C text.
+        If a step has no C expression.
     """
     names = tuple("tf_" + re.sub(r"\W", "_", f"{program.name}_{k}") for k, program in enumerate(programs))
     kernels = [_kernel(name, program) for name, program in zip(names, programs, strict=True)]
@@ -74,7 +72,7 @@ def kernel_unit(*programs: RowProgram) -> KernelUnit:
 
 
 def preamble(programs: Sequence[RowProgram]) -> list[str]:
-    """What stands in front of the kernels of programs."""
+    """The declarations in front of the kernels of programs."""
     return [header("c_prelude.h"), *_special(programs)]
 
 
@@ -89,19 +87,19 @@ def _kernel(name: str, program: RowProgram) -> str:
 
 @cache
 def header(name: str) -> str:
-    """The text of a C file that lies beside this module."""
+    """The content of a C file in this package."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _body(program: RowProgram) -> list[str]:
-    space, shapes = collapse(program.shape, [t.shape for t in program.inputs])
-    lines = [read_line(k, t.dtype, _where(space, shape)) for k, (t, shape) in enumerate(zip(program.inputs, shapes, strict=True))]
+    space = merge_axes(program.shape, [broadcast_strides(t.shape, row_major(t.shape), program.shape) for t in program.inputs])
+    lines = [read_line(k, t.dtype, _index_of(space, k)) for k, t in enumerate(program.inputs)]
     lines += [step_line(program, k) for k in range(len(program.steps))]
     return lines + [write_line(k, program.steps[s].dtype, "i", f"v{s}") for k, s in enumerate(program.outputs)]
 
 
 def read_line(k: int, dtype: str, place: str) -> str:
-    """The C statement that reads an element of input k as ``x{k}``, in the dtype that is computed with."""
+    """The C statement that reads an element of input k as ``x{k}``, in the type that is computed with."""
     read = f"tf_float(in{k}[{place}])" if dtype in ENCODED else f"in{k}[{place}]"
     return f"const {C_TYPES[dtype]} x{k} = {read};"
 
@@ -117,22 +115,23 @@ def write_line(k: int, dtype: str, place: str, value: str) -> str:
     return f"out{k}[{place}] = {ENCODED[dtype]}({value});" if dtype in ENCODED else f"out{k}[{place}] = {value};"
 
 
-def _where(space: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    """Where the element of a broadcast operand lies that belongs to element ``i`` of the space."""
-    if shape == space:
+def _index_of(space: Space, k: int) -> str:
+    """The C expression of input k's index for element ``i`` of the space."""
+    own = space.strides[k]
+    if own == space.contiguous:
         return "i"
-    return " + ".join(_place(*p, last=p[0] * p[1] == math.prod(space)) for p in places(space, shape)) or "0"
+    return " + ".join(_term(*t, outermost=t[0] * t[1] == math.prod(space.sizes)) for t in index_terms(space.sizes, own)) or "0"
 
 
-def _place(inner: int, size: int, stride: int, *, last: bool) -> str:
-    """One axis' part of an operand's place; of the outermost axis nothing is left over."""
+def _term(inner: int, size: int, stride: int, *, outermost: bool) -> str:
+    """One axis' term of an index; the outermost axis needs no remainder."""
     at = f"i / {inner}" if inner > 1 else "i"
-    at = at if last else f"{at} % {size}"
+    at = at if outermost else f"{at} % {size}"
     return f"{at} * {stride}" if stride > 1 else at
 
 
 def _operands(program: RowProgram, step: KernelStep) -> list[tuple[str, str]]:
-    """Text and dtype of each operand."""
+    """C expression and dtype of each operand."""
     return [_operand(program, step, ref) for ref in step.args]
 
 
@@ -152,19 +151,19 @@ def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
     step
         The step.
     operands
-        Text and dtype of each operand.
+        C expression and dtype of each operand.
 
     Raises
     ------
     KernelCompileError
-        If its primitive has no C text.
+        If its primitive has no C expression.
     """
     if step.c is None:
-        raise KernelCompileError(f"kernel: the primitive {step.op} has no C text", None, "give its declaration one, or do not fuse it")
+        raise KernelCompileError(f"kernel: the primitive {step.op} has no C expression", None, "declare one, or do not fuse it")
     wanted = operand_dtypes(step, [dtype for _, dtype in operands])
     texts = [t if C_TYPES[d] == C_TYPES[w] else f"({C_TYPES[w]}){t}" for (t, d), w in zip(operands, wanted, strict=True)]
     params = dict(step.params)
-    if sorted(wanted) == ["int64", "uint64"]:  # a comparison, which C would do after making both unsigned
+    if sorted(wanted) == ["int64", "uint64"]:  # a comparison: C would convert both operands to unsigned first
         texts = [f"tf_order({', '.join(texts)})", "0"]
     if step.op == "astype":
         if step.dtype in ROUNDED:
@@ -174,7 +173,7 @@ def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
 
 
 def operand_dtypes(step: KernelStep, dtypes: list[str]) -> list[str]:
-    """In which dtype each operand is computed with: NumPy's loop for a ufunc; else the result's, but for conditions and casts."""
+    """The dtype that each operand is converted to: that of NumPy's loop for a ufunc, else the result's, except for conditions and casts."""
     if step.ufunc is not None:
         loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
         return [NAME_OF[d] for d in loop[:-1]]
@@ -184,13 +183,14 @@ def operand_dtypes(step: KernelStep, dtypes: list[str]) -> list[str]:
 
 
 def literal(value: float | int | bool, dtype: str) -> str:
-    """A Python scalar in a dtype as an exact C constant of its type, in parentheses."""
+    """A Python scalar as an exact C constant of a dtype's type, in parentheses."""
     exact = np.asarray(value).astype(NUMPY[dtype])
     kind, suffix = C_TYPES[dtype], SUFFIX.get(dtype, "")
     if dtype == "bool":
         return "true" if exact else "false"
     if exact.dtype.kind in "iu":
         number = int(exact)
+        # C has no literal for the least int64: -9223372036854775808 is a minus sign and a number that is too large
         text = f"{number}{suffix}" if number > -(2**63) else f"({number + 1}{suffix} - 1)"
         return f"(({kind}){text})"
     number = float(exact)
@@ -203,12 +203,12 @@ def literal(value: float | int | bool, dtype: str) -> str:
 
 
 def _special(programs: Sequence[RowProgram]) -> list[str]:
-    """The special functions that the steps use: tables, then the functions, then one more for each order of polygamma."""
+    """The special functions that steps use: tables, the functions, and one function for each order of polygamma."""
     steps = [step for program in programs for step in program.steps]
     orders = sorted({dict(step.params)["order"] for step in steps if step.op == "polygamma"})
     tables: list[str] = []
     if any(step.op == "erfinv" for step in steps):
-        # CUDA has an erfinv of its own
+        # CUDA has its own erfinv
         tables += ["#ifndef __CUDACC__", "#define TF_ERFINV", *_tables("ERFINV_CENTRAL", "ERFINV_MIDDLE", "ERFINV_TAIL"), "#endif"]
     if orders:
         tables += ["#define TF_POLYGAMMA", *_tables("DIGAMMA_SMALL", "DIGAMMA_MIDDLE", "DIGAMMA_ROOT_LESS_1", "DIGAMMA_SERIES")]

@@ -1,7 +1,7 @@
-"""Convolution and its transposes over other primitives, as matrix products over columns of windows (im2col).
+"""Convolution and its gradients in terms of other primitives, as matrix products over columns of windows (im2col).
 
-What an adapter inherits that has no algorithms of its own. Source: Chellapilla, Puri & Simard, "High performance convolutional
-neural networks for document processing", 2006. ``xp`` is an adapter's namespace.
+The default for adapters without algorithms of their own. Source: Chellapilla, Puri & Simard, "High performance convolutional neural
+networks for document processing", 2006. ``xp`` is an adapter's namespace.
 """
 
 import math
@@ -13,7 +13,7 @@ Sizes = Sequence[int]
 
 
 def in_either_order(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A primitive of convolution over images with their channels first, as one that takes ``channels_last``: it moves the axes."""
+    """Add the parameter ``channels_last`` to a channels-first convolution primitive, by transposing its images."""
     of_weight = method.__name__ == "convolve_weight"
 
     @wraps(method)
@@ -34,11 +34,11 @@ def convolve(xp: Any, data: Any, weight: Any, stride: Sizes, dilate: Sizes, pad:
     f, depth, *kernel = weight.shape
     cols, out = _columns(xp, data, kernel, stride, dilate, pad, groups)
     product = xp.matmul(xp.reshape(weight, shape=(groups, f // groups, depth * math.prod(kernel))), cols)
-    return _swapped(xp, xp.reshape(product, shape=(f, data.shape[0], *out)))
+    return _swap_leading_axes(xp, xp.reshape(product, shape=(f, data.shape[0], *out)))
 
 
 def convolve_data(xp: Any, result: Any, weight: Any, size: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
-    """The primitive ``convolve_data``: columns added up where their windows overlap."""
+    """The primitive ``convolve_data``: columns are summed where their windows overlap (col2im)."""
     f, depth, *kernel = weight.shape
     k, (n, _, *out) = len(kernel), result.shape
     lhs = xp.reshape(weight, shape=(groups, f // groups, depth * math.prod(kernel)))
@@ -59,7 +59,7 @@ def convolve_weight(xp: Any, data: Any, result: Any, kernel: Sizes, stride: Size
 
 
 def _columns(xp: Any, data: Any, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> tuple[Any, list[int]]:
-    """The windows of (n, c, …) as columns: (groups, c / groups · kernel, n · windows), and how many windows each axis has."""
+    """The windows of (n, c, …) as columns (groups, c / groups · kernel, n · windows), and the number of windows along each axis."""
     k = len(kernel)
     if any(pad):
         data = xp.pad(data, width=((0, 0), (0, 0), *[(p, p) for p in pad]))
@@ -73,9 +73,9 @@ def _columns(xp: Any, data: Any, kernel: Sizes, stride: Sizes, dilate: Sizes, pa
 def _rows(xp: Any, result: Any, groups: int) -> Any:
     """(n, f, o…) as (groups, f / groups, n · o…)."""
     n, f, *out = result.shape
-    return xp.reshape(_swapped(xp, result), shape=(groups, f // groups, n * math.prod(out)))
+    return xp.reshape(_swap_leading_axes(xp, result), shape=(groups, f // groups, n * math.prod(out)))
 
 
-def _swapped(xp: Any, x: Any) -> Any:
-    """A copy with the first two axes exchanged."""
+def _swap_leading_axes(xp: Any, x: Any) -> Any:
+    """A contiguous copy with the first two axes swapped."""
     return xp.contiguous(xp.permute_dims(x, axes=(1, 0, *range(2, len(x.shape)))))

@@ -1,10 +1,10 @@
-"""Locks that a process takes before it forks (`imperative.window`), so that a child finds nothing that another thread left half done."""
+"""Locks that a process takes before it forks (see `imperative.window`), so that a child never finds shared state half modified."""
 
 import threading
 
-#: Held while a library makes code for an adapter, and while an adapter imports modules that it did not need so far: both have locks of
-#: their own, which a child would find taken.
+#: Held while a compiler runs for an adapter, and while an adapter imports further modules: the compiler and the import system have locks
+#: of their own, which a child would otherwise inherit locked.
 BUILDING, IMPORTING = threading.RLock(), threading.RLock()
-#: All of them, in the order in which a fork takes them, when no lane is at work any more. Each may be entered again by a signal handler or
-#: finalizer of the thread that has it.
+#: All locks in the order in which a fork takes them, after the scheduler's lanes have been paused. They are reentrant, as a signal handler
+#: or finalizer may interrupt the thread that holds one.
 LOCKS = [BUILDING, IMPORTING]

@@ -1,4 +1,4 @@
-"""A fused kernel as plain data: steps of primitives with their ufunc names and C texts over one iteration space."""
+"""Fused kernels as plain data: steps of primitives, with their ufuncs and C expressions, over one iteration space."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Elementwise(NamedTuple):
-    """An element-wise primitive as adapters know it.
+    """What adapters know of an element-wise primitive.
 
     Attributes
     ----------
     ufunc, c
-        NumPy's ufunc and the C text, as in `KernelStep`.
+        NumPy's ufunc and the C expression, as in `KernelStep`.
     result
-        Which dtype it gives: the ufunc's (``"ufunc"``), ``"bool"``, that of all operands but the first (``"tail"``), of the first
-        (``"first"``), of its parameter (``"dtype"``), or the float of the first (``"float"``).
+        The rule for the result's dtype: that of the ufunc (``"ufunc"``), ``"bool"``, the promotion of all operands but the first
+        (``"tail"``), the first operand's (``"first"``), the parameter's (``"dtype"``), or the float dtype of the first (``"float"``).
     """
 
     ufunc: str | None
@@ -24,25 +24,25 @@ class Elementwise(NamedTuple):
     result: str
 
 
-# What operators declare of primitives, by name. The layers above, which know the operators, fill these tables: `program.primitives`.
+# Tables of what operators declare about primitives, by name. `program.primitives`, a layer above, fills them.
 
-#: The element-wise ones.
+#: Element-wise primitives.
 ELEMENTWISE: dict[str, Elementwise] = {}
-#: Those whose elements take no longer than reading and writing them.
+#: Primitives whose elements take no longer than reading and writing them.
 SIMPLE: set[str] = set()
-#: Those that may be in a kernel as reductions over its last axis.
+#: Primitives that may be part of a kernel as reductions over its last axis.
 ROW_REDUCTIONS: set[str] = set()
 
 
 class Reference(NamedTuple):
-    """What a primitive computes, over NumPy's functions: an adapter's implementation unless it has one of its own.
+    """A primitive in terms of NumPy functions: the implementation for adapters that have none of their own.
 
     Attributes
     ----------
     function
-        ``(np, *operands, **params)``; a tuple or list where there are several results.
+        Called with ``(np, *operands, **params)``; returns a tuple or list if there are several results.
     host
-        It takes NumPy arrays only, whatever ``np`` is: it calls functions that know no other library's.
+        Whether it takes NumPy arrays only, because it calls functions that do not work on other libraries' arrays.
     """
 
     function: Callable[..., Any]
@@ -61,7 +61,7 @@ class ArrayType(NamedTuple):
 
 
 class OperandType(NamedTuple):
-    """Shape and dtype name of an operand of a program's step, and whether it is known to be C-contiguous."""
+    """Shape and dtype name of an operand of a step, and whether it is known to be C-contiguous."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -81,22 +81,21 @@ class KernelStep(NamedTuple):
     Attributes
     ----------
     op
-        Its name in the vocabulary.
+        Name of the primitive.
     ufunc
-        NumPy's ufunc of it, or None.
+        NumPy's ufunc, or None.
     c
-        Its C text with ``{0}``, ``{1}`` … for operands, or None.
+        C expression with ``{0}``, ``{1}`` … for operands, or None.
     args
         Operands.
     dtype
-        Of the result.
+        Dtype of the result.
     operand_dtype
-        In which constants among the operands are written.
+        Dtype of constants among the operands.
     params
-        The primitive's parameters.
+        Parameters of the primitive.
     row
-        Whether the result has one element for each row of the iteration space: what a reduction over its last axis gives, and
-        what is computed of such results.
+        Whether the result has one element per row of the iteration space: a reduction over its last axis, or computed from such results.
     """
 
     op: str
@@ -110,24 +109,24 @@ class KernelStep(NamedTuple):
 
 
 class RowProgram(NamedTuple):
-    """A group of element-wise steps over one iteration space, and of reductions over its last axis, whose results are used again.
+    """A fused kernel: element-wise steps over one iteration space, and reductions over its last axis whose results later steps use.
 
     Attributes
     ----------
     name
-        Says what it does: the names of its steps, shortened.
+        A description: the names of its steps, abbreviated.
     shape
         The iteration space.
     inputs
         Types of the inputs; each broadcasts to ``shape``.
     steps
-        In order of execution.
+        The steps, in order of execution.
     outputs
-        Numbers of the steps whose results leave the kernel.
+        Indices of the steps whose results are outputs.
     in_place
-        (output, input): the output is written over the input's memory, which no later step reads.
+        Pairs (output, input): the output is written in place of the input, which no later step reads.
     drawn
-        Operators that compute with random words: their results must have the same bits at every use.
+        Primitives that compute with random words; their results must have the same bits at every use.
     """
 
     name: str
@@ -139,28 +138,28 @@ class RowProgram(NamedTuple):
     drawn: frozenset[str] = frozenset()
 
     def nanoseconds(self, simple: float, other: float) -> float:
-        """About how long it takes, given how long an element takes of a simple step (arithmetic, comparison, copy) and of any other."""
+        """An estimate of the running time, given the time per element of a simple step (arithmetic, comparison, copy) and of any other."""
         return math.prod(self.shape) * sum(simple if step.op in SIMPLE else other for step in self.steps if not step.row)
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are reductions over the last axis among the steps."""
+        """Whether steps reduce the last axis."""
         return any(step.row for step in self.steps)
 
 
 class Call(NamedTuple):
-    """How a program runs one primitive: Python source around functions of the adapter.
+    """How a program calls one primitive: Python source around functions of the adapter.
 
     Attributes
     ----------
     text
-        An expression with ``{0}``, ``{1}`` … for operands, ``{out}`` for the result's memory and names of ``names``.
+        The source, with ``{0}``, ``{1}`` … for operands, ``{out}`` for the result's memory, and the names of ``names``.
     names
-        What the text refers to.
+        The objects that the source refers to.
     into
-        Whether the text writes into ``{out}``; else it is an expression whose value is a fresh array (a view, for view primitives).
+        Whether the source writes into ``{out}``; otherwise it is an expression for a new array (a view, for view primitives).
     or_fresh
-        Whether ``{out}`` may be ``None``, the text then being an expression whose value is a fresh array.
+        Whether ``{out}`` may be ``None``, in which case the source is an expression for a new array.
     """
 
     text: str
@@ -170,38 +169,38 @@ class Call(NamedTuple):
 
 
 class Steps(Protocol):
-    """Who is told of a program's steps, one after another, before they are issued."""
+    """An observer of a program's steps."""
 
     def step(self, read: Sequence[Any], written: Sequence[Any]) -> None:
-        """A step begins, and what was told last is over.
+        """Called before each step is issued; the previous step is complete.
 
         Parameters
         ----------
         read
-            What it reads: arrays, and what is none.
+            The step's operands, which may include scalars.
         written
-            Arrays that it writes, and may read; not those that it makes.
+            Existing arrays that the step writes and may also read; not the arrays that it allocates.
         """
 
     def join(self) -> None:
-        """All steps are over; what follows may copy any of their results."""
+        """Called after the last step; the program may copy any result from here on."""
 
 
 class ProgramTraits(NamedTuple):
-    """A whole program as an adapter knows it that may issue all of it at once.
+    """What an adapter needs to know of a program that it may capture and launch as a whole.
 
     Attributes
     ----------
     steps
-        How many of its steps compute something, loops' as often as they run; about.
+        Approximate number of steps that compute something; a loop's steps count once per iteration.
     donated, dead
-        Places of the inputs whose memory results take, and of all inputs that nobody looks at when the program has run.
+        Indices of the inputs whose memory is donated to results, and of all inputs that are dead after the program.
     primitives
-        What it runs by name, the bodies of its loops included; element-wise steps of fused kernels too.
+        Names of the primitives that it runs, including those in loop bodies and in fused kernels.
     host
-        Those of them for which the host must know a value, or run a user's code, before the program goes on.
+        Primitives that need a value on the host, or run user code, before the program can go on.
     in_steps
-        The program as a function of who is told of its steps, and of the inputs; None if its steps are not known.
+        The program as a function of an observer of its steps and of the inputs; None if its steps are not known.
     """
 
     steps: int
@@ -212,12 +211,12 @@ class ProgramTraits(NamedTuple):
     in_steps: Callable[[Steps, Sequence[Any]], list[Any]] | None = None
 
 
-#: Characters of a text whose code is kept.
+#: Length up to which the code of a source is cached.
 SHORT = 4096
 
 
 def code_of(source: str, name: str) -> CodeType:
-    """A text compiled; short ones that were met before are copied, since functions of one code spoil each other's inline caches."""
+    """Compile Python source. Code of short sources is cached and copied: functions that share a code object share its inline caches."""
     if len(source) > SHORT:
         return compile(source, name, "exec")
     code = _known_code(source, name)

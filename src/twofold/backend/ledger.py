@@ -1,15 +1,15 @@
-"""Counts that adapters and observers keep of a device: bytes that are alive, allocations, work given to other threads."""
+"""Counters of a device: bytes of live arrays, allocations, work handed to other threads."""
 
 import ctypes
 
 
 class Ledger:
-    """Bytes of arrays on one device.
+    """Memory accounting of one device.
 
     Attributes
     ----------
     live, peak
-        Bytes of arrays that are alive now; the most there were since `reset_peak`.
+        Bytes of live arrays, now and at most since `reset_peak`.
     allocations, allocated
         Arrays allocated since then, and their bytes.
     """
@@ -21,34 +21,36 @@ class Ledger:
         self.reset_peak()
 
     def reset_peak(self) -> None:
-        """Count from what is alive now."""
+        """Reset the peak to the bytes that are live now, and the other counters to 0."""
         self.peak, self.allocations, self.allocated = self.live, 0, 0
 
     def add(self, nbytes: int) -> None:
-        """An array was allocated."""
+        """Record an allocation."""
         self.live += nbytes
         self.peak = max(self.peak, self.live)
         self.allocations += 1
         self.allocated += nbytes
 
     def free(self, nbytes: int) -> None:
-        """An array died."""
+        """Record that an array was freed."""
         self.live -= nbytes
 
 
 class HandOffs:
-    """How often work was given to another thread, since the program began; ``address`` is for machine code that counts."""
+    """The number of hand-offs of work to another thread; machine code increments the counter through ``address``."""
 
     __slots__ = ("_count", "address")
 
     def __init__(self) -> None:
         self._count = ctypes.c_int64()
         self.address = ctypes.addressof(self._count)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._count))  # for good: code of another thread may count to the process's end
+        ctypes.pythonapi.Py_IncRef(
+            ctypes.py_object(self._count)
+        )  # never freed: another thread's machine code may count until the process ends
 
     @property
     def count(self) -> int:
-        """How often."""
+        """Hand-offs since the process started."""
         return self._count.value
 
     @count.setter

@@ -1,4 +1,4 @@
-"""Finds adapters: entry points of the group ``twofold.backends`` (kind of device to adapter), loaded on first use."""
+"""Finds adapters by the entry points of the group ``twofold.backends``, and loads them on first use."""
 
 import os
 from functools import cache
@@ -9,19 +9,19 @@ from ..errors import BackendUnavailable, DeviceError
 from .protocol import Backend
 
 GROUP = "twofold.backends"
-#: Which adapters serve a kind of device, best first; TWOFOLD_BACKEND_CPU and TWOFOLD_BACKEND_GPU override it.
+#: Adapters by kind of device, best first; TWOFOLD_BACKEND_CPU and TWOFOLD_BACKEND_GPU override it.
 PREFERENCE = {"cpu": ("numpy",), "gpu": ("cupy",)}
 
 
 def backend_for(device: Device) -> Backend:
-    """The adapter of a device.
+    """The adapter for a device.
 
     Raises
     ------
     BackendUnavailable
-        If no adapter for that kind of device is installed or works here.
+        If no adapter for this kind of device is installed and working.
     DeviceError
-        If there is no device of that number.
+        If the device does not exist.
     """
     backend = _backend_of_kind("cpu" if device.is_host else "gpu")
     if not device.is_host and device.device_id >= backend.device_count():
@@ -30,7 +30,7 @@ def backend_for(device: Device) -> Backend:
 
 
 def gpu_count() -> int:
-    """How many GPUs there are; 0 where no array library serves them."""
+    """The number of GPUs; 0 if no array library serves them."""
     try:
         return backend_for(Device("gpu", 0)).device_count()
     except (BackendUnavailable, RuntimeError):

@@ -1,8 +1,8 @@
-"""Primitives written over other primitives, and over NumPy on the host: what an adapter inherits where its library has no better.
+"""Default primitives for adapters, in terms of other primitives or of NumPy on the host.
 
-An adapter's namespace that derives from `PortableNamespace` defines the members used here: ``slice``, ``slice_update``, ``full``,
-``concat``, ``reshape``, ``permute_dims``, ``contiguous``, ``matmul``, ``add``, ``multiply``, ``maximum``, ``minimum``, ``sum``,
-``astype`` and ``dtype_of``.
+A namespace that derives from `PortableNamespace` defines the members used here: ``slice``, ``slice_update``, ``full``, ``concat``,
+``reshape``, ``permute_dims``, ``contiguous``, ``matmul``, ``add``, ``multiply``, ``maximum``, ``minimum``, ``sum``, ``astype`` and
+``dtype_of``.
 """
 # ruff: noqa: D102 (members without a docstring are the primitives of their names)
 
@@ -26,10 +26,10 @@ FULL = (None, None, None)
 
 
 class Referenced(ABC):
-    """The primitives that a namespace has from their references, because it does not define them itself."""
+    """Primitives that a namespace does not define itself, by their references."""
 
     def __getattr__(self, name: str) -> Any:
-        """A primitive by its reference; found once."""
+        """A primitive by its reference; cached."""
         if name not in REFERENCES:
             raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py")
         found = vars(self)[name] = partial(self.by_reference, name)
@@ -37,15 +37,15 @@ class Referenced(ABC):
 
     @abstractmethod
     def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
-        """The result of a primitive by its reference; a list where there are several."""
+        """The result of a primitive by its reference; a list if there are several results."""
 
 
 class LacksFunctionError(Exception):
-    """A library has no function of that name; its adapter computes on the host instead."""
+    """Raised if a library lacks a function; the adapter computes on the host instead."""
 
 
 class Library:
-    """An array library's functions under NumPy's names, as references call them."""
+    """An array library's functions under NumPy's names, which references call."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -65,17 +65,17 @@ class Library:
 
 
 class PortableNamespace(Referenced):
-    """Fallbacks for the primitives that array libraries seldom have."""
+    """Defaults for primitives that few array libraries have."""
 
     @abstractmethod
     def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """What a function of NumPy arrays returns, as an array of the library (a list of them for a tuple or list).
+        """Call a function on host copies of arrays; the result as an array of the library, or a list of arrays for a tuple or list.
 
-        Python scalars among the operands are passed as they are.
+        Python scalars among the operands are passed unchanged.
         """
 
     def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
-        """On the host."""
+        """Compute the reference on the host."""
         return self.on_host(partial(REFERENCES[name].function, np, **params), *operands)
 
     def clip(self: Any, x, low, high):
@@ -123,13 +123,13 @@ class PortableNamespace(Referenced):
     def einsum(self: Any, *arrays, subscripts):
         left, right = subscripts.split("->")
         letters = right + "".join(sorted({*left} - {*right, ","}))
-        terms = [self._spread(x, term, letters) for x, term in zip(arrays, left.split(","), strict=True)]
+        terms = [self._aligned_term(x, term, letters) for x, term in zip(arrays, left.split(","), strict=True)]
         whole = reduce(self.multiply, terms)
         summed = self.sum(whole, axis=tuple(range(len(right), len(letters)))) if len(letters) > len(right) else whole
         return self.astype(summed, dtype=self.dtype_of(whole))
 
-    def _spread(self: Any, x: Any, term: str, letters: str) -> Any:
-        """An operand with one axis per letter, of size 1 where it has none."""
+    def _aligned_term(self: Any, x: Any, term: str, letters: str) -> Any:
+        """An operand with one axis per letter, of size 1 where it lacks the letter."""
         ordered = self.permute_dims(x, axes=tuple(term.index(letter) for letter in letters if letter in term))
         return self.reshape(ordered, shape=tuple(x.shape[term.index(letter)] if letter in term else 1 for letter in letters))
 
@@ -168,27 +168,27 @@ class PortableNamespace(Referenced):
 
 
 def window_key(lead: int, place: Sequence[int], sizes: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> Key:
-    """Where one element of each window lies: a slice of all leading axes and the windowed trailing ones."""
+    """The slices that select one element (tap) of every window."""
     steps = zip(place, sizes, stride, dilate, strict=True)
     return (*[FULL] * lead, *[(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in steps])
 
 
 def checked_places(index: np.ndarray, size: int, negative: bool) -> np.ndarray:
-    """Places of an axis, negative ones counted from the end if ``negative``.
+    """Indices as positions from 0; with ``negative``, indices below 0 count from the end.
 
     Raises
     ------
     IndexingError
-        If one is not on the axis.
+        If an index is out of bounds.
     """
     low = -size if negative else 0
     outside = index[(index < low) | (index >= size)]
     if outside.size:
         given = f"index {outside.flat[0]} for size {size}"
-        raise IndexingError("an index is out of bounds", given, f"give places from {low} to {size - 1}")
+        raise IndexingError("an index is out of bounds", given, f"give indices from {low} to {size - 1}")
     return np.where(index < 0, index + size, index)
 
 
 def array_key(arrays: Sequence[Any], key: Sequence[int | None]) -> tuple[Any, ...]:
-    """The index of the primitive ``index`` and its kin: for each axis an array or the whole axis."""
+    """The NumPy index of primitives like ``index``: for each axis an array or a full slice."""
     return tuple(slice(None) if k is None else arrays[k] for k in key)

@@ -1,10 +1,10 @@
-"""Special functions written once over any array-API namespace, with the coefficients that the C printer prints too.
+"""Special functions over any array-API namespace, with the coefficients that the C printer uses too.
 
-Operands are arrays of real floating-point numbers; every step is done in their dtype, so give float64 for results to a few units
-in the last place. Both sides of a case distinction are computed: adapters switch floating-point warnings off around a call.
+Operands are arrays of real floating-point numbers, and all steps are computed in their dtype: pass float64 for results within a few ulp.
+Both branches of a case distinction are computed, so adapters switch floating-point warnings off around a call.
 
-The rational functions agree with their targets at the Chebyshev nodes of their intervals; tests/backend/make_special_tables.py
-computes them. A table holds the coefficients of the numerator and of the denominator, lowest first.
+The rational functions interpolate their targets at the Chebyshev nodes of an interval; tests/backend/make_special_tables.py computes
+them. A table holds the coefficients of the numerator and of the denominator, lowest power first.
 """
 
 import math
@@ -14,9 +14,9 @@ Rational = tuple[tuple[float, ...], tuple[float, ...]]
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 # fmt: off
-#: The positive zero of digamma less 1, in two parts.
+#: The positive zero of digamma, minus 1, as a sum of two numbers.
 DIGAMMA_ROOT_LESS_1 = (0.46163214496836236, -1.5522348162858677e-17)
-#: B₂ₖ / (2k (2k - 1)), of Bernoulli numbers, k from 1.
+#: B₂ₖ / (2k (2k - 1)) with the Bernoulli numbers B₂ₖ, for k from 1.
 STIRLING = (
     0.08333333333333333, -0.002777777777777778, 0.0007936507936507937, -0.0005952380952380953, 0.0008417508417508417,
     -0.0019175269175269176, 0.00641025641025641, -0.029550653594771242, 0.17964437236883057,
@@ -129,7 +129,7 @@ DIGAMMA_MIDDLE = (
 
 
 def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
-    """Value of a polynomial, coefficients lowest first, by Horner's scheme."""
+    """A polynomial by Horner's scheme; coefficients lowest power first."""
     value = x * coefficients[-1]
     for c in coefficients[-2:0:-1]:
         value = (value + c) * x
@@ -137,12 +137,12 @@ def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def rational(x: Any, table: Rational) -> Any:
-    """Value of a rational function."""
+    """A rational function."""
     return polynomial(x, table[0]) / polynomial(x, table[1])
 
 
 def erf(xp: Any, x: Any) -> Any:
-    """Gauss error function: ``x R(x²)`` up to 1, ``1 - exp(-x²) R(|x|)`` beyond, as W. J. Cody, Math. Comp. 23 (1969), divides it."""
+    """Gauss error function: ``x R(x²)`` up to 1 and ``1 - exp(-x²) R(|x|)`` above, after W. J. Cody, Math. Comp. 23 (1969)."""
     size = xp.abs(x)
     beyond = 1 - xp.exp(-size * size) * rational(xp.where(size < 6, size, 6), ERFC_SCALED)
     inner = xp.where(size < 1, x, 0)
@@ -150,9 +150,9 @@ def erf(xp: Any, x: Any) -> Any:
 
 
 def erfinv(xp: Any, x: Any) -> Any:
-    """Inverse of `erf`: rational in x² in the middle and in ``sqrt(-log(1 - |x|))`` beyond.
+    """Inverse of `erf`: rational in x² in the middle and in ``sqrt(-log(1 - |x|))`` in the tails.
 
-    The division is that of M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
+    The intervals are those of M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
     """
     size = xp.abs(x)
     inner = xp.where(size < 0.75, x, 0)
@@ -163,9 +163,9 @@ def erfinv(xp: Any, x: Any) -> Any:
 
 
 def gammaln(xp: Any, x: Any) -> Any:
-    """Logarithm of the magnitude of Γ(x): rational up to 10 with the zeros at 1 and 2 split off, then Stirling's series.
+    """Logarithm of |Γ(x)|: rational up to 10, with the zeros at 1 and 2 factored out, then Stirling's series; reflection below 0.
 
-    Below 0 by reflection. Source of both: NIST Digital Library of Mathematical Functions, 5.11 and 5.5(ii).
+    Source: NIST Digital Library of Mathematical Functions, 5.11 and 5.5(ii).
     """
     size = xp.abs(x)
     low = size < 1
@@ -182,9 +182,9 @@ def gammaln(xp: Any, x: Any) -> Any:
 
 
 def digamma(xp: Any, x: Any) -> Any:
-    """Derivative of `gammaln`: rational up to 10 with the zero split off, the asymptotic series beyond, reflection below 0.
+    """Derivative of `gammaln`: rational up to 10, with the zero factored out, then the asymptotic series; reflection below 0.
 
-    At 0 the infinity of the side that the zero's sign names, NaN at the other poles.
+    At ±0 the result is ∓infinity, at the other poles NaN.
     """
     y = xp.where(x < 0, 1 - x, x)
     t = xp.where(y < 1, y, y - 1)
@@ -200,7 +200,7 @@ def digamma(xp: Any, x: Any) -> Any:
 
 
 def polygamma(xp: Any, x: Any, order: int) -> Any:
-    """Derivative of that order of `digamma`: the Hurwitz zeta function's sum and Euler-Maclaurin tail, reflection below 0.
+    """The derivative of `digamma` of an order, by the Hurwitz zeta function (a sum and its Euler-Maclaurin tail); reflection below 0.
 
     Source: NIST Digital Library of Mathematical Functions, 5.15 and 25.11(iii).
     """
@@ -229,12 +229,12 @@ def _zeta(xp: Any, s: int, x: Any) -> Any:
 
 
 def zeta_terms(s: int) -> int:
-    """From which argument on the tail alone gives the zeta function; terms of the sum stand before it."""
+    """The argument from which the tail alone gives the zeta function; below it, terms of the sum are added."""
     return 12 + s
 
 
 def zeta_tail(s: int) -> tuple[float, ...]:
-    """Coefficients of the tail: Bernoulli numbers B₂ₖ/(2k)! times s (s + 1) … (s + 2k - 2)."""
+    """The coefficients of the tail: B₂ₖ/(2k)! times s (s + 1) … (s + 2k - 2)."""
     rising, out = float(s), []
     for k, b in enumerate(ZETA_TAIL):
         out.append(b * rising)
@@ -243,7 +243,7 @@ def zeta_tail(s: int) -> tuple[float, ...]:
 
 
 def cotangent_derivative(order: int) -> tuple[float, ...]:
-    """Derivative of that order of ``pi cot(pi x)``, a polynomial in ``cot(pi x)``: each derivative is ``-pi (1 + c²)`` times that in c."""
+    """The derivative of ``pi cot(pi x)`` of an order, as a polynomial in c = ``cot(pi x)``: d/dx is ``-pi (1 + c²)`` d/dc."""
     p = [0, 1]
     for _ in range(order):
         slope = [k * c for k, c in enumerate(p)][1:]

@@ -1,4 +1,4 @@
-"""How operands of a kernel lie in memory: strides over one iteration space, with as few axes as possible."""
+"""Strides of kernel operands over an iteration space, and spaces with as few axes as possible."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 Sizes = tuple[int, ...]
 
-#: From so many elements, or so far apart, places are 64-bit numbers.
+#: Spaces with this many elements, or operands that span this many, are indexed with 64-bit integers. The margin below 2**31 leaves room
+#: for the index of the last thread, whose grid is rounded up to whole thread blocks.
 LONG = 2**31 - 2**16
 
 
@@ -16,9 +17,9 @@ class Space(NamedTuple):
     Attributes
     ----------
     sizes
-        Of its axes, none of which is 1.
+        Sizes of its axes, none of which is 1.
     strides
-        For each operand the elements between neighbours along each axis; 0 where it is broadcast.
+        For each operand its strides in elements; 0 along axes where it is broadcast.
     """
 
     sizes: Sizes
@@ -26,49 +27,80 @@ class Space(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Whether places are 64-bit numbers."""
+        """Whether elements are indexed with 64-bit integers."""
         spans = [sum((n - 1) * abs(s) for n, s in zip(self.sizes, own, strict=True)) for own in self.strides]
         return max([math.prod(self.sizes), *spans]) >= LONG
 
     @property
-    def packed(self) -> Sizes:
-        """The strides of an operand in row-major order."""
+    def contiguous(self) -> Sizes:
+        """The strides of a contiguous operand."""
         return row_major(self.sizes)
 
 
 def row_major(shape: Sizes) -> Sizes:
-    """The strides of an array in row-major order, in elements."""
-    return tuple(math.prod(max(n, 1) for n in shape[axis + 1 :]) for axis in range(len(shape)))
+    """The strides of a C-contiguous array, in elements."""
+    return tuple([math.prod([n or 1 for n in shape[axis + 1 :]]) for axis in range(len(shape))])
 
 
-def spread(shape: Sizes, strides: Sizes, space: Sizes) -> Sizes:
-    """The strides over a space to which an operand broadcasts."""
+def broadcast_strides(shape: Sizes, strides: Sizes, space: Sizes) -> Sizes:
+    """The strides of an operand over a space that it broadcasts to."""
     lead = len(space) - len(shape)
-    return (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+    return (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(shape, strides, strict=True)])
 
 
-def merged(shape: Sizes, strides: Sequence[Sizes]) -> Space:
-    """The space with as few axes as possible: neighbours merge where no operand needs them apart.
+def merge_axes(shape: Sizes, strides: Sequence[Sizes]) -> Space:
+    """The space with as few axes as possible: adjacent axes merge where every operand steps through them as through one.
 
     Parameters
     ----------
     shape
-        The space.
+        The iteration space.
     strides
-        Of each operand over it.
+        Each operand's strides over it.
     """
     sizes: list[int] = []
-    kept: list[list[int]] = [[] for _ in strides]
+    merged: list[list[int]] = [[] for _ in strides]
     for axis, n in enumerate(shape):
         if n == 1:
             continue
         own = [s[axis] for s in strides]
-        if sizes and all(k[-1] == s * n for k, s in zip(kept, own, strict=True)):
+        if sizes and all(m[-1] == s * (n or 1) for m, s in zip(merged, own, strict=True)):
             sizes[-1] *= n
-            for k, s in zip(kept, own, strict=True):
-                k[-1] = s
+            for m, s in zip(merged, own, strict=True):
+                m[-1] = s
         else:
             sizes.append(n)
-            for k, s in zip(kept, own, strict=True):
-                k.append(s)
-    return Space(tuple(sizes), tuple(map(tuple, kept)))
+            for m, s in zip(merged, own, strict=True):
+                m.append(s)
+    return Space(tuple(sizes), tuple(map(tuple, merged)))
+
+
+def collapse(shape: Sizes, operands: Sequence[Sizes]) -> tuple[Sizes, list[Sizes]]:
+    """`merge_axes` for contiguous operands: the space and the operands' shapes, all of one rank, which is at least 1.
+
+    Parameters
+    ----------
+    shape
+        The iteration space.
+    operands
+        Shapes that broadcast to it.
+    """
+    space = merge_axes(shape, [broadcast_strides(own, row_major(own), shape) for own in operands])
+    shapes = [tuple([n if s else 1 for n, s in zip(space.sizes, own, strict=True)]) for own in space.strides]
+    return space.sizes or (1,), [own or (1,) for own in shapes]
+
+
+def index_terms(sizes: Sizes, strides: Sizes) -> list[tuple[int, int, int]]:
+    """An operand's element for element ``i`` of a space has the index that is the sum of ``i // inner % size * stride`` over these.
+
+    Parameters
+    ----------
+    sizes, strides
+        A space, and the operand's strides over it.
+
+    Returns
+    -------
+    list of (inner, size, stride)
+        One term per axis along which the operand is not broadcast.
+    """
+    return [(math.prod(sizes[axis + 1 :]), n, s) for axis, (n, s) in enumerate(zip(sizes, strides, strict=True)) if s]

@@ -27,10 +27,10 @@ from tests.cupy.test_operators import SAMPLES
 
 cupy = pytest.importorskip("cupy")
 adapter = pytest.importorskip("twofold_cupy.adapter")
-ahead = pytest.importorskip("twofold_cupy.ahead")
+background = pytest.importorskip("twofold_cupy.background")
 capture = pytest.importorskip("twofold_cupy.capture")
 launch = pytest.importorskip("twofold_cupy.launch")
-rehearsal = pytest.importorskip("twofold_cupy.rehearsal")
+dry_run = pytest.importorskip("twofold_cupy.dry_run")
 GPU = Device("gpu", 0)
 #: Into how many parts the operators' samples fall, of which one is run at each push.
 PARTS = 12
@@ -54,7 +54,7 @@ def seen(backend, monkeypatch):
 
     def noted(kernel, *args):
         if not making:
-            (found.foreseen if rehearsal.rehearses() else found.launched).add((kernel._name, kernel._text))
+            (found.foreseen if dry_run.in_dry_run() else found.launched).add((kernel._name, kernel._module))
         call(kernel, *args)
 
     def copied(*args, copy=backend.copy):  # of a constant: an array is made, outside of programs
@@ -157,9 +157,9 @@ def test_every_kernel_is_foreseen_where_there_is_one_gpu(backend, gpus, graphs, 
 def test_rehearsals_of_operators_touch_nothing_and_find_their_kernels(backend, seen, monkeypatch, part):
     found = Counter()
 
-    def rehearsed(run, arrays, rehearse=rehearsal.rehearse):
+    def rehearsed(run, arrays, dry_run=dry_run.dry_run):
         before = SIMULATION.counts()._replace(allocations=0)
-        rehearse(run, arrays)
+        dry_run(run, arrays)
         assert SIMULATION.counts()._replace(allocations=0) == before  # cuBLAS has its workspace, and notes have theirs
         found["rehearsals"] += 1
 
@@ -173,7 +173,7 @@ def test_rehearsals_of_operators_touch_nothing_and_find_their_kernels(backend, s
 
         return counted
 
-    monkeypatch.setattr(adapter, "rehearse", rehearsed)
+    monkeypatch.setattr(adapter, "dry_run", rehearsed)
     monkeypatch.setattr(backend, "replay", replay)
     for op, _, sample in SAMPLES[part::PARTS]:
         drop_generation()
@@ -228,7 +228,7 @@ def test_who_calls_the_adapter_meanwhile_computes_for_real(backend, seen):
         first = backend.xp.exp(arrays[0])
         found.append(backend.to_host(backend.quietly(backend.xp.add, x, x)))
         found.append(backend.to_host(backend.from_host(np.ones(3), GPU)))
-        with pytest.raises(rehearsal.Unforeseen):
+        with pytest.raises(dry_run.DataDependent):
             backend.to_host(first)
         found.append(backend.xp.tanh(first))
         return [first]
@@ -236,20 +236,20 @@ def test_who_calls_the_adapter_meanwhile_computes_for_real(backend, seen):
     backend.foresee(run, [ArrayType((7,), "float32")])
     assert found[0].tolist() == [0, 2, 4, 6]
     assert found[1].tolist() == [1, 1, 1]
-    assert found[2].data.mem.ptr == rehearsal.NOWHERE
-    assert not rehearsal.rehearses()
+    assert found[2].data.mem.ptr == dry_run.PLACEHOLDER_ADDRESS
+    assert not dry_run.in_dry_run()
     assert {"tf_exp_each", "tf_tanh_each"} <= {name for name, _ in seen.foreseen}
 
 
 @two_gpus
 def test_programs_are_rehearsed_for_the_device_that_they_run_on(gpus, graphs, backend, monkeypatch):
-    devices, stand_in = set(), rehearsal.phantom
+    devices, stand_in = set(), dry_run.placeholder
 
     def noted(*args):
         devices.add(cupy.cuda.runtime.getDevice())
         return stand_in(*args)
 
-    monkeypatch.setattr(adapter, "phantom", noted)
+    monkeypatch.setattr(adapter, "placeholder", noted)
     executor = mx.sym.tanh(mx.sym.var("a") * 2 + 1).simple_bind(gpus[1], a=(3, 5))
     executor.forward(is_train=True)
     executor.backward()
@@ -355,7 +355,7 @@ def test_a_text_that_is_refused_is_told_where_it_is_launched(backend, compiler):
 @simulated
 def test_a_signal_handler_compiles_what_it_interrupted(backend):
     """The thread that does a job may come to it again."""
-    job = ahead.Job(lambda: (job.finish(), done.append(1)))
+    job = background.Job(lambda: (job.finish(), done.append(1)))
     done = []
     job.run()
     job.finish()
@@ -373,9 +373,9 @@ def test_workers_do_not_wait_for_one_another(monkeypatch):
         jobs[other].finish()
         done.append(other)
 
-    workers = ahead.Workers()
+    workers = background.Workers()
     with workers._lock:
-        jobs += [workers.begin(lambda k=k: work(1 - k)) for k in range(2)]
+        jobs += [workers.submit(lambda k=k: work(1 - k)) for k in range(2)]
     meet.wait(20)
     for job in jobs:
         job.finish()
@@ -384,7 +384,7 @@ def test_workers_do_not_wait_for_one_another(monkeypatch):
 
 def test_threads_end_with_their_work():
     done = []
-    jobs = [ahead.WORKERS.begin(lambda k=k: done.append(k)) for k in range(50)]
+    jobs = [background.WORKERS.submit(lambda k=k: done.append(k)) for k in range(50)]
     for job in jobs:
         job.finish()
     for thread in threading.enumerate():
@@ -397,7 +397,7 @@ def test_threads_end_with_their_work():
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_process_waits_for_no_thread_of_its_parent():
     begun, gate = threading.Event(), threading.Event()
-    job = ahead.WORKERS.begin(lambda: (begun.set(), gate.wait(30)))
+    job = background.WORKERS.submit(lambda: (begun.set(), gate.wait(30)))
     try:
         assert begun.wait(30)
         child = os.fork()
@@ -405,7 +405,7 @@ def test_a_child_process_waits_for_no_thread_of_its_parent():
             signal.alarm(10)
             done = []
             job.finish()
-            other = ahead.WORKERS.begin(lambda: done.append(1))
+            other = background.WORKERS.submit(lambda: done.append(1))
             time.sleep(0.01)
             other.finish()
             (nd.ones(100) * 3).asnumpy()
@@ -419,9 +419,9 @@ def test_a_child_process_waits_for_no_thread_of_its_parent():
 def test_a_process_ends_without_what_is_left():
     text = """
 import time
-from twofold_cupy.ahead import WORKERS
+from twofold_cupy.background import WORKERS
 for _ in range(400):
-    WORKERS.begin(lambda: time.sleep(0.3))
+    WORKERS.submit(lambda: time.sleep(0.3))
 """
     start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
@@ -442,7 +442,7 @@ def test_results_do_not_depend_on_it(gpus, graphs, monkeypatch):
 
 def test_numbers_that_change_are_right_after_a_graph_was_given_up(gpus, graphs, monkeypatch):
     """One that was launched so often that all is looked at anew: the numbers of the first run then are not those known before."""
-    monkeypatch.setattr(capture, "WORTH", 3)
+    monkeypatch.setattr(capture, "PROVEN_LAUNCHES", 3)
     batches = [nd.array(drawn(6, 6, seed=k), ctx=gpus[0]) for k in (1, 2)]
 
     def descended():

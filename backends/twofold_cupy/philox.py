@@ -1,4 +1,4 @@
-"""Random bits: Philox4x64-10, the words that ``numpy.random.Philox`` draws, so that equal seeds give equal draws on every device.
+"""Random bits: Philox4x64-10, the same words as ``numpy.random.Philox``, so that equal seeds give equal draws on every device.
 
 Source: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 """
@@ -12,18 +12,18 @@ from .launch import function, run
 
 
 def random_bits(key: cupy.ndarray, out: cupy.ndarray) -> None:
-    """Fill an array in row-major order with words; the key has the counter's four words and the key's two."""
-    run(function(header("c_prelude.h") + TEXT, "tf_philox"), -(-out.size // 4), np.int64(out.size), key, out)
+    """Fill a contiguous uint64 array with random words; ``key`` holds the counter's four words and the key's two."""
+    run(function(header("c_prelude.h") + TEMPLATE, "tf_philox"), -(-out.size // 4), np.int64(out.size), key, out)
 
 
-TEXT = """
+TEMPLATE = """
 typedef unsigned long long tf_word;
 
 TF_KERNEL tf_philox(const long long count, const tf_word *key, tf_word *out) {
     TF_EACH(long long, i, (count + 3) / 4) {
         tf_word c0 = key[0] + (tf_word)i, c1 = key[1], c2 = key[2], c3 = key[3], k0 = key[4], k1 = key[5];
         if (c0 < (tf_word)i && ++c1 == 0 && ++c2 == 0) ++c3;
-        if (++c0 == 0 && ++c1 == 0 && ++c2 == 0) ++c3;  // the generator counts before it draws
+        if (++c0 == 0 && ++c1 == 0 && ++c2 == 0) ++c3;  // NumPy's generator increments the counter before each draw
         for (int round = 0; round < 10; ++round) {
             const tf_word high0 = __umul64hi(0xD2E7470EE14C6C93ULL, c0), low0 = 0xD2E7470EE14C6C93ULL * c0;
             const tf_word high1 = __umul64hi(0xCA5A826395121157ULL, c2), low1 = 0xCA5A826395121157ULL * c2;

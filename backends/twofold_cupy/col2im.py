@@ -1,4 +1,4 @@
-"""The transpose of windows: each element adds up what it is in the windows that contain it, in the windows' order."""
+"""The transpose of windows (col2im): each element sums its occurrences in the windows that contain it, in a fixed order."""
 
 from functools import cache
 
@@ -13,16 +13,16 @@ from .operands import dtype_of
 
 
 def fold(x: cupy.ndarray, out: cupy.ndarray, kernel: Sizes, stride: Sizes, dilate: Sizes) -> None:
-    """Add windows (…, windows…, kernel…) up into (…, size…); the windows lie in row-major order."""
+    """Sum contiguous windows (…, windows…, kernel…) into (…, size…)."""
     axes = len(kernel)
     lead = x.ndim - 2 * axes
     numbers = [out.size, *out.shape[lead:], *x.shape[lead : lead + axes], *kernel, *stride, *dilate]
-    run(function(text(dtype_of(x), axes), "tf_fold"), out.size, *[np.int64(n) for n in numbers], x, out)
+    run(function(kernel_source(dtype_of(x), axes), "tf_fold"), out.size, *[np.int64(n) for n in numbers], x, out)
 
 
 @cache
-def text(dtype: str, axes: int) -> str:
-    """The text for elements of a dtype and windows along so many axes."""
+def kernel_source(dtype: str, axes: int) -> str:
+    """The source for elements of a dtype and windows along ``axes`` axes."""
     names = [f"{name}{k}" for name in ("size", "windows", "kernel", "stride", "dilate") for k in range(axes)]
     parameters = ["const long long count", *[f"const long long {n}" for n in names], f"const {STORED[dtype]} *in", f"{STORED[dtype]} *out"]
     body = ["long long rest = i;"]

@@ -1,4 +1,4 @@
-"""Branches of captured programs: independent steps on several streams, in every order that a graph allows."""
+"""Captures on several streams: independent steps become branches of the graph, in every order that it allows."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from tests.cupy.captured import STEPS, bits, drawn, same, trained
 from tests.cupy.captured import perceptron as chain
 from tests.cupy.conftest import SIMULATION, simulated
 
-branches = pytest.importorskip("twofold_cupy.branches")
+multi_stream = pytest.importorskip("twofold_cupy.multi_stream")
 capture = pytest.importorskip("twofold_cupy.capture")
 
 
@@ -93,14 +93,14 @@ NETS = {
 def used(monkeypatch):
     """How many streams each capture used."""
     found = []
-    real = branches.Branches.run
+    real = multi_stream.MultiStreamCapture.run
 
     def run(self, program, given):
         results = real(self, program, given)
         found.append(self.used)
         return results
 
-    monkeypatch.setattr(branches.Branches, "run", run)
+    monkeypatch.setattr(multi_stream.MultiStreamCapture, "run", run)
     return found
 
 
@@ -166,7 +166,7 @@ def test_results_of_branches_are_joined(gpus, graphs, used):
 
 
 def test_what_fails_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, used):
-    real = branches.Branches.step
+    real = multi_stream.MultiStreamCapture.step
 
     def step(self, read, written):
         real(self, read, written)
@@ -176,7 +176,7 @@ def test_what_fails_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, us
     executor = paths(gpus[0])
     want = executor.forward()[0].asnumpy()
     with monkeypatch.context() as patch:
-        patch.setattr(branches.Branches, "step", step)
+        patch.setattr(multi_stream.MultiStreamCapture, "step", step)
         for _ in range(5):
             np.testing.assert_array_equal(executor.forward()[0].asnumpy(), want)
     assert "step by step: ValueError: not here" in executor.explain()
@@ -187,16 +187,16 @@ def test_what_fails_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, us
 
 
 def test_blocks_are_cut_and_joined():
-    blocks, block = branches.Blocks(), branches.Block
+    blocks, block = multi_stream.Blocks(), multi_stream.Block
     blocks.put(0, block(100, ((0, 1),), ()))
     blocks.put(100, block(200, ((1, 1),), ((0, 2),)))
-    assert blocks.whole(20, 60) == (0, block(100, ((0, 1),), ()))  # removed as a whole
+    assert blocks.pop_merged(20, 60) == (0, block(100, ((0, 1),), ()))  # removed as a whole
     blocks.put(0, block(100, ((0, 1),), ()))
-    assert blocks.whole(50, 250) == (0, block(250, ((0, 1), (1, 1), (0, 2)), ()))  # a reader waits for all of them
-    assert blocks.taken(0, 1000) == []
+    assert blocks.pop_merged(50, 250) == (0, block(250, ((0, 1), (1, 1), (0, 2)), ()))  # a reader waits for all of them
+    assert blocks.pop_overlapping(0, 1000) == []
     blocks.put(40, block(60, (), ()))
-    assert blocks.taken(0, 40) == blocks.taken(60, 80) == []
-    assert blocks.taken(59, 60) == [(40, block(60, (), ()))]
+    assert blocks.pop_overlapping(0, 40) == blocks.pop_overlapping(60, 80) == []
+    assert blocks.pop_overlapping(59, 60) == [(40, block(60, (), ()))]
 
 
 @simulated
@@ -207,16 +207,16 @@ def test_a_part_of_freed_memory_that_is_not_taken_again_is_still_known(gpus, bac
         def allocate(size):
             return SimpleNamespace(ptr=(at := next(pointers)), mem=SimpleNamespace(ptr=at, size=size))
 
-        own = branches.Branches(streams, allocate)
-        own._done[0, 0] = branches.Done(streams[0].record(), (0,) * len(streams), 0)
+        own = multi_stream.MultiStreamCapture(streams, allocate)
+        own._issued[0, 0] = multi_stream.IssuedStep(streams[0].record(), (0,) * len(streams), 0)
         own.step((), ())
         own.malloc(0x600)
         own.step((), ())
         own.malloc(0x200)
-        assert own._blocks.taken(0, 1 << 20) == [
-            (0x1000, branches.Block(0x1200, ((0, 1),), ())),
-            (0x1200, branches.Block(0x1400, ((0, 2),), ())),
-            (0x1400, branches.Block(0x1600, ((0, 1),), ())),
+        assert own._blocks.pop_overlapping(0, 1 << 20) == [
+            (0x1000, multi_stream.Block(0x1200, ((0, 1),), ())),
+            (0x1200, multi_stream.Block(0x1400, ((0, 2),), ())),
+            (0x1400, multi_stream.Block(0x1600, ((0, 1),), ())),
         ]
         own.leave()
 
@@ -224,8 +224,8 @@ def test_a_part_of_freed_memory_that_is_not_taken_again_is_still_known(gpus, bac
 @simulated
 def test_a_step_that_allocates_comes_after_who_used_the_memory(gpus, backend):
     with backend.graphs.capturing(0) as streams:
-        own = branches.Branches(streams, lambda size: SimpleNamespace(ptr=0x1000, mem=SimpleNamespace(ptr=0x1000, size=size)))
-        own._done[0, 0] = branches.Done(streams[0].record(), (0,) * len(streams), 0)
+        own = multi_stream.MultiStreamCapture(streams, lambda size: SimpleNamespace(ptr=0x1000, mem=SimpleNamespace(ptr=0x1000, size=size)))
+        own._issued[0, 0] = multi_stream.IssuedStep(streams[0].record(), (0,) * len(streams), 0)
         for _ in range(3):
             own.step((), ())
         assert own._step == (1, 1)
@@ -241,8 +241,8 @@ def test_a_step_that_allocates_comes_after_who_used_the_memory(gpus, backend):
 def test_a_step_that_writes_comes_after_all_that_read(gpus, backend):
     read, first, second = (backend.empty((1000,), "float32") for _ in range(3))
     with backend.graphs.capturing(0) as streams:
-        own = branches.Branches(streams, lambda size: None)
-        own._done[0, 0] = branches.Done(streams[0].record(), (0,) * len(streams), 0)
+        own = multi_stream.MultiStreamCapture(streams, lambda size: None)
+        own._issued[0, 0] = multi_stream.IssuedStep(streams[0].record(), (0,) * len(streams), 0)
         own.step((), ())
         for written in (first, second):
             own.step((read,), (written,))
@@ -257,7 +257,7 @@ def test_a_step_that_writes_comes_after_all_that_read(gpus, backend):
 def ignoring(number, run, monkeypatch):
     """What a function gives whose capture leaves a wait between streams out; and of each wait the step that waits and for which."""
     waits = []
-    real, follow = branches.Branches.run, branches.Branches._follow
+    real, follow = multi_stream.MultiStreamCapture.run, multi_stream.MultiStreamCapture._wait_for
 
     def captured(self, program, given):
         SIMULATION.ignore_wait(number)
@@ -268,12 +268,12 @@ def ignoring(number, run, monkeypatch):
 
     def followed(self, place):
         step = self._step if self._step is not None and self._step[0] == self._number else (self._number, self._count[self._number] + 1)
-        waits.append((step, place, self._done[place].after))
+        waits.append((step, place, self._issued[place].after))
         follow(self, place)
 
     with monkeypatch.context() as patch:
-        patch.setattr(branches.Branches, "run", captured)
-        patch.setattr(branches.Branches, "_follow", followed)
+        patch.setattr(multi_stream.MultiStreamCapture, "run", captured)
+        patch.setattr(multi_stream.MultiStreamCapture, "_wait_for", followed)
         got = bits(run())
     return got, waits
 

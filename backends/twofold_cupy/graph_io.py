@@ -1,4 +1,4 @@
-"""Arrays between a graph and its callers: memory in place of inputs that move, and the ways in which a result reaches who asked for it."""
+"""Arrays that enter and leave a captured graph: static memory for inputs that move, and how each result reaches the caller."""
 
 import weakref
 from abc import ABC, abstractmethod
@@ -10,42 +10,42 @@ import numpy as np
 
 from twofold.errors import MXNetError
 
-from .handover import Copy
+from .batched_copy import Copy
 from .memory import Memory
 from .views import span
 
 
 class NotCapturable(MXNetError):
-    """Why a program stays as it is."""
+    """The reason why a program cannot be captured."""
 
 
 class Static:
-    """Memory of a graph in place of an input that moves: as many bytes, lying in the same way."""
+    """Static memory of a graph for an input that moves, with the input's size and strides."""
 
     def __init__(self, like: cupy.ndarray) -> None:
         low, high = span(like)
-        if high - low > 2 * like.nbytes:
-            raise NotCapturable("an input that moves is a small part of large memory")
+        if high - low > 2 * like.nbytes:  # the whole span is copied, gaps included
+            raise NotCapturable("an input that moves is a sparse view of a larger array")
         self._low, self._size = low, high - low
         whole = cupy.ndarray((self._size,), np.uint8)
         self.array = cupy.ndarray(like.shape, like.dtype, whole.data + -low, like.strides)
 
-    def copy_of(self, array: cupy.ndarray) -> Copy:
-        """The copy that brings an input here."""
+    def copy_from(self, array: cupy.ndarray) -> Copy:
+        """The copy of an input into the static memory."""
         return array.data.ptr + self._low, self.array.data.ptr + self._low, self._size
 
     def copy_to(self, array: cupy.ndarray) -> Copy:
-        """The copy back."""
+        """The copy back, for a donated input that the graph wrote."""
         return self.array.data.ptr + self._low, array.data.ptr + self._low, self._size
 
 
 def alike(a: cupy.ndarray, b: cupy.ndarray) -> bool:
-    """Whether arrays are of one type and lie in the same way."""
+    """Whether two arrays have the same shape, dtype and strides."""
     return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
 
 
 class Result(ABC):
-    """How one result reaches the caller."""
+    """How one result of a graph reaches the caller."""
 
     is_copied = False
 
@@ -54,18 +54,18 @@ class Result(ABC):
 
     @abstractmethod
     def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
-        """The array that the caller gets; if its content is to be copied there after the launch, that joins `out`."""
+        """The array that the caller gets; a copy into it that is due after the launch is appended to `out`."""
 
 
 class Donated(Result):
-    """A result in the memory of an input."""
+    """A result in the memory of a donated or dead input."""
 
     def __init__(self, array: cupy.ndarray, at: int, static: Static | None) -> None:
         super().__init__(array)
         self._at, self._static, self.is_copied = at, static, static is not None
 
     def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
-        """The input, in the result's shape."""
+        """The input's memory, in the result's shape."""
         own = arrays[self._at]
         if self._static is not None:
             out.append(self._static.copy_to(own))
@@ -75,7 +75,7 @@ class Donated(Result):
 
 
 class Copied(Result):
-    """A result that is copied into new memory."""
+    """A result that is copied into a new array after each launch."""
 
     def __init__(self, array: cupy.ndarray, memory: Memory) -> None:
         super().__init__(array)
@@ -90,7 +90,7 @@ class Copied(Result):
 
 
 class Lent(Result):
-    """A result in the graph's memory, which the graph writes again only when nobody has the result any more."""
+    """A result in the graph's memory. Before each launch the runner checks that no array uses the last loan any more."""
 
     def __init__(self, array: cupy.ndarray, number: int, device: int, pool: Any) -> None:
         super().__init__(array)
@@ -99,11 +99,11 @@ class Lent(Result):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether some array looks into the memory."""
+        """Whether an array from an earlier launch still uses the memory."""
         return self._loan() is not None
 
     def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
-        """An array that looks into the graph's memory."""
+        """An array over the graph's memory; all of its views share the loan, so that one weak reference covers them."""
         loan = Loan(self.array, self._pool)
         self._loan = weakref.ref(loan)
         own = self.array
@@ -112,7 +112,7 @@ class Lent(Result):
 
 
 class Loan:
-    """What arrays that look into a graph's memory have in common; it keeps the memory, whatever becomes of the graph."""
+    """The owner of arrays over a graph's memory: it keeps the block and its pool alive even when the graph is gone."""
 
     __slots__ = ("__weakref__", "_array", "_pool")
 

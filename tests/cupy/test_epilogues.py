@@ -90,7 +90,7 @@ def test_what_is_described_to_the_library_dies_with_the_table(backend, monkeypat
 
     counting = Counting()
     monkeypatch.setattr(cublaslt, "library", lambda: counting)
-    monkeypatch.setattr(cublaslt, "KEPT", 4)
+    monkeypatch.setattr(cublaslt, "MAX_PLANS", 4)
     for n in range(3, 23):
         x, w, b = drawn(6, 5), drawn(5, n, seed=1), drawn(n, seed=2)
         (got,), _ = run(backend, "bias", (x, w, b), (6, n))

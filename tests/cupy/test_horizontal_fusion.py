@@ -13,7 +13,7 @@ from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
 from tests.cupy.conftest import launches_of, simulated
 
 pytest.importorskip("cupy")
-together = pytest.importorskip("twofold_cupy.together")
+horizontal_fusion = pytest.importorskip("twofold_cupy.horizontal_fusion")
 kernels = pytest.importorskip("twofold_cupy.kernels")
 GPU = Device("gpu", 0)
 
@@ -66,7 +66,8 @@ def test_they_have_the_bits_of_separate_launches(backend, dtype):
 def test_what_the_arguments_have_no_room_for_goes_by_further_launches(backend):
     shapes = [(k % 5 + 1,) for k in range(150)]
     assert check(backend, shapes, operands(backend, shapes)) == 3
-    assert together._struct((None,) * 6, "int", 64).itemsize <= together.ARGUMENTS < together._struct((None,) * 6, "int", 128).itemsize
+    at_64, at_128 = (horizontal_fusion._struct((None,) * 6, "int", room).itemsize for room in (64, 128))
+    assert at_64 <= horizontal_fusion.ARGUMENT_BYTES < at_128
 
 
 @simulated
@@ -124,10 +125,10 @@ def test_a_number_may_be_in_memory(backend):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_texts_compile_for_gpus(dtype, architecture):
     program = momentum_program((), dtype)
-    for last in (kernels.NUMBER, kernels.ONE):
+    for last in (kernels.SCALAR, kernels.ONE):
         layouts = (kernels.PACKED, kernels.PACKED, kernels.PACKED, last, kernels.PACKED, kernels.PACKED)
         for index in ("int", "long long"):
-            compile_for_gpu(together.text(program, "tf_momentum_at_once", layouts, index, 64), architecture)
+            compile_for_gpu(horizontal_fusion.kernel_source(program, "tf_momentum_at_once", layouts, index, 64), architecture)
 
 
 @simulated

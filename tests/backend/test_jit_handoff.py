@@ -14,8 +14,8 @@ import pytest
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.backend.ledger import HAND_OFFS
 from twofold.testing.backend_conformance import step
-from twofold_numpy.jit import compiled, pairs
-from twofold_numpy.jit.callables import FOREIGN, RELEASES, TELLS, function_of
+from twofold_numpy.jit import handoff, tiering
+from twofold_numpy.jit.callables import RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL, builtin_of
 from twofold_numpy.jit.compiler import compiler
 
 from tests.backend.jit import EagerBackend, chain, fresh, machine_code, same_bits
@@ -27,9 +27,9 @@ SHAPE = (37, 129)
 
 @pytest.fixture(autouse=True)
 def _all_sizes(fresh, monkeypatch):
-    monkeypatch.setattr(compiled, "PAIRED", 0)
-    monkeypatch.setattr(compiled, "THREADED", 10**12)
-    monkeypatch.setattr(compiled.workers, "THREADS", 2)
+    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
+    monkeypatch.setattr(tiering, "SPLIT", 10**12)
+    monkeypatch.setattr(tiering.workers, "THREADS", 2)
 
 
 @pytest.fixture
@@ -39,11 +39,11 @@ def waiting():
 
     def serve():
         while not stop.is_set():
-            pairs.serve(compiler())()
+            handoff.serve(compiler())()
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    while pairs._note[0] != pairs.READY:
+    while handoff._mailbox[0] != handoff.READY:
         time.sleep(0.001)
     yield
     stop.set()
@@ -71,7 +71,7 @@ def handed(run):
 
 
 def test_without_anybody_who_waits_one_thread_does_it():
-    pairs.forget()
+    handoff.forget()
     x, y = operands()
     out = np.empty(SHAPE, np.float32)
     kernel = machine_code(chain(SHAPE, "negative"))
@@ -137,12 +137,12 @@ def test_one_half_that_refuses_is_an_error(monkeypatch):
 
     def noted(address, library, numbers, refused, lock):
         numbers = list(numbers)
-        if lock == FOREIGN:
+        if lock == WITHOUT_GIL:
             numbers[-1] += 1  # as if the arrays were larger
         made.append(lock)
-        return function_of(address, library, numbers, refused, lock)
+        return builtin_of(address, library, numbers, refused, lock)
 
-    monkeypatch.setattr(compiled, "function_of", noted)
+    monkeypatch.setattr(tiering, "builtin_of", noted)
     x, y = operands((1000,))
     kernel, out = machine_code(chain((1000,), "negative")), np.empty(1000, np.float32)
     failed = 0
@@ -152,38 +152,38 @@ def test_one_half_that_refuses_is_an_error(monkeypatch):
         except MemoryError:
             failed += 1
     assert failed > 0
-    assert {TELLS, FOREIGN} <= set(made)
+    assert {REPORT_REFUSAL, WITHOUT_GIL} <= set(made)
 
 
 def test_one_half_that_refuses_in_a_woken_thread_is_an_error(monkeypatch):
-    monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(tiering, "SPLIT", 0)
     made = []
 
     def noted(address, library, numbers, refused, lock):
         numbers = list(numbers)
-        made.extend([lock] if refused is compiled._refuse else [])
-        if refused is compiled._refuse and len(made) == 2:
+        made.extend([lock] if refused is tiering._refuse else [])
+        if refused is tiering._refuse and len(made) == 2:
             numbers[-1] += 1  # as if the arrays were larger
-        return function_of(address, library, numbers, refused, lock)
+        return builtin_of(address, library, numbers, refused, lock)
 
-    monkeypatch.setattr(compiled, "function_of", noted)
-    pairs.forget()
+    monkeypatch.setattr(tiering, "builtin_of", noted)
+    handoff.forget()
     x, y = operands((1000,))
-    kernel = compiled.jit_kernel(chain((1000,), "negative"))
+    kernel = tiering.jit_kernel(chain((1000,), "negative"))
     kernel(x, y, np.empty(1000, np.float32))
     with pytest.raises(MemoryError):
         kernel(x, y, np.empty(1000, np.float32))
-    assert made == [RELEASES, RELEASES]
+    assert made == [RELEASE_GIL, RELEASE_GIL]
 
 
 def test_who_always_has_work_leaves_the_other_thread_to_others_in_between(monkeypatch):
-    monkeypatch.setattr(pairs, "PATIENCE", 10**9)
-    monkeypatch.setattr(pairs, "_code", pairs._code.__wrapped__)
-    thread = threading.Thread(target=pairs.serve.__wrapped__(compiler()), daemon=True)
+    monkeypatch.setattr(handoff, "PATIENCE", 10**9)
+    monkeypatch.setattr(handoff, "_code", handoff._code.__wrapped__)
+    thread = threading.Thread(target=handoff.serve.__wrapped__(compiler()), daemon=True)
     x, y = operands()
     kernel = machine_code(chain(SHAPE, "negative"))
     kernel(x, y, np.empty_like(x))
-    pairs.forget()
+    handoff.forget()
     thread.start()
     end = time.monotonic() + 30
     while thread.is_alive() and time.monotonic() < end:
@@ -226,10 +226,10 @@ def test_a_child_has_nobody_who_waits():
 
 
 def test_a_woken_thread_waits_for_more(monkeypatch):
-    monkeypatch.setattr(compiled, "THREADED", 0)
+    monkeypatch.setattr(tiering, "SPLIT", 0)
     waited = []
-    monkeypatch.setattr(compiled, "waiting", lambda own: lambda: waited.append(own))
-    pairs.forget()
+    monkeypatch.setattr(tiering, "helper", lambda own: lambda: waited.append(own))
+    handoff.forget()
     x, y = operands((400_000,))
     kernel = machine_code(chain((400_000,), "tanh"))
     for _ in range(200):
@@ -239,7 +239,7 @@ def test_a_woken_thread_waits_for_more(monkeypatch):
 
 
 def test_who_waits_in_vain_does_so_less_often(monkeypatch):
-    one, turns_taken, done = pairs.Waiting(compiler()), [], []
+    one, turns_taken, done = handoff.Helper(compiler()), [], []
 
     def serve():
         turns_taken.append(len(done))
@@ -253,14 +253,14 @@ def test_who_waits_in_vain_does_so_less_often(monkeypatch):
 
 
 def test_who_has_done_much_goes_on_unless_others_wait(monkeypatch):
-    one, turns_taken = pairs.Waiting(compiler()), []
+    one, turns_taken = handoff.Helper(compiler()), []
 
     def serve():
         turns_taken.append(1)
-        HAND_OFFS.count += pairs.LONG
+        HAND_OFFS.count += handoff.MAX_SERVED
 
     monkeypatch.setattr(one, "_serve", serve)
-    monkeypatch.setattr(pairs, "is_waited_for", lambda: len(turns_taken) == 5)
+    monkeypatch.setattr(handoff, "has_tasks", lambda: len(turns_taken) == 5)
     one()
     assert len(turns_taken) == 5
 

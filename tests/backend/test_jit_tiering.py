@@ -19,7 +19,7 @@ from twofold.graph.ir import leaf
 from twofold.program.compile import Program
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
-from twofold_numpy.jit import compiled, pairs
+from twofold_numpy.jit import handoff, tiering
 from twofold_numpy.jit.compiler import compiler
 
 from tests.backend.jit import chain, fresh, same_bits
@@ -39,33 +39,33 @@ def used(kernel):
 @pytest.fixture
 def slowly(monkeypatch):
     """Compilations that wait in the middle until they may go on: (begun, may go on)."""
-    begun, on, code_of = threading.Event(), threading.Event(), compiled._code_of
+    begun, on, code_of = threading.Event(), threading.Event(), tiering._machine_code
 
     def slow(structure):
         begun.set()
         assert on.wait(30)
         return code_of(structure)
 
-    monkeypatch.setattr(compiled, "_code_of", slow)
+    monkeypatch.setattr(tiering, "_machine_code", slow)
     return begun, on
 
 
 @pytest.mark.parametrize("op", ["exp", "tanh"])
 def test_what_interrupts_a_compilation_may_use_kernels(op, monkeypatch):
-    code_of, results = compiled._code_of, []
+    code_of, results = tiering._machine_code, []
     kernel, other = NumpyBackend().compile(chain()), NumpyBackend().compile(chain(op=op))
 
     def interrupted(structure):
-        monkeypatch.setattr(compiled, "_code_of", code_of)
+        monkeypatch.setattr(tiering, "_machine_code", code_of)
         results.extend([used(other), used(other)])  # as a signal handler or a finalizer would
         return code_of(structure)
 
     used(kernel)
-    monkeypatch.setattr(compiled, "_code_of", interrupted)
+    monkeypatch.setattr(tiering, "_machine_code", interrupted)
     np.testing.assert_allclose(used(kernel), np.exp(X * 2 + X), 1e-6)
     for result in results:
         np.testing.assert_allclose(result, getattr(np, op)(X * 2 + X), 1e-6)
-    assert compiled.Stats.compiled == (1 if op == "exp" else 2)
+    assert tiering.Stats.compiled == (1 if op == "exp" else 2)
 
 
 def test_other_structures_do_not_wait_for_a_compilation(slowly):
@@ -95,23 +95,23 @@ def test_threads_that_use_a_structure_wait_for_its_machine_code(slowly):
     for thread in threads:
         thread.join()
     assert all(same_bits(r, results[0]) for r in results)
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1
 
 
 def test_an_interrupted_compilation_is_begun_again(monkeypatch):
-    code_of = compiled._code_of
+    code_of = tiering._machine_code
 
     def interrupted(structure):
         raise KeyboardInterrupt
 
     kernel = NumpyBackend().compile(chain())
     used(kernel)
-    monkeypatch.setattr(compiled, "_code_of", interrupted)
+    monkeypatch.setattr(tiering, "_machine_code", interrupted)
     with pytest.raises(KeyboardInterrupt):
         used(kernel)
-    monkeypatch.setattr(compiled, "_code_of", code_of)
+    monkeypatch.setattr(tiering, "_machine_code", code_of)
     used(kernel)
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1
 
 
 def test_a_fork_waits_for_a_compilation(slowly):
@@ -169,7 +169,7 @@ def test_a_fork_waits_for_code_between_threads(monkeypatch):
         return object_code(text)
 
     monkeypatch.setattr(own, "object_code", slow)
-    thread = threading.Thread(target=pairs._code.__wrapped__, args=(own, pairs.PAIR))
+    thread = threading.Thread(target=handoff._code.__wrapped__, args=(own, handoff.SPLIT))
     thread.start()
     assert begun.wait(30)
     child = os.fork()
@@ -182,9 +182,9 @@ def test_a_fork_waits_for_code_between_threads(monkeypatch):
 
 def test_at_once_if_results_are_not_to_depend_on_what_ran_before(monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit_eager", True)
-    monkeypatch.setattr(compiled, "WORTH", 10_000)
+    monkeypatch.setattr(tiering, "WORTH", 10_000)
     first = used(NumpyBackend().compile(chain()))
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1
     assert same_bits(first, used(NumpyBackend().compile(chain())))
 
 
@@ -203,7 +203,7 @@ def test_long_texts_are_not_compiled():
     kernel = NumpyBackend().compile(program)
     for _ in range(2):
         kernel(np.ones(7, np.float32), np.empty(7, np.float32))
-    assert (compiled.Stats.refused, compiled.Stats.compiled) == (1, 0)
+    assert (tiering.Stats.refused, tiering.Stats.compiled) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -218,19 +218,19 @@ def test_a_program_tells_in_which_form_its_kernels_run(op, forms, fresh):
 
 
 def test_a_small_kernel_is_compiled_at_a_late_use_of_its_structure(fresh, monkeypatch):
-    monkeypatch.setattr(compiled, "WORTH", 10**9)
-    monkeypatch.setattr(compiled, "LATE", 6)
+    monkeypatch.setattr(tiering, "WORTH", 10**9)
+    monkeypatch.setattr(tiering, "LATE", 6)
     first, second = (NumpyBackend().compile(chain()) for _ in range(2))
     forms = []
     for kernel in (first, second, first, first, second, first, second, first):
         np.testing.assert_allclose(used(kernel), np.exp(X * 2 + X), 1e-6)
         forms.append(kernel.form)
     assert forms == ["ufuncs so far"] * 5 + ["machine code"] * 3
-    assert compiled.Stats.compiled == 1
+    assert tiering.Stats.compiled == 1
 
 
 def test_random_numbers_are_the_same_at_every_use(fresh, monkeypatch):
-    monkeypatch.setattr(compiled, "LATE", 3)
+    monkeypatch.setattr(tiering, "LATE", 3)
     size = 40_000
     draws = [
         lambda: mx.nd.random.normal(shape=(size,)),
@@ -245,7 +245,7 @@ def test_random_numbers_are_the_same_at_every_use(fresh, monkeypatch):
             mx.random.seed(3)
             found.append(draw().asnumpy())
         assert all(np.array_equal(f, found[0]) for f in found)
-    assert compiled.Stats.compiled > 0, "what is done with decisions and products of them is compiled"
+    assert tiering.Stats.compiled > 0, "what is done with decisions and products of them is compiled"
 
 
 def test_what_dropout_decides_is_compiled(fresh):

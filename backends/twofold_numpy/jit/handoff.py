@@ -1,17 +1,19 @@
-"""Halves of a kernel on two threads with no interpreter between them: handing work over takes about 1 µs instead of 50.
+"""Splits a kernel over two threads without the interpreter in between: a hand-off takes about 1 µs instead of 50.
 
-After a task the other thread waits for the next one in machine code, without the interpreter's lock, for some 100 µs. Who has a
-kernel to run meanwhile leaves a note in a place that both know, runs the one half, and takes the other half back if nobody has begun
-it. Then the other thread goes to sleep, and is woken by Python (`workers`).
+After each task the helper thread (that of `workers`) spins for the next one in machine code, without the GIL, for some 100 µs. A thread
+that runs a split kernel meanwhile posts the second half in a mailbox, runs the first half, and takes the second one back if the helper
+has not taken it. When the helper gives up it goes back to sleep, and the next task must wake it through Python.
 
-| the note's state | |
+| state of the mailbox | |
 |---|---|
-| asleep | nobody waits for work |
-| ready | the other thread does |
-| claimed | a thread writes down what is to be run |
-| posted | the second half may be begun |
-| taken | it is being run |
-| done | it has been run; who posted it makes the note ready again |
+| asleep | the helper is not spinning |
+| ready | the helper is spinning for work |
+| claimed | a thread is writing the task |
+| posted | the task may be taken |
+| taken | the helper is running it |
+| done | the helper has run it; the thread that posted it makes the mailbox ready again |
+
+The state is changed by compare-and-swap. Acquire and release order the task's words, and the arrays' content, between the two threads.
 """
 
 import ctypes
@@ -23,25 +25,25 @@ from typing import Any
 from twofold.backend.forks import BUILDING
 from twofold.backend.ledger import HAND_OFFS
 
-from ..workers import is_waited_for
-from .callables import CONTENT, HEAD, KEEPS, function_of
+from ..workers import has_tasks
+from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
 from .compiler import Compiler
 
 ASLEEP, READY, CLAIMED, POSTED, TAKEN, DONE = range(6)
-#: How often the other thread looks for work before it sleeps (some 100 µs), and one for the other's end before it lets others run.
+#: Iterations for which the helper spins for work (some 100 µs), and for which a thread spins for the other's end before it sleeps.
 PATIENCE, SHORT_WAIT = 4_500, 20_000
-#: After how many halves the other thread looks whether something else is to be done.
-LONG = 64
-#: After n waits in vain it leaves 2^n - 1 out, for n up to this.
-MOST_IN_VAIN = 5
-#: Microseconds for which a thread then sleeps each time.
+#: Halves after which the helper leaves the loop, to see whether Python has other tasks for it.
+MAX_SERVED = 64
+#: After n fruitless turns in a row the helper skips the next 2^n - 1, for n up to this: spinning takes time from other threads.
+MAX_BACKOFF = 5
+#: Microseconds of each sleep of a thread that has stopped spinning for the other's end.
 NAP = 20
 
-#: The note: its state; function, numbers, arguments, how many they are; and what the function returned.
-_note = (ctypes.c_int64 * 6)()
-ctypes.pythonapi.Py_IncRef(ctypes.py_object(_note))  # for good: the other thread may look at it to the process's end
+#: The mailbox: state; the task's function, numbers, arguments and their count; and the function's result.
+_mailbox = (ctypes.c_int64 * 6)()
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_mailbox))  # never freed: the helper may look at it until the process ends
 
-#: What all texts begin with; ``ENTRY`` stands for the words' places.
+#: The prologue of both functions: pointers to the mailbox's words.
 PLACES = """declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
@@ -55,16 +57,16 @@ entry:
   %none = load ptr, ptr %own
   %refused.at = getelementptr ptr, ptr %own, i64 2
   %refused = load ptr, ptr %refused.at
-  %note.at = getelementptr ptr, ptr %own, i64 HEAD
-  %note = load ptr, ptr %note.at
-  %function.at = getelementptr i64, ptr %note, i64 1
-  %numbers.at = getelementptr i64, ptr %note, i64 2
-  %arguments.at = getelementptr i64, ptr %note, i64 3
-  %count.at = getelementptr i64, ptr %note, i64 4
-  %returned.at = getelementptr i64, ptr %note, i64 5
+  %mailbox.at = getelementptr ptr, ptr %own, i64 HEAD
+  %mailbox = load ptr, ptr %mailbox.at
+  %function.at = getelementptr i64, ptr %mailbox, i64 1
+  %numbers.at = getelementptr i64, ptr %mailbox, i64 2
+  %arguments.at = getelementptr i64, ptr %mailbox, i64 3
+  %count.at = getelementptr i64, ptr %mailbox, i64 4
+  %returned.at = getelementptr i64, ptr %mailbox, i64 5
 """
-#: What the other thread does after a task: a function of nothing.
-SERVE = """  %waking = cmpxchg ptr %note, i64 ASLEEP, i64 READY acq_rel monotonic, align 8
+#: The helper's loop, a function without arguments.
+SERVE = """  %waking = cmpxchg ptr %mailbox, i64 ASLEEP, i64 READY acq_rel monotonic, align 8
   %is.alone = extractvalue { i64, i1 } %waking, 1
   br i1 %is.alone, label %begin, label %over
 begin:
@@ -73,11 +75,11 @@ begin:
 look:
   %n = phi i64 [ 0, %begin ], [ 0, %leave ], [ %n.next, %idle ], [ %n.next, %tired ]
   %served = phi i64 [ 0, %begin ], [ %served.next, %leave ], [ %served, %idle ], [ %served, %tired ]
-  %state = load atomic i64, ptr %note acquire, align 8
+  %state = load atomic i64, ptr %mailbox acquire, align 8
   %is.posted = icmp eq i64 %state, POSTED
   br i1 %is.posted, label %take, label %wait
 take:
-  %taking = cmpxchg ptr %note, i64 POSTED, i64 TAKEN acquire monotonic, align 8
+  %taking = cmpxchg ptr %mailbox, i64 POSTED, i64 TAKEN acquire monotonic, align 8
   %has.taken = extractvalue { i64, i1 } %taking, 1
   br i1 %has.taken, label %run, label %wait
 run:
@@ -87,11 +89,11 @@ run:
   %given.count = load i64, ptr %count.at
   %result = call ptr %function(ptr %numbers, ptr %given, i64 %given.count)
   store ptr %result, ptr %returned.at
-  store atomic i64 DONE, ptr %note release, align 8
+  store atomic i64 DONE, ptr %mailbox release, align 8
   br label %done
 done:
   %m = phi i64 [ 0, %run ], [ %m.next, %still ], [ %m.next, %slow ]
-  %after = load atomic i64, ptr %note acquire, align 8
+  %after = load atomic i64, ptr %mailbox acquire, align 8
   %is.done = icmp eq i64 %after, DONE
   br i1 %is.done, label %again, label %leave
 again:
@@ -111,13 +113,13 @@ wait:
   %n.next = add i64 %n, 1
   PAUSE
   %is.old = icmp ugt i64 %n, PATIENCE
-  %is.long = icmp uge i64 %served, LONG
+  %is.long = icmp uge i64 %served, MAX_SERVED
   %is.tired = or i1 %is.old, %is.long
   br i1 %is.tired, label %tired, label %idle
 idle:
   br label %look
 tired:
-  %sleeping = cmpxchg ptr %note, i64 READY, i64 ASLEEP acquire monotonic, align 8
+  %sleeping = cmpxchg ptr %mailbox, i64 READY, i64 ASLEEP acquire monotonic, align 8
   %sleeps = extractvalue { i64, i1 } %sleeping, 1
   %seen = extractvalue { i64, i1 } %sleeping, 0
   %is.forgotten = icmp eq i64 %seen, ASLEEP
@@ -131,8 +133,8 @@ over:
   ret ptr %none
 }
 """
-#: A kernel in halves: with the other thread if that waits, else what was given for this.
-PAIR = """  %code.at = getelementptr ptr, ptr %own, i64 HEAD1
+#: A split kernel: shares the work with the helper if it is spinning, else calls the fallback.
+SPLIT = """  %code.at = getelementptr ptr, ptr %own, i64 HEAD1
   %code = load ptr, ptr %code.at
   %here.at = getelementptr ptr, ptr %own, i64 HEAD2
   %here = load ptr, ptr %here.at
@@ -140,7 +142,7 @@ PAIR = """  %code.at = getelementptr ptr, ptr %own, i64 HEAD1
   %there = load ptr, ptr %there.at
   %posts.at.at = getelementptr ptr, ptr %own, i64 HEAD4
   %posts.at = load ptr, ptr %posts.at.at
-  %claiming = cmpxchg ptr %note, i64 READY, i64 CLAIMED acquire monotonic, align 8
+  %claiming = cmpxchg ptr %mailbox, i64 READY, i64 CLAIMED acquire monotonic, align 8
   %has.claimed = extractvalue { i64, i1 } %claiming, 1
   br i1 %has.claimed, label %post, label %alone
 alone:
@@ -154,9 +156,9 @@ post:
   %posts = load i64, ptr %posts.at
   %posts.next = add i64 %posts, 1
   store i64 %posts.next, ptr %posts.at
-  store atomic i64 POSTED, ptr %note release, align 8
+  store atomic i64 POSTED, ptr %mailbox release, align 8
   %result = call ptr %code(ptr %here, ptr %arguments, i64 %count)
-  %fetching = cmpxchg ptr %note, i64 POSTED, i64 READY acquire monotonic, align 8
+  %fetching = cmpxchg ptr %mailbox, i64 POSTED, i64 READY acquire monotonic, align 8
   %is.mine = extractvalue { i64, i1 } %fetching, 1
   br i1 %is.mine, label %both, label %look
 both:
@@ -164,7 +166,7 @@ both:
   br label %end
 look:
   %n = phi i64 [ 0, %post ], [ %n.next, %wait ]
-  %state = load atomic i64, ptr %note acquire, align 8
+  %state = load atomic i64, ptr %mailbox acquire, align 8
   %is.done = icmp eq i64 %state, DONE
   br i1 %is.done, label %done, label %wait
 wait:
@@ -176,7 +178,7 @@ let:
   %released = call ptr @PyEval_SaveThread()
   br label %look.again
 look.again:
-  %state.later = load atomic i64, ptr %note acquire, align 8
+  %state.later = load atomic i64, ptr %mailbox acquire, align 8
   %is.done.later = icmp eq i64 %state.later, DONE
   br i1 %is.done.later, label %restore, label %let.run
 let.run:
@@ -187,7 +189,7 @@ restore:
   br label %done
 done:
   %their.returned = load ptr, ptr %returned.at
-  store atomic i64 READY, ptr %note release, align 8
+  store atomic i64 READY, ptr %mailbox release, align 8
   br label %end
 end:
   %returned = phi ptr [ %own.returned, %both ], [ %their.returned, %done ]
@@ -209,19 +211,19 @@ full:
 
 
 def forget() -> None:
-    """Have nobody be waiting for work: after a fork there is no other thread."""
-    _note[0] = ASLEEP
+    """Reset the mailbox in a forked child, which has no helper thread."""
+    _mailbox[0] = ASLEEP
 
 
 os.register_at_fork(after_in_child=forget)
 
 
 def text(body: str, x86: bool) -> str:
-    """The module of one of the two functions."""
+    """The LLVM module of one of the two functions."""
     pause = "call void @llvm.x86.sse2.pause()" if x86 else ""
     words = {"PAUSE_DECLARED": "declare void @llvm.x86.sse2.pause()" if x86 else "", "PAUSE": pause, "CONTENT": CONTENT}
     words |= {f"HEAD{k}": HEAD + k for k in (4, 3, 2, 1)} | {"HEAD": HEAD}
-    named = "SHORT_WAIT", "PATIENCE", "NAP", "LONG", "ASLEEP", "READY", "CLAIMED", "POSTED", "TAKEN", "DONE"
+    named = "SHORT_WAIT", "PATIENCE", "NAP", "MAX_SERVED", "ASLEEP", "READY", "CLAIMED", "POSTED", "TAKEN", "DONE"
     words |= {name: globals()[name] for name in named}
     whole = PLACES + body
     for word, value in words.items():
@@ -236,32 +238,32 @@ def _code(own: Compiler, body: str) -> Any:
 
 
 def _nothing() -> None:
-    """Is called with arrays that the thread that serves is not given."""
+    """The fallback of a function without arguments; never called."""
 
 
 @cache
 def serve(own: Compiler) -> Callable[[], None]:
-    """A function that waits for work for some time, and does it."""
+    """The helper's loop as a Python function: spins for work for a while, and runs it."""
     address, library = _code(own, SERVE)
-    return function_of(address, library, [ctypes.addressof(_note)], _nothing, KEEPS)
+    return builtin_of(address, library, [ctypes.addressof(_mailbox)], _nothing, KEEP_GIL)
 
 
-class Waiting:
-    """What the other thread does after a task: it waits, but not each time where it often did so in vain."""
+class Helper:
+    """Called by the helper after each task: spins for work, with exponential backoff while there is none."""
 
     def __init__(self, own: Compiler) -> None:
         self._serve = serve(own)
-        self._vain = self._left_out = 0
+        self._idle_turns = self._skip = 0
 
     def __call__(self) -> None:
-        """Wait, or do not."""
-        if self._left_out:
-            self._left_out -= 1
+        """Spin for work, unless backing off."""
+        if self._skip:
+            self._skip -= 1
             return
         served = self._served()
-        self._vain = 0 if served else min(self._vain + 1, MOST_IN_VAIN)
-        self._left_out = (1 << self._vain) - 1
-        while served >= LONG and not is_waited_for():
+        self._idle_turns = 0 if served else min(self._idle_turns + 1, MAX_BACKOFF)
+        self._skip = (1 << self._idle_turns) - 1
+        while served >= MAX_SERVED and not has_tasks():
             served = self._served()
 
     def _served(self) -> int:
@@ -271,23 +273,24 @@ class Waiting:
 
 
 @cache
-def waiting(own: Compiler) -> Waiting:
-    """The one of a compiler."""
-    return Waiting(own)
+def helper(own: Compiler) -> Helper:
+    """The helper of a compiler, of which there is one."""
+    return Helper(own)
 
 
-def pair(own: Compiler, address: int, here: Any, there: Any, alone: Callable[..., None]) -> Callable[..., None]:
-    """A kernel in halves.
+def split_kernel(own: Compiler, address: int, here: Any, there: Any, alone: Callable[..., None]) -> Callable[..., None]:
+    """A kernel split in two halves.
 
     Parameters
     ----------
     own, address
-        The compiler, and where the kernel's machine code begins.
+        The compiler, and the address of the kernel's machine code.
     here, there
-        The halves, as `callables.function_of` makes them with `TELLS` and `FOREIGN`.
+        The halves, made by `callables.builtin_of` with `REPORT_REFUSAL` and `WITHOUT_GIL`.
     alone
-        Called if no other thread waits, or with arrays that both halves refuse: one alone does where its scratch has no memory.
+        The fallback, called if the helper is not spinning or if both halves reject the arrays. If only one does, it failed to allocate its
+        scratch, and the call raises MemoryError.
     """
-    code, library = _code(own, PAIR)
-    numbers = [ctypes.addressof(_note), address, id(here.__self__), id(there.__self__), HAND_OFFS.address]
-    return function_of(code, (library, here, there), numbers, alone, KEEPS)
+    code, library = _code(own, SPLIT)
+    numbers = [ctypes.addressof(_mailbox), address, id(here.__self__), id(there.__self__), HAND_OFFS.address]
+    return builtin_of(code, (library, here, there), numbers, alone, KEEP_GIL)

@@ -1,0 +1,78 @@
+"""Dry runs: a program runs on placeholder arrays and launches nothing, to find the kernels that it will launch.
+
+What a kernel's source depends on (memory layouts, which operands are scalars) is found by the same code as in a real run: views have
+their strides, and copies happen where they will. Only what the program itself calls is part of the dry run; a signal handler or
+finalizer that calls the adapter on the same thread computes as usual. A dry run stops at a loop, whose body is a program of its own.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from threading import get_ident
+from typing import Any
+
+import cupy
+import numpy as np
+
+from .library import runtime
+
+#: The address of every placeholder; there is no memory behind it.
+PLACEHOLDER_ADDRESS = 1 << 46
+
+
+class DataDependent(Exception):
+    """The rest of the program depends on array contents, or runs other programs: the dry run ends here."""
+
+
+#: Threads in a dry run. Usually empty; testing that is cheaper than asking for the thread's id, so hot paths check it first.
+ACTIVE: set[int] = set()
+os.register_at_fork(after_in_child=lambda: ACTIVE.intersection_update({get_ident()}))
+
+
+def in_dry_run() -> bool:
+    """Whether this thread is in a dry run."""
+    return bool(ACTIVE) and get_ident() in ACTIVE
+
+
+def dry_run(run: Callable[[Sequence[Any]], Any], arrays: Sequence[Any]) -> None:
+    """Run a function on placeholders as far as it gets; a stream must be current."""
+    thread = get_ident()
+    try:
+        ACTIVE.add(thread)
+        with suppress(Exception):  # the real run will raise it
+            run(arrays)
+    finally:
+        ACTIVE.discard(thread)
+
+
+def outside_dry_run(function: Callable[..., Any], *args: Any) -> Any:
+    """Suspend this thread's dry run and call a function that is not part of it.
+
+    Raises
+    ------
+    DataDependent
+        If an argument, or an element of a list argument, is a placeholder: then the call is part of the dry run after all.
+    """
+    if any(a.data.mem.ptr == PLACEHOLDER_ADDRESS for a in arrays_in(args)):
+        raise DataDependent
+    thread = get_ident()
+    ACTIVE.discard(thread)
+    try:
+        return function(*args)
+    finally:
+        ACTIVE.add(thread)
+
+
+def arrays_in(values: Sequence[Any]) -> Iterator[cupy.ndarray]:
+    """All CuPy arrays among values, including those in nested lists and tuples."""
+    for value in values:
+        if isinstance(value, cupy.ndarray):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from arrays_in(value)
+
+
+def placeholder(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None = None) -> cupy.ndarray:
+    """An array without memory on the current device; C-contiguous unless strides (in bytes) are given."""
+    memory = cupy.cuda.UnownedMemory(PLACEHOLDER_ADDRESS, 1, None, runtime.getDevice())
+    return cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(memory, 0), strides)

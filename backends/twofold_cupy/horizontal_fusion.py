@@ -1,0 +1,157 @@
+"""Horizontal fusion: element-wise kernels that differ only in their arrays run as one launch, each on its own range of thread blocks.
+
+Addresses, sizes and scalars of all members are passed by value in one struct argument of at most 4 KB, the limit of a launch; members
+that do not fit go into further launches.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
+from twofold.backend.kernel import RowProgram
+from twofold.backend.strides import LONG
+
+from .kernels import ONE, PACKED, SCALAR, Layout, constants_of, elementwise, name_of, place, scalar_argument
+from .launch import THREADS, Kernel, function
+
+#: Bytes of kernel arguments that every device accepts.
+ARGUMENT_BYTES = 4096
+#: Members for which a kernel's argument struct has room: a few sizes, so that few kernels are compiled.
+CAPACITIES = (2, 4, 8, 16, 32, 64, 128)
+
+
+def fused_kernel(programs: Sequence[RowProgram]) -> Callable[..., None]:
+    """Programs of the same steps as one function, called with all their operands, program by program.
+
+    Members with strided operands, or with too many operands for two members to fit into a launch, run as kernels of their own.
+    """
+    kernels, program = [elementwise(program) for program in programs], programs[0]
+    width = len(program.inputs) + len(program.outputs)
+    fits = cache(lambda layouts: bool(_capacities(program, layouts, "long long")))
+
+    def kernel(*arrays: Any) -> None:
+        alike: dict[tuple[Layout, ...], list[tuple[Any, ...]]] = {}
+        for k, own in enumerate(kernels):
+            operands = arrays[k * width : (k + 1) * width]
+            layouts = _layouts(operands, len(program.inputs))
+            if layouts is None or not fits(layouts):
+                own(*operands)
+            else:
+                alike.setdefault(layouts, []).append(operands)
+        for layouts, members in alike.items():
+            _launch(program, layouts, members)
+
+    return kernel
+
+
+def _layouts(arrays: Sequence[Any], inputs: int) -> tuple[Layout, ...] | None:
+    """Each operand's layout relative to the first result, whose size is that of the space; None if an operand is strided."""
+    size, found = arrays[inputs].size, []
+    for a in arrays:
+        if type(a) is np.ndarray:
+            found.append(SCALAR)
+        elif a.size == size and a._c_contiguous:
+            found.append(PACKED)
+        elif a.size == 1:
+            found.append(ONE)
+        else:
+            return None
+    return tuple(found)
+
+
+def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[tuple[Any, ...]]) -> None:
+    results = len(program.inputs)
+    members = [operands for operands in members if operands[results].size]
+    if not members:
+        return
+    is_long = max(operands[results].size for operands in members) >= LONG
+    index = "long long" if is_long else "int"
+    capacities = _capacities(program, layouts, index)
+    capacity = next((capacity for capacity in capacities if capacity >= len(members)), capacities[-1])
+    name = f"{name_of(program)}_at_once"
+    bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
+    kernel = function(kernel_source(bare, name, layouts, index, capacity, constants_of(program)), name)
+    struct = _struct(_kinds(program, layouts), index, capacity)
+    for begin in range(0, len(members), capacity):
+        _run(kernel, struct, layouts, members[begin : begin + capacity], results)
+
+
+def _capacities(program: RowProgram, layouts: Sequence[Layout], index: str) -> list[int]:
+    """The capacities whose argument struct fits into a launch; none for programs with very many operands."""
+    kinds = _kinds(program, layouts)
+    return [capacity for capacity in CAPACITIES if _struct(kinds, index, capacity).itemsize <= ARGUMENT_BYTES]
+
+
+def _run(kernel: Kernel, struct: np.dtype[Any], layouts: Sequence[Layout], members: Sequence[tuple[Any, ...]], results: int) -> None:
+    given = np.zeros((), struct)  # unused slots stay 0; no thread block reads them
+    sizes = [operands[results].size for operands in members]
+    ends = np.cumsum([-(-n // THREADS) for n in sizes])
+    given["size"][: len(sizes)] = sizes
+    given["end"][: len(sizes)] = ends
+    for k, own in enumerate(layouts):
+        column = [operands[k] for operands in members]
+        given[f"at{k}"][: len(column)] = [scalar_argument(a) for a in column] if own == SCALAR else [a.data.ptr for a in column]
+    kernel((int(ends[-1]),), (THREADS,), (given,))
+
+
+Kinds = tuple[str | None, ...]
+
+
+def _kinds(program: RowProgram, layouts: Sequence[Layout]) -> Kinds:
+    """For each operand its dtype if it is a scalar, None if it is an array."""
+    dtypes = [t.dtype for t in program.inputs] + [program.steps[s].dtype for s in program.outputs]
+    return tuple(dtype if own == SCALAR else None for dtype, own in zip(dtypes, layouts, strict=True))
+
+
+@cache
+def _struct(kinds: Kinds, index: str, capacity: int) -> np.dtype[Any]:
+    """The argument struct, with C's alignment."""
+    fields: list[tuple[str, Any, tuple[int]]]
+    fields = [(f"at{k}", np.uint64 if kind is None else _scalar_dtype(kind), (capacity,)) for k, kind in enumerate(kinds)]
+    wide = np.int64 if index == "long long" else np.int32
+    return np.dtype([*fields, ("size", wide, (capacity,)), ("end", np.int32, (capacity,))], align=True)
+
+
+def _scalar_dtype(dtype: str) -> np.dtype[Any]:
+    """The dtype in which a scalar is passed to a kernel: float32 for 16-bit floats."""
+    return np.dtype("float32" if C_TYPES[dtype] == "float" else dtype)
+
+
+@cache
+def kernel_source(
+    program: RowProgram, name: str, layouts: tuple[Layout, ...], index: str, capacity: int, constants: tuple[str, ...] = ()
+) -> str:
+    """The source of a kernel ``name(struct)`` for up to ``capacity`` members.
+
+    Parameters
+    ----------
+    program, name, index, constants
+        As for `kernels.kernel_source`.
+    layouts
+        Layouts of the inputs, then of the outputs: `SCALAR`, `ONE` or `PACKED`.
+    capacity
+        Members for which the struct has room.
+    """
+    inputs, fields, body = len(program.inputs), [], []
+    stored = [f"const {STORED[t.dtype]} *" for t in program.inputs] + [f"{STORED[program.steps[s].dtype]} *" for s in program.outputs]
+    for k, own in enumerate(layouts):
+        kind = C_TYPES[program.inputs[k].dtype] + " " if own == SCALAR else stored[k]
+        fields.append(f"{kind}at{k}[{capacity}];")
+        variable = f"const {kind}x{k}" if own == SCALAR else f"{kind}in{k}" if k < inputs else f"{kind}out{k - inputs}"
+        body.append(f"{variable} = given.at{k}[k];")
+    body += [read_line(k, t.dtype, place(k, layouts[k])) for k, t in enumerate(program.inputs) if layouts[k] != SCALAR]
+    body += [step_line(program, k) for k in range(len(program.steps))]
+    body += [write_line(k, program.steps[s].dtype, place(inputs + k, layouts[inputs + k]), f"v{s}") for k, s in enumerate(program.outputs)]
+    # a thread block finds its member by a linear search over the members' last blocks; all its threads take the same branch
+    head = [
+        "int k = 0, begin = 0;",
+        "while ((int)blockIdx.x >= given.end[k]) begin = given.end[k++];",
+        f"const {index} i = ({index})((int)blockIdx.x - begin) * {THREADS} + threadIdx.x;",
+        "if (i >= given.size[k]) return;",
+    ]
+    struct = ["struct tf_given {", *[f"    {field}" for field in [*fields, f"{index} size[{capacity}];", f"int end[{capacity}];"]], "};"]
+    kernel = [f"TF_KERNEL {name}(const tf_given given) {{", *[f"    {line}" for line in head + body], "}"]
+    return "\n".join([*preamble([program]), *struct, *kernel, ""])

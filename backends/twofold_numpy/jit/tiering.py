@@ -1,0 +1,384 @@
+"""Tiered compilation: a kernel runs as blocked ufuncs first, and as machine code from its structure's second use on, small ones later."""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from twofold.backend.forks import BUILDING, LOCKS
+from twofold.backend.kernel import SIMPLE as SIMPLE_STEPS
+from twofold.backend.kernel import RowProgram
+from twofold.config import SETTINGS
+from twofold.dtype import NUMPY
+
+from .. import workers
+from ..blocked import compile_kernel
+from ..namespace import BLOCK
+from . import cache
+from .callables import KEEP_GIL, RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL, builtin_of
+from .compiler import Code, Compiler, compiler
+from .handoff import helper, split_kernel
+from .kernel import kernel_ir
+from .primitives import APPROXIMATE, Unsupported
+from .reductions import summation_leaves
+from .strided import as_kernel_input, layout_numbers
+from .structure import Extents, Structure, element_strides, structure_of
+
+#: Structures in the table; the least recently used are dropped.
+MAX_ENTRIES = 1024
+#: Input layouts for which a kernel keeps machine code.
+MAX_VARIANTS = 16
+#: Shorter rows of strided inputs are copied first: machine code would compute mostly masked-off lanes, which only simple steps afford.
+SHORT = 8
+#: A use that takes at least WORTH nanoseconds compiles its structure at the SOON-th use; a shorter one at the LATE-th.
+WORTH, SOON, LATE = 10_000, 2, 1000
+#: A split of the innermost axis is at a multiple of this many elements, so that no cache line is written by both threads.
+GRAIN = 64
+#: Estimated nanoseconds per element of a simple step and of any other.
+SIMPLE, OTHER = 0.05, 0.2
+#: Nanoseconds of work from which a second thread pays: if the helper is spinning (see `handoff`), and if it must be woken.
+SPLIT_WITH_HELPER, SPLIT = 20_000, 100_000
+#: Nanoseconds of work from which the GIL is released.
+RELEASE_FROM = 5_000
+
+Kernel = Callable[..., None]
+#: Strides of the arrays in a call.
+Key = tuple[tuple[int, ...], ...]
+#: Begin, end and size of an axis.
+Extent = tuple[int, int, int]
+
+
+class _Entry:
+    """The state of one structure: its uses, the thread that compiles it, whether that is done, and its machine code, if any."""
+
+    __slots__ = ("code", "compiler", "is_compiled", "ready", "uses")
+
+    def __init__(self) -> None:
+        self.uses, self.is_compiled = 0, False
+        self.compiler: int | None = None
+        self.ready = threading.Event()
+        self.code: Code | None = None
+
+
+_entries: "OrderedDict[str, _Entry]" = OrderedDict()
+#: Guards the table; held only briefly, never while compiling. A fork takes it (see `forks`), so that a child finds the table intact.
+_lock = threading.RLock()
+LOCKS.append(_lock)
+
+
+class Stats:
+    """Statistics, for tests and reports.
+
+    Attributes
+    ----------
+    compiled, loaded, refused
+        Structures compiled; loaded from disk; and unsupported, which stay with blocked ufuncs.
+    """
+
+    compiled = loaded = refused = 0
+
+
+def _in_child() -> None:
+    """In a forked child: compilations by other threads of the parent will not finish, so that anyone may start them again."""
+    for entry in _entries.values():
+        if entry.compiler != threading.get_ident():
+            entry.compiler = None
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
+def jit_kernel(program: RowProgram) -> Kernel:
+    """A kernel for a program, called like those of `compile_kernel`.
+
+    Parameters
+    ----------
+    program
+        Any row program. One with an unsupported step stays with blocked ufuncs, and so does one that draws random numbers by functions
+        whose machine code differs from NumPy's in the last bits: a seed must give the same numbers at every use.
+
+    Returns
+    -------
+    callable
+        Takes whole arrays, inputs then outputs.
+    """
+    return _JitKernel(program) if APPROXIMATE.isdisjoint(program.drawn) else compile_kernel(program)
+
+
+class _Default:
+    """The kernel of blocked ufuncs, created at its first call."""
+
+    __slots__ = ("kernel", "program")
+
+    def __init__(self, program: RowProgram) -> None:
+        self.program = program
+        self.kernel: Kernel | None = None
+
+    def __call__(self, *arrays: np.ndarray) -> None:
+        if self.kernel is None:
+            self.kernel = compile_kernel(self.program)
+        self.kernel(*arrays)
+
+
+class _Variant:
+    """A kernel for one combination of array strides.
+
+    Attributes
+    ----------
+    key
+        The strides.
+    structure, extents
+        What the machine code depends on, and the sizes that it leaves open.
+    entry
+        The state of the structure.
+    run
+        The function to call, once that is decided.
+    """
+
+    __slots__ = ("entry", "extents", "key", "run", "structure")
+
+    def __init__(self, key: Key, structure: Structure, extents: Extents) -> None:
+        self.key, self.structure, self.extents = key, structure, extents
+        self.run: Kernel | None = None
+        with _lock:
+            self.entry = _entry_of(repr(structure))
+
+
+class _JitKernel:
+    """A kernel in two tiers: blocked ufuncs until machine code exists.
+
+    From then on calls go straight to the machine code of the first variant, which checks its arguments and hands others to `_dispatch`.
+    The uses of a small kernel are only counted until it is compiled, because the lookup would cost more than the kernel.
+    """
+
+    __slots__ = ("_counting", "_default", "_first", "_variants", "program")
+
+    def __init__(self, program: RowProgram) -> None:
+        self.program = program
+        self._default = _Default(program)
+        self._first: Kernel | None = None
+        self._counting: _Entry | None = None
+        self._variants: dict[Key, _Variant] = {}
+
+    @property
+    def form(self) -> str:
+        """What calls run by now, for `explain`."""
+        if self._first is None:
+            return "ufuncs so far"
+        return "ufuncs" if self._first is self._default else "machine code"
+
+    def __call__(self, *arrays: np.ndarray) -> None:
+        run = self._first
+        if run is None:
+            entry = self._counting
+            if entry is not None and entry.uses < LATE - 1 and not entry.is_compiled:
+                entry.uses += 1
+                run = self._default.kernel or self._default
+            else:
+                run = self._dispatch
+        run(*arrays)
+
+    def _dispatch(self, *arrays: np.ndarray) -> None:
+        """Run the variant for these arrays, creating it if necessary."""
+        key = _key(arrays)
+        variant = self._variants.get(key) or self._new_variant(key, arrays)
+        if variant is None:
+            self._run_on_copies(*arrays)
+        else:
+            (variant.run or self._choose(variant, arrays))(*arrays)
+
+    def _new_variant(self, key: Key, arrays: Sequence[np.ndarray]) -> _Variant | None:
+        """Create the variant for arrays; None if machine code cannot read them as they are."""
+        types, steps = self.program.inputs, self.program.steps
+        dtypes, count = [*[t.dtype for t in types], *[steps[k].dtype for k in self.program.outputs]], len(types)
+        if len(key) != len(dtypes) or not all(a.flags.aligned and a.dtype == NUMPY[d] for a, d in zip(arrays, dtypes, strict=True)):
+            return None
+        inputs, packed = arrays[:count], [a.flags.c_contiguous for a in arrays]
+        strides = [] if all(packed) else [element_strides(a) for a in inputs]
+        if strides and not (all(packed[count:]) and all(a.shape == t.shape for a, t in zip(inputs, types, strict=True))):
+            return None
+        variant = _Variant(key, *structure_of(self.program, strides))
+        if strides and variant.extents.space[-1] < SHORT and not all(step.op in SIMPLE_STEPS for step in self.program.steps):
+            variant.run = self._run_on_copies
+        if len(self._variants) >= MAX_VARIANTS:
+            self._variants.clear()
+        self._variants[key] = variant
+        return variant
+
+    def _choose(self, variant: _Variant, arrays: Sequence[np.ndarray]) -> Kernel:
+        structure, entry = variant.structure, variant.entry
+        with _lock:
+            entry.uses += 1
+            if not entry.is_compiled and entry.compiler is None:
+                first_use = self._first_use()
+                if entry.uses < first_use:
+                    self._counting = entry if first_use == LATE and not structure.row_strides else None
+                    return self._default
+                entry.compiler = threading.get_ident()
+                entry.ready.clear()
+                is_mine = True
+            else:
+                is_mine = False
+        if not entry.is_compiled and not _compile(entry, structure, is_mine):
+            return self._default
+        if structure.has_rows and not 0 < variant.extents.space[-1] <= BLOCK:
+            run: Kernel = self._default
+        elif entry.code is None:
+            run = self._run_on_copies if structure.row_strides else self._default
+        else:
+            run = _bind(entry.code, self.program, variant, arrays, partial(self._on_refusal, variant.key))
+        variant.run = run
+        if run != self._run_on_copies:
+            self._first = self._first or run
+        return run
+
+    def _on_refusal(self, key: Key, *arrays: np.ndarray) -> None:
+        """The fallback of a variant's machine code, for arrays with other strides, overlapping ones, or invalid ones."""
+        if _key(arrays) == key:
+            self._run_on_copies(*arrays)
+        else:
+            self._dispatch(*arrays)
+
+    def _run_on_copies(self, *arrays: np.ndarray) -> None:
+        """Run on copies of the inputs that cannot be read in place; anything else that is wrong the default kernel reports."""
+        count = len(self.program.inputs)
+        outputs = arrays[count:]
+        packed = [*[as_kernel_input(a, outputs) for a in arrays[:count]], *outputs]
+        if any(a is not b for a, b in zip(packed, arrays, strict=True)):
+            self._dispatch(*packed)
+        else:
+            self._default(*arrays)
+
+    def _first_use(self) -> int:
+        """The use of the structure at which it is compiled."""
+        if SETTINGS.jit_eager:
+            return 1
+        return SOON if self.program.nanoseconds(SIMPLE, OTHER) >= WORTH else LATE
+
+
+def _key(arrays: Sequence[np.ndarray]) -> Key:
+    return tuple([a.strides for a in arrays if type(a) is np.ndarray])
+
+
+def _compile(entry: _Entry, structure: Structure, is_mine: bool) -> bool:
+    """Compile a structure, or wait for the thread that does; False if that is this thread, or if the other one was interrupted."""
+    if not is_mine:
+        if entry.compiler == threading.get_ident():  # a signal handler or finalizer interrupted the compilation: waiting would deadlock
+            return False
+        entry.ready.wait()
+        return entry.is_compiled
+    try:
+        with BUILDING:
+            entry.code = _machine_code(structure)
+        entry.is_compiled = True
+    finally:
+        entry.compiler = None
+        entry.ready.set()
+    return True
+
+
+def _entry_of(key: str) -> _Entry:
+    """The entry of a structure, moved to the end of the table; the least recently used one is dropped."""
+    found = _entries.pop(key, None) or _Entry()
+    _entries[key] = found
+    if len(_entries) > MAX_ENTRIES:
+        _entries.popitem(last=False)
+    return found
+
+
+def _machine_code(structure: Structure) -> Code | None:
+    """The machine code of a structure; None if it stays with blocked ufuncs."""
+    llvm = compiler()
+    if llvm is None:
+        return None
+    try:
+        return _load_or_compile(llvm, kernel_ir(structure, llvm.machine))
+    except (Unsupported, RuntimeError):  # RuntimeError: a version of LLVM that does not accept the IR
+        Stats.refused += 1
+        return None
+
+
+def _load_or_compile(llvm: Compiler, ir: str) -> Code:
+    """The machine code of some IR, from the cache on disk or compiled."""
+    key = llvm.key(ir)
+    code = cache.load(key)
+    if code is not None:
+        Stats.loaded += 1
+        return llvm.loaded(code)
+    code = llvm.object_code(ir)
+    cache.store(key, code)
+    Stats.compiled += 1
+    return llvm.loaded(code)
+
+
+def _bind(code: Code, program: RowProgram, variant: _Variant, arrays: Sequence[np.ndarray], refused: Kernel) -> Kernel:
+    """Bind machine code to the sizes and strides of these arrays; a large space is split over two threads."""
+    structure, space = variant.structure, variant.extents.space
+    work = program.nanoseconds(SIMPLE, OTHER)
+    strides = layout_numbers(structure, variant.extents, arrays) if structure.row_strides else []
+    table = [n for leaf in summation_leaves(space[-1]) for n in leaf] if structure.has_rows else []
+
+    def part(axes: Sequence[Extent], when_refused: Kernel, lock: int) -> Kernel:
+        numbers = [*[n for axis in axes for n in axis], *strides, *table]
+        return builtin_of(code.address, code.library, numbers, when_refused, lock)
+
+    whole = [(0, n, n) for n in space]
+    alone = part(whole, refused, RELEASE_GIL if work >= RELEASE_FROM else KEEP_GIL)
+    cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= SPLIT_WITH_HELPER and workers.THREADS > 1 else None
+    if cut is None:
+        return alone
+    first, second = _halves(whole, cut)
+    if work >= SPLIT:
+        alone = _on_two_threads(part(first, _refuse, RELEASE_GIL), part(second, _refuse, RELEASE_GIL), refused)
+    own = compiler()
+    assert own is not None  # it compiled the code
+    return split_kernel(own, code.address, part(first, refused, REPORT_REFUSAL), part(second, refused, WITHOUT_GIL), alone)
+
+
+def _axis_to_cut(space: tuple[int, ...]) -> int | None:
+    """The axis to split: the first that is long enough for two halves, else the longest; None if all have size 1."""
+    if max(space, default=1) < 2:
+        return None
+    return next((k for k, n in enumerate(space) if n >= GRAIN), space.index(max(space)))
+
+
+class _Refused(Exception):
+    """A half of a split kernel rejected its arguments."""
+
+
+def _refuse(*arrays: np.ndarray) -> None:
+    raise _Refused
+
+
+def _halves(whole: Sequence[Extent], axis: int) -> list[list[Extent]]:
+    """A space split in two along an axis."""
+    size = whole[axis][-1]
+    half = size // 2
+    if axis == len(whole) - 1 and half > GRAIN:
+        half -= half % GRAIN
+    return [[*whole[:axis], (*end, size), *whole[axis + 1 :]] for end in ((0, half), (half, size))]
+
+
+def _on_two_threads(here: Kernel, there: Kernel, refused: Kernel) -> Kernel:
+    """Run the halves on two threads by way of Python, and let the other thread spin for more work afterwards (see `handoff`)."""
+
+    def run(*arrays: np.ndarray) -> None:
+        own, computed = compiler(), []
+
+        def half(kernel: Kernel) -> None:
+            kernel(*arrays)
+            computed.append(kernel)
+
+        try:
+            workers.run_both(partial(half, here), partial(half, there), None if own is None else helper(own))
+        except _Refused:
+            # Both halves check the same arguments. If only one rejected them it failed to allocate its scratch, and cannot fall back: the
+            # other half may have overwritten inputs in place.
+            if computed:
+                raise MemoryError from None
+            refused(*arrays)
+
+    return run
