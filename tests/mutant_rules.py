@@ -20,6 +20,7 @@ class Mutant(NamedTuple):
 
 
 IMPERATIVE = "src/twofold/imperative/"
+CACHE = "src/twofold/program/cache.py"
 CELL, WINDOW, WRITE = IMPERATIVE + "cell.py", IMPERATIVE + "window.py", IMPERATIVE + "write.py"
 INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPERATIVE + "scope.py"
 BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
@@ -400,8 +401,8 @@ MUTANTS = (
         "return node.body",
     ),
     Mutant("a tracked residual's inputs are saved for its gradient", RESIDUALS, "    if any(plan.tracked):", "    if False:"),
-    Mutant("backward's programs fall with their generation", BACKWARD, "TABLES.dependents.append(_compiled.clear)", ""),
-    Mutant("windows' programs fall with their generation", WINDOW, "TABLES.dependents.append(_programs.clear)", ""),
+    Mutant("programs fall with their generation", CACHE, "TABLES.dependents.append(PROGRAMS.clear)", ""),
+    Mutant("programs that were used lately are kept", CACHE, "                if found.used:\n", "                if False:\n"),
     Mutant("a pinned window runs before the export", ARRAY, "        flush_all()  # windows", "        # windows"),
     # programs
     Mutant(

@@ -8,8 +8,9 @@ import pytest
 from twofold import autograd, nd
 from twofold.graph import ir
 from twofold.graph.build import apply
-from twofold.imperative import backward, fast, residuals, window
+from twofold.imperative import fast
 from twofold.opdef.registry import OPS
+from twofold.program.cache import PROGRAMS
 
 from .operators import SIZE, growth, in_thread, logistic, pair, ramp, soft
 from .random_programs import run
@@ -100,7 +101,9 @@ def test_dropping_empties_every_cache(deferred):
             (small * 2.5 * 2.5).backward()
         nd.array([1.0]) + nd.array([[2.0]])
         ir.const(2.0)
-    caches = [window._programs, backward._compiled, residuals._programs, fast._float_leaves, ir.TABLES.leaves, ir.TABLES.constants]
+    caches = [PROGRAMS, fast._float_leaves, ir.TABLES.leaves, ir.TABLES.constants]
+    kinds = {type(entry).__name__ for entry in PROGRAMS.values()}
+    assert kinds == {"Backward", "Compiled", "_Known"}
     assert all(caches)
     sigs = list(ir.TABLES.sigs)
     ir.drop_generation()

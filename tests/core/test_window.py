@@ -17,6 +17,7 @@ from twofold.imperative.cell import Value
 from twofold.imperative.counters import COUNTERS
 from twofold.opdef.registry import OPS
 from twofold.program import compile as programs
+from twofold.program.cache import PROGRAMS
 
 from .operators import SIZE, address, held_windows, in_thread, op, ramp
 from tests.devices import fake_gpus
@@ -59,7 +60,7 @@ def test_shape_and_dtype_are_known_before_anything_runs():
 
 
 def test_programs_of_windows_are_counted_and_those_used_last_are_kept(monkeypatch):
-    monkeypatch.setattr(window, "MOST_PROGRAMS", 3)
+    monkeypatch.setattr(PROGRAMS, "limit", 3)
     x = nd.ones((300, 300))
 
     def run(times):
@@ -73,7 +74,7 @@ def test_programs_of_windows_are_counted_and_those_used_last_are_kept(monkeypatc
     for times in (1, 2, 3, 1, 4, 1, 5, 1, 2):  # 2 was let go, 1 never
         run(times)
     assert COUNTERS.compiled == 6
-    assert len(window._programs) == 3
+    assert len(PROGRAMS) == 3
 
 
 def test_a_result_that_nobody_can_see_is_never_made():
@@ -82,7 +83,7 @@ def test_a_result_that_nobody_can_see_is_never_made():
     z = y + 1.0
     del y
     z.wait_to_read()
-    (known,) = window._programs.values()
+    (known,) = [entry for entry in PROGRAMS.values() if isinstance(entry, window._Known)]
     assert len(known.program.outputs) == 1
     assert [s.is_kernel for s in known.program.steps] == [True]
     assert known.program.plan.buffers == []
@@ -156,7 +157,7 @@ def test_a_strided_result_is_materialised_however_operators_are_grouped(monkeypa
     values = np.random.default_rng(0)
     x, w = (nd.array(values.standard_normal(shape)) for shape in ((300, 7), (300, 1)))
     together = op("matmul", op("permute_dims", x, axes=(1, 0)), w).asnumpy()
-    (known,) = window._programs.values()
+    (known,) = [entry for entry in PROGRAMS.values() if isinstance(entry, window._Known)]
     assert [step.nodes[0].sig.op.name for step in known.program.steps] == ["permute_dims", "contiguous", "matmul"]
     turned = op("permute_dims", x, axes=(1, 0))
     turned.wait_to_read()

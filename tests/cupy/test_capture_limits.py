@@ -14,7 +14,7 @@ from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.errors import DeviceError
 from twofold.graph.ir import drop_generation
-from twofold.imperative import window
+from twofold.program.cache import PROGRAMS
 
 from tests.core import random_programs
 from tests.cupy.captured import STEPS, bound, drawn, perceptron, same, trained
@@ -63,7 +63,7 @@ def test_graphs_have_no_more_memory_than_their_share(gpus, monkeypatch, graphs):
 def test_a_programs_graphs_end_with_it(gpus, graphs):
     trained(gpus[0], perceptron(gpus[0]))
     assert len(graphs) == 1
-    window._programs.clear()
+    PROGRAMS.clear()
     gc.collect()
     assert len(graphs) == 0
 

@@ -152,5 +152,6 @@ def function_of(steps: Steps, device: Device) -> Function:
     found = PROGRAMS.get(key)
     if found is None:
         found = PROGRAMS.add(key, Function(steps, device))
-    found.used = True
+    else:
+        found.used = True
     return found

@@ -157,7 +157,8 @@ class Operation:
             if graph.keys or graph.objects:
                 nodes = substitute(nodes, dict(zip([*graph.keys, *(o.leaf for o in graph.objects)], inputs[arrays:], strict=True)))
             typed = self._typed.add(key, _Typed(stabilise(nodes), inputs))
-        typed.used = True
+        else:
+            typed.used = True
         return typed
 
     def _rule(self, xp: Any, *inputs: Node) -> list[Node]:
@@ -182,7 +183,8 @@ class Operation:
             leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
             graph = self._replay(leaves, self._training)
             found = self._moved.add(key, _Moved(leaves, [h.of(graph) for h in self._hidden], moved(graph.passed)))
-        found.used = True
+        else:
+            found.used = True
         at = dict(zip(found.inputs, arrays, strict=True)) | dict(zip(found.hidden, out[len(out) - len(self._hidden) :], strict=True))
         new = dict(zip(found.states, substitute(list(found.states.values()), at), strict=True))
         return {f"x{k}": new.get(k, inputs[k]) for k in self._states}

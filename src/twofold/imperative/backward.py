@@ -13,11 +13,11 @@ from ..errors import AutogradError
 from ..graph.build import item
 from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
-from ..graph.recompute import apart
-from ..graph.rewrite import substitute
+from ..graph.rewrite import as_operator, substitute
 from ..opdef.registry import OPS
-from ..opdef.spec import Sig, unregistered
+from ..opdef.spec import Sig
 from ..ops.custom import user_backward
+from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
 from ..program.profiled import Title
 from ..scheduler.observers import LISTENERS
@@ -32,13 +32,11 @@ from .transfer import named, on_device
 from .way import Way, may_wait, way_of
 from .window import complete
 
-_compiled: dict[Any, "Backward"] = {}
-TABLES.dependents.append(_compiled.clear)
 ONES = (False,)
 USED = "this graph was already used by backward()"
 
 
-class Backward:
+class Backward(Entry):
     """For one structure of heads: where saved values stand, and the program of the gradients.
 
     Parameters
@@ -54,6 +52,7 @@ class Backward:
     """
 
     def __init__(self, heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> None:
+        super().__init__()
         self.device = device
         names, order = self._paths(heads)
         at, saved, owners = self._saved(order, names, residuals=not differentiable)
@@ -97,12 +96,7 @@ class Backward:
     @cached_property
     def sig(self) -> Sig:
         """The same as an operator, for windows: backward joins the operations that it follows on."""
-
-        def rule(xp: Any, *inputs: Node) -> list[Node]:
-            at = {leaf: apart(value) if leaf in self.again else value for leaf, value in zip(self.leaves, inputs, strict=True)}
-            return substitute(self.outputs, at)
-
-        return unregistered("backward", rule, len(self.leaves), len(self.outputs))
+        return as_operator("backward", self.outputs, self.leaves, self.again)
 
     def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
         """The gradients as contents, from the contents of the leaves: deferred if what they follow from is."""
@@ -189,12 +183,14 @@ def _part(rec: Rec, k: int) -> Rec:
 def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> Backward:
     """The cached `Backward` of a structure."""
     key = tuple([h.node for h in heads]), given, device.device_type, differentiable
-    found = _compiled.get(key)
+    found = PROGRAMS.get(key)
     if found is None:
         if any(h.tape is None and isinstance(h.node, Application) for h in heads):
             raise AutogradError(USED, None, "pass retain_graph=True to the first call")
         with TABLES.lock:  # the gradient's nodes are found by those of the definitions, built again
-            found = _compiled[key] = Backward(heads, given, device, differentiable)
+            found = PROGRAMS.add(key, Backward(heads, given, device, differentiable))
+    else:
+        found.used = True
     return found
 
 
@@ -341,9 +337,10 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
 def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     """The commonest case in one go: a head of ones, one device, no bridge, no hook, a structure seen before; None if it is not that."""
     device: Any = head.tape.device if head.tape is not None else None
-    b = _compiled.get(((head.node,), ONES, device.device_type, False)) if device else None
+    b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
     if b is None or b.hooked:
         return None
+    b.used = True
     deferred = bool(head.tape.windows)  # type: ignore[union-attr]
     if deferred:
         variables, recs = b.reach((head,))

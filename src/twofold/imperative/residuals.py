@@ -13,6 +13,7 @@ from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import substitute
+from ..program.cache import PROGRAMS, Compiled
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
 from ..program.profiled import Title
@@ -146,11 +147,6 @@ def _renewed(node: Application) -> Sequence[Node]:
     return run_rule(G, node.sig, node.inputs) if node.body else ()
 
 
-#: Programs of single operations; None for one that has been used once.
-_programs: dict[Any, Program | None] = {}
-TABLES.dependents.append(_programs.clear)
-
-
 def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
     """The compiled form of one operation: results, then residuals, from one array (or scalar) per input that is not a constant."""
     plan = plan_of(node)
@@ -188,16 +184,18 @@ class Cold:
 
 
 def _compiled(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> Callable[[Sequence[Any]], list[Any]]:
-    key = tuple(outputs), tuple(leaves), backend.kind
-    program = _programs.get(key)
-    if program is None and key not in _programs:
+    key = "operation", tuple(outputs), tuple(leaves), backend.kind
+    found = PROGRAMS.get(key)
+    if found is None:
+        found = PROGRAMS.add(key, Compiled(None))
         low = interpretable(outputs)
         if low is not None:
-            _programs[key] = None
             return Cold(low, leaves, backend, title)
-    if program is None:
-        program = _programs[key] = Program(outputs, leaves, backend, title=title)
-    return program.run
+    else:
+        found.used = True
+    if found.program is None:
+        found.program = Program(outputs, leaves, backend, title=title)
+    return found.program.run
 
 
 def is_variable(node: Node) -> bool:

@@ -19,8 +19,9 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
 from ..errors import EngineError, MXNetError
-from ..graph.ir import TABLES, Application, Leaf, Node, leaf, leaves_of, topological
+from ..graph.ir import Application, Leaf, Node, leaf, leaves_of, topological
 from ..graph.rewrite import substitute
+from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
 from ..program.profiled import Title
 from ..scheduler.observers import LISTENERS, span
@@ -39,8 +40,8 @@ LOCK = threading.RLock()
 LAUNCHED = 1 << 20
 
 
-class _Known:
-    """The program of a structure.
+class _Known(Entry):
+    """The program of a window's structure.
 
     Attributes
     ----------
@@ -48,20 +49,15 @@ class _Known:
         With the inputs of the window that it reads.
     where
         For each live Value, its result and whether others have it too.
-    used
-        Serial of the last window that it ran.
     """
 
-    __slots__ = ("program", "reads", "used", "where")
+    __slots__ = ("program", "reads", "where")
 
-    def __init__(self, program: Program, reads: list[Node], where: list[tuple[int, bool]], used: int) -> None:
-        self.program, self.reads, self.where, self.used = program, reads, where, used
+    def __init__(self, program: Program, reads: list[Node], where: list[tuple[int, bool]]) -> None:
+        super().__init__()
+        self.program, self.reads, self.where = program, reads, where
 
 
-#: Programs by structure. A plain dict, since each step on one is whole also where no global lock keeps threads apart.
-_programs: dict[Any, _Known] = {}
-MOST_PROGRAMS = 1024
-TABLES.dependents.append(_programs.clear)
 #: Windows of all threads that may be open yet or have failed, and the devices that ever had one.
 OPEN: "WeakSet[Window]" = WeakSet()
 USED: set[Device] = set()
@@ -241,7 +237,7 @@ class Window(Task):
             elif live:
                 _run(self, live, wanted, dead)
         except Exception as error:
-            found = _programs.get(_key(self, wanted, dead))
+            found = PROGRAMS.get(_key(self, wanted, dead))
             name_origin(self.issued, self.device, error, found.program if found is not None else None)
             if found is not None and not found.program.overwrites:
                 for v, data in salvaged(live, self.device, self.data, _replacing(self)):
@@ -390,17 +386,16 @@ def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Kn
     program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
     where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
     COUNTERS.compiled += 1
-    return _Known(program, [own[n] for n in leaves], where, w.serial)
+    return _Known(program, [own[n] for n in leaves], where)
 
 
 def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> None:
     key = _key(w, wanted, dead)
-    found = _programs.get(key)
+    found = PROGRAMS.get(key)
     if found is None:
-        found = _programs[key] = _compile(w, wanted, dead)
-    found.used = w.serial
-    while len(_programs) > MOST_PROGRAMS:  # another thread may look for the oldest too
-        _programs.pop(min(list(_programs.items()), key=lambda item: item[1].used)[0], None)
+        found = PROGRAMS.add(key, _compile(w, wanted, dead))
+    else:
+        found.used = True
     program = found.program
     arrays = [w.data[n] for n in found.reads]
     if w.device.is_host:

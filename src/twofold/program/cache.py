@@ -5,7 +5,6 @@ passes, single operations, symbols, and the n executors of a module on n devices
 """
 
 from collections.abc import Collection, Hashable, Sequence
-from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from ..backend.protocol import Backend
@@ -44,16 +43,15 @@ class Cache(dict[Hashable, AnyEntry], Generic[AnyEntry]):
         How many entries were ever added, and how many were dropped because of the limit.
     """
 
-    __slots__ = ("_lock", "added", "dropped", "limit")
+    __slots__ = ("added", "dropped", "limit")
 
     def __init__(self, limit: int) -> None:
         self.limit, self.added, self.dropped = limit, 0, 0
-        self._lock = Lock()
 
     def add(self, key: Hashable, entry: AnyEntry) -> AnyEntry:
         """Enter what was compiled; another thread's entry of the same key wins if it came first."""
-        with self._lock:
-            while len(self) >= self.limit:  # second chance: an entry that was used since it was last looked at goes to the end
+        with TABLES.lock:  # a fork takes this lock, and a finalizer that compiles may take it again
+            while len(self) >= self.limit:  # second chance: an entry used since it was last looked at goes to the end instead
                 oldest = next(iter(self))
                 found = self.pop(oldest)
                 if found.used:
@@ -66,11 +64,11 @@ class Cache(dict[Hashable, AnyEntry], Generic[AnyEntry]):
 
 
 class Compiled(Entry):
-    """A program."""
+    """A program; None for a structure that was met once and is compiled when it is met again."""
 
     __slots__ = ("program",)
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program | None) -> None:
         super().__init__()
         self.program = program
 
@@ -93,5 +91,6 @@ def program_of(
     found = PROGRAMS.get(key)
     if found is None:
         found = PROGRAMS.add(key, Compiled(Program(outputs, leaves, backend, donated=donated, title=title, device=device)))
-    found.used = True
+    else:
+        found.used = True
     return found.program

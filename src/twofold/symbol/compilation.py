@@ -121,7 +121,8 @@ class Compiled:
         found = self._graphs.get(key)
         if found is None:
             found = self._graphs.add(key, self._compiled(cells, device, tls.training))
-        found.used = True
+        else:
+            found.used = True
         program, graph = found.program, found.graph
         self._last = program
         backend = backend_for(device)
