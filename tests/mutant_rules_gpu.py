@@ -51,7 +51,7 @@ GPU_MUTANTS = (
     _rule("memory of copies is kept for the compute stream", "memory", "self, self._streams.of(stream.device))", "self, stream)"),
     _rule("memory of others is kept for the compute stream", "memory", "_Loan(array, self, user), array", "array, array"),
     _rule("full memory waits for what is kept", "memory", "                mark.event.synchronize()\n", "                pass\n"),
-    _rule("what others compute is waited for", "adapter", "stream=self.stream(Device(self.kind, device)).cuda.ptr", "stream=-1"),
+    _rule("what others compute is waited for", "adapter", 'stream=self.stream(Device("gpu", device)).cuda.ptr', "stream=-1"),
     _rule(
         "others wait for what is computed",
         "adapter",
@@ -73,7 +73,7 @@ GPU_MUTANTS = (
         "        self.moving.clear()",
     ),
     _rule("all queues of a device are waited for", "adapter", "            self._mapped(stream.synchronize)\n", "            pass\n"),
-    _rule("all work of a device is waited for", "adapter", "        self._on(device.device_id, runtime.deviceSynchronize)\n"),
+    _rule("all work of a device is waited for", "adapter", "self._on(device.device_id, runtime.deviceSynchronize)", "pass"),
     _rule(
         "work for a device joins its stream",
         "adapter",

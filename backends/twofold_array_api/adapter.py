@@ -9,11 +9,13 @@ import array_api_compat
 import numpy as np
 
 from twofold.backend.kernel import ArrayType
-from twofold.backend.protocol import Backend
+from twofold.backend.protocol import Backend, Target
 from twofold.device import Device
 from twofold.dtype import INTEGERS
 
 from .namespace import ArrayApiNamespace
+
+TARGET = Target("array_api", "cpu", shares_constants=True)
 
 
 class ArrayApiBackend(Backend):
@@ -25,9 +27,6 @@ class ArrayApiBackend(Backend):
         Name of its namespace, such as ``"array_api_strict"`` or ``"torch"``; else the environment's ``TWOFOLD_ARRAY_API``, or the first.
     """
 
-    name = "array_api"
-    kind = "cpu"
-
     def __init__(self, library: str | None = None) -> None:
         named = library or os.environ.get("TWOFOLD_ARRAY_API", "array_api_strict")
         standard = array_api_compat.array_namespace(importlib.import_module(named).asarray([0.0]))
@@ -36,6 +35,11 @@ class ArrayApiBackend(Backend):
         names = {kind: name for name, kind in kinds.items()}
         facts = {"standard": standard, "kinds": kinds, "names": names, "computed": frozenset(computed)}
         self._xp = type(f"{ArrayApiNamespace.__name__}_{named}", (ArrayApiNamespace,), facts)()
+
+    @property
+    def target(self) -> Target:
+        """The standard alone, without kernels."""
+        return TARGET
 
     @property
     def xp(self) -> ArrayApiNamespace:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import cupy
 import numpy as np
 
 from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, ProgramTraits, RowProgram
-from twofold.backend.protocol import Backend
+from twofold.backend.protocol import Backend, Replay, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NUMPY, WEAK
@@ -34,6 +35,30 @@ from .streams import Consumer, Mark, Stream, Streams, entered
 from .transfers import Transfers
 
 
+def _libraries() -> Iterator[tuple[str, str]]:
+    """CUDA's, and cuDNN."""
+    for name, use in LIBRARIES.items():
+        try:
+            yield name, cuda_library(name)._name
+        except Exception as error:  # the finder has errors of its own for each way of not finding
+            yield name, f"not found: {use} need it; pip install '{cuda_wheel()}' ({type(error).__name__})"
+    found = cudnn.library()
+    version = f"version {found.backend_version()}" if found else "not found: convolutions go without it; pip install 'twofold[cudnn]'"
+    yield "cudnn", version
+
+
+TARGET = Target(
+    "cupy",
+    "gpu",
+    row_reductions=True,
+    whole_rows=True,
+    few_kernels=True,
+    keeps_scratch=False,  # a graph must have its own
+    fuses_from=lambda op, operands, dtype: 1,  # a launch costs as much as thousands of elements
+    libraries=_libraries,
+)
+
+
 class CupyBackend(Backend):
     """Arrays of CuPy on NVIDIA GPUs. Work joins the stream that the thread has entered, else its device's compute stream.
 
@@ -43,14 +68,6 @@ class CupyBackend(Backend):
         If there is no GPU that CuPy can use.
     """
 
-    name = "cupy"
-    kind = "gpu"
-    plain = None
-    row_reductions = True
-    few_kernels = True
-    keeps_scratch = False  # a graph must have its own
-    out_of_memory = (MemoryError, cupy_memory.OutOfMemoryError)
-
     def __init__(self) -> None:
         try:
             self._devices = runtime.getDeviceCount()
@@ -59,11 +76,17 @@ class CupyBackend(Backend):
         self.streams = Streams()
         self.memory = Memory(self.streams)
         self.checks = Checks(self.memory)
-        self.epilogues = frozenset(cublaslt.EPILOGUES if cublaslt.library() is not None else ())
+        epilogues = frozenset(cublaslt.EPILOGUES if cublaslt.library() is not None else ())
+        self._target = replace(TARGET, epilogues=epilogues)
         held = {"memory": self.memory, "streams": self.streams, "checks": self.checks}
         self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), held)()
         self._transfers = Transfers(self._xp)
         self.graphs = Graphs(self.memory)
+
+    @property
+    def target(self) -> Target:
+        """Kernels of any size, few of them; a product with what follows where cuBLASLt is found."""
+        return self._target
 
     @property
     def xp(self) -> CupyNamespace:
@@ -86,13 +109,9 @@ class CupyBackend(Backend):
         for device in range(self._devices):
             self._on(device, self.memory.release)
 
-    def does_not_fit(self, error: BaseException) -> Any:
-        """Full memory, with the largest arrays."""
-        return does_not_fit(error)
-
     def failure(self, error: Exception) -> MXNetError:
-        """What CuPy or CUDA raised."""
-        return self.does_not_fit(error) if isinstance(error, self.out_of_memory) else failures.own(error)
+        """What CuPy or CUDA raised; of full memory with the largest arrays."""
+        return does_not_fit(error) if isinstance(error, (MemoryError, cupy_memory.OutOfMemoryError)) else failures.own(error)
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call with the device of the arguments' arrays and a stream of it current; there are no floating-point warnings."""
@@ -204,19 +223,16 @@ class CupyBackend(Backend):
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         return Call(f"run({operands}, {{out}})", {"run": kernel}, into=True)
 
-    def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
-        """1: a launch costs as much as thousands of elements."""
-        return 1
+    def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
+        """One kernel; of rows too long for a block of threads one primitive after another, which adds up in the same order.
 
-    def compile(self, program: RowProgram) -> Callable[..., None]:
-        """One kernel; of rows too long for a block of threads one primitive after another, which adds up in the same order."""
+        Of several programs one launch for as many as its arguments have room for.
+        """
+        if others:
+            return fused_kernel([program, *others])
         if not program.has_rows:
             return elementwise(program)
         return row_kernel(program) if program.shape[-1] <= PART else super().compile(program)
-
-    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
-        """One launch for as many as its arguments have room for."""
-        return fused_kernel(programs)
 
     def product(self, epilogue: str) -> Callable[..., None]:
         """By cuBLASLt, where it has such a product."""
@@ -228,6 +244,13 @@ class CupyBackend(Backend):
             with suppress(Exception):  # it is for speed alone
                 where = runtime.getDevice() if device is None else device.device_id
                 self._on(where, lambda: dry_run(run, [_stand_in(t) for t in inputs]))
+
+    def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:
+        """Compile the kernels that the program will launch, and run it as a CUDA graph."""
+        found = traits()
+        if found.may_rehearse:
+            self.foresee(run, found.inputs, found.device)
+        return self.replay(run, lambda: found)
 
     def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> GraphRunner | None:
         """As a CUDA graph."""
@@ -254,29 +277,15 @@ class CupyBackend(Backend):
         """Keep an array's memory from being used again before a mark is reached."""
         self.memory.hold(array, mark)
 
-    def synchronize(self, device: Device) -> None:
+    def synchronize(self, device: Device, others: bool = False) -> None:
         """Wait for all queues of a device, and raise what was found wrong there meanwhile."""
+        if others:
+            with self.graphs.no_capture():  # which this would break
+                self._on(device.device_id, runtime.deviceSynchronize)
         for stream in self.streams.on(device.device_id):
             self._mapped(stream.synchronize)
         self._mapped(self.memory.collect)
         self._mapped(self.checks.raise_first)
-
-    def libraries(self) -> Iterator[tuple[str, str]]:
-        """CUDA's, and cuDNN."""
-        for name, use in LIBRARIES.items():
-            try:
-                yield name, cuda_library(name)._name
-            except Exception as error:  # the finder has errors of its own for each way of not finding
-                yield name, f"not found: {use} need it; pip install '{cuda_wheel()}' ({type(error).__name__})"
-        found = cudnn.library()
-        version = f"version {found.backend_version()}" if found else "not found: convolutions go without it; pip install 'twofold[cudnn]'"
-        yield "cudnn", version
-
-    def settle(self, device: Device) -> None:
-        """Wait for the whole device, then as `synchronize`."""
-        with self.graphs.no_capture():  # which this would break
-            self._on(device.device_id, runtime.deviceSynchronize)
-        self.synchronize(device)
 
     # exchange
 
@@ -285,9 +294,9 @@ class CupyBackend(Backend):
         kind, device = source.__dlpack_device__()
         if kind in (_DLPACK_CPU, _DLPACK_PINNED):
             inner = entered()
-            return self.from_host(np.from_dlpack(source), Device(self.kind, runtime.getDevice() if inner is None else inner.device))
+            return self.from_host(np.from_dlpack(source), Device("gpu", runtime.getDevice() if inner is None else inner.device))
         with cupy.cuda.Device(self._known(device)):  # outside of our stream: a producer that uses CuPy, too, asks which stream is current
-            capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device(self.kind, device)).cuda.ptr))
+            capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device("gpu", device)).cuda.ptr))
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
         return self.memory.lent(given, self.streams.of(device))
 

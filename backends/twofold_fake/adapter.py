@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from twofold.backend.kernel import ELEMENTWISE, REFERENCES, ArrayType, Call, OperandType, RowProgram
+from twofold.backend.protocol import Target
 from twofold.device import Device
 from twofold.dtype import NUMPY
 from twofold_numpy.adapter import NumpyBackend
@@ -19,6 +21,13 @@ from .streams import Mark, Schedule, Stream, Streams
 VIEWS = ("reshape", "permute_dims", "broadcast_to", "slice", "unfold")
 #: Members of the namespace that read no array's content.
 AT_ONCE = ("dtype_of", "full", "iota")
+
+
+@cache
+def _as_gpu(target: Target) -> Target:
+    epilogues = frozenset({"bias", "relu", "sums"})
+    own = {"name": "fake", "kind": "gpu", "plain": None, "shares_constants": False}
+    return replace(target, few_kernels=True, whole_rows=True, epilogues=epilogues, **own)
 
 
 class FakeBackend(NumpyBackend):
@@ -34,12 +43,6 @@ class FakeBackend(NumpyBackend):
         Fill new memory with 0xCB and freed memory with 0xDD, and use freed memory again.
     """
 
-    name = "fake"
-    kind = "gpu"
-    plain = None
-    few_kernels = True
-    epilogues = frozenset({"bias", "relu", "sums"})
-
     def __init__(self, schedule: Schedule | None = None, devices: int | None = None, poison: bool = False) -> None:
         super().__init__()
         chosen: Any = schedule or os.environ.get("TWOFOLD_FAKE_SCHEDULE", "issue")
@@ -47,6 +50,11 @@ class FakeBackend(NumpyBackend):
         self.memory = PoisonedMemory() if poison else None
         self._devices = int(os.environ.get("TWOFOLD_FAKE_GPUS", "1")) if devices is None else devices
         self._xp = self._namespace()
+
+    @property
+    def target(self) -> Target:
+        """NumPy's, arranged as for GPUs."""
+        return _as_gpu(super().target)
 
     def _namespace(self) -> NumpyNamespace:
         """NumPy's, but views and copies do not wait for their operands and all else does."""
@@ -82,7 +90,7 @@ class FakeBackend(NumpyBackend):
         """Have a queue wait for a mark."""
         self.streams.wait(stream, mark)
 
-    def synchronize(self, device: Device) -> None:
+    def synchronize(self, device: Device, others: bool = False) -> None:
         """Run all queues of a device."""
         for key, stream in list(self.streams.known.items()):
             if key[0] == device:
@@ -92,7 +100,7 @@ class FakeBackend(NumpyBackend):
     def current(self) -> Stream:
         """The queue that this thread's operations join."""
         stack = self.streams.stack
-        return stack[-1] if stack else self.stream(Device(self.kind))
+        return stack[-1] if stack else self.stream(Device("gpu"))
 
     def issue(self, function: Callable[[], Any], device: Device | None = None) -> None:
         """Add an operation to the current queue; where this thread is in no queue's block, to the compute queue of a device."""
@@ -106,7 +114,7 @@ class FakeBackend(NumpyBackend):
         try:
             return np.empty(shape, NUMPY[dtype]) if self.memory is None else self.memory.empty(shape, NUMPY[dtype])
         except MemoryError as error:
-            raise self.does_not_fit(error) from error
+            raise self.failure(error) from error
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
         """`empty` with its arguments."""
@@ -185,15 +193,13 @@ class FakeBackend(NumpyBackend):
 
         return Call(f"run({operands})", {"run": fresh})
 
-    def compile(self, program: RowProgram) -> Callable[..., None]:
-        """NumPy's kernel, issued to the queue that is current when it is called."""
-        kernel = super().compile(program)
-        return lambda *arrays: self.issue(lambda: kernel(*arrays))
-
-    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
-        """The kernels, the last one first: nothing may depend on which that is."""
-        kernels = [self.compile(program) for program in programs]
-        width = len(programs[0].inputs) + len(programs[0].outputs)
+    def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
+        """NumPy's kernel, issued to the queue that is current when it is called; of several the last first: nothing may depend on that."""
+        if not others:
+            only = super().compile(program)
+            return lambda *arrays: self.issue(lambda: only(*arrays))
+        kernels = [self.compile(p) for p in (program, *others)]
+        width = len(program.inputs) + len(program.outputs)
 
         def kernel(*arrays: Any) -> None:
             for k, own in reversed(list(enumerate(kernels))):

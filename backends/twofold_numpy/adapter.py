@@ -4,6 +4,7 @@ import contextvars
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
-from twofold.backend.protocol import Backend
+from twofold.backend.protocol import Backend, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
@@ -30,19 +31,43 @@ def _compiles() -> bool:
     return SETTINGS.jit and is_installed()
 
 
+def _fuses_from(op: str, operands: Sequence[str], dtype: str) -> int | None:
+    """1 for what becomes machine code, which costs less than one ufunc."""
+    with IMPORTING:
+        from .jit.primitives import has_rule
+
+    return 1 if has_rule(op, (*operands, dtype)) else None
+
+
+def _gain_of_channels_last(op: str, params: dict[str, Any], inputs: Sequence[ArrayType]) -> float | None:
+    """What the table says of convolutions; large sums of channels begin with the images anyway."""
+    if op == "sum":
+        return 0.0 if math.prod(inputs[0].shape) > BLOCK and inputs[0].dtype in ("float32", "float64") else None
+    with IMPORTING:
+        from .convolution import bytes_saved
+
+    (first, second), dtype = (i.shape for i in inputs), inputs[0].dtype
+    return bytes_saved(op, params, first, second, dtype) if inputs[1].dtype == dtype else None
+
+
+NUMPY_ALONE = Target("numpy", "cpu", np.ndarray, shares_constants=True, row_reductions=True, gain_of_channels_last=_gain_of_channels_last)
+#: Machine code compares while it reads a row anyway, and reads strided inputs where they lie; blocked ufuncs copy them.
+MACHINE_CODE = replace(NUMPY_ALONE, whole_rows=True, strided_kernels=True, fuses_from=_fuses_from)
+
+
 class NumpyBackend(Backend):
     """Arrays of NumPy on the CPU; any number of CPU devices, all the same memory."""
-
-    name = "numpy"
-    kind = "cpu"
-    plain = np.ndarray
-    row_reductions = True
 
     def __init__(self) -> None:
         self._xp = NumpyNamespace()
         vars(self)["quick"] = quiet_context().run  # in the place of the method: 16 ns, refuses to be entered twice
         os.register_at_fork(after_in_child=forget)
         os.register_at_fork(after_in_child=POOL.after_fork)
+
+    @property
+    def target(self) -> Target:
+        """What NumPy's functions can do, or machine code where the setting ``jit`` and llvmlite are there."""
+        return MACHINE_CODE if _compiles() else NUMPY_ALONE
 
     @property
     def xp(self) -> NumpyNamespace:
@@ -63,7 +88,7 @@ class NumpyBackend(Backend):
         try:
             return POOL.empty(shape, NUMPY[dtype])
         except MemoryError as error:
-            raise self.does_not_fit(error) from error
+            raise self.failure(error) from error
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
         """The same with everything looked up."""
@@ -106,7 +131,7 @@ class NumpyBackend(Backend):
         try:
             return _copied(array)
         except MemoryError as error:
-            raise self.does_not_fit(error) from error
+            raise self.failure(error) from error
 
     def type_of(self, array: np.ndarray) -> ArrayType:
         """Shape and dtype name."""
@@ -136,47 +161,16 @@ class NumpyBackend(Backend):
         """The fastest form that NumPy has of a primitive."""
         return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)
 
-    @property
-    def whole_rows(self) -> bool:
-        """True with machine code, which compares while it reads a row anyway."""
-        return self.few_kernels or _compiles()
-
-    @property
-    def strided_kernels(self) -> bool:
-        """True with machine code; blocked ufuncs copy strided inputs."""
-        return _compiles()
-
-    def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
-        """1 for what becomes machine code, which costs less than one ufunc."""
-        if not _compiles():
-            return None
-        with IMPORTING:
-            from .jit.primitives import has_rule
-
-        return 1 if has_rule(op, (*operands, dtype)) else None
-
-    def gain_of_channels_last(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType]) -> float | None:
-        """What the table says of convolutions; large sums of channels begin with the images anyway."""
-        if op == "sum":
-            return 0.0 if math.prod(inputs[0].shape) > BLOCK and inputs[0].dtype in ("float32", "float64") else None
-        with IMPORTING:
-            from .convolution import bytes_saved
-
-        (first, second), dtype = (i.shape for i in inputs), inputs[0].dtype
-        return bytes_saved(op, params, first, second, dtype) if inputs[1].dtype == dtype else None
-
-    def compile(self, program: RowProgram) -> Callable[..., None]:
+    def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """A kernel that becomes machine code when it is used again where llvmlite is installed, else one over cache-sized blocks."""
+        if others:
+            return super().compile(program, *others)
         if not _compiles():
             return compile_kernel(program)
         with IMPORTING:
             from .jit.tiering import jit_kernel  # with what it imports, for those who have llvmlite
 
         return jit_kernel(program)
-
-    def form_of(self, kernel: Callable[..., None]) -> str:
-        """Whether a kernel is machine code, where it may be."""
-        return getattr(kernel, "form", "")
 
 
 def _copied(array: np.ndarray) -> np.ndarray:

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from twofold.backend import loader
+from twofold.backend.protocol import Target
 from twofold.command import doctor, main
-from twofold.command.doctor import VARIABLES
+from twofold.command.doctor import VARIABLES, capabilities
 from twofold.config import TABLE
 from twofold.errors import DeviceError
 
@@ -135,6 +136,12 @@ def test_no_visible_device_is_pointed_out(machine, monkeypatch):
     assert "none: CUDA_VISIBLE_DEVICES is empty" in machine(refusing(100), driver="570.1")
 
 
+def test_what_an_adapter_can_do_is_said_in_a_line():
+    target = Target("cupy", "gpu", row_reductions=True, epilogues=frozenset({"bias"}), keeps_scratch=False)
+    assert capabilities(target) == "serves gpu: cupy (row reductions; epilogues bias)"
+    assert capabilities(Target("plain", "cpu", keeps_scratch=False)) == "serves cpu: plain"
+
+
 def test_devices_are_listed_with_their_memory(machine):
     memory = {0: (3 << 30, 4 << 30), 1: (1 << 29, 4 << 30)}
 
@@ -144,7 +151,8 @@ def test_devices_are_listed_with_their_memory(machine):
         return memory[device.device_id]
 
     found = [("cublas", "not found: matrix products need it")]
-    served = SimpleNamespace(name="cupy", kind="gpu", device_count=lambda: 3, memory_info=memory_info, libraries=lambda: found)
+    target = Target("cupy", "gpu", libraries=lambda: found)
+    served = SimpleNamespace(target=target, device_count=lambda: 3, memory_info=memory_info)
     page = machine(lambda: served, driver="570.1")
     assert re.search(r"cublas +not found: matrix products need it", page)
     assert re.search(r"mx\.gpu\(2\) +not usable: .*the memory is full", page)

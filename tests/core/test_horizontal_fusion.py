@@ -3,13 +3,15 @@
 import functools
 import operator
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from twofold.backend.kernel import RowProgram
+from twofold.backend.protocol import Target
 from twofold.graph.build import G
 from twofold.graph.ir import Application, leaf
 from twofold.program.compile import Program
@@ -19,14 +21,19 @@ from twofold_numpy.adapter import NumpyBackend
 class Together(NumpyBackend):
     """NumPy that is handed kernels which are alike together, and runs the last one first."""
 
-    few_kernels = True
-    epilogues = frozenset({"bias", "relu", "sums"})
-
     def __init__(self) -> None:
         super().__init__()
         self.sizes: list[int] = []
 
-    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
+    @property
+    def target(self) -> Target:
+        epilogues = frozenset({"bias", "relu", "sums"})
+        return replace(super().target, few_kernels=True, whole_rows=True, epilogues=epilogues)
+
+    def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
+        programs = (program, *others)
+        if not others:
+            return super().compile(program)
         self.sizes.append(len(programs))
         kernels = [self.compile(p) for p in programs]
         width = len(programs[0].inputs) + len(programs[0].outputs)

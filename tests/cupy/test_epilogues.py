@@ -103,7 +103,7 @@ def test_without_the_library_nothing_is_asked_of_it(gpus, monkeypatch):
     import twofold_cupy
 
     monkeypatch.setattr(cublaslt, "library", lambda: None)
-    assert not twofold_cupy.Backend().epilogues
+    assert not twofold_cupy.Backend().target.epilogues
 
 
 def test_a_layer_is_one_launch(gpus):

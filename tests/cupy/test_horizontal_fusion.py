@@ -44,7 +44,7 @@ def operands(backend, shapes, dtype="float32"):
 def check(backend, shapes, given, dtype="float32"):
     """What programs give at once is what each gives; returns the number of launches."""
     programs = [momentum_program(shape, dtype) for shape in shapes]
-    kernel = backend.compile_together(programs)
+    kernel = backend.compile(*programs)
     count = launches_of(lambda: backend.quietly(kernel, *[a for own in given for a in own]))
     for program, own in zip(programs, given, strict=True):
         outs = [backend.empty(program.shape, dtype) for _ in range(2)]
@@ -79,7 +79,7 @@ def test_kernels_of_many_operands_go_together_while_two_have_room(backend, opera
     programs = [RowProgram("sum", (n,), (ArrayType((n,), "float32"),) * operands_of_each, tuple(steps), (last - 1,)) for n in (3, 5)]
     given = [[backend.from_host(np.full(n, k, np.float32), GPU) for k in range(operands_of_each)] for n in (3, 5)]
     outs = [backend.empty((n,), "float32") for n in (3, 5)]
-    kernel = backend.compile_together(programs)
+    kernel = backend.compile(*programs)
     count = launches_of(lambda: backend.quietly(kernel, *[a for own, out in zip(given, outs, strict=True) for a in (*own, out)]))
     assert count == launches
     for out in outs:

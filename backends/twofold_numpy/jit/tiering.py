@@ -10,7 +10,7 @@ import numpy as np
 
 from twofold.backend.forks import BUILDING, LOCKS
 from twofold.backend.kernel import SIMPLE as SIMPLE_STEPS
-from twofold.backend.kernel import RowProgram
+from twofold.backend.kernel import Formed, RowProgram
 from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
 
@@ -147,7 +147,7 @@ class _Variant:
             self.entry = _entry_of(repr(structure))
 
 
-class _JitKernel:
+class _JitKernel(Formed):
     """A kernel in two tiers: blocked ufuncs until machine code exists.
 
     From then on calls go straight to the machine code of the first variant, which checks its arguments and hands others to `_dispatch`.

@@ -6,6 +6,8 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
+from ..device import Device
+
 
 class Elementwise(NamedTuple):
     """What adapters know of an element-wise primitive.
@@ -147,6 +149,17 @@ class RowProgram(NamedTuple):
         return any(step.row for step in self.steps)
 
 
+class Formed:
+    """A kernel that can say in which form it runs."""
+
+    __slots__ = ()
+
+    @property
+    def form(self) -> str:
+        """What of it is worth saying where programs are explained; empty for nothing."""
+        return ""
+
+
 class Call(NamedTuple):
     """How a program calls one primitive: Python source around functions of the adapter.
 
@@ -186,6 +199,10 @@ class Steps(Protocol):
         """Called after the last step; the program may copy any result from here on."""
 
 
+#: A program as a function of who is told of its steps, and of its inputs.
+InSteps = Callable[[Steps, Sequence[Any]], list[Any]]
+
+
 class ProgramTraits(NamedTuple):
     """What an adapter needs to know of a program that it may capture and launch as a whole.
 
@@ -201,6 +218,12 @@ class ProgramTraits(NamedTuple):
         Primitives that need a value on the host, or run user code, before the program can go on.
     in_steps
         The program as a function of an observer of its steps and of the inputs; None if its steps are not known.
+    inputs
+        Types of the inputs; Python scalars' are weak.
+    device
+        The device that it will run on; None if any.
+    may_rehearse
+        Whether it may be run in advance on stand-ins: it runs no user code, and there are no observers.
     """
 
     steps: int
@@ -208,7 +231,10 @@ class ProgramTraits(NamedTuple):
     dead: frozenset[int]
     primitives: frozenset[str]
     host: tuple[str, ...]
-    in_steps: Callable[[Steps, Sequence[Any]], list[Any]] | None = None
+    in_steps: InSteps | None = None
+    inputs: tuple[ArrayType, ...] = ()
+    device: Device | None = None
+    may_rehearse: bool = False
 
 
 #: Length up to which the code of a source is cached.

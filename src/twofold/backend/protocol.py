@@ -6,6 +6,7 @@ Methods with a default work for most libraries; an adapter overrides them for sp
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -30,17 +31,48 @@ class Replay(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Target:
+    """What an adapter is and can do, as data: programs are arranged by it, and ``python -m twofold doctor`` prints it."""
+
+    #: Name of the adapter.
+    name: str
+    #: Kind of device it serves: ``"cpu"`` or ``"gpu"``.
+    kind: str
+    #: Array class whose small, ready instances a cell may hold as they are (the inline path); None where results are always deferred.
+    plain: type | None = None
+    #: An array that is never written serves all devices, so that a program may hold it.
+    shares_constants: bool = False
+    #: `Backend.compile` takes row programs with reductions over the last axis.
+    row_reductions: bool = False
+    #: Kernels over rows take in all that is computed for rows, and find places in them by comparing: a loss and its gradient are one.
+    whole_rows: bool = False
+    #: Kernels read strided inputs where they lie, so that slices are taken before what kernels compute.
+    strided_kernels: bool = False
+    #: Programs are arranged for few kernels: those at the end that differ in their arrays alone run as one.
+    few_kernels: bool = False
+    #: A program may keep small scratch memory from run to run.
+    keeps_scratch: bool = True
+    #: Which of the epilogues of `graph.epilogues` `Backend.product` takes.
+    epilogues: frozenset[str] = frozenset()
+    #: Elements from which a step of a primitive, of operands and a result of these dtypes, may be part of a kernel:
+    #: ``(op, operands, dtype) -> elements``, where None means those of the setting ``defer_elements``.
+    fuses_from: Callable[[str, Sequence[str], str], int | None] = lambda op, operands, dtype: None
+    #: What a primitive on images (n, c, d…) gains by images (n, d…, c), as bytes of images that are transposed in that time:
+    #: ``(op, params, inputs) -> bytes``. Asked of convolutions, and of sums of each channel: over the images and their places. None where
+    #: a convolution has the channels first, or where a sum over the images, and of what that gives over the places, is another number.
+    gain_of_channels_last: Callable[[str, dict[str, Any], Sequence[ArrayType]], float | None] = lambda op, params, inputs: None
+    #: What the adapter loads when it is needed: ``() -> (name, where it is, or what goes without it)`` of each library.
+    libraries: Callable[[], Iterable[tuple[str, str]]] = tuple
+
+
 class Backend(ABC):
     """One array library on one kind of device."""
 
-    #: Name of the adapter.
-    name: str = ""
-    #: Kind of device it serves.
-    kind: str = "cpu"
-    #: Array class whose small, ready instances a cell may hold as they are (the inline path); None where results are always deferred.
-    plain: type | None = None
-    #: Exceptions that mean: out of memory.
-    out_of_memory: tuple[type[BaseException], ...] = (MemoryError,)
+    @property
+    @abstractmethod
+    def target(self) -> Target:
+        """What the adapter can do now: settings may change it."""
 
     @property
     @abstractmethod
@@ -55,27 +87,18 @@ class Backend(ABC):
         """(free, total) bytes of a device's memory; (0, 0) where it is not known."""
         return 0, 0
 
-    def does_not_fit(self, error: BaseException) -> DeviceOutOfMemory:
-        """The library's failure to allocate, one of ``out_of_memory``, as an error of this package."""
-        text = f"{self.kind}: an array does not fit into memory"
-        return DeviceOutOfMemory(text, str(error), "use smaller batches, or free unused arrays")
-
     def failure(self, error: Exception) -> MXNetError:
-        """What the library raised in a computation, as an error of this package; errors of this package as they are."""
-        return self.does_not_fit(error) if isinstance(error, self.out_of_memory) else own_error(f"{self.kind}: a computation failed", error)
+        """What the library raised in a computation, as an error of this package; errors of this package as they are.
+
+        A failure to allocate becomes a `DeviceOutOfMemory`.
+        """
+        kind = self.target.kind
+        if isinstance(error, MemoryError):
+            return DeviceOutOfMemory(f"{kind}: an array does not fit into memory", str(error), "use smaller batches, or free unused arrays")
+        return own_error(f"{kind}: a computation failed", error)
 
     def trim(self) -> None:
         """Give unused pooled memory back."""
-
-    #: Whether `compile` takes row programs with reductions over the last axis.
-    row_reductions = False
-
-    #: Whether programs are arranged for few kernels: those at the end that differ in their arrays alone are handed to
-    #: `compile_together`.
-    few_kernels = False
-
-    #: Whether a program may keep small memory from run to run, where there is one device.
-    keeps_scratch = True
 
     # arrays
 
@@ -132,7 +155,7 @@ class Backend(ABC):
 
     def scalar(self, value: float | int | bool, dtype: str) -> Any:
         """A Python scalar as a 0-d operand of a dtype; it may be shared and is never written."""
-        return self.from_host(np.asarray(value, dtype=NUMPY[dtype]), Device(self.kind))
+        return self.from_host(np.asarray(value, dtype=NUMPY[dtype]), Device(self.target.kind))
 
     def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
         """An array of one value that is never written: it may have stride 0."""
@@ -143,9 +166,6 @@ class Backend(ABC):
         return make
 
     # programs
-
-    #: Which of the epilogues of `graph.epilogues` programs hand to `product`.
-    epilogues: frozenset[str] = frozenset()
 
     def product(self, epilogue: str) -> Callable[..., None]:
         """A matrix product with an epilogue, called with the operands and then the results' memory.
@@ -171,61 +191,15 @@ class Backend(ABC):
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])
         return Call(f"run({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
 
-    @property
-    def whole_rows(self) -> bool:
-        """Whether kernels over rows take in all that is computed for rows, and find places in them by comparing.
+    def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
+        """A kernel: called with the inputs and then the outputs' memory; by default one primitive after another.
 
-        A loss and its gradient are then one kernel.
+        Several programs, which differ in shapes alone, become one kernel: called with what each takes, one after another. None reads
+        what another writes; which runs first does not matter.
         """
-        return self.few_kernels
-
-    @property
-    def strided_kernels(self) -> bool:
-        """Whether kernels read strided inputs where they lie, so that slices are taken before what kernels compute."""
-        return False
-
-    def fuses_from(self, op: str, operands: Sequence[str], dtype: str) -> int | None:
-        """Elements from which a step of a primitive, of operands and a result of these dtypes, may be part of a kernel.
-
-        None means: those of the setting ``defer_elements``.
-        """
-        return None
-
-    def gain_of_channels_last(self, op: str, params: dict[str, Any], inputs: Sequence[ArrayType]) -> float | None:
-        """What a primitive on images (n, c, d…) gains by images (n, d…, c), as bytes of images that are transposed in that time.
-
-        Asked of convolutions, and of sums of each channel: over the images and their places. None where a convolution has the channels
-        first, or where a sum over the images, and of what that gives over the places, is another number.
-        """
-        return None
-
-    def compile(self, program: RowProgram) -> Callable[..., None]:
-        """A kernel: called with the inputs and then the outputs' memory; by default one primitive after another."""
-        xp = self.xp
-
-        def kernel(*arrays: Any) -> None:
-            results: list[Any] = []
-            for step in program.steps:
-                args = [_operand(self, ref, step.operand_dtype, arrays, results) for ref in step.args]
-                results.append(getattr(xp, step.op)(*args, **dict(step.params)))
-            for k, step_number in enumerate(program.outputs):
-                self.write(arrays[len(program.inputs) + k], ..., xp.broadcast_to(results[step_number], shape=program.shape))
-
-        return kernel
-
-    def libraries(self) -> Iterable[tuple[str, str]]:
-        """What the adapter loads when it is needed, for reports: the name of each, and where it is, or what goes without it."""
-        return ()
-
-    def form_of(self, kernel: Callable[..., None]) -> str:
-        """What of a kernel, as `compile` gave it, is worth to be said where programs are explained; empty for nothing."""
-        return ""
-
-    def compile_together(self, programs: Sequence[RowProgram]) -> Callable[..., None]:
-        """Kernels that differ in shapes alone as one: called with what each takes, one after another.
-
-        None reads what another writes; which runs first does not matter.
-        """
+        if not others:
+            return partial(_interpreted, self, program)
+        programs = (program, *others)
         kernels = [self.compile(program) for program in programs]
         counts = [len(program.inputs) + len(program.outputs) for program in programs]
 
@@ -237,27 +211,18 @@ class Backend(ABC):
 
         return kernel
 
-    def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType], device: Device | None = None) -> None:
-        """Prepare what runs of a new program will need, given its function and the types of its inputs; Python scalars' are weak.
+    def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:
+        """Get ready for a new program, given its function and what it does.
 
-        There is no code of the user in it. It will run on the device, or on any if that is None.
-        """
-
-    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:
-        """A program's function in a form that notes what it issues and issues it at once from then on; None where nothing is gained.
-
-        ``traits`` says what it does.
+        An adapter may compile in advance what runs of it will need. It may return the function in a form that notes what it issues and
+        issues that at once from then on; None where nothing is gained.
         """
         return None
 
     # order of execution
 
-    def synchronize(self, device: Device) -> None:
-        """Wait until everything issued on a device is done."""
-
-    def settle(self, device: Device) -> None:
-        """Wait until everything issued on a device is done, by other libraries too."""
-        self.synchronize(device)
+    def synchronize(self, device: Device, others: bool = False) -> None:
+        """Wait until everything issued on a device is done; with ``others`` by other libraries, too."""
 
     def stream(self, device: Device, purpose: str = "compute") -> Any:
         """A queue of the device: ``"compute"``, ``"h2d"`` (copies into it) or ``"d2h"``; None where everything runs at once.
@@ -281,11 +246,22 @@ class Backend(ABC):
 
     def from_dlpack(self, source: Any) -> Any:
         """An array that shares memory with a DLPack producer."""
-        return self.from_host(np.from_dlpack(source), Device(self.kind))
+        return self.from_host(np.from_dlpack(source), Device(self.target.kind))
 
     def to_dlpack(self, array: Any, **options: Any) -> Any:
         """A DLPack capsule of an array."""
         return array.__dlpack__(**options)
+
+
+def _interpreted(backend: Backend, program: RowProgram, *arrays: Any) -> None:
+    """Run a kernel's steps one after another."""
+    xp = backend.xp
+    results: list[Any] = []
+    for step in program.steps:
+        args = [_operand(backend, ref, step.operand_dtype, arrays, results) for ref in step.args]
+        results.append(getattr(xp, step.op)(*args, **dict(step.params)))
+    for k, number in enumerate(program.outputs):
+        backend.write(arrays[len(program.inputs) + k], ..., xp.broadcast_to(results[number], shape=program.shape))
 
 
 def _operand(backend: Backend, ref: Any, dtype: str, arrays: Sequence[Any], results: Sequence[Any]) -> Any:

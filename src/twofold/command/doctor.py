@@ -6,6 +6,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..backend.loader import GROUP, backend_for
+from ..backend.protocol import Target
 from ..config import SETTINGS, TABLE
 from ..device import Device
 from ..errors import MXNetError
 
-__all__ = ["OPTIONAL", "VARIABLES", "add_arguments", "execute"]
+__all__ = ["OPTIONAL", "VARIABLES", "add_arguments", "capabilities", "execute"]
 
 #: Variables of the environment that are honoured, beside those of the settings.
 VARIABLES = {
@@ -121,7 +123,15 @@ def _adapters() -> Rows:
         except (ImportError, MXNetError) as error:
             yield entry.name, f"cannot be used: {error}"
         else:
-            yield entry.name, f"serves {backend.kind}: {backend.name}"
+            yield entry.name, capabilities(backend.target)
+
+
+def capabilities(target: Target) -> str:
+    """What an adapter is and can do, in a line."""
+    given = ((f.name.replace("_", " "), getattr(target, f.name)) for f in fields(target)[2:])
+    able = [name for name, value in given if value is True]
+    able += [f"epilogues {', '.join(sorted(target.epilogues))}"] if target.epilogues else []
+    return f"serves {target.kind}: {target.name}" + (f" ({'; '.join(able)})" if able else "")
 
 
 DRIVER = Path("/proc/driver/nvidia/version")
@@ -143,7 +153,7 @@ def _gpu() -> Rows:
     except (MXNetError, RuntimeError) as error:
         yield "mx.gpu(0)", f"not usable: {error}"
         return
-    yield from backend.libraries()
+    yield from backend.target.libraries()
     for number in range(backend.device_count()):
         device = Device("gpu", number)
         try:
@@ -151,7 +161,7 @@ def _gpu() -> Rows:
         except (MXNetError, RuntimeError) as error:
             yield f"mx.{device}", f"not usable: {error}"
         else:
-            yield f"mx.{device}", f"served by {backend.name}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
+            yield f"mx.{device}", f"served by {backend.target.name}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
 
 
 def _settings() -> Rows:

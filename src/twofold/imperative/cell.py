@@ -23,7 +23,7 @@ class NeverPlain:
     """The class of plain contents where the host's library has none: nothing is of it, an omitted input (None) least of all."""
 
 
-PLAIN: type = HOST.plain or NeverPlain
+PLAIN: type = HOST.target.plain or NeverPlain
 
 
 class Value:

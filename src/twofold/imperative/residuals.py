@@ -150,7 +150,7 @@ def _renewed(node: Application) -> Sequence[Node]:
 def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
     """The compiled form of one operation: results, then residuals, from one array (or scalar) per input that is not a constant."""
     plan = plan_of(node)
-    found = plan.run.get(backend.kind)
+    found = plan.run.get(backend.target.kind)
     if found is None:
         inner = inner_nodes(node, node.body) if plan.positions else []
         wanted = [*node.parts, *[inner[k] for k in plan.positions]]
@@ -168,7 +168,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
         title = Title(op.names[0] if op.names else op.name, "operator" if op.names or op.primitive else "program")
         found = _compiled(outputs, leaves, backend, title)
         if found.__class__ is not Cold:
-            plan.run[backend.kind] = found
+            plan.run[backend.target.kind] = found
     return found
 
 
@@ -184,7 +184,7 @@ class Cold:
 
 
 def _compiled(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> Callable[[Sequence[Any]], list[Any]]:
-    key = "operation", tuple(outputs), tuple(leaves), backend.kind
+    key = "operation", tuple(outputs), tuple(leaves), backend.target.kind
     found = PROGRAMS.get(key)
     if found is None:
         found = PROGRAMS.add(key, Compiled(None))

@@ -45,7 +45,7 @@ _MOST_CHAINS = 4096
 
 
 def _step(backend: Any, sig: Sig) -> Callable[[Any], Any]:
-    if sig.op.name == "slice" and backend is HOST and HOST.plain is not None:
+    if sig.op.name == "slice" and backend is HOST and HOST.target.plain is not None:
         return itemgetter(tuple(slice(*k) for k in sig.params["key"]) or ...)
     return partial(getattr(namespace_of(backend), sig.op.name), **sig.params)
 

@@ -134,13 +134,13 @@ def _on_gpu(source: Exporter, device: Device, is_bare: bool) -> Any:
     """The producer's memory as an array of our adapter."""
     backend = backend_for(device)
     if is_bare:
-        backend.settle(device)
+        backend.synchronize(device, others=True)
     return backend.as_array(backend.from_dlpack(source))
 
 
 def _adopt_host(array: np.ndarray) -> Any:
     """A NumPy array's memory as an array of the CPU's adapter."""
-    return array if HOST.plain is not None else HOST.from_dlpack(array)
+    return array if HOST.target.plain is not None else HOST.from_dlpack(array)
 
 
 def _pinned(cls: type, data: Any, device: Device) -> Any:
@@ -173,8 +173,8 @@ def filled(shape: Any, value: float | int | bool, ctx: Device | None, dtype: Any
         return wrap(NDArray, content(backend.copy(backend.constant(value, shape_of(shape), name), device), device))
     try:
         data = backend.xp.full(shape=shape_of(shape), value=value, dtype=name)
-    except backend.out_of_memory as error:
-        raise backend.does_not_fit(error) from error
+    except MemoryError as error:
+        raise backend.failure(error) from error
     return wrap(NDArray, content(data, device))
 
 

@@ -122,4 +122,4 @@ def live_arrays() -> Iterator[tuple[Any, Device, bool]]:
                 yield content, CPU, False
         elif kind is Program:
             for array in thing.scratch:
-                yield array, Device(thing.backend.kind), True
+                yield array, Device(thing.backend.target.kind), True

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from traceback import walk_tb
 from typing import Any
 
-from ..backend.kernel import ArrayType, ProgramTraits, code_of
+from ..backend.kernel import Formed, ProgramTraits, code_of
 from ..backend.protocol import Backend
 from ..device import Device
 from ..graph.control_flow import SubGraph
@@ -88,9 +88,10 @@ class Program:
     ) -> None:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
-        least = cache(partial(fused_from, backend)) if big is None else big
-        folds = fold and backend.plain is not None  # elsewhere each device would need its own
-        context = Context(backend, partial(is_big, least), boundaries, self._computed if folds else None)
+        target = backend.target
+        least = cache(partial(fused_from, target)) if big is None else big
+        folds = fold and target.shares_constants  # elsewhere each device would need its own
+        context = Context(target, partial(is_big, least), boundaries, self._computed if folds else None)
         self.outputs, self.passes = run_passes(outputs, self.leaves, context)
         self.constants: dict[Leaf, Any] = context.constants
         plan = plan_of(
@@ -114,9 +115,7 @@ class Program:
         exec(code_of(code.source(ENTRY), FILE), env)
         self._scratch: list[Any] = env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = env["program"]
-        if not LISTENERS and not plan.runs_user_code:
-            backend.foresee(run, [ArrayType(n.shape, n.dtype) for n in self.leaves], device)
-        self.replay = backend.replay(run, partial(self._traits, plan, set(donated), code))
+        self.replay = backend.prepare(run, partial(self._traits, plan, set(donated), code, device))
         self.overwrites = bool(self.plan.donated) or (self.replay is not None and not set(donated).isdisjoint(self.leaves))
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(
             backend.quietly, run if self.replay is None else partial(replayed, self.replay, run)
@@ -124,10 +123,10 @@ class Program:
         if LISTENERS:
             report(title.name, "compile", start)
 
-    def _traits(self, plan: Plan, dead: set[Node], code: Code) -> ProgramTraits:
+    def _traits(self, plan: Plan, dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
         """What it does, given the leaves that nobody looks at when it has run."""
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
-        return traits_of(plan, taken, left)._replace(in_steps=code.in_steps)
+        return traits_of(plan, taken, left, code.in_steps, device)
 
     def _computed(self, nodes: list[Node]) -> list[Any]:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
@@ -163,5 +162,6 @@ class Program:
     def _told(self, step: Step) -> str:
         nodes = step.members[0] if step.members else step.nodes
         text = " + ".join(n.sig.op.name for n in nodes)
-        form = self.backend.form_of(self._forms[step]) if step in self._forms else ""
+        kernel = self._forms.get(step)
+        form = kernel.form if isinstance(kernel, Formed) else ""
         return (f"{len(step.members)} at once: " if step.members else "") + text + (f"  ({form})" if form else "")

@@ -6,7 +6,7 @@ from math import prod
 from ..backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
-from ..errors import KernelCompileError, MXNetError
+from ..errors import DeviceOutOfMemory, KernelCompileError, MXNetError
 from ..graph.ir import Application, Constant, Node, is_const, number_of, unshaped
 from ..graph.memory_plan import MemoryPlan
 from ..ops.primitive_arithmetic import clip
@@ -98,13 +98,13 @@ def compiled_kernel(backend: Backend, programs: Sequence[RowProgram]) -> Callabl
     MXNetError
         A `KernelCompileError` that names the kernel, unless the adapter raised an error of this package or ran out of memory.
     """
-    program = programs[0]
     try:
-        return backend.compile(program) if len(programs) == 1 else backend.compile_together(programs)
-    except backend.out_of_memory as error:
-        raise backend.failure(error) from error  # type: ignore[arg-type]
+        return backend.compile(*programs)
     except MXNetError:
         raise
     except Exception as error:
-        what = f"{backend.kind}: the kernel {program.name} cannot be compiled"
+        failure = backend.failure(error)
+        if isinstance(failure, DeviceOutOfMemory):
+            raise failure from error
+        what = f"{backend.target.kind}: the kernel {programs[0].name} cannot be compiled"
         raise KernelCompileError(what, f"{type(error).__name__}: {error}", "see the cause above") from error

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..backend.kernel import ArrayType
-from ..backend.protocol import Backend
+from ..backend.protocol import Target
 from ..config import SETTINGS
 from ..graph.channels_last import with_channels_last
 from ..graph.ir import Application, Leaf, Node, operators_of
@@ -32,8 +32,8 @@ class Context:
 
     Attributes
     ----------
-    backend
-        Who will run it.
+    target
+        What the backend that will run it can do.
     big
         Whether an element-wise node, or a reduction, may be part of a kernel.
     boundaries
@@ -44,7 +44,7 @@ class Context:
         Filled by the pass ``constants``: leaves, with the arrays that they stand for.
     """
 
-    backend: Backend
+    target: Target
     big: Callable[[Application], bool]
     boundaries: Collection[Node] = ()
     compute: Callable[[list[Node]], list[Any]] | None = None
@@ -80,9 +80,9 @@ def _fold_constants(outputs: list[Node], context: Context) -> list[Node]:
     return outputs
 
 
-def _gain_of_channels_last(backend: Backend, n: Application) -> float | None:
+def _gain_of_channels_last(target: Target, n: Application) -> float | None:
     inputs = [ArrayType(i.shape, i.dtype) for i in n.operands]
-    return backend.gain_of_channels_last(n.sig.op.name, n.sig.params, inputs)
+    return target.gain_of_channels_last(n.sig.op.name, n.sig.params, inputs)
 
 
 PASSES: tuple[Pass, ...] = (
@@ -91,7 +91,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "channels last",
         "images keep their channels last between convolutions whose algorithm wants that",
-        lambda o, c: with_channels_last(o, partial(_gain_of_channels_last, c.backend)),
+        lambda o, c: with_channels_last(o, partial(_gain_of_channels_last, c.target)),
         concerns=frozenset({convolve, convolve_data, convolve_weight}),
         is_wanted=lambda c: SETTINGS.channels_last,
     ),
@@ -106,28 +106,28 @@ PASSES: tuple[Pass, ...] = (
         "reductions over the last axis keep it where their results are read as columns",
         lambda o, c: keep_columns(o),
         concerns=frozenset({reshape}),
-        is_wanted=lambda c: c.backend.row_reductions,
+        is_wanted=lambda c: c.target.row_reductions,
     ),
     Pass(
         "places by comparison",
         "one element of each row is gathered and scattered by comparing places, so that kernels over rows take it in",
         lambda o, c: compare_places(o),
         concerns=frozenset({take_along_axis, index_add}),
-        is_wanted=lambda c: c.backend.row_reductions and c.backend.whole_rows,
+        is_wanted=lambda c: c.target.row_reductions and c.target.whole_rows,
     ),
     Pass(
         "early gathers",
         "one element of each row is gathered before what is computed element by element",
         lambda o, c: narrow_gathers(o, c.big),
         concerns=frozenset({take_along_axis}),
-        is_wanted=lambda c: c.backend.row_reductions and not c.backend.whole_rows,
+        is_wanted=lambda c: c.target.row_reductions and not c.target.whole_rows,
     ),
     Pass(
         "early slices",
         "slices are taken before element-wise operations, and views that only kernels read are not copied",
         lambda o, c: move_slices(o, c.big),
         concerns=frozenset({slice, contiguous}),
-        is_wanted=lambda c: c.backend.strided_kernels,
+        is_wanted=lambda c: c.target.strided_kernels,
     ),
     Pass("constants", "what depends on no input is computed once", _fold_constants, is_wanted=lambda c: c.compute is not None),
 )

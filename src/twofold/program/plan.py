@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..backend.kernel import ArrayType, Call
-from ..backend.protocol import Backend
+from ..backend.protocol import Backend, Target
 from ..config import SETTINGS
 from ..dtype import WEAK
 from ..graph.build import item
@@ -76,8 +76,9 @@ def plan_of(
     """
     unique = list(dict.fromkeys(outputs))
     reshaped = _reshaped(unique)
-    steps = steps_of(unique, big, backend.row_reductions, backend.whole_rows, backend.few_kernels)
-    steps = with_epilogues(steps, unique, backend.epilogues if SETTINGS.epilogues else ())
+    target = backend.target
+    steps = steps_of(unique, big, target.row_reductions, target.whole_rows, target.few_kernels)
+    steps = with_epilogues(steps, unique, target.epilogues if SETTINGS.epilogues else ())
     singles = [s.nodes[0] for s in steps if not s.is_kernel]
     calls = {n: _call_of(n, backend, compile_) for n in singles if n.sig.op is not item}
     own = {n for n in singles if n not in calls or not calls[n].into}
@@ -93,10 +94,10 @@ def plan_of(
     return Plan(outputs, leaves, constants, steps, calls, memory, reshaped)
 
 
-def fused_from(backend: Backend, n: Application) -> int:
+def fused_from(target: Target, n: Application) -> int:
     """Elements from which a node may be part of a kernel."""
     own = operand_dtype(n)
-    least = backend.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
+    least = target.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
     return SETTINGS.defer_elements if least is None else least
 
 

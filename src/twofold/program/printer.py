@@ -155,7 +155,7 @@ class Printer:
     """
 
     def __init__(self, plan: Plan, backend: Backend) -> None:
-        self.plan, self.backend, self.memory = plan, backend, plan.memory
+        self.plan, self.backend, self.target, self.memory = plan, backend, backend.target, plan.memory
         self.env: dict[str, Any] = {}
         self.kernels: list[RowProgram] = []
         self.forms: dict[Step, Callable[..., None]] = {}
@@ -220,7 +220,7 @@ class Printer:
 
     def _checkout(self, names: str, end: list[str]) -> list[str]:
         """Take an instance of the scratch memory for this run, or make one; small ones are put back at the end."""
-        keeps = self.backend.keeps_scratch and self.backend.device_count() == 1  # a device uses none of another
+        keeps = self.target.keeps_scratch and self.backend.device_count() == 1  # a device uses none of another
         if not keeps or sum(n for n, _ in self.memory.buffers) > KEEP_SCRATCH:
             return [f" {names}, = fresh()"]
         self.env["pool"] = []
@@ -338,12 +338,11 @@ class Printer:
     def _single(self, n: Application) -> None:
         op = n.sig.op
         if op is iota:
-            if self.backend.device_count() > 1 or self.backend.kind != "cpu":  # launched as the steps around it
-                made = self.backend.for_each_device(partial(self.backend.xp.iota, **n.sig.params))
-                self._define(n, f"{self._bind(made, 'iota')}()")
-                return
-            # a constant of the program
-            self._name[n] = self._bind(self.backend.quietly(partial(self.backend.xp.iota, **n.sig.params)))
+            make = partial(self.backend.xp.iota, **n.sig.params)
+            if self.target.shares_constants:
+                self._name[n] = self._bind(self.backend.quietly(make))
+            else:  # launched as the steps around it
+                self._define(n, f"{self._bind(self.backend.for_each_device(make), 'iota')}()")
             return
         if op is item:
             self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.sig.params['place']}]")

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from ..backend.kernel import ProgramTraits
+from ..backend.kernel import ArrayType, InSteps, ProgramTraits
 from ..backend.protocol import Replay
 from ..config import SETTINGS
+from ..device import Device
 from ..graph.build import item
 from ..graph.control_flow import SubGraph
 from ..graph.ir import Application, Node, applications, topological
@@ -15,7 +16,7 @@ from .control_flow import DECIDED
 from .plan import Plan
 
 
-def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int]) -> ProgramTraits:
+def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], in_steps: InSteps, device: Device | None) -> ProgramTraits:
     """What an adapter is told of a program.
 
     Parameters
@@ -24,6 +25,8 @@ def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int]) -> Pr
         The program's.
     donated, dead
         Places of the leaves whose memory results take, and of those whose memory they might.
+    in_steps, device
+        As of `ProgramTraits`.
     """
     operators = _operators(plan.outputs)
     count = sum(1 if s.is_kernel else _count(s.nodes[0]) for s in plan.steps)
@@ -33,6 +36,10 @@ def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int]) -> Pr
         frozenset(dead),
         frozenset(op.name for op in operators),
         tuple(sorted(op.name for op in operators if op.user_method or op in DECIDED)),
+        in_steps,
+        tuple(ArrayType(n.shape, n.dtype) for n in plan.leaves),
+        device,
+        may_rehearse=not LISTENERS and not plan.runs_user_code,
     )
 
 

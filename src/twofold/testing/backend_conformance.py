@@ -81,7 +81,7 @@ def expect(backend: Backend, what: str, got: Any, want: np.ndarray) -> None:
 
 def device_of(backend: Backend) -> Device:
     """The adapter's first device."""
-    return Device(backend.kind)
+    return Device(backend.target.kind)
 
 
 def _operands(backend: Backend, case: Case) -> list[Any]:
