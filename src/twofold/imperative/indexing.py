@@ -13,6 +13,7 @@ from ..errors import IndexingError, ShapeError
 from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes, checked_index
 from ..opdef.spec import Sig
+from ..ops.primitive_shape import slice as basic_slice
 from .array import Array, from_host
 from .cell import Cell, wrap
 from .invoke import invoke
@@ -327,7 +328,7 @@ def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
     column = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
     whole = np.broadcast_to(column, shape)
     for sig in places.chain:
-        whole = whole[tuple(slice(*t) for t in sig.params["key"])] if sig.op.name == "slice" else whole.reshape(sig.params["shape"])
+        whole = whole[tuple(slice(*t) for t in sig.params["key"])] if sig.op is basic_slice else whole.reshape(sig.params["shape"])
     return whole
 
 

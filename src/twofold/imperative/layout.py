@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from ..opdef.shapes import sliced_shape
 from ..opdef.spec import Sig
+from ..ops.primitive_shape import broadcast_to, permute_dims, reshape
+from ..ops.primitive_shape import slice as basic_slice
 
 Sizes = tuple[int, ...]
 
@@ -30,14 +32,14 @@ def layout_of(shape: Sizes, chain: Sequence[Sig]) -> Layout:
     """The layout of a view of a root of that shape."""
     layout = Layout(shape, row_major(shape), 0)
     for sig in chain:
-        name, params = sig.op.name, sig.params
-        if name == "slice":
+        op, params = sig.op, sig.params
+        if op is basic_slice:
             layout = _sliced(layout, params["key"])
-        elif name == "permute_dims":
+        elif op is permute_dims:
             layout = Layout(tuple(layout.shape[a] for a in params["axes"]), tuple(layout.strides[a] for a in params["axes"]), layout.offset)
-        elif name == "broadcast_to":
+        elif op is broadcast_to:
             layout = _broadcast(layout, params["shape"])
-        elif name == "reshape":
+        elif op is reshape:
             strides = reshaped_strides(layout, params["shape"])
             assert strides is not None, "a reshape that copies is no view operation"
             layout = Layout(params["shape"], strides, layout.offset)
@@ -49,9 +51,9 @@ def shown_shape(shape: Sizes, chain: Sequence[Sig]) -> Sizes:
     for sig in chain:
         if "shape" in sig.params:
             shape = sig.params["shape"]
-        elif sig.op.name == "slice":
+        elif sig.op is basic_slice:
             shape = sliced_shape(shape, sig.params["key"])
-        elif sig.op.name == "permute_dims":
+        elif sig.op is permute_dims:
             shape = tuple([shape[a] for a in sig.params["axes"]])
     return shape
 

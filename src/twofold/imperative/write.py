@@ -15,8 +15,11 @@ import numpy as np
 from ..backend.loader import backend_for
 from ..errors import ParameterError
 from ..graph.ir import Application, leaf
-from ..opdef.registry import OPS
 from ..opdef.spec import Sig
+from ..ops.primitive_gather import index_update
+from ..ops.primitive_math import stop_gradient
+from ..ops.primitive_shape import permute_dims, reshape, slice_update
+from ..ops.primitive_shape import slice as basic_slice
 from ..program.namespace import namespace_of
 from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
@@ -45,7 +48,7 @@ _MOST_CHAINS = 4096
 
 
 def _step(backend: Any, sig: Sig) -> Callable[[Any], Any]:
-    if sig.op.name == "slice" and backend is HOST and HOST.target.plain is not None:
+    if sig.op is basic_slice and backend is HOST and HOST.target.plain is not None:
         return itemgetter(tuple(slice(*k) for k in sig.params["key"]) or ...)
     return partial(getattr(namespace_of(backend), sig.op.name), **sig.params)
 
@@ -57,7 +60,7 @@ def read(root: Cell, chain: Chain) -> Any:
         return HOST.as_array(look(HOST, v, chain))
     if is_tracked(v) or not is_visible(v):
         for sig in chain:
-            v = untracked(v) if sig.op.name == "stop_gradient" else invoke(sig, (wrap(Cell, v),))[0]
+            v = untracked(v) if sig.op is stop_gradient else invoke(sig, (wrap(Cell, v),))[0]
         return v
     seen = look(HOST, v.data, chain)
     data = HOST.as_array(seen)
@@ -130,7 +133,7 @@ def _store(target: Any, key: Any, source: Any) -> None:
 def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
     """The root's new content as the result of operations, recorded or deferred."""
     v = root._v
-    if chain and chain[0].op.name == "stop_gradient":
+    if chain and chain[0].op is stop_gradient:
         return _written(root, chain[1:], key, value)
     if chain:
         inner = wrap(Cell, invoke(chain[0], (root,))[0])
@@ -141,8 +144,8 @@ def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
         key = tuple((None, None, None) for _ in type_of(v)[0])
     if key and isinstance(key[0], Sig):
         sig, *arrays = key
-        return invoke(OPS["index_update"].sig(key=sig.params["key"]), (root, value, *arrays))[0]
-    return invoke(OPS["slice_update"].sig(key=key), (root, value))[0]
+        return invoke(index_update.sig(key=sig.params["key"]), (root, value, *arrays))[0]
+    return invoke(slice_update.sig(key=key), (root, value))[0]
 
 
 def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
@@ -153,14 +156,13 @@ def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
     ParameterError
         If it is shown repeatedly.
     """
-    name = sig.op.name
-    if name == "reshape":
-        return invoke(OPS["reshape"].sig(shape=type_of(root._v)[0]), (new,))[0]
-    if name == "permute_dims":
+    if sig.op is reshape:
+        return invoke(reshape.sig(shape=type_of(root._v)[0]), (new,))[0]
+    if sig.op is permute_dims:
         axes = sig.params["axes"]
-        return invoke(OPS["permute_dims"].sig(axes=tuple(axes.index(k) for k in range(len(axes)))), (new,))[0]
-    if name == "slice":
-        return invoke(OPS["slice_update"].sig(**sig.params), (root, new))[0]
+        return invoke(permute_dims.sig(axes=tuple(axes.index(k) for k in range(len(axes)))), (new,))[0]
+    if sig.op is basic_slice:
+        return invoke(slice_update.sig(**sig.params), (root, new))[0]
     raise ParameterError("assignment destination is read-only", f"an array broadcast to {sig.params['shape']}", "write into a copy")
 
 

@@ -26,6 +26,7 @@ from ..ndarray.array import NDArray, NDArrayView
 from ..opdef.registry import OPS
 from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis
 from ..opdef.spec import Sig
+from ..ops.primitive_shape import broadcast_to
 
 
 class ndarray(Array):  # NumPy's name
@@ -76,7 +77,7 @@ class ndarray(Array):  # NumPy's name
     @property
     def flags(self) -> Any:
         """NumPy's record of how the memory is laid out; like every view of it, it does not own it."""
-        writeable = not any(sig.op.name == "broadcast_to" for sig in getattr(self, "_chain", ()))
+        writeable = not any(sig.op is broadcast_to for sig in getattr(self, "_chain", ()))
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
 
     @property
@@ -96,7 +97,7 @@ class ndarray(Array):  # NumPy's name
         """The elements in row-major order: a view where memory allows it, else a copy that cannot be written."""
         if reshaped_strides(self._layout, (self.size,)) is not None:
             return self.reshape(-1)
-        return self.copy().reshape(-1)._view(OPS["broadcast_to"].sig(shape=(self.size,)))
+        return self.copy().reshape(-1)._view(broadcast_to.sig(shape=(self.size,)))
 
     # copies
 

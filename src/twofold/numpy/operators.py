@@ -21,11 +21,11 @@ from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..opdef.registry import OPS
 from ..opdef.spec import Op
+from ..ops.primitive_arithmetic import power
 from .array import ndarray, ndarrayView
 from .creation import array, operand
 
 NUMBERS = (bool, int, float)
-COMPARISONS = frozenset(COMPARISON.values())
 RANGES = {name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in INTEGERS}
 SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 
@@ -85,7 +85,7 @@ def holds(dtype: str, value: int) -> bool:
 def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:
     """A whole number that the integers beside it cannot hold: its truth, a float, or for exact comparisons what is as far beyond them."""
     value, names = values[place], [name_of_operand(v) for v in values]
-    if op.name in COMPARISONS and "bool" not in names:
+    if op.compares and "bool" not in names:
         return np.asarray(np.inf if value > 0 else -np.inf)
     dtype = promote(*names) if op.ufunc is None else loop_dtypes(op.ufunc, *names)[place]
     if dtype in INTEGERS or (dtype == "bool" and not holds("int64", value)):
@@ -127,7 +127,7 @@ def evaluated(op: Op, operands: Sequence[Any]) -> list[Any]:
     ParameterError
         For a negative power of whole numbers. Arrays on the host are left to NumPy, which refuses where they are computed.
     """
-    if op.name == "power" and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
+    if op is power and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
         raise ParameterError("Integers to negative integer powers are not allowed.", None, "cast the base with astype")
     return invoke(op.sig(), operands)
 

@@ -108,6 +108,8 @@ class Op:
     run_by_program: bool = False
     #: One scalar function of broadcast inputs.
     elementwise: bool = False
+    #: Compares two numbers: by value, however large a whole number is.
+    compares: bool = False
     #: NumPy's ufunc of the same function.
     ufunc: str | None = None
     #: Its C text, such as ``"expf({0})"``; every element-wise primitive has one, so that it can join a fused kernel.
@@ -159,6 +161,15 @@ class Op:
     method: bool | str = False
     #: Names under which ``np`` has it.
     numpy_names: tuple[str, ...] = ()
+    #: The registered operator that stands for a primitive without names in symbols; or three of them, for two arrays, an array and a
+    #: scalar, a scalar and an array.
+    symbol: tuple[str] | tuple[str, str, str] | None = None
+    #: Parameters of that operator, from those of the primitive; None: the same.
+    symbol_params: Rule | None = None
+    #: What a drawing of a network shows it as: ``layer``, ``activation``, ``norm``, ``pooling`` or ``shape``.
+    drawn_as: str = ""
+    #: What a drawing says below its name: parameters in braces, each with what stands there if it is not given, ``{stride|1}``.
+    label: str = ""
 
     # -- rules, attached by the decorators below
     #: See `grad`.

@@ -30,7 +30,7 @@ _FUNCTIONS: dict[str, tuple[Forward, Backward]] = {
 }
 
 
-@elementwise("Activation", "_npx_activation", faithful=True)
+@elementwise("Activation", "_npx_activation", faithful=True, drawn_as="activation", label="{act_type}")
 def activation(xp, data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
     """The activation of that name: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), tanh, softrelu log(1 + exp(x)), softsign x / (1 + abs(x))."""
     return _FUNCTIONS[act_type][0](xp, data)
@@ -86,7 +86,16 @@ def _outputs(act_type, **_):
 Slope = Annotated[Any, Input(present=("act_type", "prelu"), initial='["Constant", {"value": 0.25}]')]
 
 
-@op("LeakyReLU", "_npx_leaky_relu", real=True, outputs=_outputs, output_names=("output", "mask"), keeps_shape=True)
+@op(
+    "LeakyReLU",
+    "_npx_leaky_relu",
+    real=True,
+    outputs=_outputs,
+    output_names=("output", "mask"),
+    keeps_shape=True,
+    drawn_as="activation",
+    label="{act_type|leaky}",
+)
 def leaky_relu(
     xp,
     data,

@@ -33,6 +33,7 @@ Wide = Annotated[Any, Input(wide=True)]
 @op(
     "BatchNorm",
     "_npx_batch_norm",
+    drawn_as="norm",
     real=True,
     keeps_shape=True,
     outputs=3,

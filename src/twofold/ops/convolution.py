@@ -33,7 +33,7 @@ def _with_bias(xp, out, bias):
     return out if bias is None else out + xp.reshape(bias, shape=(-1, *[1] * (len(out.shape) - 2)))
 
 
-@op("Convolution", "_npx_convolution", alike=True)
+@op("Convolution", "_npx_convolution", alike=True, drawn_as="layer", label="{kernel}/{stride|1}, {num_filter}")
 def convolution(
     xp,
     data,
@@ -99,7 +99,7 @@ def _(draw):
     ]
 
 
-@op("Deconvolution", "_npx_deconvolution", alike=True)
+@op("Deconvolution", "_npx_deconvolution", alike=True, drawn_as="layer", label="{kernel}/{stride|1}, {num_filter}")
 def deconvolution(
     xp,
     data,

@@ -22,7 +22,7 @@ def _check(rows, weight, bias, num_hidden, no_bias):
         raise ShapeError("FullyConnected: the bias does not fit", given, f"give one of shape {(num_hidden,)}, or none with no_bias=True")
 
 
-@op("FullyConnected", "_npx_fully_connected", "_sparse_FullyConnected", alike=True)
+@op("FullyConnected", "_npx_fully_connected", "_sparse_FullyConnected", alike=True, drawn_as="layer", label="{num_hidden}")
 def fully_connected(xp, data, weight, bias: Bias = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True):
     """Affine map: data (n, d…) · weightᵀ (num_hidden, d) + bias (num_hidden,), giving (n, num_hidden).
 

@@ -22,7 +22,7 @@ def check_same_dtype(xp, name, arrays):
         raise DTypeError(f"{name}: the dtypes differ", ", ".join(dtypes), "cast some with astype")
 
 
-@op("Concat", "concat", "_sparse_concat", count_param="num_args")
+@op("Concat", "concat", "_sparse_concat", count_param="num_args", drawn_as="shape")
 def concat_arrays(xp, *data, dim: int = 1):
     """Arrays of one dtype, whose other sizes agree, joined along an axis."""
     check_same_dtype(xp, "Concat", data)

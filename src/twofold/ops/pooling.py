@@ -231,7 +231,7 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
     return _spread(xp, dout, windows)
 
 
-@op("Pooling", "_npx_pooling", real=True)
+@op("Pooling", "_npx_pooling", real=True, drawn_as="pooling", label="{pool_type|max}, {kernel|global}/{stride|1}")
 def pooling(
     xp,
     data,

@@ -6,12 +6,12 @@ from ..opdef.declare import primitive
 from ..opdef.params import DType
 
 binary = partial(primitive, elementwise=True, result="ufunc")
-compare = partial(primitive, elementwise=True, result="bool", simple=True, differentiable=False)
+compare = partial(primitive, elementwise=True, result="bool", compares=True, simple=True, differentiable=False)
 logic = partial(primitive, elementwise=True, result="bool", simple=True, differentiable=False)
 bitwise = partial(primitive, elementwise=True, result="ufunc", differentiable=False)
 
 
-@binary(ufunc="add", simple=True, c="{0} + {1}", numpy_names=("add",))
+@binary(ufunc="add", simple=True, c="{0} + {1}", numpy_names=("add",), symbol=("broadcast_add", "_plus_scalar", "_plus_scalar"))
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
     return lhs + rhs
@@ -22,7 +22,9 @@ def _(xp, dout):
     return dout, dout
 
 
-@binary(ufunc="subtract", simple=True, c="{0} - {1}", numpy_names=("subtract",))
+@binary(
+    ufunc="subtract", simple=True, c="{0} - {1}", numpy_names=("subtract",), symbol=("broadcast_sub", "_minus_scalar", "_rminus_scalar")
+)
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
     return lhs - rhs
@@ -33,7 +35,7 @@ def _(xp, dout):
     return dout, -dout
 
 
-@binary(ufunc="multiply", simple=True, c="{0} * {1}", numpy_names=("multiply",))
+@binary(ufunc="multiply", simple=True, c="{0} * {1}", numpy_names=("multiply",), symbol=("broadcast_mul", "_mul_scalar", "_mul_scalar"))
 def multiply(xp, lhs, rhs):
     """Product of two arrays, element by element."""
     return lhs * rhs
@@ -44,7 +46,13 @@ def _(xp, dout, lhs, rhs):
     return dout * rhs, dout * lhs
 
 
-@binary(ufunc="true_divide", simple=True, c="{0} / {1}", numpy_names=("divide", "true_divide"))
+@binary(
+    ufunc="true_divide",
+    simple=True,
+    c="{0} / {1}",
+    numpy_names=("divide", "true_divide"),
+    symbol=("broadcast_div", "_div_scalar", "_rdiv_scalar"),
+)
 def divide(xp, lhs, rhs):
     """True quotient of two arrays."""
     return lhs / rhs
@@ -61,7 +69,9 @@ def floor_divide(xp, lhs, rhs):
     return xp.floor_divide(lhs, rhs)
 
 
-@binary(ufunc="remainder", c="tf_remainder({0}, {1})", numpy_names=("remainder", "mod"))
+@binary(
+    ufunc="remainder", c="tf_remainder({0}, {1})", numpy_names=("remainder", "mod"), symbol=("broadcast_mod", "_mod_scalar", "_rmod_scalar")
+)
 def remainder(xp, lhs, rhs):
     """Remainder with the divisor's sign, as Python's ``%``."""
     return xp.remainder(lhs, rhs)
@@ -83,7 +93,7 @@ def _(xp, dout, lhs, rhs):
     return dout, -dout * xp.trunc(lhs / rhs)
 
 
-@binary(ufunc="power", c="tf_pow({0}, {1})", numpy_names=("power",))
+@binary(ufunc="power", c="tf_pow({0}, {1})", numpy_names=("power",), symbol=("broadcast_power", "_power_scalar", "_rpower_scalar"))
 def power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``."""
     return xp.power(lhs, rhs)
@@ -96,7 +106,13 @@ def _(xp, dout, out, lhs, rhs):
     return dout * rhs * xp.power(lhs, rhs - 1), dout * out * xp.log(base)
 
 
-@binary(ufunc="maximum", simple=True, c="tf_max({0}, {1})", numpy_names=("maximum",))
+@binary(
+    ufunc="maximum",
+    simple=True,
+    c="tf_max({0}, {1})",
+    numpy_names=("maximum",),
+    symbol=("broadcast_maximum", "_maximum_scalar", "_maximum_scalar"),
+)
 def maximum(xp, lhs, rhs):
     """The larger of two arrays, element by element; NaN if either is."""
     return xp.maximum(lhs, rhs)
@@ -107,7 +123,13 @@ def _(xp, dout, lhs, rhs):
     return dout * xp.greater_equal(lhs, rhs), dout * xp.less(lhs, rhs)  # neither where one is NaN
 
 
-@binary(ufunc="minimum", simple=True, c="tf_min({0}, {1})", numpy_names=("minimum",))
+@binary(
+    ufunc="minimum",
+    simple=True,
+    c="tf_min({0}, {1})",
+    numpy_names=("minimum",),
+    symbol=("broadcast_minimum", "_minimum_scalar", "_minimum_scalar"),
+)
 def minimum(xp, lhs, rhs):
     """The smaller of two arrays, element by element; NaN if either is."""
     return xp.minimum(lhs, rhs)
@@ -152,37 +174,49 @@ def _(xp, dout, lhs, rhs):
     return dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None
 
 
-@compare(ufunc="equal", c="{0} == {1}", numpy_names=("equal",))
+@compare(ufunc="equal", c="{0} == {1}", numpy_names=("equal",), symbol=("broadcast_equal", "_equal_scalar", "_equal_scalar"))
 def equal(xp, lhs, rhs):
     """Whether operands are equal."""
     return xp.equal(lhs, rhs)
 
 
-@compare(ufunc="not_equal", c="{0} != {1}", numpy_names=("not_equal",))
+@compare(
+    ufunc="not_equal", c="{0} != {1}", numpy_names=("not_equal",), symbol=("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar")
+)
 def not_equal(xp, lhs, rhs):
     """Whether operands differ."""
     return xp.not_equal(lhs, rhs)
 
 
-@compare(ufunc="greater", c="{0} > {1}", numpy_names=("greater",))
+@compare(ufunc="greater", c="{0} > {1}", numpy_names=("greater",), symbol=("broadcast_greater", "_greater_scalar", "_lesser_scalar"))
 def greater(xp, lhs, rhs):
     """Whether the first operand is larger."""
     return xp.greater(lhs, rhs)
 
 
-@compare(ufunc="greater_equal", c="{0} >= {1}", numpy_names=("greater_equal",))
+@compare(
+    ufunc="greater_equal",
+    c="{0} >= {1}",
+    numpy_names=("greater_equal",),
+    symbol=("broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"),
+)
 def greater_equal(xp, lhs, rhs):
     """Whether the first operand is larger or equal."""
     return xp.greater_equal(lhs, rhs)
 
 
-@compare(ufunc="less", c="{0} < {1}", numpy_names=("less",))
+@compare(ufunc="less", c="{0} < {1}", numpy_names=("less",), symbol=("broadcast_lesser", "_lesser_scalar", "_greater_scalar"))
 def less(xp, lhs, rhs):
     """Whether the first operand is smaller."""
     return xp.less(lhs, rhs)
 
 
-@compare(ufunc="less_equal", c="{0} <= {1}", numpy_names=("less_equal",))
+@compare(
+    ufunc="less_equal",
+    c="{0} <= {1}",
+    numpy_names=("less_equal",),
+    symbol=("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"),
+)
 def less_equal(xp, lhs, rhs):
     """Whether the first operand is smaller or equal."""
     return xp.less_equal(lhs, rhs)
@@ -248,7 +282,7 @@ def right_shift(xp, lhs, rhs):
     return xp.right_shift(lhs, rhs)
 
 
-@primitive(elementwise=True, result="tail", simple=True, c="{0} ? {1} : {2}")
+@primitive(elementwise=True, result="tail", simple=True, c="{0} ? {1} : {2}", symbol=("where",))
 def where(xp, condition, x, y):
     """``x`` where the condition is non-zero, else ``y``; all three broadcast."""
     return xp.where(condition, x, y)

@@ -35,7 +35,7 @@ def spread(xp, value, data, axis, keepdims):
     return xp.broadcast_to(value, shape=data.shape)
 
 
-@reduction(packed=True, row_reduction=True)
+@reduction(packed=True, row_reduction=True, symbol=("sum",))
 def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by one fixed tree of partial sums in every mode of execution."""
     return xp.sum(data, axis=axis, keepdims=keepdims)
@@ -49,7 +49,7 @@ def _(xp, dout, data, *, axis, keepdims):
     return spread(xp, dout, data, axis, keepdims)
 
 
-@reduction()
+@reduction(symbol=("prod",))
 def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Product over axes."""
     return xp.prod(data, axis=axis, keepdims=keepdims)
@@ -75,13 +75,13 @@ def _extremum_grad(xp, dout, data, out, *, axis, keepdims):
     return spread(xp, dout, data, axis, keepdims) * xp.equal(data, spread(xp, out, data, axis, keepdims))
 
 
-@reduction(packed=True, row_reduction=True)
+@reduction(packed=True, row_reduction=True, symbol=("max",))
 def max(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Largest element over axes."""
     return xp.max(data, axis=axis, keepdims=keepdims)
 
 
-@reduction(packed=True, row_reduction=True)
+@reduction(packed=True, row_reduction=True, symbol=("min",))
 def min(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Smallest element over axes."""
     return xp.min(data, axis=axis, keepdims=keepdims)
@@ -178,7 +178,7 @@ def argsort(xp, data, *, axis: int, descending: bool = False):
 argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
 
 
-@primitive(packed=True)
+@primitive(packed=True, symbol=("dot",))
 def matmul(xp, lhs, rhs):
     """Matrix product over the last two axes, broadcast over the others; vectors as in NumPy."""
     return xp.matmul(lhs, rhs)

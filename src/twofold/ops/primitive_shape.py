@@ -10,7 +10,7 @@ Triples = Static
 FULL = (None, None, None)
 
 
-@primitive(view=True, moves=True)
+@primitive(view=True, moves=True, symbol=("Reshape",))
 def reshape(xp, data, *, shape: Shape):
     """The same elements in row-major order in another shape; one size may be -1."""
     return xp.reshape(data, shape=shape)
@@ -29,7 +29,7 @@ def _(xp, dout, data):
     return xp.reshape(dout, shape=data.shape)
 
 
-@primitive(view=True, moves=True)
+@primitive(view=True, moves=True, symbol=("transpose",))
 def permute_dims(xp, data, *, axes: Shape):
     """Axes in another order."""
     return xp.permute_dims(data, axes=axes)
@@ -50,7 +50,7 @@ def _(xp, dout, *, axes):
     return xp.permute_dims(dout, axes=tuple(back))
 
 
-@primitive(view=True, moves=True)
+@primitive(view=True, moves=True, symbol=("broadcast_to",))
 def broadcast_to(xp, data, *, shape: Shape):
     """Repeated along axes of size 1 and new leading axes, without copying."""
     return xp.broadcast_to(data, shape=shape)
@@ -68,7 +68,12 @@ def _(xp, dout):
     return dout  # reduced to the input's shape by the gradient pass, as every broadcast is
 
 
-@primitive(view=True, moves=True)
+def _bounds(key):
+    """Begins, ends and steps of a slice."""
+    return {name: tuple(triple[k] for triple in key) for k, name in enumerate(("begin", "end", "step"))}
+
+
+@primitive(view=True, moves=True, symbol=("slice",), symbol_params=_bounds)
 def slice(xp, data, *, key: Triples):
     """``data[begin:end:step, …]``: one (begin, end, step) triple per axis, Python's meaning of each."""
     return xp.slice(data, key=key)
@@ -106,7 +111,7 @@ def _(xp, dout, *, key):
     return xp.slice_update(dout, 0, key=key), part
 
 
-@primitive()
+@primitive(symbol=("Concat",), symbol_params=lambda axis: {"dim": axis})
 def concat(xp, *arrays, axis: int):
     """Arrays joined along an axis."""
     return xp.concat(*arrays, axis=axis)
@@ -190,7 +195,7 @@ def _(xp, dout, *, kernel, stride, dilate):
     return xp.unfold(dout, kernel=kernel, stride=stride, dilate=dilate)
 
 
-@primitive(moves=True, packed=True)
+@primitive(moves=True, packed=True, symbol=("_copy",))
 def contiguous(xp, data):
     """A copy in row-major order, where the data is not in that order already."""
     return xp.contiguous(data)

@@ -9,7 +9,7 @@ from ..opdef.partial_shapes import agreed, permuted, reshaped, without_axis
 from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis, reshape_codes
 
 
-@op("Reshape", "reshape")
+@op("Reshape", "reshape", drawn_as="shape")
 def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_shape: Shape = (), keep_highest: bool = False):
     """The elements in row-major order in another shape.
 
@@ -67,7 +67,7 @@ def _(draw):
     return draw(draw.real((6, 2)), draw.real((2, 3, 5)), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
 
 
-@op("Flatten", "flatten", "_npx_batch_flatten", method="flatten")
+@op("Flatten", "flatten", "_npx_batch_flatten", method="flatten", drawn_as="shape")
 def flatten(xp, data):
     """All axes but the first merged: (n, d…) to (n, ∏d)."""
     return xp.reshape(data, shape=(data.shape[0], math.prod(data.shape[1:])))

@@ -194,7 +194,8 @@ def _types(
 # probing
 
 #: Stand-in sizes: every unknown size gets a row of its own. The last may be refused by the operator: it finds out clipping.
-_PROBES = [(24, 48, 840, 1), (36, 60, 1260, 2), (84, 132, 2100, 3), (144, 156, 3300, 4), (180, 204, 3900, 5), (216, 228, 4620, 6)]
+#: The second column is in the other order, so that the smaller of two sizes is not taken for the first one.
+_PROBES = [(24, 228, 840, 1), (36, 204, 1260, 2), (84, 156, 2100, 3), (144, 132, 3300, 4), (180, 60, 3900, 5), (216, 48, 4620, 6)]
 
 
 def _probe(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:

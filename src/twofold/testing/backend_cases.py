@@ -5,6 +5,7 @@ The reference of a primitive is one expression of NumPy; of element-wise ones mo
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -71,8 +72,8 @@ def cases(name: str, dtypes: Sequence[str] = REAL) -> list[Case]:
     """All cases of a primitive whose operands and result have some of the dtypes (and bool, int64 and uint64, which all have)."""
     op = primitives()[name]
     has = {*dtypes, "bool", "int64", "uint64"}
-    found = list(_from_samples(op)) if op.name not in LISTED and not op.elementwise else []
-    found += [_case(op.name, o, p, reference) for o, p, reference in (_elementwise(op) if op.elementwise else LISTED.get(name, ()))]
+    listed = _elementwise(op) if op.elementwise else LISTED.get(name)
+    found = [_case(name, o, p, reference) for o, p, reference in listed] if listed is not None else list(_from_samples(op))
     return [c for c in found if all(NAME_OF[a.dtype] in has for a in (*c.operands, c.want) if isinstance(a, np.ndarray))]
 
 
@@ -101,7 +102,7 @@ Sample = tuple[tuple[Any, ...], dict[str, Any], Callable[..., Any]]
 
 def _elementwise(op: Op) -> Iterator[Sample]:
     if op.ufunc is None:
-        yield from _OTHER[op.name]() if op.name in _OTHER else _by_reference(op)
+        yield from _OTHER.get(op.name, partial(_by_reference, op))()
     elif len(op.inputs) == 1:
         yield from _unary(op.ufunc)
     else:

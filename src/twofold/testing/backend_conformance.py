@@ -145,7 +145,7 @@ def one_step(case: Case) -> RowProgram:
     op = primitives()[case.op]
     types = tuple(host_type(a) for a in case.operands)
     dtypes = [t.dtype for t in types]
-    operand = dtypes[0] if op.name == "clip" else NAME_OF[case.want.dtype] if op.result == "tail" else promote(*dtypes)
+    operand = dtypes[0] if op.result == "first" else NAME_OF[case.want.dtype] if op.result == "tail" else promote(*dtypes)
     refs = tuple(Ref("in", k) for k in range(len(types)))
     step = KernelStep(op.name, op.ufunc, op.c, refs, NAME_OF[case.want.dtype], operand, tuple(full_params(case).items()))
     return RowProgram(op.name, case.want.shape, types, (step,), (0,))

@@ -2,7 +2,8 @@
 
 import ast
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -19,8 +20,8 @@ __all__ = ["plot_network", "print_summary"]
 #: Endings of the names of variables that a drawing leaves out: weights and states.
 WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var", "_running_mean")
 #: ColorBrewer's palette Set3, by kind of node.
-DATA, LAYER, ACTIVATION, NORM, POOLING, SHAPE, OTHER = "#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#fccde5"
-SHAPES_ONLY = {"Concat", "Flatten", "Reshape"}
+DATA, OTHER = "#8dd3c7", "#fccde5"
+COLORS = {"layer": "#fb8072", "activation": "#ffffb3", "norm": "#bebada", "pooling": "#80b1d3", "shape": "#fdb462"}
 
 
 def _inferred(symbol: Symbol, shape: Mapping[str, Sequence[int]] | None, dtype: Mapping[str, Any] | None = None) -> Inference:
@@ -160,30 +161,20 @@ def _as_mermaid(nodes: Sequence[SymbolNode], edges: Sequence[tuple[SymbolNode, H
     return Mermaid("\n".join(lines) + "\n")
 
 
-def _sizes(node: SymbolNode, name: str, default: str) -> str:
-    """A parameter such as ``(3, 3)`` as ``3x3``."""
-    if name not in node.attrs:
-        return default
-    value = ast.literal_eval(node.attrs[name])
-    return "x".join(map(str, value if isinstance(value, (tuple, list)) else (value,)))
-
-
-_LABELS: dict[str, Callable[[SymbolNode], str]] = {
-    "Convolution": lambda n: f"{_sizes(n, 'kernel', '')}/{_sizes(n, 'stride', '1')}, {n.attrs.get('num_filter', '')}",
-    "Deconvolution": lambda n: f"{_sizes(n, 'kernel', '')}/{_sizes(n, 'stride', '1')}, {n.attrs.get('num_filter', '')}",
-    "FullyConnected": lambda n: n.attrs.get("num_hidden", ""),
-    "Activation": lambda n: n.attrs.get("act_type", ""),
-    "LeakyReLU": lambda n: n.attrs.get("act_type", "leaky"),
-    "Pooling": lambda n: f"{n.attrs.get('pool_type', 'max')}, {_sizes(n, 'kernel', 'global')}/{_sizes(n, 'stride', '1')}",
-}
-_COLORS = {"Convolution": LAYER, "Deconvolution": LAYER, "FullyConnected": LAYER, "BatchNorm": NORM, "Pooling": POOLING}
-_COLORS |= {"Activation": ACTIVATION, "LeakyReLU": ACTIVATION} | dict.fromkeys(SHAPES_ONLY, SHAPE)
-
-
 def _label(node: SymbolNode) -> str:
-    detail = _LABELS.get(node.op_name)
-    return node.name if detail is None else f"{node.op_name}\n{detail(node)}"
+    """The node's name; of layers the operator and what their declaration shows, such as ``3x3/1, 64``."""
+    if node.op is None or not node.op.label:
+        return node.name
+    detail = re.sub(r"\{(\w+)\|?(\w*)\}", lambda found: _size_text(node.attrs.get(found[1], found[2])), node.op.label)
+    return f"{node.op_name}\n{detail}"
+
+
+def _size_text(value: str) -> str:
+    """A parameter as text, sizes such as ``(3, 3)`` as ``3x3``."""
+    return "x".join(map(str, ast.literal_eval(value))) if value.startswith(("(", "[")) else value
 
 
 def _color(node: SymbolNode) -> str:
-    return DATA if node.is_variable else _COLORS.get(node.op_name, OTHER)
+    if node.is_variable:
+        return DATA
+    return OTHER if node.op is None else COLORS.get(node.op.drawn_as, OTHER)
