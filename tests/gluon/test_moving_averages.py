@@ -209,3 +209,17 @@ def test_an_update_reads_an_operand_that_is_computed(peaked: Any, way: str) -> N
         y.backward()
         found = net.collect_params()["peak"].data()
     np.testing.assert_allclose(found.asnumpy(), [np.exp(2)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_every_step_writes_the_gradients_of_the_layers_own_parameters(hybridized: bool) -> None:
+    """The parameters stay what they are when the states beside them are written."""
+    norm = nn.BatchNorm(in_channels=1)
+    norm.initialize()
+    norm.hybridize(hybridized)
+    for head in (1.0, 2.0, 3.0):
+        with autograd.record():
+            y = norm(nd.array([[1], [5]]))
+        y.backward(nd.array([[head], [2 * head]]))
+        np.testing.assert_allclose(norm.beta.grad().asnumpy(), [3 * head], rtol=1e-6)
+        np.testing.assert_allclose(norm.gamma.grad().asnumpy(), [head], rtol=1e-4)

@@ -21,6 +21,8 @@ PARTS = range(4)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is not used by any computation")
 WIDTH = 3
+#: Iterations: what the first leaves behind must not change the next.
+STEPS = 3
 
 
 class Network(mx.gluon.HybridBlock):
@@ -81,15 +83,17 @@ def states(params: Any) -> dict[str, np.ndarray]:
 
 
 def imperative(seed: int, hybridized: bool) -> dict[str, np.ndarray]:
-    """The output, the gradients and the states after a step of a network."""
+    """The output, the gradients and the states after steps of a network with different inputs."""
     net = Network(random.Random(seed))
     net.hybridize(hybridized)
-    arrays = [nd.array(v, dtype="float64") for v in inputs(seed)]
-    arrays[0].attach_grad()
-    with autograd.record():
-        out = net(*arrays)
-    out.backward()
     params = net.collect_params()
+    for step in range(STEPS):
+        arrays = [nd.array(v, dtype="float64") for v in inputs(seed + step)]
+        arrays[0].attach_grad()
+        params.zero_grad()
+        with autograd.record():
+            out = net(*arrays)
+        out.backward()
     gradients = {name: p.grad().asnumpy() for name, p in params.items() if p.grad_req != "null"}
     return {"out": out.asnumpy(), "x": arrays[0].grad.asnumpy(), **gradients, **states(params)}
 
@@ -105,9 +109,11 @@ def bound(seed: int) -> dict[str, np.ndarray]:
     requests = {name: request for name, request in requests.items() if name in symbol.list_arguments()}
     executor = symbol.simple_bind(mx.current_context(), grad_req=requests, type_dict=dict.fromkeys(requests, "float64"), **shapes)
     arrays = {name: p.data() for name, p in params.items()}
-    executor.copy_params_from(arrays | {n: nd.array(given[n], dtype="float64") for n in shapes}, arrays, allow_extra_params=True)
-    (out,) = executor.forward(is_train=True)
-    executor.backward(nd.ones(out.shape, dtype="float64"))
+    executor.copy_params_from(arrays, arrays, allow_extra_params=True)
+    for step in range(STEPS):
+        given = dict(zip("xy", inputs(seed + step), strict=True))
+        (out,) = executor.forward(is_train=True, **{n: nd.array(given[n], dtype="float64") for n in shapes})
+        executor.backward(nd.ones(out.shape, dtype="float64"))
     gradients = {name: g.asnumpy() for name, g in executor.grad_dict.items() if g is not None}
     return {"out": out.asnumpy(), **gradients, **{name: a.asnumpy() for name, a in executor.aux_dict.items()}}
 

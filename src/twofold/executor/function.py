@@ -49,7 +49,7 @@ class StateUpdate(NamedTuple):
     sig, results, operands
         The operation: all of its results, hidden ones included.
     states
-        Which of the graph's inputs its operands are, by the operands' names: those that it may change.
+        Which of the graph's inputs its auxiliary states are, by the operands' names: those that it may change.
     """
 
     sig: Sig

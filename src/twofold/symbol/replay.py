@@ -72,7 +72,8 @@ class Replay:
         found = {}
         for node, results in self.moving.items():
             operands = node.operands([self.values[h] for h in node.inputs])
-            states = {name: number[h.node] for name, h in zip(node.input_names, node.inputs, strict=True) if h.node in number}
+            named = zip(node.input_names, node.inputs, strict=True)
+            states = {name: number[h.node] for name, h in named if name in node.operator.auxiliary}
             found[node] = StateUpdate(node.sig(self.training), results, operands, states)
         return found
 
