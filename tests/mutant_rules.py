@@ -278,8 +278,8 @@ MUTANTS = (
     Mutant(
         "an iteration begins a new window",
         SCOPE,
-        "        flush_complete()\n        bound_tables()\n        tls.tape = Tape()\n    elif",
-        "        bound_tables()\n        tls.tape = Tape()\n    elif",
+        "        flush_complete()\n    bound_tables()\n",
+        "        pass\n    bound_tables()\n",
     ),
     Mutant(
         "an operand that is saved is borrowed",

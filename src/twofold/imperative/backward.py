@@ -22,7 +22,7 @@ from ..program.compile import Program
 from ..program.profiled import Title
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
-from .cell import PLAIN, Cell, Value, alias, wrap
+from .cell import ALWAYS, HOST, PLAIN, Cell, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
 from .invoke import contents_of, data_of, device_of, invoke
 from .record import Rec, Tape, Variable, tls
@@ -100,14 +100,19 @@ class Backward(Entry):
 
     def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
         """The gradients as contents, from the contents of the leaves: deferred if what they follow from is."""
-        arrays = [v.data if v.__class__ is Value else v for v in values]
-        lazy = any(a is None for a in arrays)
-        exposed = (lazy or not device.is_host) and not all(map(may_wait, values))
-        if way_of(device, tracked=False, lazy=lazy, exposed=exposed, at_once=False) is Way.DEFERRED:
-            found = defer(self.sig, values, device)
-            complete(device)
-            return list(found)
-        if lazy:
+        arrays = []
+        lazy = False
+        for v in values:
+            if v.__class__ is Value:
+                v = v.data
+                lazy = lazy or v is None
+            arrays.append(v)
+        if lazy or device is not CPU:
+            exposed = not all(map(may_wait, values))
+            if way_of(device, tracked=False, lazy=lazy, exposed=exposed, at_once=False) is Way.DEFERRED:
+                found = defer(self.sig, list(map(_captured, values)), device)
+                complete(device)
+                return list(found)
             arrays = [data_of(v) for v in values]
         run = self.program.run
         return contents_of(run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays), device)
@@ -173,6 +178,11 @@ class Backward(Entry):
 def _differentiated_inputs(rec: Rec) -> list[Rec]:
     """The inputs of an operation through which gradients flow; none of a leaf, also where it continues an older tape."""
     return [i for i in rec.inputs if i is not None and i.node.tracked] if isinstance(rec.node, Application) else []
+
+
+def _captured(v: Any) -> Any:
+    """What was saved as a Value that a window may hold; a small array is copied, as it is written again once its tape is gone."""
+    return Value(HOST.copy(v, CPU)) if v.__class__ is PLAIN else v
 
 
 def _part(rec: Rec, k: int) -> Rec:
@@ -326,8 +336,8 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
         if link is not None:
             return link[1]
         for v in rec.saved:
-            if v.__class__ is Value:
-                return v.device
+            if v.__class__ is Value or v.__class__ is PLAIN:
+                return device_of(v)
         if rec.grad is not None:
             return device_of(rec.grad.cell._v)
         stack.extend(rec.inputs)
@@ -409,7 +419,9 @@ def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], give
     """The same gradient graph, run on recording cells, so that it has gradients itself."""
     cells: dict[Node, Any] = {}
     for slot, v, owner in zip(b.inputs, saved, owners, strict=True):
-        if v.__class__ is not Value:
+        if v.__class__ is PLAIN:
+            cells[slot] = wrap(cls, Value(v, owner, None, CPU, ALWAYS))
+        elif v.__class__ is not Value:
             cells[slot] = v
         elif v.rec is None and owner is not None:  # a twin: the same value with the record that made it
             cells[slot] = wrap(cls, seen := alias(data_of(v), v))

@@ -48,7 +48,10 @@ class Value:
     __slots__ = ("__weakref__", "at", "borrow", "data", "device", "rec")
 
     def __init__(self, data: Any, rec: Rec | None = None, at: Any = None, device: Device = CPU, borrow: Any = None) -> None:
-        self.data, self.rec, self.at, self.device = data, rec, at, device
+        self.data = data  # one by one: faster than a tuple of five
+        self.rec = rec
+        self.at = at
+        self.device = device
         self.borrow: Any = borrow
 
     def lend(self, tape: Tape) -> "Value":

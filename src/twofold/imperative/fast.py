@@ -8,7 +8,6 @@ the general path takes over.
 
 from collections.abc import Callable
 from typing import Any
-from weakref import ref
 
 from ..config import SETTINGS
 from ..device import CPU
@@ -17,7 +16,7 @@ from ..graph.ir import TABLES, leaf
 from ..opdef.registry import OPS
 from ..opdef.spec import Sig
 from ..scheduler.observers import exchangeable
-from .cell import ALWAYS, HOST, PLAIN, Value, wrap
+from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join
 from .invoke import invoke
 from .record import Rec, tls
@@ -155,8 +154,8 @@ def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
     saved = []
     for kind, k in saves:
         if kind == "out":  # without the record: no cycle
-            v: Any = Value(out.data, None, None, CPU, ALWAYS)
-            out.borrow = ref(v)
+            v: Any = out.data
+            out.borrow = tape.ref
         else:
             v = b if k else a
             if v.__class__ is Value and v.borrow is not tape.ref:

@@ -141,9 +141,9 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         If arrays live on devices with different memory.
     """
     tape = tls.tape
-    found = _known(sig, args)
-    if found is None and tape is not None:
-        found = _recorded_again(sig, args, tape)
+    found = None if tape is None else _recorded_again(sig, args, tape)
+    if found is None:
+        found = _known(sig, args)
     if found is not None:
         return found
     op = sig.op
@@ -299,11 +299,10 @@ def _saved_again(plan: NodePlan, values: list[Value | None], outs: list[Any], re
                 v = v.lend(tape)
             saved.append(v)
         elif kind == "res":
-            saved.append(Value(results[len(outs) + k]))
-        else:
-            out = outs[k]
-            saved.append(twin := Value(out.data, None, None, CPU, ALWAYS))
-            out.borrow = ref(twin)  # as in `_twins`
+            saved.append(results[len(outs) + k])
+        else:  # the array, not the Value, whose record would close a cycle
+            saved.append(results[k])
+            outs[k].borrow = tape.ref
     return saved
 
 

@@ -4,7 +4,7 @@ from types import TracebackType
 
 from ..graph.ir import bound_tables
 from .record import Tape, tls
-from .window import flush_complete
+from .window import HERE, flush_complete
 
 
 class Scope:
@@ -17,8 +17,10 @@ class Scope:
 
     def __enter__(self) -> None:
         self._was = tls.tape, tls.training
-        if self._recording is not None:
-            set_recording(self._recording)
+        if self._recording and tls.tape is None:
+            _begin()
+        elif self._recording is False:
+            tls.tape = None
         if self._training is not None:
             tls.training = self._training
 
@@ -34,21 +36,25 @@ def set_recording(recording: bool) -> bool:
     """Switch recording on (a new tape, unless one is being recorded) or off; returns what it was."""
     was = tls.tape is not None
     if recording and not was:
-        flush_complete()
-        bound_tables()
-        tls.tape = Tape()
+        _begin()
     elif not recording:
         tls.tape = None
     return was
+
+
+def _begin() -> None:
+    """Record on a new tape: where another iteration may begin."""
+    if HERE.by_device:
+        flush_complete()
+    bound_tables()
+    tls.tape = Tape()
 
 
 def renumber() -> None:
     """Go on recording on a new tape, after a backward: an iteration within the scope then has the structure of the last one."""
     if tls.tape is not None:
         tls.tape.close()
-        flush_complete()
-        bound_tables()
-        tls.tape = Tape()
+        _begin()
 
 
 def set_training(training: bool) -> bool:

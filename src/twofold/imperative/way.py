@@ -79,5 +79,5 @@ def runs_here(device: Device, nanoseconds: float, waits: bool) -> bool:
 
 
 def may_wait(v: Any) -> bool:
-    """Whether an operand may be read later than now: a Value that nothing outside of the library writes, or a scalar."""
-    return not v.pinned if v.__class__ is Value else v.__class__ in (float, int)
+    """Whether an operand may be read later than now: not what the outside may write, nor a user's object."""
+    return not v.pinned if v.__class__ is Value else v.__class__ in (float, int, PLAIN)
