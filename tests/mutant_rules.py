@@ -272,7 +272,7 @@ MUTANTS = (
     Mutant(
         "backward joins only what is pending",
         BACKWARD,
-        "lazy = any(a is None for a in arrays)",
+        "lazy = lazy or v is None",
         "lazy = False",
     ),
     Mutant(
@@ -329,22 +329,22 @@ MUTANTS = (
     Mutant(
         "scopes bound the intern tables",
         SCOPE,
-        "        bound_tables()\n        tls.tape = Tape()\n    elif",
-        "        tls.tape = Tape()\n    elif",
+        "    bound_tables()\n    tls.tape = Tape()\n",
+        "    tls.tape = Tape()\n",
     ),
     Mutant(
         "numbering starts anew after a backward",
         SCOPE,
-        "        tls.tape.close()\n        flush_complete()\n        bound_tables()\n        tls.tape = Tape()\n",
-        "        bound_tables()\n",
+        "        tls.tape.close()\n        _begin()\n",
+        "        pass\n",
     ),
     Mutant(
-        "the short path twins what it saves",
+        "the short path saves no record",
         FAST,
-        "            v: Any = Value(out.data, None, None, CPU, ALWAYS)\n",
+        "            v: Any = out.data\n",
         "            v: Any = out\n",
     ),
-    Mutant("the short path borrows a result", FAST, "            out.borrow = ref(v)\n", ""),
+    Mutant("the short path borrows a result", FAST, "            out.borrow = tape.ref\n", ""),
     Mutant("the short path borrows an operand", FAST, "                v = v.lend(tape)\n", "                pass\n"),
     Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
     Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.alike) and len(set(same)) > 1:", "if False:"),

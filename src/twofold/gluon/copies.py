@@ -32,7 +32,7 @@ class Copies:
     arrays, grads
         One array per device, and their gradients; None without gradients.
     places
-        Device to the index of its copy.
+        Device to the index of its copy; None stands for the only copy.
     """
 
     def __init__(self, data: NDArray, contexts: Sequence[Device]) -> None:
@@ -40,7 +40,9 @@ class Copies:
         self.contexts = list(contexts)
         self.arrays = [data.copyto(c) for c in self.contexts]
         self.grads: list[NDArray] | None = None
-        self.places = {c: k for k, c in enumerate(self.contexts)}
+        self.places: dict[Device | None, int] = {c: k for k, c in enumerate(self.contexts)}
+        if len(self.arrays) == 1:
+            self.places[None] = 0
 
     def attach(self, grad_req: str) -> None:
         """Allocate gradients and mark the arrays as variables, or undo both if ``grad_req`` is ``"null"``."""
@@ -62,12 +64,10 @@ class Copies:
         DeviceError
             If there is no copy on that device. ``name`` is the parameter's, for the message.
         """
-        if ctx is None:
-            if len(self.arrays) == 1:
-                return 0
+        if ctx is None and None not in self.places:
             ctx = current_device()
         place = self.places.get(ctx)
-        if place is None:  # pinned and shared host memory count as the CPU
+        if place is None and ctx is not None:  # pinned and shared host memory count as the CPU
             place = self.places.get(Device("cpu" if ctx.is_host else "gpu", ctx.device_id))
         if place is None:
             raise DeviceError(

@@ -266,7 +266,7 @@ class HybridBlock(Block):
     def _check_devices(arrays: Sequence[NDArray], device: Device) -> None:
         for array in arrays:
             found = array.context
-            if not found.shares_memory_with(device):
+            if found is not device and not found.shares_memory_with(device):
                 raise ParameterError(
                     "Find multiple contexts in the input: after hybridized, the HybridBlock only supports one",
                     ", ".join(str(a.context) for a in arrays),

@@ -349,7 +349,7 @@ class Parameter:
         copies = self._copies
         if copies is None:
             raise self._missing()
-        place = copies.places.get(ctx)  # type: ignore[arg-type]
+        place = copies.places.get(ctx)
         return copies.arrays[copies.place(ctx, self.name) if place is None else place]
 
     def list_data(self) -> list[Any]:
@@ -372,9 +372,11 @@ class Parameter:
         MXNetError
             Also if the parameter has no gradient.
         """
-        grads, copies = self._gradients(), self._initialized()
-        place = copies.places.get(ctx)  # type: ignore[arg-type]
-        return self._public(grads[copies.place(ctx, self.name) if place is None else place])
+        copies = self._initialized()
+        grads = self._gradients() if copies.grads is None else copies.grads
+        place = copies.places.get(ctx)
+        grad = grads[copies.place(ctx, self.name) if place is None else place]
+        return self._as_numpy(grad) if self._is_numpy else grad
 
     def list_grad(self) -> list[Any]:
         """The gradients on all devices."""

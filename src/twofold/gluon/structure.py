@@ -41,7 +41,10 @@ def flattened(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any
             f"{values!r} of type {type(values).__name__}",
             "make other values attributes of the block",
         )
-    if all(isinstance(v, kinds) for v in values):
+    for v in values:
+        if not isinstance(v, kinds):
+            break
+    else:
         return list(values), (ARRAY,) * len(values)
     parts = [flattened(v, kinds, what) for v in values]
     return [x for flat, _ in parts for x in flat], tuple(f for _, f in parts)

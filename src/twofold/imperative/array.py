@@ -364,7 +364,8 @@ def backward(heads: list[Any], head_grads: list[Any] | None, retain_graph: bool 
             "backward: heads and head_grads differ in number", f"{len(heads)} and {len(grads)}", "give one (or None) for each head"
         )
     recs = [record_of(h, "backward") for h in heads]
-    grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
+    if len(heads) > 1 or grads[0] is not None:
+        grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
     for variable, grad in run_backward(recs, grads, Cell, retain=retain_graph):
         assign(variable, grad)
 

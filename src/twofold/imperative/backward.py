@@ -24,7 +24,7 @@ from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PLAIN, Cell, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
-from .invoke import contents_of, data_of, device_of, invoke
+from .invoke import after_failure, contents_of, data_of, device_of, invoke
 from .record import Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
@@ -115,7 +115,12 @@ class Backward(Entry):
                 return list(found)
             arrays = [data_of(v) for v in values]
         run = self.program.run
-        return contents_of(run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays), device)
+        if device is not CPU or LISTENERS:
+            return contents_of(run_on(device, run, arrays), device)
+        try:
+            return contents_of(HOST.quick(run.args[0], arrays), device)
+        except Exception as error:
+            return contents_of(after_failure(error, run, arrays), device)
 
     def joined(self, tape: Tape | None, recs: Sequence[Rec], given: Sequence[Value], device: Device) -> list[Value] | None:
         """The gradients, noted in the window that holds all of the tape's operations: nothing need be saved for them.

@@ -221,13 +221,13 @@ def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
     try:
         results = HOST.quick(run.args[0], arrays)
     except Exception as error:
-        results = _after_failure(error, run, arrays)
+        results = after_failure(error, run, arrays)
     if count == 1 and results[0].size < SETTINGS.defer_elements:
         return results[:1]
     return contents_of(results[:count], CPU)
 
 
-def _after_failure(error: Exception, run: Any, arrays: list[Any]) -> list[Any]:
+def after_failure(error: Exception, run: Any, arrays: list[Any]) -> list[Any]:
     """What a program of the host's gives that `HOST.quick` could not run: its one context is for one call at a time."""
     if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
         return run(arrays)  # another thread, or what this one interrupted, is in it
@@ -277,7 +277,7 @@ def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | No
     try:
         results = HOST.quick(run.args[0], arrays)
     except Exception as error:
-        results = _after_failure(error, run, arrays)
+        results = after_failure(error, run, arrays)
     rec = Rec(node, tuple(recs), (), tape)
     parts = node.parts
     outs = [Value(results[0], rec)] if len(parts) == 1 else [Value(results[k], Rec(p, (rec,), (), tape)) for k, p in enumerate(parts)]
