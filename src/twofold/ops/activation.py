@@ -1,4 +1,4 @@
-"""Activation and the LeakyReLU family: the non-linear functions of layers, chosen by name."""
+"""Activation and the LeakyReLU family: activation functions of layers, chosen by name."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def softplus(xp, x):
     return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.absolute(x)))
 
 
-#: Each activation: f(xp, x), and its gradient (xp, dout, out, x), from the result alone where that is enough.
+#: Each activation: f(xp, x), and its gradient (xp, dout, out, x), in terms of the result alone where possible.
 _FUNCTIONS: dict[str, tuple[Forward, Backward]] = {
     "relu": (lambda xp, x: xp.maximum(x, 0), lambda xp, d, y, x: d * xp.greater(y, 0)),
     "sigmoid": (lambda xp, x: 1 / (1 + xp.exp(-x)), lambda xp, d, y, x: d * y * (1 - y)),
@@ -62,7 +62,7 @@ def _gelu_gradient(xp, dout, x):
 
 
 def _per_channel(xp, gamma, data):
-    """The learnt slopes as they broadcast over the data: one for all, or one per channel (axis 1)."""
+    """The learned slopes, reshaped to broadcast over the data: a single one, or one per channel (axis 1)."""
     ndim = len(data.shape)
     if gamma.shape not in ((1,), data.shape[1:2] or data.shape):
         given = f"gamma {gamma.shape} for data {data.shape}"
@@ -71,7 +71,7 @@ def _per_channel(xp, gamma, data):
 
 
 def _random_slopes(xp, rng, data, low, high, is_train):
-    """Slopes of rrelu, drawn for each element while training; else 0: the mean of the bounds counts for all."""
+    """Slopes of rrelu: drawn per element in training; 0 otherwise, where the mean of the bounds is used for all."""
     dtype = xp.dtype_of(data)
     if not is_train:
         return xp.zeros_like(data)
@@ -82,7 +82,7 @@ def _outputs(act_type, **_):
     return 2 if act_type == "rrelu" else 1
 
 
-#: Of ``prelu``: a learnt slope for each channel.
+#: For ``prelu``: one learned slope per channel.
 Slope = Annotated[Any, Input(present=("act_type", "prelu"), initial='["Constant", {"value": 0.25}]')]
 
 
@@ -108,11 +108,11 @@ def leaky_relu(
     upper_bound: float = 0.334,
     is_train: Training = False,
 ):
-    """Rectifiers that are not flat below zero: ``max(x, 0) + slope · min(x, 0)`` and relatives.
+    """Rectifiers with a nonzero slope below zero: ``max(x, 0) + slope · min(x, 0)`` and relatives.
 
-    leaky: a fixed slope; prelu: slopes ``gamma``, learnt, per channel (axis 1); rrelu: slopes drawn in [lower_bound, upper_bound)
-    while training, which are the second result; elu: ``slope · (exp(x) - 1)`` below zero; selu: elu scaled; gelu: ``x`` times the
-    normal distribution function.
+    leaky: a fixed slope; prelu: learned slopes ``gamma``, per channel (axis 1); rrelu: slopes drawn from [lower_bound, upper_bound) in
+    training, which are the second result; elu: ``slope · (exp(x) - 1)`` below zero; selu: scaled elu; gelu: ``x`` times the normal
+    distribution function.
     """
     if act_type == "gelu":
         return _gelu(xp, data)
@@ -159,7 +159,7 @@ def _(xp, dout, out, data, gamma, *, act_type, slope, lower_bound, upper_bound, 
 
 
 def _slope_gradient(xp, product, gamma):
-    """The gradient of the learnt slopes: summed over all axes but that of the channels."""
+    """The gradient of the learned slopes: summed over all axes except the channels."""
     kept = () if gamma.shape == (1,) else (1,) if len(product.shape) > 1 else (0,)
     return xp.reshape(xp.sum(product, axis=tuple(k for k in range(len(product.shape)) if k not in kept)), shape=gamma.shape)
 

@@ -1,7 +1,7 @@
-"""MXNet's many names for arithmetic, comparison and logic, as three tables of formulas: same shape, broadcast, scalar.
+"""MXNet's variants of arithmetic, comparison and logic, as three tables: operands of equal shape, broadcast operands, a scalar.
 
-``elemwise_*`` and ``_*`` take two arrays of one shape, ``broadcast_*`` two that broadcast, ``_*_scalar`` an array and a number.
-Also the sum of many arrays.
+``elemwise_*`` and ``_*`` take two arrays of equal shape, ``broadcast_*`` two that broadcast, ``_*_scalar`` an array and a scalar. Also the
+sum of many arrays.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Formula = Callable[[Any, Any, Any], Any]
 
 
 def real(xp: Any, x: Any) -> Any:
-    """Whole numbers as float64, real ones as they are: MXNet divides and raises whole numbers in floating point, then truncates."""
+    """Integers as float64, floats unchanged: MXNet divides and exponentiates integers in floating point and truncates the result."""
     return x if xp.dtype_of(x) in FLOATS or xp.dtype_of(x) in WEAK else xp.astype(x, dtype="float64")
 
 
@@ -33,11 +33,11 @@ def primitive(name: str) -> Formula:
 
 
 def real_primitive(name: str) -> Formula:
-    """The primitive of that name, of whole numbers in floating point."""
+    """The primitive of that name, with integers computed in floating point."""
     return lambda xp, lhs, rhs: getattr(xp, name)(real(xp, lhs), real(xp, rhs))
 
 
-#: What the variants compute, by the name that is common to them, and how their documentation begins.
+#: The formulas, by the name that the variants share, and the beginning of their docstrings.
 ARITHMETIC: dict[str, tuple[Formula, str]] = {
     "add": (primitive("add"), "Sum"),
     "sub": (primitive("subtract"), "Difference"),
@@ -61,7 +61,7 @@ RELATIONS: dict[str, tuple[Formula, str]] = {
     "logical_xor": (primitive("logical_xor"), "Exclusive disjunction"),
 }
 
-#: Operators on two arrays of one shape: registered name and aliases.
+#: Operators on two arrays of equal shape: registered name and aliases.
 SAME_SHAPE: dict[str, tuple[str, ...]] = {
     "add": ("elemwise_add", "_Plus", "_add", "_plus", "_sparse_elemwise_add"),
     "sub": ("elemwise_sub", "_Minus", "_minus", "_sparse_elemwise_sub", "_sub"),
@@ -83,7 +83,7 @@ SAME_SHAPE: dict[str, tuple[str, ...]] = {
     "logical_xor": ("_logical_xor", "_Logical_Xor"),
 }
 
-#: Aliases of operators on arrays that broadcast, beside their registered name ``broadcast_<name>``.
+#: Aliases of operators on broadcast arrays, besides the registered name ``broadcast_<name>``.
 BROADCAST_ALIASES: dict[str, tuple[str, ...]] = {
     "add": ("_sparse_broadcast_add", "_sparse_broadcast_plus", "broadcast_plus"),
     "sub": ("_sparse_broadcast_minus", "_sparse_broadcast_sub", "broadcast_minus"),
@@ -93,7 +93,7 @@ BROADCAST_ALIASES: dict[str, tuple[str, ...]] = {
     "minimum": ("_npi_minimum",),
 }
 
-#: Operators on an array and a number: name, whether the number comes first, registered name and aliases.
+#: Operators on an array and a scalar: formula, whether the scalar comes first, registered name and aliases.
 SCALAR: list[tuple[str, bool, tuple[str, ...]]] = [
     ("add", False, ("_plus_scalar", "_PlusScalar")),
     ("sub", False, ("_minus_scalar", "_MinusScalar")),
@@ -121,12 +121,12 @@ SCALAR: list[tuple[str, bool, tuple[str, ...]]] = [
 
 
 def check_same_shape(name: str, *arrays: Any) -> None:
-    """Raise unless arrays have one shape.
+    """Check that arrays have the same shape.
 
     Raises
     ------
     ShapeError
-        If they differ.
+        If they do not.
     """
     shapes = [a.shape for a in arrays]
     if any(shape != shapes[0] for shape in shapes):
@@ -134,14 +134,14 @@ def check_same_shape(name: str, *arrays: Any) -> None:
 
 
 def declare(rule: Callable[..., Any], own: str, names: tuple[str, ...], name: str, doc: str, equal_shapes: bool = False) -> Op:
-    """Register a rule made from a table row, under its own name inside the package."""
+    """Register a rule generated from a row of a table."""
     rule.__name__, rule.__doc__ = own, doc
     facts: dict[str, Any] = {"result": "bool", "differentiable": False} if name in RELATIONS else {}
     return elementwise(*names, equal_shapes=equal_shapes, **facts)(rule)
 
 
 def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
-    """The operator of a table row on two arrays."""
+    """The operator on two arrays for a row of a table."""
     formula, text = (ARITHMETIC | RELATIONS)[name]
 
     def rule(xp: Any, lhs: Any, rhs: Any) -> Any:
@@ -159,7 +159,7 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
 
 
 def declare_scalar(name: str, reversed_: bool, names: tuple[str, ...]) -> Op:
-    """The operator of a table row on an array and a number."""
+    """The operator on an array and a scalar for a row of a table."""
     formula, text = (ARITHMETIC | RELATIONS)[name]
 
     def rule(xp: Any, data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
@@ -175,12 +175,12 @@ def declare_scalar(name: str, reversed_: bool, names: tuple[str, ...]) -> Op:
 
 
 def reversed_modulus_grad(xp: Any, dout: Any, data: Any, scalar: Any) -> Any:
-    """Gradient of ``scalar mod data`` in ``data``."""
+    """The gradient of ``scalar mod data`` with respect to ``data``."""
     return -dout * xp.floor(scalar / data)
 
 
 def pair_sample(draw: Draw, name: str, broadcasts: bool) -> Sample:
-    """Operands away from the steps and poles of every formula."""
+    """Operands away from the discontinuities and poles of all formulas."""
     low = 0.25 if name == "power" else -2
     shapes = ((2, 1, 3), (1, 4, 3)) if broadcasts else ((3, 4), (3, 4))
     right = draw.real(shapes[1], 0.75, 2) if name in ("mod", "div") else draw.real(shapes[1], -1.9, 2.1, distinct=True)
@@ -188,7 +188,7 @@ def pair_sample(draw: Draw, name: str, broadcasts: bool) -> Sample:
 
 
 def scalar_sample(draw: Draw, name: str, reversed_: bool) -> Sample:
-    """As `pair_sample`."""
+    """The counterpart of `pair_sample`."""
     low = 0.25 if name == "power" or reversed_ else -2
     return draw(draw.real((3, 4), low, distinct=True), scalar=1.25, gradient=name not in RELATIONS and name != "mod")
 
@@ -202,7 +202,7 @@ for _row in SCALAR:
 
 @elementwise("_grad_add", equal_shapes=True)
 def grad_add(xp, lhs, rhs):
-    """Sum of two gradients of one array."""
+    """The sum of two gradients of one array."""
     check_same_shape("_grad_add", lhs, rhs)
     return lhs + rhs
 
@@ -214,7 +214,7 @@ def _(draw):
 
 @elementwise("add_n", "ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n", count_param="num_args", equal_shapes=True)
 def add_n(xp, *args):
-    """Sum of any number of arrays of one shape, from left to right."""
+    """Sum of any number of arrays of equal shape, from left to right."""
     check_same_shape("add_n", *args)
     total = args[0]
     for a in args[1:]:

@@ -1,4 +1,4 @@
-"""BatchNorm: each channel normalised by the mean and variance of the batch, or by their moving averages outside training."""
+"""BatchNorm: each channel normalized by the mean and variance of the batch, or outside training by their moving averages."""
 
 import math
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from ..opdef.spec import Input
 
 
 def _along(xp, values, ndim, axis):
-    """Values per channel (c,) as they broadcast over the data."""
+    """Values per channel (c,), reshaped to broadcast over the data."""
     return xp.reshape(values, shape=tuple(-1 if k == axis else 1 for k in range(ndim)))
 
 
@@ -22,11 +22,11 @@ def _uses_batch(use_global_stats, is_train):
 
 
 def _centred(xp, data, mean, axis):
-    """The data less the mean of its channel, in the statistics' dtype."""
+    """The data minus the mean of each channel, in the dtype of the statistics."""
     return xp.cast(data, xp.dtype_of(mean)) - _along(xp, mean, len(data.shape), axis)
 
 
-#: Scales and statistics stay float32 beside data of 16 bits.
+#: Scales and statistics stay float32 for 16-bit data.
 Wide = Annotated[Any, Input(wide=True)]
 
 
@@ -59,12 +59,12 @@ def batch_norm(
     max_calib_range: float | None = None,
     is_train: Training = False,
 ):
-    """``(data - mean) / sqrt(var + eps) * gamma + beta`` for each channel along ``axis``; gamma counts as 1 if it is fixed.
+    """``(data - mean) / sqrt(var + eps) * gamma + beta`` for each channel along ``axis``; with ``fix_gamma`` gamma is taken as 1.
 
-    Training uses the batch's mean and (biased) variance, and backward moves the moving averages towards them by 1 - momentum;
-    outside training, and with ``use_global_stats``, the moving averages are used. With ``output_mean_var`` the mean and
-    ``1 / sqrt(var + eps)`` that were used are further results, without gradient. ``cudnn_off`` and the calibration ranges have
-    no effect. Source: Ioffe & Szegedy, "Batch normalization", ICML 2015.
+    Training uses the batch's mean and (biased) variance, and the backward pass moves the moving averages towards them by 1 - momentum.
+    Outside training, and with ``use_global_stats``, the moving averages are used. With ``output_mean_var`` the mean and
+    ``1 / sqrt(var + eps)`` in use are additional results, without gradient. ``cudnn_off`` and the calibration ranges have no effect.
+    Source: Ioffe & Szegedy, "Batch normalization", ICML 2015.
     """
     axis = normalized_axis(axis, len(data.shape), "BatchNorm: axis")
     _check(data, (gamma, beta, moving_mean, moving_var), axis)
@@ -76,13 +76,13 @@ def batch_norm(
 
 
 def _statistics(xp, data, moving_mean, moving_var, axis, eps, of_batch):
-    """(mean, data less the mean, 1 / sqrt(var + eps)); the gradient asks for them again, so that it can be differentiated."""
+    """(mean, centered data, 1 / sqrt(var + eps)). The gradient recomputes them from the data, so that it can be differentiated in turn."""
     if of_batch:
         if math.prod(data.shape) == 0:
             raise ShapeError("BatchNorm: no data to take statistics of", data.shape, "give at least one sample")
         axes = tuple(k for k in range(len(data.shape)) if k != axis)
         mean = xp.mean(xp.cast(data, xp.dtype_of(xp.widened(moving_mean))), axis=axes)
-        centred = _centred(xp, data, mean, axis)
+        centred = _centred(xp, data, mean, axis)  # two passes: E[x²] - E[x]² would cancel where the mean is large
         var = xp.mean(centred * centred, axis=axes)
     else:
         mean, var = xp.widened(moving_mean), xp.widened(moving_var)
@@ -98,7 +98,7 @@ def _check(data, vectors, axis):
 
 
 def _check_dtypes(xp, data, vectors):
-    """Parameters come in the data's dtype; with 16-bit data they may (in MXNet they must) be float32."""
+    """Check that parameters have the data's dtype; for 16-bit data they may be float32 (in MXNet they must)."""
     kinds = {xp.dtype_of(v) for v in vectors}
     fitting = (xp.dtype_of(data), xp.dtype_of(xp.widened(data)))
     if len(kinds) > 1 or not kinds <= set(fitting):

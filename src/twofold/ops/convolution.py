@@ -1,4 +1,4 @@
-"""Convolution and Deconvolution in one, two and three dimensions: the primitive and its transpose in the data, with a bias."""
+"""Convolution and Deconvolution in one, two and three dimensions: the primitive and its transpose, with a bias."""
 
 from typing import Literal
 
@@ -78,7 +78,7 @@ def _(shapes, results, *, kernel, num_filter, num_group, no_bias, layout, **para
 
 
 def _data_of(data, result, layout, *, kernel, stride, dilate, pad, **_):
-    """The data's shape with the sizes that follow from the result's: that of the batch, and those of axes with stride 1."""
+    """The data's shape, with the sizes that follow from the result: the batch size, and axes with stride 1."""
     if data is None or result is None or not len(data) == len(result) == len(kernel) + 2:
         return data
     first = 1 if is_channels_last(layout) else 2
@@ -142,7 +142,7 @@ def deconvolution(
 
 
 def _output_place(full, stride, pad, adj, target_shape):
-    """Sizes of the result and how many elements are cut off in front of each axis, of a sum of windows of size ``full``."""
+    """The result's sizes, and the number of elements to cut off in front of each axis, from the size ``full`` of the summed windows."""
     if not any(target_shape):
         if any(a >= s for a, s in zip(adj, stride, strict=True)):
             raise ParameterError("Deconvolution: adj must be smaller than stride", f"adj {adj}, stride {stride}", "give a smaller adj")
@@ -156,7 +156,7 @@ def _output_place(full, stride, pad, adj, target_shape):
 
 
 def _cropped(xp, y, before, out):
-    """``y`` (n, c, …) from ``before`` on, in sizes ``out``; what is beyond its end is 0."""
+    """``y`` (n, c, …) cropped to sizes ``out`` from ``before`` on, with zeros beyond its end."""
     beyond = tuple(max(0, b + o - s) for b, o, s in zip(before, out, y.shape[2:], strict=True))
     y = padded(xp, y, (0,) * len(out), beyond)
     if y.shape[2:] == out:

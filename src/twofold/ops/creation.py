@@ -1,6 +1,6 @@
-"""Arrays made from parameters, or from another array's shape: zeros, ones, ranges, identities, diagonals.
+"""Arrays created from parameters or from another array's shape: zeros, ones, ranges, identities, diagonals.
 
-``ctx``, the device of the result, is the front end's argument.
+``ctx``, the device of the result, is an argument of the front ends.
 """
 
 import math
@@ -26,7 +26,7 @@ def ones(xp, *, shape: Shape = (), dtype: DType = "float32"):
 
 @op("_zeros_without_dtype", differentiable=False)
 def zeros_without_dtype(xp, *, shape: Shape = (), dtype: int = -1):
-    """Zeros; ``dtype`` is MXNet's code of a dtype, -1 stands for float32."""
+    """Zeros; ``dtype`` is MXNet's dtype code, with -1 for float32."""
     return xp.zeros(shape, "float32" if dtype == -1 else dtype_name(dtype))
 
 
@@ -36,7 +36,7 @@ for _op in (zeros, ones, zeros_without_dtype):
 
 @op("_full", "_npi_full", differentiable=False)
 def full_value(xp, *, shape: Shape = (), dtype: DType = "float32", value: Scalar):
-    """An array of one value, truncated for an integer dtype."""
+    """An array filled with one value, which is truncated for integer dtypes."""
     return xp.broadcast_to(xp.astype(value, dtype=dtype), shape=shape)
 
 
@@ -47,7 +47,7 @@ def _(draw):
 
 @op("_set_value", differentiable=False)
 def set_value(xp, *, src: Scalar = 0.0):
-    """An array of one element, for a front end that writes it into every element of another array."""
+    """An array of one element, for front ends that broadcast it into another array."""
     return xp.reshape(xp.astype(src, dtype="float32"), shape=(1,))
 
 
@@ -73,7 +73,7 @@ def arange(
 
 
 def _progression(xp, start, step, count, repeat, dtype):
-    """``count`` numbers from ``start`` in steps, each ``repeat`` times, as a vector."""
+    """``count`` values from ``start`` on, each repeated ``repeat`` times, as a vector."""
     values = xp.iota(size=count, dtype="float64") * step + start
     if repeat != 1:
         values = xp.reshape(xp.broadcast_to(xp.expand_dims(values, 1), shape=(count, repeat)), shape=(count * repeat,))
@@ -87,7 +87,7 @@ def _(draw):
 
 @op("_contrib_arange_like", "_npx_arange_like", differentiable=False)
 def arange_like(xp, data, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: str = "", axis: int | None = None):
-    """A range as long as an axis of ``data`` (or, with None, as all of it, in its shape), in its dtype.
+    """A range with the length of an axis of ``data`` (with None: of its size and shape), in its dtype.
 
     ``ctx`` has no effect: the result is where ``data`` is.
     """
@@ -107,12 +107,12 @@ def _(draw):
 
 @op("_linspace", "_npi_linspace", differentiable=False)
 def linspace(xp, *, start: float, stop: float, num: int, endpoint: bool = True, dtype: DType = "float32"):
-    """``num`` numbers from ``start`` in equal steps to ``stop``, which is the last if ``endpoint``; computed in float64."""
+    """``num`` evenly spaced values from ``start`` to ``stop``, inclusive if ``endpoint``; computed in float64."""
     if num < 0:
         raise ParameterError("_linspace: the number of values is negative", f"num={num}", "give 0 or more")
     parts = max(1, num - 1 if endpoint else num)
     weight = xp.iota(size=num, dtype="float64") / parts
-    return xp.cast((1 - weight) * start + weight * stop, dtype)  # exact at both ends
+    return xp.cast((1 - weight) * start + weight * stop, dtype)  # interpolates from both sides, so that both ends are exact
 
 
 @linspace.sample
@@ -151,7 +151,7 @@ for _op in (zeros_like, ones_like):
 
 @op("shape_array", "_npx_shape_array", method=True, differentiable=False)
 def shape_array(xp, data):
-    """The shape as an array of int64."""
+    """The shape as an int64 array."""
     if not data.shape:
         return xp.zeros((0,), "int64")
     return xp.concat(*[xp.full(shape=(1,), value=n, dtype="int64") for n in data.shape], axis=0)
@@ -159,7 +159,7 @@ def shape_array(xp, data):
 
 @op("size_array", method=True, differentiable=False)
 def size_array(xp, data):
-    """The number of elements as an array of one int64."""
+    """The number of elements as an int64 array of one element."""
     return xp.full(shape=(1,), value=math.prod(data.shape), dtype="int64")
 
 
@@ -185,7 +185,7 @@ for _op in (shape_array, size_array):
 
 @op("diag", method=True)
 def diag(xp, data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
-    """The diagonal ``k`` of two axes, as a last axis in their place; of a vector the square matrix that has it there."""
+    """The diagonal ``k`` of two axes, which a new last axis replaces; for a vector, the square matrix with that diagonal."""
     if len(data.shape) == 1:
         return diagonal_matrix(xp, data, k)
     return diagonal(xp, data, k, axis1, axis2)
@@ -201,7 +201,7 @@ def diagonal_matrix(xp, data, k):
 
 
 def diagonal(xp, data, k, axis1, axis2):
-    """The diagonal ``k`` of two axes, which become a last one; empty beyond the corners."""
+    """The diagonal ``k`` of two axes, which a new last axis replaces; empty beyond the corners."""
     ndim = len(data.shape)
     a, b = normalized_axis(axis1, ndim, "diag: axis1"), normalized_axis(axis2, ndim, "diag: axis2")
     if a == b:

@@ -1,4 +1,4 @@
-"""CTCLoss: connectionist temporal classification, by the forward and backward recursions over an extended label, in logarithms.
+"""CTCLoss: connectionist temporal classification by the forward-backward algorithm over extended labels, in log space.
 
 Source: Graves, Fernández, Gomez & Schmidhuber, "Connectionist temporal classification", ICML 2006, sections 4.1 and 4.2.
 """
@@ -11,30 +11,30 @@ from ..opdef.partial_shapes import first_known, size_at, with_size
 from ..opdef.spec import Input
 from .softmax import log_softmax_of
 
-#: The logarithm of a probability of 0: finite, so that differences of two of them are no NaN.
+#: Stands for log 0: finite, so that a difference of two of them is not NaN.
 LOW = -1e30
 
 
 class Problem(NamedTuple):
-    """The arrays of both recursions; s = 2 · (longest label) + 1 places, blanks at even ones."""
+    """The arrays of both recursions; s = 2 · (longest label) + 1 positions, with blanks at even positions."""
 
-    emissions: Any  # (t, n, s) log-probabilities of each place's symbol
-    symbols: Any  # (n, s) the places' symbols
-    skip: Any  # (n, s) LOW where a path may not come from two places before, else 0
-    ends: Any  # (n, s) 0 at the places where a path may end, else LOW
+    emissions: Any  # (t, n, s) log probabilities of each position's symbol
+    symbols: Any  # (n, s) the positions' symbols
+    skip: Any  # (n, s) 0 where a path may skip the position before, else LOW
+    ends: Any  # (n, s) 0 at positions where a path may end, else LOW
     last: Any  # (n, 1) the last time step of each sequence
     log_probabilities: Any  # (t, n, c)
 
 
 def _label_lengths(xp, label, padding):
-    """How many symbols stand before the first padding."""
+    """The number of symbols before the first padding."""
     place = xp.iota(size=label.shape[1], dtype="int64")
     stop = xp.where(xp.equal(label, padding), place, label.shape[1])
     return xp.min(stop, axis=1)
 
 
 def _interleaved(xp, label, blank):
-    """Labels (n, l) with blanks around and between them: (n, 2 · l + 1)."""
+    """Labels (n, l) with blanks before, between and after the symbols: (n, 2 · l + 1)."""
     n, count = label.shape
     blanks = xp.full(shape=(n, count), value=blank, dtype="int64")
     pairs = xp.reshape(xp.stack([blanks, label], 2), shape=(n, 2 * count))
@@ -42,7 +42,7 @@ def _interleaved(xp, label, blank):
 
 
 def _penalty(xp, allowed):
-    """0 where it is allowed, `LOW` where it is not (float32)."""
+    """A float32 mask in log space: 0 where allowed, `LOW` elsewhere."""
     return xp.where(allowed, xp.zeros(allowed.shape), LOW)
 
 
@@ -69,7 +69,7 @@ def _log_sum(xp, a, b, c):
 
 
 def _shifted(xp, x, by):
-    """(n, s) moved by places to the right (to the left if negative), `LOW` where nothing comes from."""
+    """(n, s) shifted right by a number of positions (left if negative), filled with `LOW`."""
     width = ((0, 0), (max(by, 0), max(-by, 0)))
     start = max(-by, 0)
     return xp.slice(xp.pad(x, width=width, value=LOW), key=((None, None, None), (start, start + x.shape[1], None)))
@@ -80,7 +80,7 @@ def _emission(xp, problem, t):
 
 
 def _forward(xp, problem):
-    """For each step the log-probability of all ways to be at each place; a sequence that is over stays as it is."""
+    """For each step the log probability of all paths to each position; sequences that have ended keep their values."""
     first = xp.iota(size=problem.symbols.shape[1], dtype="int64")
     at = xp.where(xp.less(first, 2), _emission(xp, problem, 0), LOW)
     alphas = [at]
@@ -93,7 +93,7 @@ def _forward(xp, problem):
 
 
 def _backward(xp, problem):
-    """For each step the log-probability of all ways from each place to an end."""
+    """For each step the log probability of all paths from each position to an end."""
     steps = problem.emissions.shape[0]
     at = problem.ends
     betas = [at]
@@ -106,7 +106,7 @@ def _backward(xp, problem):
 
 
 def _log_likelihood(xp, problem, alphas):
-    """Of each sequence, (n, 1); about `LOW` where no path has the label."""
+    """The log probability of each label, (n, 1); about `LOW` if no path spells it."""
     final = alphas[-1] + problem.ends
     top = xp.max(final, axis=1, keepdims=True)
     return top + xp.log(xp.sum(xp.exp(final - top), axis=1, keepdims=True))

@@ -1,6 +1,6 @@
-"""Node kinds for user code: forward and backward calls of a Python object, the ``handle``, that is passed in at run time.
+"""Operators that run user code: forward and backward calls of a Python object, the ``handle``, that is passed in at run time.
 
-The handle is an input like any other, so two calls of the same structure share a program but not their state.
+The handle is an ordinary input, so calls of the same structure share a program but not their state.
 """
 
 from ..errors import AutogradError

@@ -1,4 +1,4 @@
-"""Dropout: elements set to zero at random while training, the others scaled so that the expectation stays."""
+"""Dropout: in training, elements are zeroed at random and the others scaled to keep the expectation."""
 
 from typing import Literal
 
@@ -23,11 +23,11 @@ def dropout(
 ):
     """Zeros with probability ``p``, else ``data / (1 - p)``; the data itself outside training, unless ``mode`` is "always".
 
-    ``axes`` share one decision along them. ``cudnn_off`` has no effect: there is one way to compute it.
+    Elements along ``axes`` share one decision. ``cudnn_off`` has no effect.
     Source: Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", JMLR 15, 2014.
     """
     if not 0 <= p <= 1:
-        raise ParameterError("Dropout: p is no probability", p, "give 0 <= p <= 1")
+        raise ParameterError("Dropout: p must be a probability", p, "give 0 <= p <= 1")
     if p == 0 or (mode == "training" and not is_train):
         return data
     if p == 1:

@@ -1,4 +1,4 @@
-"""Einstein summation as NumPy spells it: implicit results, ellipses and repeated indices in terms of the plain primitive."""
+"""Einstein summation with NumPy's subscripts: implicit results, ellipses and repeated indices, in terms of the primitive."""
 
 import string
 
@@ -8,7 +8,7 @@ from .creation import diagonal
 
 
 def explicit_terms(subscripts, ndims):
-    """(index letters of each operand, of the result) with ellipses spelled out by unused letters and the result made explicit.
+    """The letters of each operand and of the result, with unused letters for ellipses and an explicit result.
 
     Raises
     ------
@@ -34,13 +34,13 @@ def explicit_terms(subscripts, ndims):
 
 
 def _implicit(terms, ellipsis):
-    """The result's indices where none are given: those of the ellipses, then those that occur once, sorted."""
+    """The implicit result: the indices of the ellipses, then those that occur once, sorted."""
     letters = "".join(terms)
     return ellipsis + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in ellipsis))
 
 
 def _spelled(term, ndim, ellipsis, subscripts):
-    """A term with its ellipsis, aligned at the last of the letters that stand for it, spelled out."""
+    """A term with its ellipsis replaced by the last of the letters that stand for it."""
     named = term.replace("...", "", 1)
     own = ndim - len(named) if "..." in term else 0
     if own < 0 or len(named) + own != ndim or (named and not named.isalpha()):
@@ -51,7 +51,7 @@ def _spelled(term, ndim, ellipsis, subscripts):
 
 
 def without_repeats(xp, x, term):
-    """An operand with each index once: the diagonals of axes that share a letter, moved to the end."""
+    """An operand with each index once: the diagonals of axes that share a letter, as last axes."""
     for letter in dict.fromkeys(term):
         while term.count(letter) > 1:
             a, b = [k for k, c in enumerate(term) if c == letter][:2]

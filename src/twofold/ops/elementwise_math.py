@@ -1,4 +1,4 @@
-"""Element-wise functions of one array that are composed of primitives: activations, roots, angles, rounding, clipping, identities."""
+"""Element-wise functions of one array in terms of primitives: activations, roots, angles, rounding, clipping, identities."""
 
 import math
 
@@ -6,13 +6,13 @@ from ..dtype import FLOATS
 from ..opdef.declare import elementwise
 from ..opdef.params import Scalar
 
-#: Γ of whole numbers up to here has fewer digits than float64, so rounding makes it exact.
+#: Up to this integer Γ(n) is exact in float64, so rounding the computed value to an integer gives it exactly.
 LAST_EXACT_GAMMA = 16
 
 
 @elementwise("sigmoid", "_sparse_sigmoid", method=True, faithful=True)
 def sigmoid(xp, data):
-    """Logistic function 1 / (1 + exp(-x)); exp overflows to inf, whose quotient is an exact 0."""
+    """Logistic function 1 / (1 + exp(-x)); where exp overflows to infinity, the quotient is exactly 0."""
     return 1 / (1 + xp.exp(-data))
 
 
@@ -28,13 +28,13 @@ def _(draw):
 
 @elementwise("hard_sigmoid")
 def hard_sigmoid(xp, data, *, alpha: float = 0.2, beta: float = 0.5):
-    """The line ``alpha * x + beta`` limited to [0, 1]."""
+    """The line ``alpha * x + beta``, clipped to [0, 1]."""
     return xp.clip(data * alpha + beta, 0, 1)
 
 
 @hard_sigmoid.grad
 def _(xp, dout, out, *, alpha, beta):
-    inside = xp.logical_and(xp.greater(out, 0), xp.less(out, 1))  # at the ends the slope is 0
+    inside = xp.logical_and(xp.greater(out, 0), xp.less(out, 1))  # the slope at the ends counts as 0
     return dout * alpha * inside
 
 
@@ -148,7 +148,7 @@ def _(draw):
 
 @elementwise("degrees", "_sparse_degrees", method=True, numpy_names=("degrees", "rad2deg"))
 def degrees(xp, data):
-    """Radians as degrees."""
+    """Converts radians to degrees."""
     return data * (180 / math.pi)
 
 
@@ -159,7 +159,7 @@ def _(draw):
 
 @elementwise("radians", "_sparse_radians", method=True, numpy_names=("radians", "deg2rad"))
 def radians(xp, data):
-    """Degrees as radians."""
+    """Converts degrees to radians."""
     return data * (math.pi / 180)
 
 
@@ -170,9 +170,9 @@ def _(draw):
 
 @elementwise("gamma", "_npx_gamma", "_sparse_gamma")
 def gamma(xp, data):
-    """Gamma function Γ(x), NaN at the negative whole numbers; Γ(n) = (n - 1)! is exact for small whole n.
+    """Gamma function Γ(x), NaN at negative integers; Γ(n) = (n - 1)! is exact for small integers n.
 
-    Computed in float64 as the exponential of ln |Γ| with the sign that Euler's reflection formula gives.
+    Computed in float64 as exp(ln |Γ|), with the sign from Euler's reflection formula.
     """
     x = xp.cast(data, "float64")
     floor = xp.floor(x)
@@ -182,7 +182,7 @@ def gamma(xp, data):
     negative = xp.logical_and(xp.less(x, 0), xp.equal(xp.remainder(floor, 2), 1))
     pole = xp.logical_and(xp.less(x, 0), whole)
     value = xp.where(pole, math.nan, xp.where(negative, -size, size))
-    value = xp.where(xp.equal(x, 0), 1 / x, value)  # the infinity of the zero's sign
+    value = xp.where(xp.equal(x, 0), 1 / x, value)  # at ±0 the infinity has the sign of the zero
     return xp.cast_like(value, data) if xp.dtype_of(data) in FLOATS else value
 
 
@@ -198,22 +198,22 @@ def _(draw):
 
 @elementwise("round", "_sparse_round", method=True, differentiable=False)
 def round_away(xp, data):
-    """Nearest whole number, halves away from zero."""
+    """Nearest integer, with halves rounded away from zero."""
     inner = xp.trunc(data)
     return inner + xp.sign(data) * xp.greater_equal(xp.absolute(data - inner), 0.5)
 
 
 @elementwise("rint", "_sparse_rint", method=True, differentiable=False)
 def round_half_down(xp, data):
-    """Nearest whole number, halves towards minus infinity (not to the even one, as NumPy's ``rint`` goes)."""
+    """Nearest integer, with halves rounded towards minus infinity (NumPy's ``rint`` rounds them to even)."""
     floor = xp.floor(data)
     nearest = floor + xp.greater(data - floor, 0.5)
-    return xp.where(xp.equal(nearest, 0), data * 0, nearest)  # zeros keep the sign
+    return xp.where(xp.equal(nearest, 0), data * 0, nearest)  # -0.2 rounds to -0.0
 
 
 @elementwise("fix", "_sparse_fix", method=True, differentiable=False)
 def fix(xp, data):
-    """Nearest whole number towards zero."""
+    """Nearest integer towards zero."""
     return xp.trunc(data)
 
 
@@ -223,7 +223,7 @@ for _op in (round_away, round_half_down, fix):
 
 @elementwise("clip", "_npi_clip", "_sparse_clip", method=True, limits=True)
 def clip_range(xp, data, *, a_min: Scalar, a_max: Scalar):
-    """``data`` limited to [a_min, a_max]; its gradient passes at the bounds too."""
+    """``data`` clipped to [a_min, a_max]; the gradient is 1 at the bounds too."""
     return xp.clip(data, a_min, a_max)
 
 
@@ -246,13 +246,13 @@ def copy(xp, data):
 
 @elementwise("_copyto", "_npi_copyto", result="first")
 def copyto(xp, data):
-    """A copy, for a front end that writes it into another array."""
+    """A copy, for front ends that write it into another array."""
     return data
 
 
 @elementwise("make_loss", "_sparse_make_loss", result="first", ignores_head=True, output_names=("loss",))
 def make_loss(xp, data):
-    """``data`` as a loss: its gradient is 1 whatever the head gradient is."""
+    """``data`` as a loss: its gradient is 1, regardless of the head gradient."""
     return data
 
 

@@ -8,7 +8,7 @@ from ..opdef.inputs import Bias
 
 
 def _as_rows(xp, data, flatten):
-    """The samples as rows (n, d), and the shape that the results' rows have."""
+    """The samples as rows (n, d), and the leading shape of the result."""
     lead = data.shape[:1] if flatten else data.shape[:-1]
     return xp.reshape(data, shape=(math.prod(lead), math.prod(data.shape[len(lead) :]))), lead
 
@@ -26,7 +26,7 @@ def _check(rows, weight, bias, num_hidden, no_bias):
 def fully_connected(xp, data, weight, bias: Bias = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True):
     """Affine map: data (n, d…) · weightᵀ (num_hidden, d) + bias (num_hidden,), giving (n, num_hidden).
 
-    With ``flatten`` all axes of the data but the first are one; without it the last axis is mapped and the others stay.
+    With ``flatten`` all axes but the first are flattened into one; without it the map applies to the last axis.
     """
     rows, lead = _as_rows(xp, data, flatten)
     _check(rows, weight, bias, num_hidden, no_bias)

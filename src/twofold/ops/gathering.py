@@ -1,6 +1,6 @@
-"""Reading and writing at places that are data: take, pick, one_hot, Embedding, gather_nd, scatter_nd, where.
+"""Reading and writing at computed indices: take, pick, one_hot, Embedding, gather_nd, scatter_nd, where.
 
-Indices may be floating-point, as MXNet's are; their fractions are cut off.
+Indices may be floats, as in MXNet; they are truncated.
 """
 
 import math
@@ -24,7 +24,7 @@ def whole(xp, index):
 
 
 def places(xp, index, size, mode):
-    """Integer places in [0, size): indices outside are clipped, wrapped around, or an error when the result is computed."""
+    """Indices as integers in [0, size): others are clipped, wrapped around, or raise when the result is computed."""
     at = xp.cast(index, "int64")
     if mode == "clip":
         return xp.clip(at, 0, max(size - 1, 0))
@@ -33,7 +33,7 @@ def places(xp, index, size, mode):
 
 @op("take", "_npi_take", method=True)
 def take_places(xp, a, indices: Index, *, axis: int = 0, mode: Mode = "clip"):
-    """Slices at places along an axis: (…, n, …) and indices (s…) to (…, s…, …)."""
+    """Slices along an axis at indices: (…, n, …) and indices (s…) to (…, s…, …)."""
     at = normalized_axis(axis, len(a.shape), "take: axis")
     return xp.take(a, places(xp, indices, a.shape[at], mode), axis=at)
 
@@ -45,7 +45,7 @@ def _(draw):
 
 @op("pick", "_npx_pick", "choose_element_0index", method=True)
 def pick(xp, data, index: Index, *, axis: int | None = -1, keepdims: bool = False, mode: Literal["clip", "wrap"] = "clip"):
-    """One element along an axis at each place of the others: data (…, n, …) and index (…, …) or (…, 1, …) to (…, …)."""
+    """One element along an axis for each position of the others: data (…, n, …) and index (…, …) or (…, 1, …) to (…, …)."""
     if axis is None:
         return pick(xp, xp.reshape(data, shape=(math.prod(data.shape),)), index, axis=0, keepdims=keepdims, mode=mode)
     at = normalized_axis(axis, len(data.shape), "pick: axis")
@@ -81,7 +81,7 @@ def _(draw):
 
 @op("batch_take")
 def batch_take(xp, a, indices: Index):
-    """``a[k, indices[k]]`` for each row k, places outside clipped."""
+    """``a[k, indices[k]]`` for each row k, with indices clipped to the bounds."""
     if len(a.shape) != 2:
         raise ShapeError("batch_take: needs a matrix", f"shape {a.shape}", "use pick")
     return pick(xp, a, indices, axis=1)
@@ -94,7 +94,7 @@ def _(draw):
 
 @op("one_hot", "_npx_one_hot", method=True, differentiable=False)
 def one_hot(xp, indices: Index, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DType = "float32"):
-    """``on_value`` where a new last axis of size ``depth`` equals the index, else ``off_value``; an index outside has no place."""
+    """``on_value`` where a new last axis of size ``depth`` equals the index, else ``off_value``; out-of-bounds indices match nothing."""
     hot = xp.one_hot(whole(xp, indices), depth, "bool")
     if (on_value, off_value) == (1, 0):
         return xp.astype(hot, dtype=dtype)
@@ -142,7 +142,7 @@ def embedding(
 ):
     """Rows of ``weight`` (input_dim, output_dim) at the indices ``data`` (s…), clipped: (s…, output_dim).
 
-    ``dtype`` is that of a weight which has none yet. ``sparse_grad`` has no effect: the gradient is dense.
+    ``dtype`` is that of a weight whose dtype is not known yet. ``sparse_grad`` has no effect: the gradient is dense.
     """
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(
@@ -169,7 +169,7 @@ def _(draw):
 
 
 def index_arrays(xp, indices, shape, name):
-    """One array of places per row of ``indices`` (m, s…) for the first m axes of an array, and the key of the index primitives."""
+    """The rows of ``indices`` (m, s…) as index arrays for the first m axes of an array, and the key for the index primitives."""
     count = indices.shape[0]
     if count > len(shape):
         raise ShapeError(
@@ -195,7 +195,7 @@ def _(draw):
 
 @op("scatter_nd")
 def scatter_nd(xp, data, indices: Index, *, shape: Shape):
-    """Zeros of a shape with ``data`` (s…, the other axes) at the places ``indices`` (m, s…); of equal places the last wins."""
+    """Zeros of a shape, with ``data`` (s…, the other axes) written at ``indices`` (m, s…); of duplicate indices the last one wins."""
     return scatter_set_nd(xp, xp.zeros(shape, xp.dtype_of(data)), data, indices, shape=shape)
 
 
@@ -206,7 +206,7 @@ def _(draw):
 
 @op("_scatter_set_nd", "_npi_scatter_set_nd", keeps_shape=True)
 def scatter_set_nd(xp, lhs, rhs, indices: Index, *, shape: Shape):
-    """``lhs`` with the elements at the places ``indices`` (m, s…) replaced by ``rhs`` (s…, the other axes)."""
+    """``lhs`` with the elements at ``indices`` (m, s…) replaced by ``rhs`` (s…, the other axes)."""
     if lhs.shape != shape or rhs.shape != (*indices.shape[1:], *shape[indices.shape[0] :]):
         given = f"data {rhs.shape}, indices {indices.shape}, shape {shape}"
         raise ShapeError("scatter_nd: the sizes do not fit", given, "make the data's shape that of the indices but for their first axis")
@@ -231,7 +231,7 @@ def _(draw):
 
 @elementwise("where", "_sparse_where", result="tail", keeps_shape=("x", "y"))
 def where_rows(xp, condition: Index, x, y):
-    """``x`` where the condition is not 0, else ``y``; a condition (n,) chooses whole rows of x and y (n, …)."""
+    """``x`` where the condition is nonzero, else ``y``; a condition (n,) selects whole rows of x and y (n, …)."""
     fits = condition.shape == x.shape or condition.shape == x.shape[:1]
     if x.shape != y.shape or not fits:
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""Arrays put together and taken apart along an axis: Concat, stack, SliceChannel (split), _split_v2."""
+"""Joining and splitting arrays along an axis: Concat, stack, SliceChannel (split), _split_v2."""
 
 from itertools import pairwise
 
@@ -10,12 +10,12 @@ from ..opdef.shapes import normalized_axis
 
 
 def check_same_dtype(xp, name, arrays):
-    """Raise unless arrays have one dtype.
+    """Check that arrays have the same dtype.
 
     Raises
     ------
     DTypeError
-        If they differ.
+        If they do not.
     """
     dtypes = [xp.dtype_of(a) for a in arrays]
     if len(set(dtypes)) > 1:
@@ -24,7 +24,7 @@ def check_same_dtype(xp, name, arrays):
 
 @op("Concat", "concat", "_sparse_concat", count_param="num_args", drawn_as="shape")
 def concat_arrays(xp, *data, dim: int = 1):
-    """Arrays of one dtype, whose other sizes agree, joined along an axis."""
+    """Joins arrays along an axis; their dtypes and their other sizes must agree."""
     check_same_dtype(xp, "Concat", data)
     return xp.concat(*data, axis=normalized_axis(dim, len(data[0].shape), "Concat: dim"))
 
@@ -36,7 +36,7 @@ def _(draw):
 
 @op("_rnn_param_concat", "_npi_rnn_param_concat", count_param="num_args")
 def rnn_param_concat(xp, *data, dim: int = 1):
-    """`Concat` of the parameters of a recurrent layer."""
+    """`Concat` for the parameters of a recurrent layer."""
     return concat_arrays(xp, *data, dim=dim)
 
 
@@ -51,7 +51,7 @@ def _(shapes, results, *, dim, **_):
     before, after = joined(shapes, results[0], dim)
     unknown = [k for k, s in enumerate(before) if s is not None and s[dim] is None]
     if after is not None and after[dim] is not None and len(unknown) > 1:
-        # what depends on the input's size are the first layer's weights of both directions, which are alike
+        # only the first layer's input weights depend on the input's size; those of both directions have equal shapes
         rest = after[dim] - sum(s[dim] for s in before if s is not None and s[dim] is not None)
         before = [(*s[:dim], rest // len(unknown), *s[dim + 1 :]) if k in unknown else s for k, s in enumerate(before)]
     return before, [after]
@@ -64,7 +64,7 @@ def _(draw):
 
 @op("stack", count_param="num_args")
 def stack(xp, *data, axis: int = 0):
-    """Arrays of one shape and dtype joined along a new axis."""
+    """Joins arrays of equal shape and dtype along a new axis."""
     check_same_dtype(xp, "stack", data)
     if any(a.shape != data[0].shape for a in data):
         raise ShapeError("stack: the shapes differ", ", ".join(str(a.shape) for a in data), "make them equal")
@@ -83,7 +83,7 @@ def _(draw):
 
 
 def pieces(xp, data, edges, axis, squeeze, name):
-    """``data`` cut at places along an axis, which goes if ``squeeze`` and every piece has size 1 there."""
+    """``data`` split at positions along an axis; with ``squeeze`` the axis, of size 1 in every piece, is removed."""
     parts = [xp.take_slice(data, a, b, axis) for a, b in pairwise(edges)]
     if not squeeze:
         return tuple(parts)
@@ -95,7 +95,7 @@ def pieces(xp, data, edges, axis, squeeze, name):
 
 
 def pieces_grad(xp, dout, out, data, axis, squeeze):
-    """The pieces' gradients joined again, zeros for a piece that nothing depends on."""
+    """The gradients of the pieces, joined; zeros for a piece that is not used."""
     at = normalized_axis(axis, len(data.shape))
     grads = [xp.zeros_like(o) if d is None else d for d, o in zip(dout, out, strict=True)]
     return xp.concat(*[xp.expand_dims(g, at) if squeeze else g for g in grads], axis=at)
@@ -125,13 +125,13 @@ def _(draw):
 
 
 def section_count(indices, sections, **_):
-    """How many pieces `split_v2` makes."""
+    """The number of pieces of `split_v2`."""
     return sections or len(indices)
 
 
 @op("_split_v2", "_npi_split", outputs=section_count, faithful=True)
 def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0):
-    """``sections`` equal pieces along an axis, or if that is 0 pieces that begin at ``indices``, of which the first is 0."""
+    """``sections`` equal pieces along an axis, or if that is 0, pieces that begin at ``indices``, the first of which must be 0."""
     at = normalized_axis(axis, len(data.shape), "_split_v2: axis")
     size = data.shape[at]
     if sections:

@@ -12,19 +12,19 @@ Storage = Literal["default", "csr", "row_sparse"]
 
 
 def check_dense(name, forward_stype):
-    """Raise for a storage that dense operands do not give.
+    """Check the storage type of a result of dense operands.
 
     Raises
     ------
     ParameterError
-        If the result is to be sparse.
+        If a sparse result is requested.
     """
     if forward_stype not in (None, "default"):
         raise ParameterError(f"{name}: the result of dense arrays is dense", f"forward_stype={forward_stype!r}", "leave forward_stype out")
 
 
 def as_matrix(xp, x, inner_first):
-    """An operand of `dot` as a matrix, without moving elements: (k, n) if its first axis is the inner one, else (n, k)."""
+    """An operand of `dot` as a matrix, without a copy: (k, n) if its first axis is contracted, else (n, k)."""
     n = math.prod(x.shape[1:] if inner_first else x.shape[:-1])
     return xp.reshape(x, shape=(x.shape[0], n) if inner_first else (n, x.shape[-1]))
 
@@ -37,7 +37,7 @@ def product_operands(xp, lhs, rhs, transpose_a, transpose_b):
 
 @op("dot", "_sparse_dot", method=True, alike=True)
 def dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
-    """Sum over the last axis of ``lhs`` (the first if ``transpose_a``) and the first of ``rhs`` (the last if ``transpose_b``).
+    """Contracts the last axis of ``lhs`` (the first if ``transpose_a``) with the first axis of ``rhs`` (the last if ``transpose_b``).
 
     The result has the other axes of ``lhs``, then those of ``rhs``. ``forward_stype`` is for sparse operands.
     """
@@ -59,7 +59,7 @@ def _(xp, dout, lhs, rhs, *, transpose_a, transpose_b):
 
 
 def product_gradients(xp, dout, a, b, transpose_a, transpose_b):
-    """Gradients of a·b in the stored forms of the operands: transposed ones are computed as such, not turned afterwards."""
+    """Gradients of a·b in the memory layout of the operands: those of transposed operands are computed transposed, without a copy."""
     t = xp.matrix_transpose
     da = xp.matmul(b, t(dout)) if transpose_a else xp.matmul(dout, t(b))
     db = xp.matmul(t(dout), a) if transpose_b else xp.matmul(t(a), dout)
@@ -88,7 +88,7 @@ def _(draw):
 
 @op("batch_dot", "_npx_batch_dot", method=True, alike=True)
 def batch_dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
-    """Matrix products over the last two axes of arrays whose leading axes agree: (b…, m, k) by (b…, k, n) to (b…, m, n)."""
+    """Batched matrix products over the last two axes: (b…, m, k) and (b…, k, n) to (b…, m, n)."""
     check_dense("batch_dot", forward_stype)
     a = xp.matrix_transpose(lhs) if transpose_a and len(lhs.shape) > 2 else lhs
     b = xp.matrix_transpose(rhs) if transpose_b and len(rhs.shape) > 2 else rhs

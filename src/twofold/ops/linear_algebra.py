@@ -194,7 +194,7 @@ def _(xp, dout, A):
 def _cofactors(np, A):
     u, s, vh = np.linalg.svd(A)
     one = np.eye(A.shape[-1], dtype=A.dtype)
-    others = np.prod(s[..., None, :] * (1 - one) + one, axis=-1)  # of each singular value the product of the others
+    others = np.prod(s[..., None, :] * (1 - one) + one, axis=-1)  # for each singular value, the product of the others
     sign = np.linalg.det(u) * np.linalg.det(vh)
     return np.matmul(u * others[..., None, :], vh) * sign[..., None, None]
 
@@ -351,7 +351,7 @@ def _(A, *, upper):
 @eigh.grad
 def _(xp, dout, out):
     (w, v), (dw, dv) = out, dout
-    if dv is None:  # without vectors no differences of values, which may be equal
+    if dv is None:  # without the vectors there are no differences of eigenvalues, which may be 0
         return xp.matmul(scale_columns(xp, v, dw), xp.matrix_transpose(v))
     inner = inverse_differences(xp, w) * xp.matmul(xp.matrix_transpose(v), dv)
     inner = inner if dw is None else inner + diagonal_matrices(xp, dw)
@@ -401,7 +401,7 @@ def _real_eigenvectors(np, A):
 
 @primitive(reference=_real_eigenvectors, outputs=2, floats=FLOATS, host_only=True)
 def real_eig(xp, A):
-    """Eigenvalues (…, n), in no order, and eigenvectors of length 1 in columns; complex ones are an error."""
+    """Eigenvalues (…, n), unordered, and eigenvectors of length 1 as columns; complex eigenvalues raise."""
     return xp.real_eig(A)
 
 
@@ -417,7 +417,7 @@ def _(xp, dout, out):
     back = xp.matrix_transpose(v)
     inner = xp.zeros_like(v) if dw is None else diagonal_matrices(xp, dw)
     if dv is not None:
-        along = xp.matmul(back, dv)  # less what would change the lengths
+        along = xp.matmul(back, dv)  # minus the component that would change the vectors' lengths
         along = along - scale_columns(xp, xp.matmul(back, v), diagonal(xp, along, 0, -2, -1))
         inner = inner + inverse_differences(xp, w) * along
     return xp.solve(back, xp.matmul(inner, back))

@@ -1,4 +1,4 @@
-"""Imports each file of this folder, which registers what it declares: a new file needs no entry anywhere."""
+"""Imports every module of this package, which registers its operators: a new module needs no entry anywhere."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Normalisations that keep no statistics: layer, instance, group, L2 and local response."""
+"""Normalizations without running statistics: layer, instance, group, L2 and local response."""
 
 import math
 from typing import Literal
@@ -10,7 +10,7 @@ from ..opdef.shapes import normalized_axis
 
 
 def _normalized(xp, x, axes, eps):
-    """``x`` with mean 0 and variance 1 over axes; the mean, and the deviation sqrt(var + eps)."""
+    """``x`` with mean 0 and variance 1 over axes; its mean; and its deviation sqrt(var + eps)."""
     mean = xp.mean(x, axis=axes, keepdims=True)
     centred = x - mean
     deviation = xp.sqrt(xp.mean(centred * centred, axis=axes, keepdims=True) + eps)
@@ -18,18 +18,18 @@ def _normalized(xp, x, axes, eps):
 
 
 def _rows(xp, x, kept):
-    """``x`` with the axes after the first few as one: what is normalised is then a row, for kernels over rows."""
+    """``x`` with all axes after the first few flattened: what is normalized becomes a row, so that row kernels can fuse it."""
     return xp.reshape(xp.widened(x), shape=(*x.shape[:kept], math.prod(x.shape[kept:])))
 
 
 def _through_normalization(xp, dnormal, normal, deviation, axes):
-    """The gradient of `_normalized`: less its components along 1 and along the result."""
+    """The gradient through `_normalized`: the component orthogonal to 1 and to the result, over the deviation."""
     along = xp.mean(dnormal * normal, axis=axes, keepdims=True)
     return (dnormal - xp.mean(dnormal, axis=axes, keepdims=True) - normal * along) / deviation
 
 
 def _shown(xp, data, *statistics):
-    """Statistics as results: constants for the gradient, in the data's dtype."""
+    """Statistics as additional results: without gradient, in the data's dtype."""
     return (xp.cast_like(xp.stop_gradient(v), data) for v in statistics)
 
 
@@ -95,12 +95,12 @@ def _(draw):
 
 @op("InstanceNorm", alike=True, real=True, keeps_shape=True)
 def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
-    """Each channel of each sample (n, c, d…) normalised over its positions, times gamma (c,) plus beta (c,).
+    """Each channel of each sample (n, c, d…) normalized over its spatial positions, times gamma (c,) plus beta (c,).
 
     Source: Ulyanov, Vedaldi & Lempitsky, "Instance normalization", 2016.
     """
     if len(data.shape) < 3:
-        raise ShapeError("InstanceNorm: the data needs positions", data.shape, "give it as (n, c, d…)")
+        raise ShapeError("InstanceNorm: the data needs spatial axes", data.shape, "give it as (n, c, d…)")
     _check("InstanceNorm", (gamma, beta), data.shape[1:2])
     normal, _, _ = _normalized(xp, _rows(xp, data, 2), (2,), eps)
     out = normal * xp.reshape(gamma, shape=(-1, 1)) + xp.reshape(beta, shape=(-1, 1))
@@ -138,7 +138,7 @@ def _grouped(xp, data, num_groups):
 
 
 def _per_value(xp, x, vector, num_groups, channels):
-    """``x`` as (n, values, elements that share one), for a vector of one value per group (g,) or per channel (c,)."""
+    """``x`` as (n, values, elements per value), for a vector with one value per group (g,) or per channel (c,)."""
     if vector.shape not in ((num_groups,), (channels,)):
         given = f"a shape of {vector.shape} for {num_groups} groups of {channels} channels"
         raise ShapeError("GroupNorm: gamma and beta do not fit", given, f"give {num_groups} values, one per group, or one per channel")
@@ -147,7 +147,7 @@ def _per_value(xp, x, vector, num_groups, channels):
 
 @op("GroupNorm", alike=True, real=True, keeps_shape=True, **STATISTICS)
 def group_norm(xp, data, gamma, beta, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False):
-    """Groups of channels of each sample (n, c, d…) normalised together, times gamma plus beta, one of each per group (or channel).
+    """Groups of channels of each sample (n, c, d…) normalized jointly, times gamma plus beta, each with one value per group (or channel).
 
     With ``output_mean_var`` the mean and sqrt(var + eps), each (n, groups), are further results, without gradient.
     Source: Wu & He, "Group normalization", ECCV 2018.
@@ -186,20 +186,20 @@ def _(draw):
 
 @op("L2Normalization", real=True, keeps_shape=True)
 def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"):
-    """``data / sqrt(Σ data² + eps)``: the sum over a sample ("instance"), over axis 1 ("channel") or over the positions ("spatial")."""
+    """``data / sqrt(Σ data² + eps)``, with the sum over a sample ("instance"), axis 1 ("channel") or the spatial axes ("spatial")."""
     x = _norm_rows(xp, data, data, mode)
     out = x / xp.sqrt(xp.sum(x * x, axis=_NORM_AXIS[mode], keepdims=True) + eps)
     return xp.narrowed(xp.reshape(out, shape=data.shape), data)
 
 
-#: The one axis, of `_norm_rows`, along which squares are added.
+#: For each mode, the axis of `_norm_rows` along which squares are summed.
 _NORM_AXIS = {"instance": 1, "channel": 1, "spatial": 2}
 
 
 def _norm_rows(xp, x, data, mode):
-    """``x``, of the data's shape, with what is normalised together along one axis."""
+    """``x``, of the data's shape, reshaped so that one axis is normalized."""
     if mode != "instance" and len(data.shape) < 3:
-        raise ShapeError(f"L2Normalization: mode {mode} needs positions", data.shape, "give the data as (n, c, d…)")
+        raise ShapeError(f"L2Normalization: mode {mode} needs spatial axes", data.shape, "give the data as (n, c, d…)")
     return xp.widened(x) if mode == "channel" else _rows(xp, x, _NORM_AXIS[mode])
 
 
@@ -217,7 +217,7 @@ def _(draw):
 
 
 def _sum_of_neighbours(xp, x, nsize):
-    """Sums of ``nsize`` channels (axis 1) around each; channels beyond the ends are 0."""
+    """Sums over ``nsize`` channels (axis 1) around each; channels beyond the ends count as 0."""
     half = nsize // 2
     wide = xp.pad(x, width=((0, 0), (half, half), *[(0, 0)] * (len(x.shape) - 2)))
     parts = [xp.take_slice(wide, k, k + x.shape[1], 1) for k in range(nsize)]
@@ -232,7 +232,7 @@ def _response(xp, data, alpha, knorm, nsize):
 
 @op("LRN", real=True, keeps_shape=True)
 def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
-    """``data / (knorm + alpha / nsize · Σ data²)^beta``, the sum over ``nsize`` channels around each.
+    """``data / (knorm + alpha / nsize · Σ data²)^beta``, with the sum over ``nsize`` channels around each.
 
     Source: Krizhevsky, Sutskever & Hinton, "ImageNet classification with deep convolutional neural networks", NeurIPS 2012.
     """

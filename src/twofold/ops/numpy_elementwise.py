@@ -1,4 +1,4 @@
-"""Element-wise functions of NumPy that ``nd`` does not have."""
+"""Element-wise functions of NumPy that ``mx.nd`` lacks."""
 
 import math
 
@@ -8,7 +8,7 @@ from ..opdef.declare import elementwise
 
 @elementwise("_npi_exp2")
 def exp2(xp, data):
-    """2 to the power of the operand."""
+    """2 raised to the power of the operand."""
     return xp.power(2.0, xp.to_float(data))
 
 
@@ -19,7 +19,7 @@ def _(xp, dout, out):
 
 @elementwise("_npi_fabs")
 def fabs(xp, data):
-    """Magnitude, as a real number."""
+    """Absolute value as a float."""
     return xp.absolute(xp.to_float(data))
 
 
@@ -31,7 +31,7 @@ def positive(xp, data):
 
 @elementwise("_npi_reciprocal")
 def reciprocal_number(xp, x):
-    """1 / x; of whole numbers without the fraction."""
+    """1 / x; truncated for integers."""
     name = xp.dtype_of(x)
     return 1 / x if is_float(name) else xp.astype(xp.trunc(1 / x), dtype=name)
 
@@ -42,25 +42,25 @@ for _op in (exp2, fabs, positive, reciprocal_number):
 
 @elementwise("_npi_float_power")
 def float_power(xp, lhs, rhs):
-    """``lhs`` to the power ``rhs``, computed in float64; of complex numbers in complex128."""
+    """``lhs`` raised to the power ``rhs``, computed in float64, or in complex128 for complex operands."""
     is_complex = any(xp.dtype_of(x).startswith("complex") for x in (lhs, rhs))
     return xp.power(xp.astype(lhs, dtype="complex128" if is_complex else "float64"), rhs)
 
 
 @elementwise("_npi_fmax")
 def fmax(xp, lhs, rhs):
-    """The larger of two arrays, element by element; NaN only if both are."""
+    """Element-wise maximum; NaN only if both operands are NaN."""
     return xp.where(xp.isnan(lhs), rhs, xp.where(xp.isnan(rhs), lhs, xp.maximum(lhs, rhs)))
 
 
 @elementwise("_npi_fmin")
 def fmin(xp, lhs, rhs):
-    """The smaller of two arrays, element by element; NaN only if both are."""
+    """Element-wise minimum; NaN only if both operands are NaN."""
     return xp.where(xp.isnan(lhs), rhs, xp.where(xp.isnan(rhs), lhs, xp.minimum(lhs, rhs)))
 
 
 def ordered(xp, lhs, rhs):
-    """The larger operand, and how far the smaller is below it; equal infinities are not apart."""
+    """The larger operand, and the (negative) difference of the smaller one; 0 for equal infinities, whose difference is NaN."""
     low, high = xp.to_float(xp.minimum(lhs, rhs)), xp.to_float(xp.maximum(lhs, rhs))
     return high, xp.where(xp.equal(low, high), 0.0, low - high)
 
@@ -95,7 +95,7 @@ for _op in (float_power, fmax, fmin, logaddexp, logaddexp2):
 
 @elementwise("_npi_heaviside")
 def heaviside(xp, lhs, rhs):
-    """0 below 0, ``rhs`` at 0, 1 above."""
+    """Heaviside step function: 0 below 0, ``rhs`` at 0, 1 above."""
     step = xp.where(xp.greater(lhs, 0), 1.0, xp.where(xp.isnan(lhs), lhs, 0.0))
     return xp.where(xp.equal(lhs, 0), rhs, step)
 

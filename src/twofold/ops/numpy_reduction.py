@@ -1,4 +1,4 @@
-"""Reductions of NumPy whose results differ from those of ``nd``: mean, variance, standard deviation."""
+"""Reductions of NumPy that differ from those of ``mx.nd``: mean, variance, standard deviation."""
 
 from ..dtype import is_float
 from ..errors import ParameterError
@@ -8,20 +8,20 @@ from .primitive_reduce import count_of
 
 
 def in_dtype(xp, a, dtype):
-    """The operand as it is averaged, and the result's dtype: whole numbers as float64, 16-bit floats in float32 and then rounded."""
+    """The operand in the dtype that is averaged, and the result's dtype: integers as float64, 16-bit floats in float32, rounded once."""
     x = xp.cast(a, dtype or (xp.dtype_of(a) if is_float(xp.dtype_of(a)) else "float64"))
     return xp.widened(x), xp.dtype_of(x)
 
 
 def averaged(xp, x, axis, keepdims, less=0.0):
-    """The sum divided by the number of elements, less ``less``; sums and quotients of whole numbers wrap to the operand's dtype."""
+    """The sum divided by the number of elements minus ``less``; for integers, sum and quotient wrap to the operand's dtype."""
     count = max(count_of(x.shape, axis) - less, 0.0)
     return xp.cast_like(xp.divide(xp.cast_like(xp.sum(x, axis=axis, keepdims=keepdims), x), count), x)
 
 
 @op("_npi_mean")
 def numpy_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
-    """Arithmetic mean over axes. A mean starts from nothing: ``initial`` must be None, as in MXNet."""
+    """Arithmetic mean over axes. A mean has no initial value: ``initial`` must be None, as in MXNet."""
     if initial is not None:
         raise ParameterError("_npi_mean: initial is not supported", f"initial={initial}", "leave initial out")
     x, result = in_dtype(xp, a, dtype)
@@ -30,7 +30,7 @@ def numpy_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims
 
 @op("_npi_var")
 def numpy_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: float = 0.0, keepdims: bool = False):
-    """Variance over axes: the mean square distance from the mean, divided by the number of elements less ``ddof``."""
+    """Variance over axes: the sum of squared deviations from the mean, divided by the number of elements minus ``ddof``."""
     x, result = in_dtype(xp, a, dtype)
     centred = x - averaged(xp, x, axis, True)
     return xp.cast(averaged(xp, centred * centred, axis, keepdims, ddof), result)

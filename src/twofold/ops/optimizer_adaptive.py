@@ -1,4 +1,4 @@
-"""Optimizer updates scaled by running second moments: Adam and RMSProp. See `optimizer_sgd` for what all updates share."""
+"""Optimizer updates scaled by running second moments: Adam and RMSProp. See `optimizer_sgd` for the conventions."""
 
 from ..opdef.declare import op
 from ..opdef.params import Scalar
@@ -6,7 +6,7 @@ from .optimizer_sgd import decayed, like, rescaled
 
 
 def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
-    """The gradient rescaled, weight decay added, and the sum clipped unless ``clip_gradient`` is negative."""
+    """The rescaled gradient plus weight decay, clipped unless ``clip_gradient`` is negative."""
     whole = decayed(weight, rescaled(grad, rescale_grad), wd)
     return whole if clip_gradient < 0 else xp.clip(whole, -clip_gradient, clip_gradient)
 
@@ -33,9 +33,9 @@ def adam_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ):
-    """``weight - lr · mean / (sqrt(var) + epsilon)`` with running averages of the gradient and its square.
+    """``weight - lr · mean / (sqrt(var) + epsilon)``, with running averages of the gradient and of its square.
 
-    The bias correction is the caller's, in ``lr``. ``lazy_update`` concerns row-sparse gradients only.
+    The caller includes the bias correction in ``lr``. ``lazy_update`` concerns row-sparse gradients only.
     Source: Kingma & Ba, "Adam", ICLR 2015.
     """
     gradient = _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient)
@@ -63,7 +63,7 @@ def rmsprop_update(
     clip_gradient: float = -1.0,
     clip_weights: float = -1.0,
 ):
-    """``weight - lr · grad / sqrt(n + epsilon)`` with n the running average of the squared gradient; weights clipped if asked.
+    """``weight - lr · grad / sqrt(n + epsilon)``, n being the running average of the squared gradient; optionally clips the weights.
 
     Source: Tieleman & Hinton, "Lecture 6.5: RMSProp", 2012.
     """

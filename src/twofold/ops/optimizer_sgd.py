@@ -1,7 +1,7 @@
 """Optimizer updates without second moments: SGD, momentum, Nesterov, sign-based, FTRL; also with float32 master weights.
 
-Each returns the new weight (a front end writes it with ``out=weight``) and gives its states new values. Rates and coefficients
-are run-time inputs: a schedule never compiles anew. ``lazy_update`` concerns row-sparse gradients only.
+Each returns the new weight (front ends pass ``out=weight``) and the new values of its states. Learning rates and coefficients are run-time
+inputs, so a schedule does not cause recompilation. ``lazy_update`` concerns row-sparse gradients only.
 """
 
 from ..opdef.declare import op
@@ -9,23 +9,23 @@ from ..opdef.params import Scalar
 
 
 def prepared(xp, grad, rescale_grad, clip_gradient):
-    """The gradient rescaled, then clipped to [-clip_gradient, clip_gradient] unless that is negative."""
+    """The rescaled gradient, clipped to [-clip_gradient, clip_gradient] unless that is negative."""
     scaled = rescaled(grad, rescale_grad)
     return scaled if clip_gradient < 0 else xp.clip(scaled, -clip_gradient, clip_gradient)
 
 
 def rescaled(grad, scale):
-    """The gradient times a scale, which is a Python int only where an optimizer knows that it stays 1."""
+    """The gradient times a scale. The scale is a Python int only if an optimizer knows that it stays 1; then there is no multiplication."""
     return grad if isinstance(scale, int) and scale == 1 else grad * scale
 
 
 def decayed(weight, grad, wd):
-    """The gradient and the weight's decay; ``wd`` is a Python int only where an optimizer knows that it stays 0: then there is none."""
+    """The gradient plus weight decay. ``wd`` is a Python int only if an optimizer knows that it stays 0; then the decay is left out."""
     return grad if isinstance(wd, int) and wd == 0 else grad + wd * weight
 
 
 def like(xp, scalar, array):
-    """Arithmetic on scalar parameters (float64) in an array's dtype, so that it does not widen what it meets."""
+    """The result of float64 arithmetic on scalar parameters, cast to an array's dtype so that it does not promote the array."""
     return xp.cast_like(scalar, array)
 
 
@@ -37,7 +37,7 @@ def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
 def sgd_update(
     xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True
 ):
-    """``weight - lr · (grad + wd · weight)``, the gradient rescaled and clipped first."""
+    """``weight - lr · (grad + wd · weight)``; the gradient is rescaled and clipped first."""
     return weight - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
 
 
@@ -73,7 +73,7 @@ def mp_sgd_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ):
-    """`sgd_update` of the float32 master weight; returns it in the weight's dtype."""
+    """`sgd_update` on the float32 master weight; returns it cast to the weight's dtype."""
     new = sgd_update(xp, weight32, xp.cast_like(grad, weight32), lr=lr, wd=wd, rescale_grad=rescale_grad, clip_gradient=clip_gradient)
     return xp.cast_like(new, weight), {"weight32": new}
 
@@ -93,7 +93,7 @@ def mp_sgd_mom_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ):
-    """`sgd_mom_update` of the float32 master weight; returns it in the weight's dtype."""
+    """`sgd_mom_update` on the float32 master weight; returns it cast to the weight's dtype."""
     settings = {"lr": lr, "momentum": momentum, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
     new, states = sgd_mom_update(xp, weight32, xp.cast_like(grad, weight32), mom, **settings)
     return xp.cast_like(new, weight), states | {"weight32": new}
@@ -132,7 +132,7 @@ def mp_nag_mom_update(
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
 ):
-    """`nag_mom_update` of the float32 master weight; returns it in the weight's dtype."""
+    """`nag_mom_update` on the float32 master weight; returns it cast to the weight's dtype."""
     settings = {"lr": lr, "momentum": momentum, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
     new, states = nag_mom_update(xp, weight32, xp.cast_like(grad, weight32), mom, **settings)
     return xp.cast_like(new, weight), states | {"weight32": new}
@@ -161,7 +161,7 @@ def signum_update(
     clip_gradient: float = -1.0,
     wd_lh: Scalar = 0.0,
 ):
-    """Signs of momentum: mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
+    """Signum: mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
     gradient = _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
     mom = momentum * mom - like(xp, 1 - momentum, mom) * gradient
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
@@ -182,7 +182,7 @@ def ftrl_update(
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
 ):
-    """Follow the regularised leader, per coordinate (McMahan et al., "Ad click prediction", KDD 2013, algorithm 1)."""
+    """FTRL-proximal, per coordinate (McMahan et al., "Ad click prediction", KDD 2013, algorithm 1)."""
     gradient = prepared(xp, grad, rescale_grad, clip_gradient)
     more = n + gradient * gradient
     z = z + gradient - (xp.sqrt(more) - xp.sqrt(n)) * weight / lr

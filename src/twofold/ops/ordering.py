@@ -1,4 +1,4 @@
-"""Sorting and selecting by size: sort, argsort, topk; and the random order of _shuffle."""
+"""Sorting and selection: sort, argsort, topk; and the random permutation of _shuffle."""
 
 import math
 from typing import Literal
@@ -10,7 +10,7 @@ from ..opdef.shapes import normalized_axis
 
 
 def flattened(xp, data, axis, name):
-    """The array and the axis to sort along; None sorts the elements in row-major order."""
+    """The array and the axis to sort along; with None the array is flattened."""
     if axis is None:
         return xp.reshape(data, shape=(math.prod(data.shape),)), 0
     return data, normalized_axis(axis, len(data.shape), f"{name}: axis")
@@ -18,14 +18,14 @@ def flattened(xp, data, axis, name):
 
 @op("sort", "_npi_sort", method=True)
 def sort(xp, data, *, axis: int | None = -1, is_ascend: bool = True):
-    """The elements in order along an axis (flattened if None); equal ones keep their order."""
+    """The elements sorted along an axis (flattened if None); the sort is stable."""
     x, at = flattened(xp, data, axis, "sort")
     return xp.take_along_axis(x, xp.argsort(x, axis=at, descending=not is_ascend), axis=at)
 
 
 @op("argsort", "_npi_argsort", method=True, differentiable=False)
 def argsort_axis(xp, data, *, axis: int | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
-    """The places of the elements in order along an axis (flattened if None); of equal ones the first comes first."""
+    """The indices that sort along an axis (flattened if None); the sort is stable."""
     x, at = flattened(xp, data, axis, "argsort")
     return xp.astype(xp.argsort(x, axis=at, descending=not is_ascend), dtype=dtype)
 
@@ -36,7 +36,7 @@ for _op in (sort, argsort_axis):
 
 
 def topk_outputs(ret_typ, **_):
-    """How many results `topk` has."""
+    """The number of results of `topk`."""
     return 2 if ret_typ == "both" else 1
 
 
@@ -53,7 +53,7 @@ def topk(
 ):
     """The ``k`` largest elements along an axis (flattened if None), all if k < 1; the smallest with ``is_ascend``.
 
-    ``ret_typ`` chooses their values, their places (in ``dtype``), both, or a mask of ones at them in the shape of ``data``.
+    ``ret_typ`` selects their values, their indices (in ``dtype``), both, or a mask with ones at them in the shape of ``data``.
     """
     x, at = flattened(xp, data, axis, "topk")
     size = x.shape[at]
@@ -85,7 +85,7 @@ def _(draw):
 
 @op("_shuffle", "_npi_shuffle", "shuffle", random=True, keeps_shape=True)
 def shuffle(xp, data, rng):
-    """The slices along the first axis in random order: that of one random word for each."""
+    """The slices along the first axis in random order, that of one random word per slice."""
     words = xp.random_bits(rng, shape=data.shape[:1])
     return xp.take(data, xp.argsort(words, axis=0), axis=0)
 

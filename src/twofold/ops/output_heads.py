@@ -1,6 +1,6 @@
-"""Operators that end a network: their forward is a prediction, their gradient that of a loss, whatever head gradient comes in.
+"""Output operators: their forward pass is a prediction, their gradient that of a loss, regardless of the head gradient.
 
-SoftmaxOutput, SVMOutput, the regression outputs and MakeLoss. Each of them makes the gradient of its loss itself.
+SoftmaxOutput, SVMOutput, the regression outputs and MakeLoss.
 """
 
 import math
@@ -15,7 +15,7 @@ Normalization = Literal["batch", "null", "valid"]
 
 
 def _rows(xp, x, multi_output, preserve_shape):
-    """The logits as (n, k), or (n, k, d) if there are several positions, with the classes on axis 1: see `softmax_output`."""
+    """The logits as (n, k), or as (n, k, d) with several positions, with the classes on axis 1; see `softmax_output`."""
     if multi_output:
         return xp.reshape(x, shape=(*x.shape[:2], math.prod(x.shape[2:])))
     if preserve_shape:
@@ -40,13 +40,13 @@ def softmax_output(
 ):
     """Softmax of logits; its gradient is that of the cross-entropy with the label, ``probability - label``.
 
-    Each sample (n, k…) is one row of logits; with ``multi_output`` axis 1 holds the classes of every position (n, k, d…), with
-    ``preserve_shape`` the last axis does. Labels are class numbers (one per row), or probabilities in the data's shape.
+    Each sample (n, k…) is one row of logits; with ``multi_output`` axis 1 holds the classes of each position (n, k, d…), with
+    ``preserve_shape`` the last axis does. Labels are class indices (one per row), or probabilities in the data's shape.
 
     The gradient is ``grad_scale`` times the difference: divided by the number of samples ("batch"), of labels that are not
-    ignored ("valid"), or neither ("null"); with ``multi_output`` and not "valid" also by the number of positions. Rows with
-    ``ignore_label`` get none if ``use_ignore``. With ``out_grad`` it is multiplied by the head gradient, which is else ignored.
-    ``smooth_alpha`` moves that much probability from the label's class to the others, evenly (not with ``multi_output``).
+    ignored ("valid"), or neither ("null"); with ``multi_output``, except for "valid", also by the number of positions. Rows with
+    ``ignore_label`` get no gradient if ``use_ignore``. With ``out_grad`` it is multiplied by the head gradient, otherwise ignored.
+    ``smooth_alpha`` is the probability moved from the label's class to the others, evenly (not with ``multi_output``).
     """
     if label.shape != data.shape:
         expected = _label_shape(data.shape, multi_output, preserve_shape)
@@ -85,7 +85,7 @@ def _(xp, dout, out, label, *, multi_output, preserve_shape, grad_scale, out_gra
 
 
 def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
-    """Gradient for class numbers: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d)."""
+    """The gradient for class indices: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d)."""
     grad = rows - _target(xp, rows, labels, 0 if multi_output else smooth_alpha)
     if use_ignore:
         valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
@@ -99,7 +99,7 @@ def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, i
 
 
 def _target(xp, rows, labels, smooth_alpha):
-    """The wanted probabilities: 1 at the label (of no class if it is outside), smoothed if asked."""
+    """The target probabilities: 1 at the label (0 for all classes if it is out of bounds), optionally smoothed."""
     classes = rows.shape[1]
     places = xp.reshape(xp.iota(size=classes, dtype=xp.dtype_of(labels)), shape=(1, classes, *[1] * (len(rows.shape) - 2)))
     here = xp.equal(labels, places)
@@ -125,7 +125,7 @@ def _(draw):
 
 
 def _reshaped_label(xp, name, data, label):
-    """The label in the data's shape; axes of size 1 do not count."""
+    """The label in the data's shape; axes of size 1 are ignored."""
     if [n for n in label.shape if n != 1] != [n for n in data.shape if n != 1]:
         raise ShapeError(f"{name}: the label does not fit", f"label {label.shape} for data {data.shape}", "give as many labels as outputs")
     return xp.reshape(label, shape=data.shape)
@@ -143,7 +143,7 @@ def _like_data(shapes, **_):
 
 @op("LinearRegressionOutput", "_sparse_LinearRegressionOutput", ignores_head=True, alike=True, keeps_shape=True)
 def linear_regression_output(xp, data, label, *, grad_scale: float = 1.0):
-    """The data; its gradient is that of half the squared error, over the number of outputs of a sample."""
+    """The data; its gradient is that of half the squared error, divided by the number of outputs per sample."""
     _reshaped_label(xp, "LinearRegressionOutput", data, label)
     return data
 
@@ -155,21 +155,21 @@ def _(xp, dout, data, label, *, grad_scale):
 
 @op("MAERegressionOutput", "_sparse_MAERegressionOutput", ignores_head=True, alike=True, keeps_shape=True)
 def mae_regression_output(xp, data, label, *, grad_scale: float = 1.0):
-    """The data; its gradient is that of the absolute error, over the number of outputs of a sample."""
+    """The data; its gradient is that of the absolute error, divided by the number of outputs per sample."""
     _reshaped_label(xp, "MAERegressionOutput", data, label)
     return data
 
 
 @mae_regression_output.grad
 def _(xp, dout, data, label, *, grad_scale):
-    # -1 where they are equal, as MXNet gives it
+    # -1 where they are equal, as in MXNet
     above = xp.cast(data > _reshaped_label(xp, "MAERegressionOutput", data, label), xp.dtype_of(data))
     return (2 * above - 1) * (grad_scale * _per_output(data)), None
 
 
 @op("LogisticRegressionOutput", "_sparse_LogisticRegressionOutput", ignores_head=True, alike=True, keeps_shape=True)
 def logistic_regression_output(xp, data, label, *, grad_scale: float = 1.0):
-    """1 / (1 + exp(-data)); its gradient is that of the binary cross-entropy, over the number of outputs of a sample."""
+    """1 / (1 + exp(-data)); its gradient is that of the binary cross-entropy, divided by the number of outputs per sample."""
     _reshaped_label(xp, "LogisticRegressionOutput", data, label)
     return 1 / (1 + xp.exp(-data))
 
@@ -186,7 +186,7 @@ for _op in (linear_regression_output, mae_regression_output, logistic_regression
 
 @op("MakeLoss", ignores_head=True, keeps_shape=True)
 def make_loss_output(xp, data, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: Normalization = "null"):
-    """The data as a loss: its gradient is ``grad_scale``, whatever the head gradient.
+    """The data as a loss: its gradient is ``grad_scale``, regardless of the head gradient.
 
     It is divided by the number of samples ("batch") or of values above ``valid_thresh`` ("valid", at least 1).
     """

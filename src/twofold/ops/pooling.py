@@ -1,8 +1,7 @@
 """Pooling: the maximum, mean, sum or p-norm of windows in one, two or three dimensions.
 
-A window's reduction is done one axis at a time, last axis first, as element-wise operations on shifted slices; its transpose
-adds slices up again. The gradient of a maximum goes to the first one of the window in row-major order, which is what the
-order of the axes and ``>=`` give.
+Windows are reduced one axis at a time, last axis first, by element-wise operations on shifted slices; the transpose sums slices. The
+gradient of a maximum goes to the first maximum of the window in row-major order, which follows from the order of the axes and from ``>=``.
 """
 
 import math
@@ -14,14 +13,14 @@ from ..opdef.declare import op
 from ..opdef.params import Shape
 from .windows import Layout, channels_first, from_channels_first, padded, per_axis
 
-#: What stands for "no element" in a maximum: the lowest finite number, as in MXNet.
+#: The padding value of a maximum: the lowest finite number, as in MXNet.
 LOWEST = {"float16": -65504.0, "bfloat16": -3.3895313892515355e38, "float32": -3.4028234663852886e38, "float64": -1.7976931348623157e308}
 
 
 class Window(NamedTuple):
-    """The windows along one axis of ``size`` elements: ``number`` of them, each ``kernel`` long, the first at ``-before``.
+    """The windows along an axis of ``size`` elements: ``number`` windows of length ``kernel``, the first of which begins at ``-before``.
 
-    ``after`` elements are needed behind the axis; those up to ``counted`` are padding that a mean counts.
+    ``after`` padding elements are needed at the end; a mean counts the first ``counted`` of them.
     """
 
     size: int
@@ -34,7 +33,7 @@ class Window(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether one window holds the axis and nothing else."""
+        """Whether a single window covers exactly the axis."""
         return (self.kernel, self.before, self.after) == (self.size, 0, 0)
 
 
@@ -70,16 +69,16 @@ def _windows(shape, kernel, stride, pad, global_pool, convention):
 
 
 def _parts(xp, x, axis, window):
-    """The elements 0, 1, … of all windows along an axis, each a slice."""
+    """Slices along an axis: element 0 of all windows, then element 1, and so on."""
     last = (window.number - 1) * window.stride + 1
     return [xp.take_slice(x, k, k + last, axis, window.stride) for k in range(window.kernel)]
 
 
 def _joined(xp, parts, axis, window):
-    """The transpose of `_parts`: added up to an axis of the padded size.
+    """The transpose of `_parts`: the parts summed into an axis of the padded size.
 
-    Element k = q · stride + r of window i lies at (i + q) · stride + r: parts of one r are shifted by q and added, and those
-    of all r interleave.
+    Element k = q · stride + r of window i is at (i + q) · stride + r. So parts with the same r are shifted by q and summed, and the sums
+    for all r are interleaved.
     """
     s, longest = window.stride, window.number + (window.kernel - 1) // window.stride
     lanes = []
@@ -102,7 +101,7 @@ def _shifted(xp, x, axis, before, after):
 
 
 def _spatial(windows):
-    """(axis, window) from the last axis to the first spatial one."""
+    """(axis, window) pairs, from the last axis to the first spatial one."""
     return [(k + 2, w) for k, w in reversed(list(enumerate(windows)))]
 
 
@@ -138,7 +137,7 @@ def _spread(xp, dout, windows):
 
 
 def _maxima(xp, x, windows):
-    """For each axis the elements of the windows and their running maxima; the last of the last axis is the result."""
+    """For each axis the parts of the windows and their running maxima; the last maximum of the last axis is the result."""
     dtype = xp.dtype_of(x)
     x = _padded(xp, x, windows, LOWEST[dtype] if dtype in FLOATS else 0.0)
     stages = []
@@ -156,7 +155,7 @@ def _maxima_transposed(xp, dout, x, windows):
     for (axis, window), (parts, running) in reversed(list(zip(_spatial(windows), _maxima(xp, x, windows), strict=True))):
         shares = []
         for part, before in zip(parts[:0:-1], running[-2::-1], strict=True):
-            first = xp.greater_equal(before, part)
+            first = xp.greater_equal(before, part)  # >=: of equal elements the earlier one gets the gradient
             shares.append(dout * xp.logical_not(first))
             dout = dout * first
         dout = _joined(xp, [dout, *reversed(shares)], axis, window)
@@ -164,16 +163,16 @@ def _maxima_transposed(xp, dout, x, windows):
 
 
 def _whole_maximum_transposed(xp, dout, x):
-    """Of a maximum over all positions: to the first."""
+    """The gradient of a maximum over all positions, which goes to the first maximum."""
     rows = xp.reshape(x, shape=(*x.shape[:2], math.prod(x.shape[2:])))
     first = xp.equal(xp.argmax(rows, axis=2, keepdims=True), xp.iota(size=rows.shape[2], dtype="int64"))
     return xp.reshape(xp.reshape(dout, shape=(*x.shape[:2], 1)) * first, shape=x.shape)
 
 
 def _counts(xp, windows, count_include_pad, dtype):
-    """By what the sums of windows are divided for their means: a number, or an array (…) that broadcasts over the windows.
+    """The divisors of the windows' means: a scalar, or an array that broadcasts over the windows.
 
-    Padding of ``pad`` on both sides counts unless ``count_include_pad`` is false; what a window has beyond it never does.
+    Padding of ``pad`` on both sides counts unless ``count_include_pad`` is false; elements of a window beyond it never count.
     """
     factors = [_count_along(xp, w, count_include_pad, dtype) for w in windows]
     product = math.prod(f for f in factors if isinstance(f, int))
@@ -190,7 +189,7 @@ def _count_along(xp, window, count_include_pad, dtype):
         return window.kernel
     begin = xp.iota(size=window.number, dtype="int64") * window.stride - window.before
     inside = xp.minimum(begin + window.kernel, high) - xp.maximum(begin, low)
-    return xp.astype(xp.maximum(inside, 1), dtype=dtype)  # a window of no element has the sum 0
+    return xp.astype(xp.maximum(inside, 1), dtype=dtype)  # a window without elements has the sum 0: avoid 0 / 0
 
 
 # the operator
@@ -208,7 +207,7 @@ def _pool(xp, x, windows, pool_type, p_value, count_include_pad):
 
 
 def _total(xp, x, windows, pool_type, p_value, count_include_pad):
-    """The kinds of pooling that add up."""
+    """The kinds of pooling that are sums."""
     if pool_type == "lp":
         return _ROOTS[p_value](xp, _sums(xp, _POWERS[p_value](xp, x), windows))
     sums = _sums(xp, x, windows)
@@ -224,7 +223,7 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
         if p_value == 1:
             return _spread(xp, dout, windows)
         slope = _POWERS[p_value - 1]
-        norm = slope(xp, xp.where(xp.equal(out, 0), 1, out))  # where it is 0 so is the gradient
+        norm = slope(xp, xp.where(xp.equal(out, 0), 1, out))  # where the norm is 0 the gradient is 0, not 0 / 0
         return _spread(xp, dout / norm, windows) * slope(xp, x)
     if pool_type == "avg":
         dout = dout / _counts(xp, windows, count_include_pad, xp.dtype_of(dout))
@@ -249,9 +248,9 @@ def pooling(
 ):
     """Reduction of windows of (n, c, d…) to (n, c, o…).
 
-    o = floor((d + 2 · pad - kernel) / stride) + 1; "full" rounds up instead of down; "same" gives ceil(d / stride) and pads as
-    needed. The stride is 1 unless given. ``global_pool`` takes the whole image, whatever kernel, stride and pad are. Padding is
-    no candidate for a maximum; it counts in a mean unless ``count_include_pad`` is False. "lp" is (Σ x^p)^(1/p) for p = 1, 2, 3,
+    o = floor((d + 2 · pad - kernel) / stride) + 1; "full" rounds up instead of down; "same" gives ceil(d / stride), padded as
+    needed. The default stride is 1. ``global_pool`` pools over the whole image and ignores kernel, stride and pad. Padding is
+    never the maximum; it counts in a mean unless ``count_include_pad`` is False. "lp" is (Σ x^p)^(1/p) for p = 1, 2, 3,
     with signs. ``cudnn_off`` has no effect.
     """
     if pool_type == "lp" and p_value not in _POWERS:

@@ -1,4 +1,4 @@
-"""Primitives on two or three broadcast operands: arithmetic, comparison, logic, selection; with ufunc names, C texts, gradients."""
+"""Primitives on two or three broadcast operands: arithmetic, comparison, logic, selection; with ufuncs, C expressions and gradients."""
 
 from functools import partial
 
@@ -37,7 +37,7 @@ def _(xp, dout):
 
 @binary(ufunc="multiply", simple=True, c="{0} * {1}", numpy_names=("multiply",), symbol=("broadcast_mul", "_mul_scalar", "_mul_scalar"))
 def multiply(xp, lhs, rhs):
-    """Product of two arrays, element by element."""
+    """Element-wise product of two arrays."""
     return lhs * rhs
 
 
@@ -65,7 +65,7 @@ def _(xp, dout, out, rhs):
 
 @binary(ufunc="floor_divide", c="tf_floor_divide({0}, {1})", numpy_names=("floor_divide",), differentiable=False)
 def floor_divide(xp, lhs, rhs):
-    """The largest integer not above the quotient."""
+    """The quotient, rounded down to an integer."""
     return xp.floor_divide(lhs, rhs)
 
 
@@ -101,7 +101,7 @@ def power(xp, lhs, rhs):
 
 @power.grad
 def _(xp, dout, out, lhs, rhs):
-    # where 0 to a power is 0, the gradient in the exponent is 0 although the logarithm is infinite
+    # where the base and the power are 0, the gradient of the exponent is 0, but log(0) is infinite: 0 · inf would be NaN
     base = xp.where(xp.logical_and(xp.equal(lhs, 0), xp.equal(out, 0)), 1, lhs)
     return dout * rhs * xp.power(lhs, rhs - 1), dout * out * xp.log(base)
 
@@ -114,13 +114,13 @@ def _(xp, dout, out, lhs, rhs):
     symbol=("broadcast_maximum", "_maximum_scalar", "_maximum_scalar"),
 )
 def maximum(xp, lhs, rhs):
-    """The larger of two arrays, element by element; NaN if either is."""
+    """Element-wise maximum; NaN if either operand is NaN."""
     return xp.maximum(lhs, rhs)
 
 
 @maximum.grad
 def _(xp, dout, lhs, rhs):
-    return dout * xp.greater_equal(lhs, rhs), dout * xp.less(lhs, rhs)  # neither where one is NaN
+    return dout * xp.greater_equal(lhs, rhs), dout * xp.less(lhs, rhs)  # ties go to lhs; with a NaN neither gets a gradient
 
 
 @binary(
@@ -131,7 +131,7 @@ def _(xp, dout, lhs, rhs):
     symbol=("broadcast_minimum", "_minimum_scalar", "_minimum_scalar"),
 )
 def minimum(xp, lhs, rhs):
-    """The smaller of two arrays, element by element; NaN if either is."""
+    """Element-wise minimum; NaN if either operand is NaN."""
     return xp.minimum(lhs, rhs)
 
 
@@ -154,7 +154,7 @@ def _(xp, dout, lhs, rhs):
 
 @binary(ufunc="hypot", c="hypot({0}, {1})", numpy_names=("hypot",))
 def hypot(xp, lhs, rhs):
-    """Length of the hypotenuse: sqrt(lhs² + rhs²) without overflow."""
+    """The hypotenuse sqrt(lhs² + rhs²), without overflow."""
     return xp.hypot(lhs, rhs)
 
 
@@ -176,7 +176,7 @@ def _(xp, dout, lhs, rhs):
 
 @compare(ufunc="equal", c="{0} == {1}", numpy_names=("equal",), symbol=("broadcast_equal", "_equal_scalar", "_equal_scalar"))
 def equal(xp, lhs, rhs):
-    """Whether operands are equal."""
+    """Whether the operands are equal."""
     return xp.equal(lhs, rhs)
 
 
@@ -184,13 +184,13 @@ def equal(xp, lhs, rhs):
     ufunc="not_equal", c="{0} != {1}", numpy_names=("not_equal",), symbol=("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar")
 )
 def not_equal(xp, lhs, rhs):
-    """Whether operands differ."""
+    """Whether the operands differ."""
     return xp.not_equal(lhs, rhs)
 
 
 @compare(ufunc="greater", c="{0} > {1}", numpy_names=("greater",), symbol=("broadcast_greater", "_greater_scalar", "_lesser_scalar"))
 def greater(xp, lhs, rhs):
-    """Whether the first operand is larger."""
+    """Whether ``lhs`` is greater than ``rhs``."""
     return xp.greater(lhs, rhs)
 
 
@@ -201,13 +201,13 @@ def greater(xp, lhs, rhs):
     symbol=("broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"),
 )
 def greater_equal(xp, lhs, rhs):
-    """Whether the first operand is larger or equal."""
+    """Whether ``lhs`` is greater than or equal to ``rhs``."""
     return xp.greater_equal(lhs, rhs)
 
 
 @compare(ufunc="less", c="{0} < {1}", numpy_names=("less",), symbol=("broadcast_lesser", "_lesser_scalar", "_greater_scalar"))
 def less(xp, lhs, rhs):
-    """Whether the first operand is smaller."""
+    """Whether ``lhs`` is less than ``rhs``."""
     return xp.less(lhs, rhs)
 
 
@@ -218,25 +218,25 @@ def less(xp, lhs, rhs):
     symbol=("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"),
 )
 def less_equal(xp, lhs, rhs):
-    """Whether the first operand is smaller or equal."""
+    """Whether ``lhs`` is less than or equal to ``rhs``."""
     return xp.less_equal(lhs, rhs)
 
 
 @logic(ufunc="logical_and", c="({0} != 0) && ({1} != 0)", numpy_names=("logical_and",))
 def logical_and(xp, lhs, rhs):
-    """Whether both operands are non-zero."""
+    """Whether both operands are nonzero."""
     return xp.logical_and(lhs, rhs)
 
 
 @logic(ufunc="logical_or", c="({0} != 0) || ({1} != 0)", numpy_names=("logical_or",))
 def logical_or(xp, lhs, rhs):
-    """Whether one operand or both are non-zero."""
+    """Whether at least one operand is nonzero."""
     return xp.logical_or(lhs, rhs)
 
 
 @logic(ufunc="logical_xor", c="({0} != 0) != ({1} != 0)", numpy_names=("logical_xor",))
 def logical_xor(xp, lhs, rhs):
-    """Whether exactly one operand is non-zero."""
+    """Whether exactly one operand is nonzero."""
     return xp.logical_xor(lhs, rhs)
 
 
@@ -266,25 +266,25 @@ def bitwise_xor(xp, lhs, rhs):
 
 @bitwise(ufunc="invert", c="tf_invert({0})", numpy_names=("invert", "bitwise_not"))
 def invert(xp, data):
-    """Bits not set; of bools the negation."""
+    """Bitwise complement; negation for bools."""
     return xp.invert(data)
 
 
 @bitwise(ufunc="left_shift", c="tf_left_shift({0}, {1})", numpy_names=("left_shift",))
 def left_shift(xp, lhs, rhs):
-    """Integer shifted to the left by bits."""
+    """``lhs`` shifted left by ``rhs`` bits."""
     return xp.left_shift(lhs, rhs)
 
 
 @bitwise(ufunc="right_shift", c="tf_right_shift({0}, {1})", numpy_names=("right_shift",))
 def right_shift(xp, lhs, rhs):
-    """Integer shifted to the right by bits."""
+    """``lhs`` shifted right by ``rhs`` bits."""
     return xp.right_shift(lhs, rhs)
 
 
 @primitive(elementwise=True, result="tail", simple=True, c="{0} ? {1} : {2}", symbol=("where",))
 def where(xp, condition, x, y):
-    """``x`` where the condition is non-zero, else ``y``; all three broadcast."""
+    """``x`` where the condition is nonzero, else ``y``; all three broadcast."""
     return xp.where(condition, x, y)
 
 
@@ -295,7 +295,7 @@ def _(xp, dout, condition):
 
 @primitive(elementwise=True, result="first", simple=True, c="tf_min(tf_max({0}, {1}), {2})")
 def clip(xp, data, low, high):
-    """``data`` limited to [low, high], in its own dtype."""
+    """``data`` clipped to [low, high], in its own dtype."""
     return xp.clip(data, low, high)
 
 
@@ -307,7 +307,7 @@ def _(xp, dout, data, low, high):
 
 @primitive("Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="({dtype})({0})")
 def astype(xp, data, *, dtype: DType):
-    """``data`` converted to a dtype; floats to integers truncate."""
+    """``data`` cast to a dtype; floats are truncated to integers."""
     return xp.astype(data, dtype=dtype)
 
 

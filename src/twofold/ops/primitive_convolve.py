@@ -1,9 +1,9 @@
-"""The three primitives of convolution: itself, and its transposes in the data and in the weight.
+"""The three primitives of convolution: the convolution, and its transposes with respect to the data and the weight.
 
-Each is linear in both of its operands, and the gradients of each are the two others: so derivatives of any order are again these
-three, which a backend computes by whatever algorithm it likes.
+Each is linear in both operands, and the gradients of each are the two others. So derivatives of any order consist of these three, for
+which a backend may use any algorithm.
 
-With ``channels_last`` data and results are (n, d…, c) and (n, o…, f); weights stay as they are.
+With ``channels_last`` data and results are (n, d…, c) and (n, o…, f); the weight's layout does not change.
 """
 
 from ..dtype import promote
@@ -42,7 +42,7 @@ def _(xp, dout, data, weight, **params):
 
 @primitive(images=(0,))
 def convolve_data(xp, result, weight, *, size: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
-    """The transpose of `convolve` in the data: result (n, f, o…), weight (f, c / groups, kernel…), to (n, c, *size)."""
+    """The transpose of `convolve` with respect to the data: result (n, f, o…), weight (f, c / groups, kernel…), to (n, c, *size)."""
     return xp.convolve_data(result, weight, size=size, stride=stride, dilate=dilate, pad=pad, groups=groups, channels_last=channels_last)
 
 
@@ -65,7 +65,7 @@ def _(xp, dout, result, weight, *, size, **params):
 
 @primitive(images=(0, 1))
 def convolve_weight(xp, data, result, *, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
-    """The transpose of `convolve` in the weight: data (n, c, d…), result (n, f, o…), to (f, c / groups, *kernel)."""
+    """The transpose of `convolve` with respect to the weight: data (n, c, d…), result (n, f, o…), to (f, c / groups, *kernel)."""
     steps = {"stride": stride, "dilate": dilate, "pad": pad}
     return xp.convolve_weight(data, result, kernel=kernel, groups=groups, channels_last=channels_last, **steps)
 
@@ -88,12 +88,12 @@ def _(xp, dout, data, result, *, kernel, **params):
 
 
 def _products(result, weight):
-    """Multiplications of a convolution: each element of the result has one for each element of a filter."""
+    """The multiplications of a convolution: one per element of the result and element of a filter."""
     return result.size * weight.size // max(weight.shape[0], 1)
 
 
 def _image(shape, channels_last):
-    """(n, channels, sizes) of data or results."""
+    """(n, channels, sizes) of images in either layout."""
     return (shape[0], shape[-1], shape[1:-1]) if channels_last else (shape[0], shape[1], shape[2:])
 
 
@@ -107,7 +107,7 @@ def _common(a, b):
 
 
 def _windows(size, kernel, stride, dilate, pad):
-    """How many windows each axis has."""
+    """The number of windows along each axis."""
     out = tuple(window_size(n, k, s, d, p, p) for n, k, s, d, p in zip(size, kernel, stride, dilate, pad, strict=True))
     if min(out, default=1) < 1:
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""Primitives that read or write at computed places: take, index, their accumulating transposes, checks; and random bits."""
+"""Primitives that read or write at computed indices: take, index, their accumulating transposes, bounds checks; and random bits."""
 
 import math
 
@@ -9,7 +9,7 @@ from ..opdef.shapes import broadcast_shapes
 
 @primitive(moves=True)
 def take(xp, data, index, *, axis: int):
-    """Elements at integer places along an axis: (…, n, …) by an index of shape s to (…, *s, …). Places must be in [0, n)."""
+    """Elements at indices along an axis: (…, n, …) and an index of shape s to (…, *s, …). Indices must be in [0, n)."""
     return xp.take(data, index, axis=axis)
 
 
@@ -28,7 +28,7 @@ def _(xp, dout, data, index, *, axis):
 
 @primitive(moves=True)
 def take_along_axis(xp, data, index, *, axis: int):
-    """``data[…, index[…, k, …], …]`` along an axis; index and data agree (or broadcast) on the other axes. Places in [0, n)."""
+    """``data[…, index[…, k, …], …]`` along an axis; index and data broadcast on the other axes. Indices must be in [0, n)."""
     return xp.take_along_axis(data, index, axis=axis)
 
 
@@ -53,9 +53,9 @@ def _(xp, dout, data, index, *, axis):
 
 
 def indexed_shape(shape, arrays, key):
-    """Shape of ``data[key]`` where ``key[k]`` is the number of the index array for axis k, or None for the whole axis.
+    """The shape of ``data[key]``, where ``key[k]`` is the number of the index array for axis k, or None for the whole axis.
 
-    The broadcast index stands where NumPy puts it: at the first indexed axis if they are adjacent, else in front.
+    As in NumPy, the axes of the broadcast index are at the first indexed axis if the indexed axes are adjacent, else in front.
     """
     index = broadcast_shapes("index", [a.shape for a in arrays])
     rest = [n for k, n in enumerate(shape) if key[k] is None]
@@ -64,14 +64,14 @@ def indexed_shape(shape, arrays, key):
 
 
 def index_axis(key):
-    """The axis of ``data[key]`` at which the broadcast index stands (see `indexed_shape`)."""
+    """The position of the broadcast index's axes in ``data[key]``, see `indexed_shape`."""
     used = [k for k, place in enumerate(key) if place is not None]
     return used[0] if used == list(range(used[0], used[0] + len(used))) else 0
 
 
 @primitive(moves=True)
 def index(xp, data, *arrays, key: Static):
-    """``data[key]`` with integer index arrays: ``key[k]`` numbers the array for axis k, None takes the whole axis. Places in range."""
+    """``data[key]`` with integer index arrays: ``key[k]`` is the number of the array for axis k, or None. Indices must be in bounds."""
     return xp.index(data, *arrays, key=key)
 
 
@@ -87,7 +87,7 @@ def _(xp, dout, data, arrays, *, key):
 
 @primitive(packed=True)
 def index_add(xp, data, value, *arrays, key: Static):
-    """``data`` with ``value`` added at index arrays; places that occur several times add up."""
+    """``data`` with ``value`` added at index arrays; duplicate indices accumulate."""
     return xp.index_add(data, value, *arrays, key=key)
 
 
@@ -101,7 +101,7 @@ def _(xp, dout, value, arrays, *, key):
 
 @primitive()
 def index_update(xp, data, value, *arrays, key: Static):
-    """``data`` with the elements at index arrays replaced by ``value``; of places that occur several times the last wins."""
+    """``data`` with the elements at index arrays replaced by ``value``; of duplicate indices the last one wins."""
     return xp.index_update(data, value, *arrays, key=key)
 
 
@@ -115,10 +115,10 @@ def _(xp, dout, value, arrays, *, key):
 
 
 def survives(xp, shape, arrays, key):
-    """Which elements of the value of `index_update` are in its result: of those written to one place only the last.
+    """A mask of the elements of `index_update`'s value that are in its result: of duplicate indices only the last is.
 
-    The same primitive writes the elements' numbers, so this agrees with what the adapter's update did. Whole axes are not
-    numbered: the result broadcasts against the value.
+    The same primitive writes the elements' numbers, so the mask agrees with the adapter's choice. Axes taken whole are not
+    numbered; the mask broadcasts against the value.
     """
     used = [k for k, place in enumerate(key) if place is not None]
     order = tuple(key[k] for k in used)
@@ -131,7 +131,7 @@ def survives(xp, shape, arrays, key):
 
 @primitive(differentiable=False)
 def checked_index(xp, index, *, size: int, negative: bool):
-    """Places of an axis in [0, size), negative ones counted from the end if ``negative``; any other is an error when it is computed."""
+    """Indices as positions in [0, size); with ``negative``, indices below 0 count from the end. Others raise when the result is read."""
     return xp.checked_index(index, size=size, negative=negative)
 
 
@@ -140,9 +140,9 @@ checked_index.type(lambda index, *, size, negative: (index.shape, index.dtype))
 
 @primitive(differentiable=False)
 def random_bits(xp, key, *, shape: Shape):
-    """Uniform 64-bit words of Philox4x64-10 (uint64), counter and key given by ``key``: 6 words (counter 4, key 2), uint64.
+    """Uniform 64-bit words (uint64) of Philox4x64-10; ``key`` holds 6 uint64 words, the counter's four and the key's two.
 
-    Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011; the words that ``numpy.random.Philox`` draws.
+    Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The words are those of ``numpy.random.Philox``.
     """
     return xp.random_bits(key, shape=shape)
 

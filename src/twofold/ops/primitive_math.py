@@ -1,4 +1,4 @@
-"""Primitives of one operand: functions of mathematics, rounding, tests; with ufunc names, C texts and gradients."""
+"""Primitives with one operand: elementary and special functions, rounding, tests; with ufuncs, C expressions and gradients."""
 
 import math
 from functools import partial
@@ -23,7 +23,7 @@ def _(xp, dout):
 
 @unary("abs", "_sparse_abs", ufunc="absolute", simple=True, c="tf_abs({0})", numpy_names=("abs", "absolute"), method=True)
 def absolute(xp, data):
-    """Magnitude."""
+    """Absolute value."""
     return xp.absolute(data)
 
 
@@ -34,7 +34,7 @@ def _(xp, dout, data):
 
 @flat("sign", "_sparse_sign", ufunc="sign", simple=True, c="tf_sign({0})", numpy_names=("sign",), method=True)
 def sign(xp, data):
-    """-1, 0 or 1 by sign; NaN stays."""
+    """-1, 0 or 1 according to the sign; NaN for NaN."""
     return xp.sign(data)
 
 
@@ -51,7 +51,7 @@ def _(xp, dout, data):
 
 @unary("sqrt", "_sparse_sqrt", ufunc="sqrt", c="sqrt({0})", numpy_names=("sqrt",), method=True)
 def sqrt(xp, data):
-    """Square root; NaN below zero."""
+    """Square root; NaN for negative numbers."""
     return xp.sqrt(data)
 
 
@@ -84,7 +84,7 @@ def _(xp, dout, out):
 
 @unary("expm1", "_sparse_expm1", ufunc="expm1", c="expm1({0})", numpy_names=("expm1",), method=True)
 def expm1(xp, data):
-    """``exp(data) - 1``, exact near 0."""
+    """``exp(data) - 1``, accurate near 0."""
     return xp.expm1(data)
 
 
@@ -106,7 +106,7 @@ def _(xp, dout, data):
 
 @unary("log2", "_sparse_log2", ufunc="log2", c="log2({0})", numpy_names=("log2",), method=True)
 def log2(xp, data):
-    """Logarithm of base 2."""
+    """Base-2 logarithm."""
     return xp.log2(data)
 
 
@@ -117,7 +117,7 @@ def _(xp, dout, data):
 
 @unary("log10", "_sparse_log10", ufunc="log10", c="log10({0})", numpy_names=("log10",), method=True)
 def log10(xp, data):
-    """Logarithm of base 10."""
+    """Base-10 logarithm."""
     return xp.log10(data)
 
 
@@ -128,7 +128,7 @@ def _(xp, dout, data):
 
 @unary("log1p", "_sparse_log1p", ufunc="log1p", c="log1p({0})", numpy_names=("log1p",), method=True)
 def log1p(xp, data):
-    """``log(1 + data)``, exact near 0."""
+    """``log(1 + data)``, accurate near 0."""
     return xp.log1p(data)
 
 
@@ -139,7 +139,7 @@ def _(xp, dout, data):
 
 @unary("sin", "_sparse_sin", ufunc="sin", c="sin({0})", numpy_names=("sin",), method=True)
 def sin(xp, data):
-    """Sine of radians."""
+    """Sine, of an angle in radians."""
     return xp.sin(data)
 
 
@@ -150,7 +150,7 @@ def _(xp, dout, data):
 
 @unary("cos", "_sparse_cos", ufunc="cos", c="cos({0})", numpy_names=("cos",), method=True)
 def cos(xp, data):
-    """Cosine of radians."""
+    """Cosine, of an angle in radians."""
     return xp.cos(data)
 
 
@@ -161,7 +161,7 @@ def _(xp, dout, data):
 
 @unary("tan", "_sparse_tan", ufunc="tan", c="tan({0})", numpy_names=("tan",), method=True)
 def tan(xp, data):
-    """Tangent of radians."""
+    """Tangent, of an angle in radians."""
     return xp.tan(data)
 
 
@@ -293,7 +293,7 @@ def _(xp, dout, out):
 
 @primitive("gammaln", "_npx_gammaln", "_sparse_gammaln", elementwise=True, result="float", c="lgamma({0})", method=True)
 def gammaln(xp, data):
-    """Logarithm of the magnitude of the gamma function."""
+    """Logarithm of the absolute value of the gamma function."""
     return xp.gammaln(data)
 
 
@@ -304,7 +304,7 @@ def _(xp, dout, data):
 
 @primitive(elementwise=True, result="float", c="tf_polygamma({order}, {0})")
 def polygamma(xp, data, *, order: int):
-    """Derivative of that order of the digamma function (order 0), itself the derivative of gammaln."""
+    """The derivative of the digamma function of an order; digamma, of order 0, is the derivative of gammaln."""
     return xp.polygamma(data, order=order)
 
 
@@ -315,43 +315,43 @@ def _(xp, dout, data, *, order):
 
 @flat("floor", "_sparse_floor", ufunc="floor", c="tf_floor({0})", numpy_names=("floor",), method=True)
 def floor(xp, data):
-    """Largest integer not above."""
+    """Rounds down to an integer."""
     return xp.floor(data)
 
 
 @flat("ceil", "_sparse_ceil", ufunc="ceil", c="tf_ceil({0})", numpy_names=("ceil",), method=True)
 def ceil(xp, data):
-    """Smallest integer not below."""
+    """Rounds up to an integer."""
     return xp.ceil(data)
 
 
 @flat("trunc", "_sparse_trunc", ufunc="trunc", c="tf_trunc({0})", numpy_names=("trunc",), method=True)
 def trunc(xp, data):
-    """Integer part, towards zero."""
+    """Rounds towards zero to an integer."""
     return xp.trunc(data)
 
 
 @flat(ufunc="rint", c="rint({0})", numpy_names=("rint",))
 def round_even(xp, data):
-    """Nearest integer, halves to the even one (NumPy's and IEEE's rounding)."""
+    """Rounds to the nearest integer, halves to even (as NumPy and IEEE 754)."""
     return xp.round_even(data)
 
 
 @test(ufunc="isnan", c="tf_isnan({0})", numpy_names=("isnan",))
 def isnan(xp, data):
-    """Whether not a number."""
+    """Whether an element is NaN."""
     return xp.isnan(data)
 
 
 @test(ufunc="isinf", c="tf_isinf({0})", numpy_names=("isinf",))
 def isinf(xp, data):
-    """Whether infinite."""
+    """Whether an element is infinite."""
     return xp.isinf(data)
 
 
 @test(ufunc="isfinite", c="tf_isfinite({0})", numpy_names=("isfinite",))
 def isfinite(xp, data):
-    """Whether neither infinite nor NaN."""
+    """Whether an element is neither infinite nor NaN."""
     return xp.isfinite(data)
 
 
@@ -359,5 +359,5 @@ def isfinite(xp, data):
     "BlockGrad", "_sparse_stop_gradient", "stop_gradient", elementwise=True, result="first", moves=True, differentiable=False, c="{0}"
 )
 def stop_gradient(xp, data):
-    """``data`` itself, constant for the gradient."""
+    """``data``, without a gradient."""
     return xp.stop_gradient(data)

@@ -1,4 +1,4 @@
-"""Primitives that reduce or scan along axes, sort, or multiply matrices; with their gradients."""
+"""Primitives that reduce or scan along axes, sort, or multiply matrices, with their gradients."""
 
 import math
 from functools import partial
@@ -13,7 +13,7 @@ reduction = partial(primitive)
 
 
 def _reduced(dtype_of):
-    """Typed inference of a reduction whose result dtype is a function of the operand's."""
+    """Type inference for a reduction whose result dtype is a function of the operand's."""
 
     def rule(data, *, axis, keepdims):
         return reduced_shape(data.shape, axis, keepdims), dtype_of(data.dtype)
@@ -22,14 +22,14 @@ def _reduced(dtype_of):
 
 
 def _wide(dtype):
-    """The dtype in which NumPy sums: small integers and bools widen to 64 bits."""
+    """The dtype in which NumPy sums: small integers and bools are widened to 64 bits."""
     if dtype == "bool" or dtype.startswith("int"):
         return "int64"
     return "uint64" if dtype.startswith("uint") else dtype
 
 
 def spread(xp, value, data, axis, keepdims):
-    """A reduction's result (or its gradient) broadcast back over the reduced axes."""
+    """The result of a reduction, or its gradient, broadcast back over the reduced axes."""
     if not keepdims:
         value = xp.reshape(value, shape=reduced_shape(data.shape, axis, True))
     return xp.broadcast_to(value, shape=data.shape)
@@ -37,7 +37,7 @@ def spread(xp, value, data, axis, keepdims):
 
 @reduction(packed=True, row_reduction=True, symbol=("sum",))
 def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
-    """Sum over axes (all if None), by one fixed tree of partial sums in every mode of execution."""
+    """Sum over axes (all if None), by the same tree of partial sums in every mode of execution."""
     return xp.sum(data, axis=axis, keepdims=keepdims)
 
 
@@ -60,7 +60,7 @@ prod.type(_reduced(_wide))
 
 @prod.grad
 def _(xp, dout, data, out, *, axis, keepdims):
-    # out / data where no factor is 0; where exactly one is, the product of the others stands at its place
+    # out / data if no factor is 0; if exactly one is, the product of the others at its position; else 0
     zero = xp.equal(data, 0)
     zeros = spread(xp, xp.sum(xp.astype(zero, dtype="int32"), axis=axis, keepdims=keepdims), data, axis, keepdims)
     filled = xp.where(zero, 1, data)
@@ -71,19 +71,19 @@ def _(xp, dout, data, out, *, axis, keepdims):
 
 
 def _extremum_grad(xp, dout, data, out, *, axis, keepdims):
-    # elements equal to the extremum share nothing: each gets the whole gradient, as MXNet gives it
+    # each element equal to the extremum gets the whole gradient, not a share of it, as in MXNet
     return spread(xp, dout, data, axis, keepdims) * xp.equal(data, spread(xp, out, data, axis, keepdims))
 
 
 @reduction(packed=True, row_reduction=True, symbol=("max",))
 def max(xp, data, *, axis: Axis = None, keepdims: bool = False):
-    """Largest element over axes."""
+    """Maximum over axes."""
     return xp.max(data, axis=axis, keepdims=keepdims)
 
 
 @reduction(packed=True, row_reduction=True, symbol=("min",))
 def min(xp, data, *, axis: Axis = None, keepdims: bool = False):
-    """Smallest element over axes."""
+    """Minimum over axes."""
     return xp.min(data, axis=axis, keepdims=keepdims)
 
 
@@ -94,13 +94,13 @@ for _op in (max, min):
 
 @reduction(differentiable=False)
 def any(xp, data, *, axis: Axis = None, keepdims: bool = False):
-    """Whether some element over axes is non-zero."""
+    """Whether any element along axes is nonzero."""
     return xp.any(data, axis=axis, keepdims=keepdims)
 
 
 @reduction(differentiable=False)
 def all(xp, data, *, axis: Axis = None, keepdims: bool = False):
-    """Whether every element over axes is non-zero."""
+    """Whether all elements along axes are nonzero."""
     return xp.all(data, axis=axis, keepdims=keepdims)
 
 
@@ -110,13 +110,13 @@ for _op in (any, all):
 
 @reduction(differentiable=False)
 def argmax(xp, data, *, axis: Axis = None, keepdims: bool = False):
-    """Index of the first largest element along an axis (flattened if None), int64."""
+    """Index (int64) of the first maximum along an axis (flattened if None)."""
     return xp.argmax(data, axis=axis, keepdims=keepdims)
 
 
 @reduction(differentiable=False)
 def argmin(xp, data, *, axis: Axis = None, keepdims: bool = False):
-    """Index of the first smallest element along an axis (flattened if None), int64."""
+    """Index (int64) of the first minimum along an axis (flattened if None)."""
     return xp.argmin(data, axis=axis, keepdims=keepdims)
 
 
@@ -149,7 +149,7 @@ cumulative_prod.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
 
 @cumulative_prod.grad
 def _(xp, dout, data, out, *, axis):
-    """The product of what is before an element, times s[j] = dout[j] + data[j + 1] s[j + 1]: without divisions, so right at zeros.
+    """The product of the elements before each one, times s[j] = dout[j] + data[j + 1] s[j + 1]; without divisions, so correct at zeros.
 
     The recurrence is evaluated by doubling: W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986.
     """
@@ -158,7 +158,7 @@ def _(xp, dout, data, out, *, axis):
         return dout
 
     def later(x, step):
-        """``x[j + step]``, 0 beyond the end."""
+        """``x[j + step]``, with 0 beyond the end."""
         width = tuple((0, step) if k == axis % len(x.shape) else (0, 0) for k in range(len(x.shape)))
         return xp.pad(xp.take_slice(x, step, None, axis), width=width)
 
@@ -171,7 +171,7 @@ def _(xp, dout, data, out, *, axis):
 
 @primitive(differentiable=False)
 def argsort(xp, data, *, axis: int, descending: bool = False):
-    """Indices that sort along an axis, stable, int64; descending keeps equal elements in order too."""
+    """Indices (int64) that sort along an axis; the sort is stable, in descending order too."""
     return xp.argsort(data, axis=axis, descending=descending)
 
 
@@ -180,7 +180,7 @@ argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
 
 @primitive(packed=True, symbol=("dot",))
 def matmul(xp, lhs, rhs):
-    """Matrix product over the last two axes, broadcast over the others; vectors as in NumPy."""
+    """Matrix product over the last two axes, broadcasting the others; vectors are treated as in NumPy."""
     return xp.matmul(lhs, rhs)
 
 
@@ -209,7 +209,7 @@ def _(xp, dout, lhs, rhs):
 
 
 def _fit(xp, grad, matrix, operand):
-    """A gradient of the broadcast matrix in the operand's own shape."""
+    """The gradient of a broadcast operand, reduced to the operand's shape."""
     lead = len(grad.shape) - len(matrix.shape)
     axes = (*range(lead), *(k + lead for k, n in enumerate(matrix.shape[:-2]) if n == 1 and grad.shape[k + lead] != 1))
     return xp.reshape(xp.sum(grad, axis=axes) if axes else grad, shape=operand.shape)
@@ -217,7 +217,7 @@ def _fit(xp, grad, matrix, operand):
 
 @primitive()
 def einsum(xp, *arrays, subscripts: str):
-    """Sum of products by Einstein's convention; ``subscripts`` explicit, without ellipsis, no index twice in one operand."""
+    """Einstein summation; ``subscripts`` are explicit, without ellipses, and repeat no index within an operand."""
     return xp.einsum(*arrays, subscripts=subscripts)
 
 
@@ -253,5 +253,5 @@ def _(xp, dout, arrays, *, subscripts):
 
 
 def count_of(shape, axis):
-    """Number of elements that a reduction over axes combines."""
+    """The number of elements that a reduction over axes combines."""
     return math.prod(shape[a] for a in normalized_axes(axis, len(shape)))

@@ -1,4 +1,4 @@
-"""Primitives that rearrange elements: reshape, transpose, broadcast, slice, join, pad, windows; each with its transpose as gradient."""
+"""Primitives that rearrange elements: reshape, transpose, broadcast, slice, join, pad, windows. Their gradients are their transposes."""
 
 from ..dtype import promote
 from ..errors import ShapeError
@@ -12,7 +12,7 @@ FULL = (None, None, None)
 
 @primitive(view=True, moves=True, symbol=("Reshape",))
 def reshape(xp, data, *, shape: Shape):
-    """The same elements in row-major order in another shape; one size may be -1."""
+    """The same elements, in row-major order, in another shape; one size may be -1."""
     return xp.reshape(data, shape=shape)
 
 
@@ -31,14 +31,14 @@ def _(xp, dout, data):
 
 @primitive(view=True, moves=True, symbol=("transpose",))
 def permute_dims(xp, data, *, axes: Shape):
-    """Axes in another order."""
+    """Permutes the axes."""
     return xp.permute_dims(data, axes=axes)
 
 
 @permute_dims.type
 def _(data, *, axes):
     if sorted(a % len(axes) if axes else a for a in axes) != list(range(len(data.shape))):
-        raise ShapeError("transpose: the axes are no permutation", f"axes {axes} of shape {data.shape}", "name each axis once")
+        raise ShapeError("transpose: the axes are not a permutation", f"axes {axes} of shape {data.shape}", "name each axis once")
     return tuple(data.shape[a] for a in axes), data.dtype
 
 
@@ -52,7 +52,7 @@ def _(xp, dout, *, axes):
 
 @primitive(view=True, moves=True, symbol=("broadcast_to",))
 def broadcast_to(xp, data, *, shape: Shape):
-    """Repeated along axes of size 1 and new leading axes, without copying."""
+    """Broadcasts along axes of size 1 and new leading axes, without a copy."""
     return xp.broadcast_to(data, shape=shape)
 
 
@@ -65,7 +65,7 @@ def _(data, *, shape):
 
 @broadcast_to.grad
 def _(xp, dout):
-    return dout  # reduced to the input's shape by the gradient pass, as every broadcast is
+    return dout  # the gradient pass reduces it to the input's shape, as for every broadcast
 
 
 def _bounds(key):
@@ -75,7 +75,7 @@ def _bounds(key):
 
 @primitive(view=True, moves=True, symbol=("slice",), symbol_params=_bounds)
 def slice(xp, data, *, key: Triples):
-    """``data[begin:end:step, …]``: one (begin, end, step) triple per axis, Python's meaning of each."""
+    """``data[begin:end:step, …]``: one (begin, end, step) triple per axis, as in a Python slice."""
     return xp.slice(data, key=key)
 
 
@@ -91,7 +91,7 @@ def _(xp, dout, data, *, key):
 
 @primitive()
 def slice_update(xp, data, value, *, key: Triples):
-    """``data`` with the elements of a slice replaced by ``value`` (broadcast to them)."""
+    """``data`` with the elements of a slice replaced by ``value``, which is broadcast."""
     return xp.slice_update(data, value, key=key)
 
 
@@ -113,7 +113,7 @@ def _(xp, dout, *, key):
 
 @primitive(symbol=("Concat",), symbol_params=lambda axis: {"dim": axis})
 def concat(xp, *arrays, axis: int):
-    """Arrays joined along an axis."""
+    """Concatenates arrays along an axis."""
     return xp.concat(*arrays, axis=axis)
 
 
@@ -142,7 +142,7 @@ def _(xp, dout, arrays, *, axis):
 
 @primitive()
 def pad(xp, data, *, width: Triples, value: float = 0.0):
-    """``data`` with ``(before, after)`` elements of a constant added along each axis."""
+    """``data`` padded with a constant, by ``(before, after)`` elements along each axis."""
     return xp.pad(data, width=width, value=value)
 
 
@@ -158,7 +158,7 @@ def _(xp, dout, data, *, width):
 
 @primitive(view=True)
 def unfold(xp, data, *, kernel: Shape, stride: Shape, dilate: Shape):
-    """Windows over the trailing axes: (…, d1…dk) to (…, o1…ok, kernel1…kernelk), without copying."""
+    """Windows over the trailing axes: (…, d1…dk) to (…, o1…ok, kernel1…kernelk), without a copy."""
     return xp.unfold(data, kernel=kernel, stride=stride, dilate=dilate)
 
 
@@ -181,7 +181,7 @@ def _(xp, dout, data, *, kernel, stride, dilate):
 
 @primitive()
 def fold(xp, data, *, size: Shape, kernel: Shape, stride: Shape, dilate: Shape):
-    """The transpose of `unfold`: windows added up where they overlap, to trailing axes of ``size``."""
+    """The transpose of `unfold`: windows summed where they overlap, into trailing axes of ``size``."""
     return xp.fold(data, size=size, kernel=kernel, stride=stride, dilate=dilate)
 
 
@@ -197,7 +197,7 @@ def _(xp, dout, *, kernel, stride, dilate):
 
 @primitive(moves=True, packed=True, symbol=("_copy",))
 def contiguous(xp, data):
-    """A copy in row-major order, where the data is not in that order already."""
+    """The data in row-major order; a copy if it is not."""
     return xp.contiguous(data)
 
 
@@ -213,7 +213,7 @@ def _(xp, dout):
 
 @primitive()
 def full(xp, *, shape: Shape, value: Static, dtype: DType):
-    """An array of one value."""
+    """An array filled with a value."""
     return xp.full(shape=shape, value=value, dtype=dtype)
 
 

@@ -1,45 +1,45 @@
-"""Random floating-point numbers from the random words of `primitive_gather.random_bits`: uniform, exponential, standard normal.
+"""Uniform, exponential and standard normal floats from the random words of `primitive_gather.random_bits`.
 
-The same words give the same uniform numbers on every device; the others agree to rounding. Every element takes a fixed number
-of words, so that a draw never depends on how it is run.
+The same words give the same uniform numbers on every device; the others agree to rounding. Every element consumes a fixed number of words,
+so that the result never depends on how a program is run.
 """
 
 import math
 
-#: Random bits of a uniform number: the significand of each dtype, so that every number is exact and below 1.
+#: Random bits per uniform number: the size of the significand, so that every number is exact and below 1.
 BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
 def substream(xp, rng, number):
-    """The key of an independent stream beside that of ``rng`` (6 words): the last word of the counter is its number."""
+    """The key of an independent stream derived from ``rng`` (6 words), whose number is the last word of the counter."""
     here = xp.equal(xp.iota(size=6, dtype="int64"), 3)
     return rng + xp.astype(here, dtype="uint64") * number
 
 
 def working(dtype):
-    """The dtype in which numbers of a dtype are computed: 16-bit floats in float32."""
+    """The dtype in which samples of a dtype are computed: float32 for 16-bit floats."""
     return "float64" if dtype == "float64" else "float32"
 
 
 def uniform(xp, rng, shape, dtype):
-    """Uniform numbers in [0, 1) of a shape, from the highest bits of a word each."""
+    """Uniform numbers in [0, 1), each from the highest bits of one word."""
     bits = BITS[dtype]
     words = xp.right_shift(xp.random_bits(rng, shape=shape), 64 - bits)
     return xp.astype(words, dtype=dtype) * 2.0**-bits
 
 
 def bernoulli(xp, rng, shape, probability):
-    """Bools that are true with a probability (to 2⁻⁵³, as a float64 tells it)."""
+    """Bools that are true with a probability, which is resolved to 2⁻⁵³."""
     return xp.less(xp.right_shift(xp.random_bits(rng, shape=shape), 11), round(probability * 2.0**53))
 
 
 def _minus_log(xp, words, bits, dtype):
-    """Exponential numbers from words of that many bits, of which u = (word + 1) / 2^bits is in (0, 1]: -log(u) is finite."""
+    """Exponential numbers from words of ``bits`` bits; u = (word + 1) / 2^bits is in (0, 1], so -log(u) is finite."""
     return -xp.log((xp.astype(words, dtype=dtype) + 1) * 2.0**-bits)
 
 
 def exponential(xp, rng, shape, dtype):
-    """Standard exponential numbers, by inversion; computed in float32 or float64 (see `working`)."""
+    """Standard exponential numbers by inversion, computed in float32 or float64 (see `working`)."""
     bits = 53 if working(dtype) == "float64" else 40
     return _minus_log(xp, xp.right_shift(xp.random_bits(rng, shape=shape), 64 - bits), bits, working(dtype))
 
@@ -47,8 +47,8 @@ def exponential(xp, rng, shape, dtype):
 def normal(xp, rng, shape, dtype):
     """Standard normal numbers of a shape, computed in float32 or float64 (see `working`).
 
-    Source: Box & Muller, "A note on the generation of random normal deviates", Ann. Math. Statist. 29, 1958. A float64 takes
-    two words; a float32 one, of which 40 bits make the radius (up to 7.4) and 24 the angle.
+    Source: Box & Muller, "A note on the generation of random normal deviates", Ann. Math. Statist. 29, 1958. A float64 uses
+    two words; a float32 one, with 40 bits for the radius (up to 7.4) and 24 for the angle.
     """
     if working(dtype) == "float64":
         words = xp.right_shift(xp.random_bits(rng, shape=(2, *shape)), 11)

@@ -1,6 +1,7 @@
-"""The samplers: ``_random_*`` (parameters are numbers), ``_sample_*`` (arrays of them) and ``_random_*_like`` (of an array's shape).
+"""The samplers: ``_random_*`` (scalar parameters), ``_sample_*`` (array parameters) and ``_random_*_like`` (with an array's shape).
 
-Each takes ``rng``, the key of its stream; equal keys give equal draws. Numbers are drawn in float32 (float64 if asked), then cast.
+Each takes ``rng``, the key of a random stream; equal keys give equal samples. Samples are computed in float32, or in float64 on request,
+then cast.
 """
 
 import math
@@ -20,15 +21,15 @@ sampler = partial(op, differentiable=False)
 
 
 def _parameters(xp, dtype, *values):
-    """Numbers or arrays in the dtype that is computed in."""
+    """Parameters, scalars or arrays, in the working dtype."""
     return [xp.astype(v, dtype=working(dtype)) for v in values]
 
 
-# the distributions: parameters broadcast to the shape; results in the working dtype, Poisson numbers in float64
+# the distributions: parameters broadcast to the shape; results are in the working dtype, Poisson samples in float64
 
 
 def _uniform(xp, rng, shape, dtype, low, high):
-    # 16-bit numbers are drawn as such: rounding one from [0, 1) could give 1
+    # 16-bit samples are drawn in 16 bits: rounding a float32 from [0, 1) could give 1
     u = xp.cast(uniform(xp, rng, shape, dtype), working(dtype))
     return low + (high - low) * u
 
@@ -50,13 +51,13 @@ def _poisson(xp, rng, shape, dtype, lam):
 
 
 def _negative_binomial(xp, rng, shape, dtype, k, p):
-    """Failures before k successes of probability p: a Poisson number whose mean is gamma-distributed."""
+    """The number of failures before k successes of probability p: a Poisson variable with a gamma-distributed mean."""
     mean = gamma(xp, rng, xp.cast(k, "float64"), shape, "float64") * ((1 - p) / p)
     return poisson(xp, substream(xp, rng, 64), mean, shape)
 
 
 def _generalized_negative_binomial(xp, rng, shape, dtype, mu, alpha):
-    """Mean mu and dispersion alpha (variance mu + alpha · mu²); Poisson numbers where alpha is 0."""
+    """Negative binomial with mean mu and dispersion alpha (variance mu + alpha · mu²); Poisson where alpha is 0."""
     mu, alpha = xp.cast(mu, "float64"), xp.cast(alpha, "float64")
     pure = xp.equal(alpha, 0)
     dispersion = xp.where(pure, 1, alpha)
@@ -64,7 +65,7 @@ def _generalized_negative_binomial(xp, rng, shape, dtype, mu, alpha):
     return poisson(xp, substream(xp, rng, 64), xp.where(pure, mu, mean), shape)
 
 
-# parameters are numbers
+# scalar parameters
 
 
 def _draw(xp, distribution, rng, shape, dtype, *values):
@@ -74,31 +75,31 @@ def _draw(xp, distribution, rng, shape, dtype, *values):
 
 @sampler("_random_uniform", "random_uniform", "uniform")
 def random_uniform(xp, rng, *, low: Scalar = 0.0, high: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
-    """Uniform numbers in [low, high)."""
+    """Uniform samples from [low, high)."""
     return _draw(xp, _uniform, rng, shape, dtype, low, high)
 
 
 @sampler("_random_normal", "random_normal", "normal")
 def random_normal(xp, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
-    """Normal numbers of mean ``loc`` and standard deviation ``scale``."""
+    """Normal samples with mean ``loc`` and standard deviation ``scale``."""
     return _draw(xp, _normal, rng, shape, dtype, loc, scale)
 
 
 @sampler("_random_gamma", "random_gamma")
 def random_gamma(xp, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
-    """Gamma numbers of shape ``alpha`` and scale ``beta`` (mean alpha · beta)."""
+    """Gamma samples with shape ``alpha`` and scale ``beta`` (mean alpha · beta)."""
     return _draw(xp, _gamma, rng, shape, dtype, alpha, beta)
 
 
 @sampler("_random_exponential", "random_exponential")
 def random_exponential(xp, rng, *, lam: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
-    """Exponential numbers of rate ``lam`` (mean 1 / lam)."""
+    """Exponential samples with rate ``lam`` (mean 1 / lam)."""
     return _draw(xp, _exponential, rng, shape, dtype, lam)
 
 
 @sampler("_random_poisson", "random_poisson")
 def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dtype: FloatName = None):
-    """Poisson numbers of mean ``lam``, which chooses the method and is therefore part of the program."""
+    """Poisson samples with mean ``lam``, which selects the method and is therefore part of the program."""
     if lam < 0:
         raise ParameterError("_random_poisson: the mean must not be negative", lam, "give lam >= 0")
     return xp.cast(poisson_of(xp, rng, lam, shape or ()), dtype or "float32")
@@ -106,7 +107,7 @@ def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dty
 
 @sampler("_random_negative_binomial", "random_negative_binomial")
 def random_negative_binomial(xp, rng, *, k: Scalar = 1, p: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
-    """Numbers of failures before ``k`` successes, each of probability ``p``."""
+    """Negative binomial samples: failures before ``k`` successes of probability ``p``."""
     return _draw(xp, _negative_binomial, rng, shape, dtype, k, p)
 
 
@@ -114,19 +115,19 @@ def random_negative_binomial(xp, rng, *, k: Scalar = 1, p: Scalar = 1.0, shape: 
 def random_generalized_negative_binomial(
     xp, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None
 ):
-    """Negative binomial numbers of mean ``mu`` and variance mu + alpha · mu²."""
+    """Negative binomial samples with mean ``mu`` and variance mu + alpha · mu²."""
     return _draw(xp, _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
 
 
 @sampler("_random_randint", "random_randint", "_npi_random_randint")
 def random_randint(xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = None, dtype: Literal["int32", "int64"] | None = None):
-    """Integers in [low, high): a word modulo high - low, whose bias is below (high - low) / 2⁶⁴."""
+    """Integers from [low, high): a word modulo high - low, with a bias below (high - low) / 2⁶⁴."""
     first, last = xp.astype(low, dtype="int64"), xp.astype(high, dtype="int64")
     offset = xp.remainder(xp.random_bits(rng, shape=shape or ()), xp.astype(last - first, dtype="uint64"))
     return xp.cast(first + xp.astype(offset, dtype="int64"), dtype or "int32")
 
 
-# parameters are arrays: every element gives ``shape`` draws
+# array parameters: ``shape`` samples for each element
 
 
 def _sample(xp, name, distribution, rng, shape, dtype, *arrays):
@@ -140,48 +141,48 @@ def _sample(xp, name, distribution, rng, shape, dtype, *arrays):
 
 @sampler("_sample_uniform", "sample_uniform")
 def sample_uniform(xp, low, high, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` uniform numbers in [low, high) for each pair of bounds."""
+    """``shape`` uniform samples from [low, high) for each pair of bounds."""
     return _sample(xp, "_sample_uniform", _uniform, rng, shape, dtype, low, high)
 
 
 @sampler("_sample_normal", "sample_normal")
 def sample_normal(xp, mu, sigma, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` normal numbers for each mean and standard deviation."""
+    """``shape`` normal samples for each mean and standard deviation."""
     return _sample(xp, "_sample_normal", _normal, rng, shape, dtype, mu, sigma)
 
 
 @sampler("_sample_gamma", "sample_gamma")
 def sample_gamma(xp, alpha, beta, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` gamma numbers for each shape alpha and scale beta."""
+    """``shape`` gamma samples for each shape alpha and scale beta."""
     return _sample(xp, "_sample_gamma", _gamma, rng, shape, dtype, alpha, beta)
 
 
 @sampler("_sample_exponential", "sample_exponential")
 def sample_exponential(xp, lam, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` exponential numbers for each rate."""
+    """``shape`` exponential samples for each rate."""
     return _sample(xp, "_sample_exponential", _exponential, rng, shape, dtype, lam)
 
 
 @sampler("_sample_poisson", "sample_poisson")
 def sample_poisson(xp, lam, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` Poisson numbers for each mean."""
+    """``shape`` Poisson samples for each mean."""
     return _sample(xp, "_sample_poisson", _poisson, rng, shape, dtype, lam)
 
 
 @sampler("_sample_negative_binomial", "sample_negative_binomial")
 def sample_negative_binomial(xp, k, p, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` numbers of failures before k successes of probability p, for each pair."""
+    """``shape`` negative binomial samples for each number of successes k and probability p."""
     return _sample(xp, "_sample_negative_binomial", _negative_binomial, rng, shape, dtype, k, p)
 
 
 @sampler("_sample_generalized_negative_binomial", "sample_generalized_negative_binomial")
 def sample_generalized_negative_binomial(xp, mu, alpha, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` negative binomial numbers for each mean and dispersion."""
+    """``shape`` negative binomial samples for each mean and dispersion."""
     return _sample(xp, "_sample_generalized_negative_binomial", _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
 
 
 def _drawn_shapes(shapes, results, *, shape, **_):
-    """Parameters of one shape, and a result with the axes of ``shape`` behind it."""
+    """Type inference: parameters of equal shape, and a result with the axes of ``shape`` appended."""
     result = results[0]
     lead = None if result is None or len(result) < len(shape) else result[: len(result) - len(shape)] or None
     common = agreed(*shapes, lead)
@@ -201,7 +202,7 @@ for _op in (
     _op.dtypes(lambda dtypes, *, dtype, **_: [dtype or "float32"])
 
 
-# of an array's shape and dtype
+# with an array's shape and dtype
 
 
 def _float_like(dtypes, **_):
@@ -215,51 +216,51 @@ def _draw_like(xp, data, distribution, rng, *values):
 
 @sampler("_random_uniform_like", keeps_shape=True)
 def random_uniform_like(xp, data, rng, *, low: Scalar = 0.0, high: Scalar = 1.0):
-    """Uniform numbers in [low, high), one for each element of the data."""
+    """Uniform samples from [low, high), one per element of the data."""
     return _draw_like(xp, data, _uniform, rng, low, high)
 
 
 @sampler("_random_normal_like", keeps_shape=True)
 def random_normal_like(xp, data, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0):
-    """Normal numbers, one for each element of the data."""
+    """Normal samples, one per element of the data."""
     return _draw_like(xp, data, _normal, rng, loc, scale)
 
 
 @sampler("_random_gamma_like", keeps_shape=True)
 def random_gamma_like(xp, data, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0):
-    """Gamma numbers, one for each element of the data."""
+    """Gamma samples, one per element of the data."""
     return _draw_like(xp, data, _gamma, rng, alpha, beta)
 
 
 @sampler("_random_exponential_like", keeps_shape=True)
 def random_exponential_like(xp, data, rng, *, lam: Scalar = 1.0):
-    """Exponential numbers, one for each element of the data."""
+    """Exponential samples, one per element of the data."""
     return _draw_like(xp, data, _exponential, rng, lam)
 
 
 @sampler("_random_poisson_like", keeps_shape=True)
 def random_poisson_like(xp, data, rng, *, lam: Scalar = 1.0):
-    """Poisson numbers, one for each element of the data."""
+    """Poisson samples, one per element of the data."""
     return _draw_like(xp, data, _poisson, rng, lam)
 
 
 @sampler("_random_negative_binomial_like", keeps_shape=True)
 def random_negative_binomial_like(xp, data, rng, *, k: Scalar = 1, p: Scalar = 1.0):
-    """Negative binomial numbers, one for each element of the data."""
+    """Negative binomial samples, one per element of the data."""
     return _draw_like(xp, data, _negative_binomial, rng, k, p)
 
 
 @sampler("_random_generalized_negative_binomial_like", keeps_shape=True)
 def random_generalized_negative_binomial_like(xp, data, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0):
-    """Negative binomial numbers of mean mu and dispersion alpha, one for each element of the data."""
+    """Negative binomial samples with mean mu and dispersion alpha, one per element of the data."""
     return _draw_like(xp, data, _generalized_negative_binomial, rng, mu, alpha)
 
 
-# class numbers
+# categorical samples
 
 
 def _class_of(xp, cumulative, u):
-    """How many cumulative sums (n, k) each number (n, m) reaches, below k: a binary search for all of them at once."""
+    """For each value (n, m), the number of cumulative sums (n, k) that it reaches, below k; a vectorized binary search."""
     k = cumulative.shape[1]
     at = xp.full(shape=u.shape, value=0, dtype="int64")
     step = 1 << max(0, (k - 1).bit_length() - 1)
@@ -285,9 +286,9 @@ def sample_multinomial(
     get_prob: bool = False,
     dtype: Literal["float16", "float32", "float64", "int32", "uint8"] = "int32",
 ):
-    """``shape`` class numbers for each row of probabilities (…, k), which need not add up to 1: (…, *shape), by inversion.
+    """``shape`` class indices for each row of probabilities (…, k), which need not sum to 1: (…, *shape), by inversion.
 
-    With ``get_prob`` the logarithms of the drawn classes' probabilities are a second result, with a gradient.
+    With ``get_prob`` the log probabilities of the sampled classes are a second result, with a gradient.
     """
     lead, classes = data.shape[:-1], data.shape[-1]
     rows = xp.reshape(data, shape=(math.prod(lead), classes))

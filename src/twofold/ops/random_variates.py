@@ -1,24 +1,24 @@
-"""Gamma and Poisson numbers by rejection and inversion, with a fixed number of rounds per element.
+"""Gamma and Poisson samples by rejection and inversion, with a fixed number of rounds per element.
 
-A rejection sampler that runs until it accepts would draw a data-dependent number of words. Here every element has so many
-rounds that all of them fail with a probability below 1e-7; an element for which they do gets a value near the mean.
+A rejection sampler that runs until it accepts would consume a data-dependent number of words. Here the number of rounds is such that all of
+them reject with a probability below 1e-7; such an element gets a value near the mean.
 """
 
 import math
 
 from .random_floats import exponential, normal, substream, uniform, working
 
-GAMMA_ROUNDS = 8  # each accepts with probability above 0.95
-POISSON_ROUNDS = 12  # each accepts with probability above 0.75 where the mean is at least `LARGE_MEAN`
+GAMMA_ROUNDS = 8  # each round accepts with a probability above 0.95
+POISSON_ROUNDS = 12  # each round accepts with a probability above 0.75 if the mean is at least `LARGE_MEAN`
 LARGE_MEAN = 10.0
-INVERSION_STEPS = 44  # beyond that a Poisson number of mean 10 lies with probability 1e-14
+INVERSION_STEPS = 44  # a Poisson variable with mean 10 is larger with a probability of 1e-14
 
 
 def gamma(xp, rng, alpha, shape, dtype):
-    """Standard gamma numbers of shape parameters ``alpha`` (broadcasting to ``shape``), in the working dtype.
+    """Standard gamma samples with shape parameters ``alpha`` (broadcasting to ``shape``), in the working dtype.
 
-    Source: Marsaglia & Tsang, "A simple method for generating gamma variables", ACM Trans. Math. Softw. 26, 2000. Below 1 the
-    number for alpha + 1 is multiplied by u^(1 / alpha) (their section 6).
+    Source: Marsaglia & Tsang, "A simple method for generating gamma variables", ACM Trans. Math. Softw. 26, 2000. For alpha < 1 a
+    sample for alpha + 1 is multiplied by u^(1 / alpha) (their section 6).
     """
     dtype = working(dtype)
     small = xp.less(alpha, 1)
@@ -29,7 +29,7 @@ def gamma(xp, rng, alpha, shape, dtype):
         x = normal(xp, substream(xp, rng, 2 * k + 1), shape, dtype)
         root = 1 + c * x
         v = root * root * root
-        bound = 0.5 * x * x + d * (1 - v + xp.log(v))  # NaN, so no acceptance, where v is negative
+        bound = 0.5 * x * x + d * (1 - v + xp.log(v))  # NaN for negative v, so that it is rejected
         accepted = -exponential(xp, substream(xp, rng, 2 * k + 2), shape, dtype) < bound
         found = xp.where(accepted, d * v, found)
     boost = xp.exp(-exponential(xp, rng, shape, dtype) / alpha)
@@ -37,14 +37,14 @@ def gamma(xp, rng, alpha, shape, dtype):
 
 
 def poisson(xp, rng, mean, shape):
-    """Poisson numbers of means (broadcasting to ``shape``), as float64: by inversion below `LARGE_MEAN`, else by rejection."""
+    """Poisson samples (float64) with means that broadcast to ``shape``: by inversion below `LARGE_MEAN`, else by rejection."""
     large = xp.greater_equal(mean, LARGE_MEAN)
     few = small_poisson(xp, rng, xp.minimum(mean, LARGE_MEAN), shape)
     return xp.where(large, large_poisson(xp, rng, xp.maximum(mean, LARGE_MEAN), shape), few)
 
 
 def small_poisson(xp, rng, mean, shape):
-    """Poisson numbers of means up to `LARGE_MEAN`: how many cumulative probabilities a uniform number reaches."""
+    """Poisson samples with means up to `LARGE_MEAN`: the number of cumulative probabilities that a uniform number reaches."""
     u = uniform(xp, rng, shape, "float64")
     probability = total = xp.exp(-mean)
     found = xp.zeros(shape, "float64")
@@ -56,10 +56,11 @@ def small_poisson(xp, rng, mean, shape):
 
 
 def large_poisson(xp, rng, mean, shape):
-    """Poisson numbers of means from `LARGE_MEAN` on.
+    """Poisson samples with means from `LARGE_MEAN` on.
 
     Source: Hörmann, "The transformed rejection method for generating Poisson random variables", 1993, algorithm PTRS.
     """
+    # the constants of PTRS: a transformed uniform ratio as hat, and a squeeze that accepts most candidates without the density
     b = 0.931 + 2.53 * xp.sqrt(mean)
     a = -0.059 + 0.02483 * b
     log_alpha, quick = xp.log(1.1239 + 1.1328 / (b - 3.4)), 0.9277 - 3.6224 / (b - 2)
@@ -79,7 +80,7 @@ def large_poisson(xp, rng, mean, shape):
 
 
 def poisson_of(xp, rng, mean, shape):
-    """Poisson numbers of one mean, known when the program is made: only the method for it is run."""
+    """Poisson samples with one mean that is known at compile time, so that only one of the methods is run."""
     value = xp.full(shape=(), value=float(mean), dtype="float64")
     if mean >= LARGE_MEAN:
         return large_poisson(xp, rng, value, shape)

@@ -1,7 +1,7 @@
 """RNN: stacked, possibly bidirectional recurrent layers over whole sequences, with one flat vector of parameters.
 
-Forward multiplies the inputs of all steps by the weights at once and then walks through time; backward walks back and does the
-same with the gradients of all steps (Werbos, "Backpropagation through time", 1990). The graph is linear in the number of steps.
+The forward pass multiplies the inputs of all steps by the weights at once, then loops over time; the backward pass loops back and does the
+same with the gradients of all steps (Werbos, "Backpropagation through time", 1990). The graph grows linearly with the number of steps.
 """
 
 import math
@@ -22,7 +22,7 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 class Net(NamedTuple):
-    """Sizes and kinds: everything about an RNN but its arrays."""
+    """The configuration of an RNN: everything except its arrays."""
 
     mode: str
     layers: int
@@ -39,13 +39,13 @@ class Net(NamedTuple):
 
     @property
     def cell(self) -> Any:
-        """The step of a layer."""
+        """The cell of the layers."""
         if self.mode == "lstm":
             return LSTMCell(self.clip)
         return GRUCell() if self.mode == "gru" else PlainCell(self.mode.removeprefix("rnn_"))
 
     def blocks(self) -> list[tuple[tuple[int, int, str], tuple[int, ...]]]:
-        """What the parameter vector holds, in order: ((layer, direction, name), shape). All weights come before all biases."""
+        """The blocks of the parameter vector, in order: ((layer, direction, name), shape). All weights precede all biases."""
         rows = GATES[self.mode] * self.hidden
         out: list[tuple[tuple[int, int, str], tuple[int, ...]]] = []
         places = [(layer, d) for layer in range(self.layers) for d in range(self.directions)]
@@ -58,11 +58,11 @@ class Net(NamedTuple):
         return out
 
     def size(self) -> int:
-        """Length of the parameter vector."""
+        """The length of the parameter vector."""
         return sum(math.prod(shape) for _, shape in self.blocks())
 
     def unpacked(self, xp: Any, vector: Any) -> dict[Any, Any]:
-        """The blocks of the parameter vector by their keys."""
+        """The blocks of the parameter vector, by key."""
         out, start = {}, 0
         for key, shape in self.blocks():
             stop = start + math.prod(shape)
@@ -75,7 +75,7 @@ class Net(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """What a walk through time leaves: by step, outputs and what backward needs; and the last states."""
+    """The result of a loop over time: per step, the outputs and what the backward pass needs; and the final states."""
 
     outputs: list[Any]
     before: list[Any]
@@ -94,14 +94,14 @@ def _order(steps, direction):
 
 
 def _valid(xp, length, steps):
-    """For each step whether it lies within each sequence, (n, 1); None if all do."""
+    """For each step a mask (n, 1) of the sequences that it is part of; None if all sequences have full length."""
     if length is None:
         return [None] * steps
     return [xp.greater(xp.reshape(length, shape=(-1, 1)), t) for t in range(steps)]
 
 
 def _forward(xp, net, x, w, h, c, direction, valid):
-    """Walk one direction through x (t, n, d) from the states h and c."""
+    """Run one direction over x (t, n, d) from the states h and c."""
     cell, (steps, n, depth) = net.cell, x.shape
     rows = xp.reshape(x, shape=(steps * n, depth))
     bias = w["input_bias"] if net.mode == "gru" else w["input_bias"] + w["state_bias"]
@@ -123,7 +123,7 @@ def _forward(xp, net, x, w, h, c, direction, valid):
 
 
 def _backward(xp, net, x, w, walked, douts, dh, dc, direction, valid):
-    """Gradients of x, of the direction's parameters, and of its first states."""
+    """Gradients of x, of the direction's parameters, and of its initial states."""
     cell, (steps, n, depth) = net.cell, x.shape
     dgates, dhidden, draw = [None] * steps, [None] * steps, [None] * steps
     for t in reversed(_order(steps, direction)):
@@ -136,6 +136,7 @@ def _backward(xp, net, x, w, walked, douts, dh, dc, direction, valid):
         dgates[t], dhidden[t], direct, dc = cell.backward(xp, walked.saved[t], dnew, dc)
         dh = _joined(_joined(xp.matmul(dhidden[t], w["state"]), direct), old_dh)
         dc = _joined(dc, old_dc)
+    # the weights' gradients of all steps are one matrix product each, not a sum over steps
     flat_gates, flat_hidden = xp.concat(*dgates, axis=0), xp.concat(*dhidden, axis=0)
     grads = {
         "input": xp.matmul(xp.matrix_transpose(flat_gates), xp.reshape(x, shape=(steps * n, depth))),
@@ -158,7 +159,7 @@ def _joined(a, b):
 
 
 class Stack:
-    """The whole net on its arrays; ``passes`` and ``layer_inputs`` hold what forward leaves for backward."""
+    """The whole RNN on its arrays; ``passes`` and ``layer_inputs`` are what the forward pass saves for the backward pass."""
 
     def __init__(self, xp, net, parameters, state, state_cell, length, keep, rng):
         self.xp, self.net, self.state, self.state_cell = xp, net, state, state_cell
@@ -167,11 +168,11 @@ class Stack:
         self.passes, self.layer_inputs, self.masks = {}, [], {}
 
     def weights(self, layer, direction):
-        """The blocks of one direction by name."""
+        """The parameters of one direction, by name."""
         return {name: a for (at, d, name), a in self.blocks.items() if (at, d) == (layer, direction)}
 
     def forward(self, x):
-        """The last layer's outputs (t, n, directions · h)."""
+        """The outputs of the last layer (t, n, directions · h)."""
         xp, net = self.xp, self.net
         self.valid = _valid(xp, self.length, x.shape[0])
         for layer in range(net.layers):
@@ -188,18 +189,18 @@ class Stack:
         return x
 
     def _dropped(self, x, layer):
-        """Dropout on the inputs of all layers but the first."""
+        """Dropout on the inputs of all layers except the first."""
         if layer == 0 or self.keep == 1:
             return x
         self.masks[layer] = bernoulli(self.xp, substream(self.xp, self.rng, layer), x.shape, self.keep)
         return x * self.masks[layer] * (1 / self.keep)
 
     def last(self, name):
-        """The last states of all layers and directions, ``"h"`` or ``"c"``: (layers · directions, n, size)."""
+        """The final states of all layers and directions, ``"h"`` or ``"c"``: (layers · directions, n, size)."""
         return self.xp.stack([getattr(walked, name) for walked in self.passes.values()])
 
     def backward(self, dout, dh, dc):
-        """Gradients of the data, the parameters and the first states, after `forward`."""
+        """Gradients of the data, the parameters and the initial states, after `forward`."""
         xp, net = self.xp, self.net
         grads, first_h, first_c = {}, {}, {}
         for layer in reversed(range(net.layers)):
@@ -244,7 +245,7 @@ def _check(net, data, parameters, state, state_cell, length, use_sequence_length
 def _stack(xp, arrays, *, p, use_sequence_length, is_train, **params):
     data, parameters, state, state_cell, length, rng = arrays
     if not 0 <= p < 1:
-        raise ParameterError("RNN: p is no probability below 1", p, "give 0 <= p < 1")
+        raise ParameterError("RNN: p must be a probability below 1", p, "give 0 <= p < 1")
     net = _net(data.shape, **params)
     _check(net, data, parameters, state, state_cell, length, use_sequence_length)
     cell_state = state_cell if net.mode == "lstm" else None
@@ -282,8 +283,8 @@ def rnn(
 
     ``parameters`` is one vector: for each layer and direction the weights of the input (g · h, d) and of the state (g · h, h)
     [and of the projection], then for each the two biases (g · h,); gates in the order i, f, g, o (lstm) and r, z, n (gru). ``p`` is
-    the dropout between layers while training. With ``state_outputs`` the last states are further results. Steps from a
-    sequence's length on give 0 and leave its states; a backward direction starts at its last step.
+    the dropout between layers in training. With ``state_outputs`` the final states are additional results. Steps from a
+    sequence's length on output 0 and leave its states unchanged; the backward direction starts at its last step.
     """
     check_same_dtype(xp, "RNN", [a for a in (data, parameters, state, state_cell) if a is not None])
     stack = _stack(

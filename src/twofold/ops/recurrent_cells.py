@@ -1,15 +1,15 @@
-"""One step of a recurrent cell, forward and backward: plain RNN, LSTM and GRU, on gate values that hold the inputs' share already.
+"""One step of a recurrent cell, forward and backward: plain RNN, LSTM and GRU, with the inputs' contribution to the gates precomputed.
 
-A cell's forward takes (xp, gates, hidden, state, w): ``gates`` (n, g · h), the input's share of the pre-activations; ``hidden`` the
-share of the state, a product (n, g · h). It returns the new h, the new cell state and what its backward needs.
-Its backward returns the gradients of both shares and of the old cell state.
+A cell's forward takes (xp, gates, hidden, state, w): ``gates`` (n, g · h), the input's contribution to the pre-activations; ``hidden`` the
+state's contribution, a product (n, g · h). It returns the new h, the new cell state and what its backward needs.
+Its backward returns the gradients of both contributions and of the old cell state.
 """
 
 from typing import Any, NamedTuple
 
 
 class StateClip(NamedTuple):
-    """Bounds of an LSTM's cell state; None for no bound. ``nan`` replaces NaN by the lower bound."""
+    """Bounds of an LSTM's cell state, None for none; with ``nan``, NaN is replaced by the lower bound."""
 
     low: float | None
     high: float | None
@@ -41,7 +41,7 @@ class PlainCell:
         return new, None, new
 
     def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
-        """Gradients of gates and hidden, of h where it enters directly (None), and of the cell state (None)."""
+        """Gradients of gates and hidden; of h and the cell state, which do not enter directly, None."""
         new = saved
         d = dh * (1 - new * new) if self.activation == "tanh" else dh * xp.greater(new, 0)
         return d, d, None, None
@@ -75,7 +75,7 @@ class LSTMCell:
         return c if self.clip.high is None else xp.minimum(c, self.clip.high)
 
     def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
-        """Gradients of gates and hidden, of h where it enters directly (None), and of the cell state."""
+        """Gradients of gates and hidden; of h, which does not enter directly, None; and of the cell state."""
         i, f, g, o, c, free, squashed = saved
         inner = dh * o * (1 - squashed * squashed)
         dc = inner if dc is None else dc + inner
@@ -104,7 +104,7 @@ class GRUCell:
         return n + z * (h - n), None, (r, z, n, hn, h)
 
     def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
-        """Gradients of gates and hidden, of h where it enters directly, and of the cell state (None)."""
+        """Gradients of gates and hidden; of h where it enters directly; and None, as there is no cell state."""
         r, z, n, hn, h = saved
         dn = dh * (1 - z) * (1 - n * n)
         dz = dh * (h - n) * z * (1 - z)

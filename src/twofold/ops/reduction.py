@@ -1,4 +1,4 @@
-"""Reductions over axes in MXNet's form: results keep the operand's dtype, ``axis=()`` means all axes, ``exclude`` all but those named."""
+"""Reductions with MXNet's conventions: results keep the operand's dtype, ``axis=()`` means all axes, ``exclude`` inverts the choice."""
 
 import math
 from typing import Literal
@@ -12,7 +12,7 @@ from .primitive_reduce import count_of, spread
 
 
 def chosen_axes(data, axis, exclude):
-    """The axes that a reduction combines, counted from the front."""
+    """The axes that are reduced, as non-negative numbers."""
     ndim = len(data.shape)
     if axis is None or axis == ():
         return tuple(range(ndim))
@@ -28,7 +28,7 @@ def sum_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bo
 
 @op("mean", "_sparse_mean", method=True)
 def mean_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
-    """Arithmetic mean over axes; of integers the sum, wrapped around, divided and truncated."""
+    """Arithmetic mean over axes; for integers the wrapped sum, divided and truncated."""
     axes = chosen_axes(data, axis, exclude)
     if xp.dtype_of(data) in FLOATS:
         return xp.mean(data, axis=axes, keepdims=keepdims)
@@ -44,13 +44,13 @@ def prod_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: b
 
 @op("nansum", method=True)
 def nansum(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
-    """Sum over axes in which NaN counts as 0."""
+    """Sum over axes, with NaN counted as 0."""
     return sum_axis(xp, _without_nan(xp, data, 0), axis=axis, keepdims=keepdims, exclude=exclude)
 
 
 @op("nanprod", method=True)
 def nanprod(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
-    """Product over axes in which NaN counts as 1."""
+    """Product over axes, with NaN counted as 1."""
     return prod_axis(xp, _without_nan(xp, data, 1), axis=axis, keepdims=keepdims, exclude=exclude)
 
 
@@ -60,13 +60,13 @@ def _without_nan(xp, data, value):
 
 @op("max", "max_axis", method=True)
 def max_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
-    """Largest element over axes; each of several equal ones gets the whole gradient."""
+    """Maximum over axes; each of several equal maxima gets the whole gradient."""
     return xp.max(data, axis=chosen_axes(data, axis, exclude), keepdims=keepdims)
 
 
 @op("min", "min_axis", method=True)
 def min_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
-    """Smallest element over axes; each of several equal ones gets the whole gradient."""
+    """Minimum over axes; each of several equal minima gets the whole gradient."""
     return xp.min(data, axis=chosen_axes(data, axis, exclude), keepdims=keepdims)
 
 
@@ -77,7 +77,7 @@ for _op in (sum_axis, mean_axis, prod_axis, nansum, nanprod, max_axis, min_axis)
 
 @op("norm", "_sparse_norm", method=True)
 def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None = None, keepdims: bool = False):
-    """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over axes, of a matrix too.
+    """Sum of absolute values (``ord=1``) or root of the sum of squares (``ord=2``) over axes, for matrices too.
 
     ``out_dtype`` is the dtype of the result, the operand's if None; 16-bit floats are summed in float32. Floats are divided by
     the largest magnitude before they are squared, so that no square overflows or underflows.
@@ -91,7 +91,7 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
     if ord == 1:
         return xp.cast(xp.sum(xp.absolute(x), axis=axes, keepdims=keepdims), dtype)
     if wide not in FLOATS:
-        # squares of integers overflow; in float64 without scaling, perfect squares stay exact. Results wrap to narrow dtypes.
+        # squares of integers would overflow; in float64, unscaled, perfect squares stay exact. Results wrap to narrow dtypes.
         total = xp.sqrt(xp.sum(xp.square(xp.cast(x, "float64")), axis=axes, keepdims=keepdims))
         return xp.cast(xp.cast(total, "int64"), dtype)
     if count_of(x.shape, axes) == 0:
@@ -102,7 +102,7 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
 
 
 def _scale(xp, x, axes):
-    """The largest magnitude over axes where it can be divided by, else 1; a constant for the gradient."""
+    """The largest absolute value over axes, or 1 where one cannot divide by it; constant for the gradient."""
     largest = xp.stop_gradient(xp.max(xp.absolute(x), axis=axes, keepdims=True))
     return xp.where(xp.logical_and(largest > 0, largest < math.inf), largest, 1)
 
@@ -161,7 +161,7 @@ argmin_axis = op("argmin", method=True, differentiable=False)(_place("argmin"))
 
 @op("argmax_channel", method=True, differentiable=False)
 def argmax_channel(xp, data):
-    """Index of the first largest element along axis 1, in the dtype of ``data``."""
+    """Index of the first maximum along axis 1, in the dtype of ``data``."""
     return argmax_axis(xp, data, axis=1)
 
 

@@ -1,4 +1,4 @@
-"""The same elements in another arrangement: reshape codes, axes in and out, transposes, tiles, broadcasts, blocks of depth."""
+"""Rearranging elements: reshape codes, adding and removing axes, transposes, tiles, broadcasts, depth and space."""
 
 import math
 
@@ -11,7 +11,7 @@ from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis, resha
 
 @op("Reshape", "reshape", drawn_as="shape")
 def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_shape: Shape = (), keep_highest: bool = False):
-    """The elements in row-major order in another shape.
+    """The elements, in row-major order, in another shape.
 
     In ``shape`` 0 keeps a size, -1 infers one, -2 keeps the rest, -3 merges two, -4 splits one in the two that follow; with
     ``reverse`` the codes are read from the right. ``target_shape`` is the older form: 0 infers a size, and ``keep_highest``
@@ -45,7 +45,7 @@ def _(draw):
 def reshape_like(
     xp, lhs, rhs, *, lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None
 ):
-    """``lhs`` with the sizes of its axes from ``lhs_begin`` to ``lhs_end`` replaced by those of ``rhs`` likewise; all if None."""
+    """``lhs`` reshaped: its axes from ``lhs_begin`` to ``lhs_end`` get the sizes of ``rhs`` from ``rhs_begin`` to ``rhs_end``."""
     a, b = len(lhs.shape), len(rhs.shape)
     begin, end = _place(lhs_begin, 0, a, "lhs_begin"), _place(lhs_end, a, a, "lhs_end")
     first, last = _place(rhs_begin, 0, b, "rhs_begin"), _place(rhs_end, b, b, "rhs_end")
@@ -54,7 +54,7 @@ def reshape_like(
 
 
 def _place(at, default, ndim, name):
-    """A boundary between axes, counted from the front."""
+    """A boundary between axes as a non-negative number."""
     if at is None:
         return default
     if not -ndim <= at <= ndim:
@@ -69,7 +69,7 @@ def _(draw):
 
 @op("Flatten", "flatten", "_npx_batch_flatten", method="flatten", drawn_as="shape")
 def flatten(xp, data):
-    """All axes but the first merged: (n, d…) to (n, ∏d)."""
+    """Flattens all axes except the first: (n, d…) to (n, ∏d)."""
     return xp.reshape(data, shape=(data.shape[0], math.prod(data.shape[1:])))
 
 
@@ -86,7 +86,7 @@ def _(draw):
 
 @op("expand_dims", "_npi_expand_dims", method=True)
 def expand_dims(xp, data, *, axis: int):
-    """A new axis of size 1 before ``axis``."""
+    """Inserts an axis of size 1 before ``axis``."""
     return xp.expand_dims(data, normalized_axis(axis, len(data.shape) + 1, "expand_dims: axis"))
 
 
@@ -106,11 +106,11 @@ def _(draw):
 
 @op("squeeze", method=True)
 def squeeze(xp, data, *, axis: Axis = None):
-    """The axes named, or all, that have size 1 taken out."""
+    """Removes the given axes, or all axes, of size 1."""
     if axis is not None:
         axis = normalized_axes(axis, len(data.shape))
         if any(data.shape[k] != 1 for k in axis):
-            raise ShapeError("squeeze: an axis has not size 1", f"axis {axis} of shape {data.shape}", "name axes of size 1")
+            raise ShapeError("squeeze: an axis does not have size 1", f"axis {axis} of shape {data.shape}", "name axes of size 1")
     return xp.squeeze(data, axis)
 
 
@@ -118,7 +118,7 @@ def squeeze(xp, data, *, axis: Axis = None):
 def _(shapes, results, *, axis):
     data, result = shapes[0], results[0]
     if axis is None or (data is None and (result is None or len(result) < 2)):
-        return shapes, results  # one axis may be left because there are no results without any
+        return shapes, results  # MXNet has no 0-d results, so one axis may be left
     ndim = len(data) if data is not None else len(result) + (1 if isinstance(axis, int) else len(axis))
     gone = normalized_axes(axis, ndim)
     left = [k for k in range(ndim) if k not in gone]
@@ -134,7 +134,7 @@ def _(draw):
 
 @op("SwapAxis", "_npi_swapaxes", "swapaxes", method="swapaxes")
 def swap_axis(xp, data, *, dim1: int = 0, dim2: int = 0):
-    """Two axes exchanged."""
+    """Swaps two axes."""
     ndim = len(data.shape)
     return xp.swapaxes(data, normalized_axis(dim1, ndim, "SwapAxis: dim1"), normalized_axis(dim2, ndim, "SwapAxis: dim2"))
 
@@ -152,7 +152,7 @@ def _(shapes, results, *, dim1, dim2):
 
 
 def _ndim(*shapes):
-    """The number of axes that shapes have, if one of them is known."""
+    """The number of axes of shapes, if one of them is known."""
     return next((len(s) for s in shapes if s is not None), None)
 
 
@@ -163,12 +163,12 @@ def _(draw):
 
 @op("transpose", method=True)
 def transpose(xp, data, *, axes: Shape = ()):
-    """The axes in another order, reversed if none is given."""
+    """Permutes the axes; reverses them if no order is given."""
     ndim = len(data.shape)
     if not axes:
         return xp.permute_dims(data, axes=tuple(range(ndim))[::-1])
     if len(axes) != ndim or len({a % ndim for a in axes}) != ndim or not all(-ndim <= a < ndim for a in axes):
-        raise ShapeError("transpose: the axes are no permutation", f"axes {axes} of shape {data.shape}", "name each axis once")
+        raise ShapeError("transpose: the axes are not a permutation", f"axes {axes} of shape {data.shape}", "name each axis once")
     return xp.permute_dims(data, axes=tuple(a % ndim for a in axes))
 
 
@@ -188,7 +188,7 @@ def _(draw):
 
 @op("reverse", "flip", method="flip", keeps_shape=True)
 def reverse(xp, data, *, axis: Shape):
-    """The order of elements along axes reversed."""
+    """Reverses the elements along axes."""
     return xp.flip(data, axis)
 
 
@@ -199,7 +199,7 @@ def _(draw):
 
 @op("tile", "_npi_tile", method=True)
 def tile(xp, data, *, reps: Shape):
-    """The whole array repeated along each axis, aligned at the last one."""
+    """Repeats the whole array along each axis; ``reps`` is aligned with the last axis."""
     if any(n < 0 for n in reps):
         raise ParameterError("tile: a number of repeats is negative", f"reps={reps}", "give 0 or more")
     ndim = max(len(data.shape), len(reps))
@@ -217,7 +217,7 @@ def _(draw):
 
 @op("repeat", "_np_repeat", method=True)
 def repeat(xp, data, *, repeats: int, axis: int | None = None):
-    """Each element ``repeats`` times along an axis (flattened first if None)."""
+    """Repeats each element ``repeats`` times along an axis (flattened first if None)."""
     if repeats < 0:
         raise ParameterError("repeat: the number of repeats is negative", f"repeats={repeats}", "give 0 or more")
     if axis is None:
@@ -235,7 +235,7 @@ def _(draw):
 
 @op("broadcast_to", method=True)
 def broadcast_to_shape(xp, data, *, shape: Shape = ()):
-    """Repeated along axes of size 1 to a shape, in which 0 keeps a size."""
+    """Broadcasts axes of size 1 to a shape, in which 0 keeps a size."""
     lead = len(shape) - len(data.shape)
     kept = (*shape[: max(lead, 0)], *data.shape) if lead >= 0 else shape
     return xp.broadcast_to(data, shape=tuple(n or keep for n, keep in zip(shape, kept, strict=True)))
@@ -248,13 +248,13 @@ def _(draw):
 
 @op("broadcast_axis", "broadcast_axes", method="broadcast_axes")
 def broadcast_axis(xp, data, *, axis: Shape = (), size: Shape = ()):
-    """Repeated along axes of size 1 to the sizes given."""
+    """Broadcasts the given axes, of size 1, to sizes."""
     ndim = len(data.shape)
     if len(axis) != len(size):
         raise ParameterError("broadcast_axis: axis and size differ in length", f"axis={axis}, size={size}", "give one size for each axis")
     sizes = dict(zip([normalized_axis(a, ndim, "broadcast_axis: axis") for a in axis], size, strict=True))
     if any(data.shape[k] != 1 for k in sizes):
-        raise ShapeError("broadcast_axis: an axis has not size 1", f"axis {axis} of shape {data.shape}", "name axes of size 1")
+        raise ShapeError("broadcast_axis: an axis does not have size 1", f"axis {axis} of shape {data.shape}", "name axes of size 1")
     return xp.broadcast_to(data, shape=tuple(sizes.get(k, n) for k, n in enumerate(data.shape)))
 
 
@@ -265,7 +265,7 @@ def _(draw):
 
 @op("broadcast_like", method=True)
 def broadcast_like(xp, lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None):
-    """``lhs`` repeated along axes of size 1 to the sizes of ``rhs``, or some axes to those of some axes of ``rhs``."""
+    """Broadcasts ``lhs`` to the shape of ``rhs``, or some of its axes to the sizes of some axes of ``rhs``."""
     if lhs_axes is None and rhs_axes is None:
         return xp.broadcast_to(lhs, shape=rhs.shape)
     if lhs_axes is None or rhs_axes is None or len(lhs_axes) != len(rhs_axes):
@@ -285,7 +285,7 @@ def _(draw):
 
 @op("depth_to_space", method=True)
 def depth_to_space(xp, data, *, block_size: int):
-    """Channels moved into blocks of space: (n, b·b·c, h, w) to (n, c, h·b, w·b)."""
+    """Moves channels into spatial blocks: (n, b·b·c, h, w) to (n, c, h·b, w·b)."""
     n, depth, h, w = _images(data, "depth_to_space")
     b = block_size
     if b < 1 or depth % (b * b):
@@ -298,7 +298,7 @@ def depth_to_space(xp, data, *, block_size: int):
 
 @op("space_to_depth", method=True)
 def space_to_depth(xp, data, *, block_size: int):
-    """Blocks of space moved into channels: (n, c, h·b, w·b) to (n, b·b·c, h, w)."""
+    """Moves spatial blocks into channels: (n, c, h·b, w·b) to (n, b·b·c, h, w)."""
     n, depth, h, w = _images(data, "space_to_depth")
     b = block_size
     if b < 1 or h % b or w % b:

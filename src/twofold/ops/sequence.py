@@ -1,4 +1,4 @@
-"""SequenceMask, SequenceLast and SequenceReverse: batches of sequences of unequal lengths, time on one axis, batch on the other."""
+"""SequenceMask, SequenceLast and SequenceReverse: batches of sequences of different lengths, with time and batch as axes 0 and 1."""
 
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
@@ -7,7 +7,7 @@ from ..opdef.partial_shapes import along_axis, without_axis
 
 
 def _check(name, data, length, use_sequence_length, axis):
-    """Raise unless the axis is 0 or 1 and the lengths (batch,) are there if, and only if, they are used."""
+    """Check that the time axis is 0 or 1, and that lengths (batch,) are given if and only if they are used."""
     if axis not in (0, 1) or len(data.shape) < 2:
         raise ParameterError(f"{name}: time must be axis 0 or 1", f"axis {axis} of data {data.shape}", "move time to one of them")
     if use_sequence_length and (length is None or length.shape != (data.shape[1 - axis],)):
@@ -20,7 +20,7 @@ def _along(ndim, axis):
 
 
 def _times(xp, data, length, axis):
-    """Time steps and lengths as they broadcast over the data, in the lengths' dtype."""
+    """Time steps and lengths, reshaped to broadcast over the data, in the lengths' dtype."""
     steps = xp.iota(size=data.shape[axis], dtype=xp.dtype_of(length))
     ndim = len(data.shape)
     return xp.reshape(steps, shape=_along(ndim, axis)), xp.reshape(length, shape=_along(ndim, 1 - axis))
@@ -42,7 +42,7 @@ def _last_step_shape(shapes, results, **params):
 def sequence_mask(
     xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0
 ):
-    """The data with ``value`` in place of the steps from each sequence's length on; the data itself without lengths."""
+    """The data with ``value`` for all steps from each sequence's length on; the data itself without lengths."""
     _check("SequenceMask", data, sequence_length, use_sequence_length, axis)
     if not use_sequence_length:
         return data
@@ -60,7 +60,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis, **_):
 
 @op("SequenceLast")
 def sequence_last(xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, axis: int = 0):
-    """The last step of each sequence, (batch, …): that before its length, or the last of all without lengths."""
+    """The last step of each sequence, (batch, …): the one before its length, or without lengths the last of all."""
     _check("SequenceLast", data, sequence_length, use_sequence_length, axis)
     steps = data.shape[axis]
     if not use_sequence_length:
@@ -86,7 +86,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis):
 
 @op("SequenceReverse", keeps_shape=True)
 def sequence_reverse(xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, axis: int = 0):
-    """Each sequence in reverse order up to its length, the steps behind it in place; the whole time axis without lengths."""
+    """Each sequence reversed up to its length, with the steps after it in place; without lengths the whole time axis is reversed."""
     _check("SequenceReverse", data, sequence_length, use_sequence_length, axis)
     if not use_sequence_length:
         return xp.flip(data, axis)
@@ -97,7 +97,7 @@ def sequence_reverse(xp, data, sequence_length: SequenceLength = None, *, use_se
 
 @sequence_reverse.grad
 def _(xp, dout, sequence_length, **params):
-    return sequence_reverse(xp, dout, sequence_length, **params), None  # its own inverse
+    return sequence_reverse(xp, dout, sequence_length, **params), None  # a reversal is its own inverse
 
 
 for _op in (sequence_mask, sequence_last, sequence_reverse):

@@ -1,4 +1,4 @@
-"""Parts of arrays at fixed places: slice, slice_axis, slice_like, crops, assignment to a slice, padding."""
+"""Fixed parts of arrays: slice, slice_axis, slice_like, crops, assignment to a slice, padding."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ FULL = (None, None, None)
 
 
 def key_of(name, shape, begin, end, step):
-    """One (begin, end, step) triple per axis; axes that are not named are whole.
+    """One (begin, end, step) triple per axis; trailing axes that are not given are taken whole.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def key_of(name, shape, begin, end, step):
 
 @op("slice", "_npi_slice", "_npx_slice", "_sparse_slice", "crop", method=True)
 def slice_range(xp, data, *, begin: Shape, end: Shape, step: Shape = ()):
-    """``data[begin:end:step, …]`` with Python's meaning of negative places, None and places beyond the end."""
+    """``data[begin:end:step, …]``, with negative, None and out-of-range bounds as in Python."""
     return xp.slice(data, key=key_of("slice", data.shape, begin, end, step))
 
 
@@ -44,13 +44,13 @@ def _(draw):
 
 @op("slice_axis", method=True)
 def slice_axis(xp, data, *, axis: int, begin: int, end: int | None):
-    """The elements from ``begin`` to ``end`` (the last if None) of one axis; negative places count from the end."""
+    """The elements from ``begin`` to ``end`` (the last if None) of one axis; negative bounds count from the end."""
     at = normalized_axis(axis, len(data.shape), "slice_axis: axis")
     size = data.shape[at]
     first, last = (begin + size if begin < 0 else begin), (size if end is None else end + size if end < 0 else end)
     if not 0 <= first <= last <= size:
         raise ParameterError(
-            "slice_axis: the places are out of range", f"begin={begin}, end={end} of size {size}", "give places on the axis"
+            "slice_axis: begin and end are out of range", f"begin={begin}, end={end} of size {size}", "give positions on the axis"
         )
     return xp.take_slice(data, first, last, at)
 
@@ -62,7 +62,7 @@ def _(draw):
 
 @op("slice_like", method=True)
 def slice_like(xp, data, shape_like, *, axes: Shape = ()):
-    """The leading part of ``data`` that has the sizes of ``shape_like``, along the given axes (all if none)."""
+    """The leading part of ``data`` with the sizes of ``shape_like`` along the given axes (all if none)."""
     ndim = len(data.shape)
     if not axes and len(shape_like.shape) != ndim:
         raise ShapeError("slice_like: the dimensions differ", f"{data.shape} and {shape_like.shape}", "name the axes to cut")
@@ -89,7 +89,7 @@ def _(draw):
 
 @op("Crop", count_param="num_args", alike=True)
 def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: bool = False):
-    """A window of images (n, c, h, w): as large as the second array's, or ``h_w``, at ``offset`` or in the centre."""
+    """A window of images (n, c, h, w) of the second array's size, or of ``h_w``, at ``offset`` or in the center."""
     image, *like = data
     if len(image.shape) != 4 or len(like) > 1:
         raise ShapeError("Crop: needs images and at most one array like them", f"{[a.shape for a in data]}", "give (n, c, h, w)")
@@ -129,7 +129,7 @@ def _(draw):
 
 @op("_slice_assign_scalar", "_crop_assign_scalar", "_npi_slice_assign_scalar", keeps_shape=True)
 def slice_assign_scalar(xp, data, *, scalar: Scalar = 0.0, begin: Shape, end: Shape, step: Shape = ()):
-    """``data`` with the elements of a slice replaced by a number."""
+    """``data`` with the elements of a slice replaced by a scalar."""
     return xp.slice_update(data, scalar, key=key_of("_slice_assign_scalar", data.shape, begin, end, step))
 
 
@@ -140,9 +140,9 @@ def _(draw):
 
 @op("Pad", "pad", method="pad")
 def pad_array(xp, data, *, mode: Literal["constant", "edge", "reflect"], pad_width: Shape, constant_value: float = 0.0):
-    """Elements added before and after along each axis: a constant, the edge's, or the inner ones mirrored at the edge.
+    """Pads each axis before and after: with a constant, the edge element, or the inner elements mirrored at the edge.
 
-    ``pad_width`` is (before, after) of the first axis, then of the second, and so on.
+    ``pad_width`` holds (before, after) of the first axis, then of the second, and so on.
     """
     if len(pad_width) != 2 * len(data.shape) or any(n < 0 for n in pad_width):
         raise ParameterError("Pad: pad_width does not fit", f"{pad_width} for shape {data.shape}", "give two sizes for each axis")

@@ -1,6 +1,7 @@
-"""The softmax family: softmax, log_softmax, softmin, SoftmaxActivation and the cross-entropy of them. No logit overflows.
+"""The softmax family: softmax, log_softmax, softmin, SoftmaxActivation, and the cross-entropy.
 
-The largest logit is subtracted before the exponential (Golub & Van Loan's log-sum-exp shift), as a constant for the gradient.
+The largest logit is subtracted before the exponential (the log-sum-exp shift), so that no logit overflows. The shift does not change the
+result, so the gradients ignore it.
 """
 
 import math
@@ -17,7 +18,7 @@ FloatName = Literal["float16", "float32", "float64"] | None
 
 
 def _working(xp, data, dtype):
-    """The logits in the dtype they are computed in, and that of the result; 16-bit floats compute in float32."""
+    """The logits in the working dtype (float32 for 16-bit floats), and the result's dtype."""
     wanted = dtype or xp.dtype_of(xp.to_float(data))
     return xp.cast(data, "float32" if wanted in HALVES else wanted), wanted
 
@@ -27,7 +28,7 @@ def _scaled(logits, temperature):
 
 
 def softmax_of(xp, logits, axis):
-    """exp(logits) normalised over axes."""
+    """exp(logits), normalized to sum 1 over axes."""
     powers = xp.exp(logits - xp.max(logits, axis=axis, keepdims=True))
     return powers / xp.sum(powers, axis=axis, keepdims=True)
 
@@ -47,7 +48,7 @@ def _softmax_gradient(xp, dout, out, axis, temperature):
 
 
 def _valid(xp, logits, length, axis):
-    """Where the place along the axis is below the length of its row."""
+    """A mask of the positions along the axis below the length of their row."""
     at = normalized_axis(axis, len(logits.shape), "softmax: axis")
     if length.shape != (*logits.shape[:at], *logits.shape[at + 1 :]):
         given = f"length {length.shape} for data {logits.shape}, axis {axis}"
@@ -68,9 +69,9 @@ def softmax(
     dtype: FloatName = None,
     use_length: bool | None = False,
 ):
-    """exp(data / temperature) over its sum along an axis.
+    """exp(data / temperature), divided by its sum along an axis.
 
-    With ``use_length`` each row counts only up to its ``length`` (the data's shape without the axis); the rest of the result is 0.
+    With ``use_length`` each row is used only up to its ``length`` (the data's shape without the axis); the rest of the result is 0.
     """
     if use_length and length is None:
         raise ParameterError("softmax: use_length without lengths", None, "give the array length")
@@ -116,7 +117,7 @@ def _refuse_lengths(name, use_length):
 
 @op("softmin", method=True, real=True, keeps_shape=True)
 def softmin(xp, data, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False):
-    """exp(-data / temperature) over its sum along an axis. It takes no lengths: ``use_length`` must be false."""
+    """exp(-data / temperature), divided by its sum along an axis. It takes no lengths: ``use_length`` must be false."""
     _refuse_lengths("softmin", use_length)
     return softmax(xp, -data, axis=axis, temperature=temperature, dtype=dtype)
 
@@ -138,7 +139,9 @@ def log_softmax(xp, data, *, axis: int = -1, temperature: float | None = None, d
 def _(xp, dout, data, *, axis, temperature, dtype, **_):
     logits, _ = _working(xp, data, dtype)
     d = xp.cast(dout, xp.dtype_of(logits))
-    probabilities = softmax_of(xp, _scaled(logits, temperature), axis)  # of the exponentials and sums that the result is made of
+    probabilities = softmax_of(
+        xp, _scaled(logits, temperature), axis
+    )  # in terms of the exponentials and their sum, so that it shares them with the result
     return _scaled(d - probabilities * xp.sum(d, axis=axis, keepdims=True), temperature)
 
 
@@ -159,16 +162,16 @@ def _(draw):
 
 
 def picked(xp, data, label):
-    """One value of each row of (n, k), at the label; labels outside are clipped to the nearest. Shape (n, 1)."""
+    """The value at the label in each row of (n, k), with labels clipped to the bounds: (n, 1)."""
     place = xp.clip(xp.cast(xp.reshape(label, shape=(-1, 1)), "int64"), 0, data.shape[1] - 1)
     return xp.take_along_axis(data, place, axis=1)
 
 
 @op("softmax_cross_entropy", alike=True, real=True)
 def softmax_cross_entropy(xp, data, label):
-    """Total cross-entropy of the softmax of the rows (n, k) with labels (n,), classes as numbers: shape (1,).
+    """The total cross-entropy of the softmax of rows (n, k) with class labels (n,): shape (1,).
 
-    Computed from log_softmax, never from probabilities: the loss of any finite logits is finite.
+    Computed from log_softmax rather than from probabilities, so that the loss of finite logits is finite.
     """
     logits, wanted = _working(xp, data, None)
     loss = -xp.sum(picked(xp, log_softmax_of(xp, logits, 1), label))

@@ -1,4 +1,4 @@
-"""UpSampling: images enlarged by a whole factor, by repetition or by a transposed convolution with a bilinear kernel."""
+"""UpSampling: images enlarged by an integer factor, by repetition or by transposed convolution with a bilinear kernel."""
 
 from typing import Literal
 
@@ -12,13 +12,14 @@ def _repeated(xp, image, height, width):
     n, c, h, w = image.shape
     if height % h or width % w:
         given = f"an input of {h} by {w} for {height} by {width}"
-        raise ShapeError("UpSampling: the result is no multiple of an input", given, "give inputs whose sizes divide scale times the first")
+        todo = "give inputs whose sizes divide scale times the first"
+        raise ShapeError("UpSampling: the result is not a multiple of an input", given, todo)
     apart = xp.reshape(image, shape=(n, c, h, 1, w, 1))
     return xp.reshape(xp.broadcast_to(apart, shape=(n, c, h, height // h, w, width // w)), shape=(n, c, height, width))
 
 
 def bilinear_kernel(scale):
-    """Size, stride and padding of the transposed convolution that enlarges by a factor."""
+    """Kernel size, stride and padding of the transposed convolution that enlarges by a factor."""
     size = 2 * scale - scale % 2
     return {"kernel": (size, size), "stride": (scale, scale), "pad": (scale // 2, scale // 2)}
 
@@ -35,9 +36,9 @@ def up_sampling(
 ):
     """Images (n, c, h, w) enlarged to ``scale`` times the first one's size.
 
-    "nearest" repeats pixels; several inputs, each enlarged to the same size, are joined along the channels or added up.
+    "nearest" repeats pixels; several inputs, each enlarged to the same size, are concatenated along the channels or summed.
     "bilinear" takes one image and a weight (c, 1, k, k), k = 2 · scale - scale % 2, of a transposed convolution per channel, which
-    interpolates if it is initialised with `Bilinear`; ``num_filter`` is c. ``workspace`` has no effect.
+    interpolates if it is initialized with `Bilinear`; ``num_filter`` is c. ``workspace`` has no effect.
     """
     if len(data[0].shape) != 4 or scale < 1:
         raise ShapeError("UpSampling: needs images and a positive scale", f"{data[0].shape}, scale {scale}", "give (n, c, h, w)")

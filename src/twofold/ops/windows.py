@@ -1,20 +1,20 @@
-"""What convolution and pooling share: parameters per spatial axis, layouts, padding."""
+"""Helpers shared by convolution and pooling: parameters per spatial axis, layouts, padding."""
 
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
 
-#: Channels first is the default; the others are permuted to it and back.
+#: Channels first is the default; other layouts are transposed to it and back.
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None
 
 
 def per_axis(name, ndim, default, **given):
-    """Each parameter with one value per spatial axis (``default`` where it was left out), in the order given.
+    """Each parameter with one value per spatial axis (its default where it is omitted), in the given order.
 
     Raises
     ------
     ShapeError
-        If one has another number of values than the data, of ``ndim`` axes, has spatial axes.
+        If a parameter's number of values is not that of the spatial axes of data with ``ndim`` axes.
     """
     out = []
     for key, values in given.items():
@@ -29,12 +29,12 @@ def per_axis(name, ndim, default, **given):
 
 
 def is_channels_last(layout):
-    """Whether the layout's name ends with the channels."""
+    """Whether the layout has channels last."""
     return layout is not None and layout.endswith("C")
 
 
 def channels_first(xp, x, layout):
-    """An array of that layout with its channels on axis 1."""
+    """An array of a layout, transposed to have channels as axis 1."""
     return xp.moveaxis(x, -1, 1) if is_channels_last(layout) else x
 
 
@@ -44,7 +44,7 @@ def from_channels_first(xp, x, layout):
 
 
 def padded(xp, x, before, after, value=0.0):
-    """``x`` (n, c, …) with elements of one value around its spatial axes; itself if there are none."""
+    """``x`` (n, c, …) padded along its spatial axes; ``x`` itself if there is no padding."""
     if not any(before) and not any(after):
         return x
     return xp.pad(x, width=((0, 0), (0, 0), *zip(before, after, strict=True)), value=value)
