@@ -11,7 +11,7 @@ from typing import Any
 
 from ..config import SETTINGS
 from ..device import CPU
-from ..dtype import NAME_OF
+from ..dtype import NAME_OF, NUMPY
 from ..graph.ir import TABLES, leaf
 from ..opdef.registry import OPS
 from ..opdef.spec import Sig
@@ -205,7 +205,7 @@ def specialise(
     number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
     parts |= {"check": _check(name, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else "", "pending": ""}
     if name == "power" and not legacy:  # the operator ** squares bools (NumPy's int8), where the function power gives int64
-        parts |= {"floats": ' and (other != 2 or a.dtype.kind != "b")', "pending": ' and (other != 2 or a.type[1] != "bool")'}
+        parts |= {"floats": " and (a.dtype is not bools or other != 2)", "pending": ' and (other != 2 or a.type[1] != "bool")'}
     parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(f"{number}, a" if reverse else f"a, {number}")}
     # MXNet's arrays of floats take whole numbers as floats; in NumPy's promotion they are of another kind
     parts |= {
@@ -220,7 +220,7 @@ def specialise(
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaf": float_leaf,
         "typed": sig.typed, "float_leaves": _float_leaves, "to_scalar": HOST.scalar,
         "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
-        "recoverable": (RuntimeError, ValueError, TypeError, MemoryError), "general": general,
+        "recoverable": (RuntimeError, ValueError, TypeError, MemoryError), "general": general, "bools": NUMPY["bool"],
     }  # fmt: skip
     exec(text.format(**parts), env)
     exchangeable(env, "fn", sig.op.names[0] if sig.op.names else name, _nbytes)

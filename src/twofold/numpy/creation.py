@@ -16,6 +16,7 @@ from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
 from ..imperative.cell import wrap
 from ..imperative.invoke import content
+from ..imperative.record import tls
 from ..ndarray.creation import shape_of
 from ..ndarray.interop import hosts
 from ..opdef.registry import OPS
@@ -67,7 +68,7 @@ def array(
     """
     if isinstance(object, Array):
         out = _of_ours(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
-    elif isinstance(object, (list, tuple)) and is_recorded(object):
+    elif tls.tape is not None and isinstance(object, (list, tuple)) and is_recorded(object):
         out = _stacked(object, _host(object, dtype, {})[0].dtype)
     else:
         host, fresh = _host(object, dtype, {"ndmin": ndmin, "ndmax": ndmax} if ndmax else {})

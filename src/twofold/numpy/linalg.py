@@ -62,6 +62,8 @@ def real_operands(count: int) -> Callable[[Callable[..., Any]], Callable[..., An
 
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
+            if count == 1 and args and args[0].__class__ is ndarray and args[0]._dtype in ("float32", "float64"):
+                return function(*args, **options)
             given = [*args[:count], *[options.pop(n) for n in names[len(args) :] if n in options]]
             try:
                 arrays = operands(*given)
