@@ -123,9 +123,9 @@ PICTURES: dict[str, Callable[[], str]] = {
     "recompute-after": lambda: plot_memory(bound(chain(mirror=True))),
     "place-after": lambda: plot_graph(placed()),
     "fuse-before": lambda: plot_graph(_simplified(normalised())),
-    "fuse-after": lambda: plot_graph(_simplified(normalised()), steps_of(_simplified(normalised()), 1 << 16, True)),
-    "rows-before": lambda: plot_graph(centred(), steps_of(centred(), 1 << 16, True)),
-    "rows-after": lambda: plot_graph(keep_columns(centred()), steps_of(keep_columns(centred()), 1 << 16, True)),
+    "fuse-after": lambda: plot_graph(_simplified(normalised()), steps_of(_simplified(normalised()), 1 << 16, rows=True)),
+    "rows-before": lambda: plot_graph(centred(), steps_of(centred(), 1 << 16, rows=True)),
+    "rows-after": lambda: plot_graph(keep_columns(centred()), steps_of(keep_columns(centred()), 1 << 16, rows=True)),
     "plan-after": lambda: plot_memory(chain().simple_bind(mx.cpu(), x=(1000,), grad_req="null")),
     "window-after": lambda: plot_graph(window().outputs, window().steps),
 }

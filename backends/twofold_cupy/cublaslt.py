@@ -16,7 +16,7 @@ from .library import cuda_library
 from .operands import dtype_of
 
 #: cuBLASLt's codes: BIAS and RELU_BIAS (over the rows of its column-major result), BGRADB (column sums of its right matrix).
-EPILOGUES = {"bias": 4, "relu": 6, "sums": 512}
+EPILOGUES = {"bias": 4, "bias relu": 6, "sums": 512}
 TRANSPOSE_A, TRANSPOSE_B, EPILOGUE, BIAS_POINTER = 3, 4, 7, 8
 MAX_WORKSPACE, ALIGNMENT_A = 1, 5  # attributes of a preference; those of B, C and D follow A
 #: Statuses for an unsupported product: CUBLAS_STATUS_INVALID_VALUE and CUBLAS_STATUS_NOT_SUPPORTED.

@@ -42,6 +42,6 @@ def _kernel(epilogue: str, kind: ArrayType, bias: tuple[int, ...]) -> Callable[.
     """The epilogue as an element-wise kernel."""
     known = {name: ELEMENTWISE[name] for name in ("add", "maximum")}
     given = {"add": (Ref("in", 0), Ref("in", 1)), "maximum": (Ref("step", 0), Ref("const", 0.0))}
-    names = ("add", "maximum") if epilogue == "relu" else ("add",)
+    names = ("add", "maximum") if epilogue == "bias relu" else ("add",)
     steps = tuple(KernelStep(name, known[name].ufunc, known[name].c, given[name], kind.dtype, kind.dtype) for name in names)
     return elementwise(RowProgram("_".join(names), kind.shape, (kind, ArrayType(bias, kind.dtype)), steps, (len(steps) - 1,)))

@@ -25,7 +25,7 @@ AT_ONCE = ("dtype_of", "full", "iota")
 
 @cache
 def _as_gpu(target: Target) -> Target:
-    epilogues = frozenset({"bias", "relu", "sums"})
+    epilogues = frozenset({"bias", "bias relu", "sums"})
     own = {"name": "fake", "kind": "gpu", "plain": None, "shares_constants": False}
     return replace(target, few_kernels=True, whole_rows=True, epilogues=epilogues, **own)
 

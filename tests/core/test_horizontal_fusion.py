@@ -27,7 +27,7 @@ class Together(NumpyBackend):
 
     @property
     def target(self) -> Target:
-        epilogues = frozenset({"bias", "relu", "sums"})
+        epilogues = frozenset({"bias", "bias relu", "sums"})
         return replace(super().target, few_kernels=True, whole_rows=True, epilogues=epilogues)
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:

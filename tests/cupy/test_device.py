@@ -108,7 +108,7 @@ def test_convolutions_and_their_gradients_are_numpys(backend, monkeypatch, case,
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-@pytest.mark.parametrize("epilogue", ["bias", "relu", "sums"])
+@pytest.mark.parametrize("epilogue", ["bias", "bias relu", "sums"])
 def test_endings_of_large_products_are_numpys(backend, dtype, epilogue):
     """By cuBLASLt where it proposes them, at sizes that it has kernels for; see test_epilogues for small ones."""
     if cublaslt.library() is None:
@@ -128,7 +128,7 @@ def test_endings_of_large_products_are_numpys(backend, dtype, epilogue):
         outs = [backend.empty((256, 384), dtype)]
         backend.quietly(backend.product(epilogue), *there, backend.from_host(bias, GPU), *outs)
         want = xw @ ww + bias.astype(np.float64)
-        wants = [np.maximum(want, 0) if epilogue == "relu" else want]
+        wants = [np.maximum(want, 0) if epilogue == "bias relu" else want]
     for out, want in zip(outs, wants, strict=True):
         np.testing.assert_allclose(backend.to_host(out).astype(np.float64), want, 0, 2 * tolerance * np.abs(want).max())
 

@@ -32,14 +32,14 @@ def run(backend, epilogue, operands, *shapes):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("epilogue", ["bias", "relu"])
+@pytest.mark.parametrize("epilogue", ["bias", "bias relu"])
 @pytest.mark.parametrize("lead", [(6,), (2, 3)])
 def test_biases_and_relu(backend, dtype, epilogue, lead):
     x, w, b = drawn(*lead, 5, dtype=dtype), drawn(5, 7, dtype=dtype, seed=1), drawn(7, dtype=dtype, seed=2)
     (got,), count = run(backend, epilogue, (x, w, b), (*lead, 7))
     xw, ww, bw = wide(x, w, b)
     want = xw @ ww + bw
-    np.testing.assert_allclose(got, np.maximum(want, 0) if epilogue == "relu" else want, TOLERANCE[dtype], TOLERANCE[dtype] * 4)
+    np.testing.assert_allclose(got, np.maximum(want, 0) if epilogue == "bias relu" else want, TOLERANCE[dtype], TOLERANCE[dtype] * 4)
     assert count in (None, 2 if dtype == "float64" else 1), "the simulated library proposes nothing for float64"
 
 
@@ -62,14 +62,14 @@ def test_operands_lie_as_they_like(backend):
     (got,), _ = run(backend, "bias", (*views, there[2][::2]), (6, 7))
     np.testing.assert_allclose(got, x.T @ w.T + b[::2], 2e-6, 2e-6)
     cut = backend.from_host(drawn(9, 8), GPU)[1:4, 2:7]
-    (got,), _ = run(backend, "relu", (cut, views[1], there[2][:7]), (3, 7))
+    (got,), _ = run(backend, "bias relu", (cut, views[1], there[2][:7]), (3, 7))
     np.testing.assert_allclose(got, np.maximum(drawn(9, 8)[1:4, 2:7] @ w.T + b[:7], 0), 2e-6, 2e-6)
 
 
 def test_empty_products(backend):
     (got,), _ = run(backend, "bias", (np.zeros((3, 0), np.float32), np.zeros((0, 2), np.float32), np.ones(2, np.float32)), (3, 2))
     assert (got == 1).all()
-    (got,), _ = run(backend, "relu", (np.zeros((0, 4), np.float32), np.zeros((4, 2), np.float32), np.ones(2, np.float32)), (0, 2))
+    (got,), _ = run(backend, "bias relu", (np.zeros((0, 4), np.float32), np.zeros((4, 2), np.float32), np.ones(2, np.float32)), (0, 2))
     assert got.shape == (0, 2)
 
 
@@ -117,7 +117,7 @@ def test_a_layer_is_one_launch(gpus):
 @simulated
 def test_a_product_met_before_waits_for_nothing_and_takes_no_memory(backend):
     operands = [backend.from_host(a, GPU) for a in (drawn(6, 5), drawn(5, 7), drawn(7))]
-    out, product = backend.empty((6, 7), "float32"), backend.product("relu")
+    out, product = backend.empty((6, 7), "float32"), backend.product("bias relu")
     backend.quietly(product, *operands, out)
     before = SIMULATION.counts()
     backend.quietly(product, *operands, out)

@@ -170,7 +170,7 @@ class Backend(ABC):
     def product(self, epilogue: str) -> Callable[..., None]:
         """A matrix product with an epilogue, called with the operands and then the results' memory.
 
-        ``bias`` and ``relu``: (lhs, rhs, bias, result). ``sums``: (lhs, rhs, result, the sums of lhs over its last axis).
+        ``bias`` and ``bias relu``: (lhs, rhs, bias, result). ``sums``: (lhs, rhs, result, the sums of lhs over its last axis).
         """
         xp = self.xp
 
@@ -181,7 +181,7 @@ class Backend(ABC):
                 self.write(others[1], ..., xp.sum(xp.permute_dims(lhs, axes=(1, 0)), axis=0))
                 return
             total = xp.add(product, others[0])
-            self.write(others[1], ..., xp.maximum(total, self.scalar(0, xp.dtype_of(total))) if epilogue == "relu" else total)
+            self.write(others[1], ..., xp.maximum(total, self.scalar(0, xp.dtype_of(total))) if epilogue == "bias relu" else total)
 
         return run
 

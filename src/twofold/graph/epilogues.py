@@ -1,10 +1,10 @@
-"""What follows from a matrix product and can be computed with it, where the backend's library does so.
+"""Epilogues of matrix products: what a backend's library can compute in the same call as the product.
 
 | epilogue | results | instead of |
 |---|---|---|
-| ``bias`` | a product plus a vector for its last axis | a product, an addition |
-| ``relu`` | the same, and 0 where that is less | a product, an addition, a maximum |
-| ``sums`` | a product of two matrices, and the sums of the left one's rows | a product, a sum: gradients of a layer's weight and bias |
+| ``bias`` | a product plus a vector along its last axis | a product, an addition |
+| ``bias relu`` | the same, with negative elements set to 0 | a product, an addition, a maximum |
+| ``sums`` | a matrix product, and the row sums of its left operand | a product, a sum: the gradients of a layer's weight and bias |
 """
 
 from collections.abc import Collection, Sequence
@@ -17,30 +17,30 @@ from ..ops.primitive_shape import permute_dims
 from .ir import Application, Constant, Node, applies, is_const
 
 
-class Ending(NamedTuple):
-    """An epilogue: its name, its nodes (the product first), and the numbers of the steps that it replaces."""
+class Epilogue(NamedTuple):
+    """A product with what is computed in the same call: its name, nodes (the product first), and the steps that it replaces."""
 
     name: str
     nodes: tuple[Application, ...]
     steps: tuple[int, ...]
 
 
-def endings(steps: Sequence[tuple[Application, ...]], outputs: Collection[Node], known: Collection[str]) -> list[Ending]:
-    """The epilogues in a program, given the nodes of its steps; each takes the place of the last step that it replaces."""
+def find_epilogues(steps: Sequence[tuple[Application, ...]], outputs: Collection[Node], known: Collection[str]) -> list[Epilogue]:
+    """The epilogues in a program, given the nodes of its steps. Each runs in place of the last step that it replaces."""
     reads = _Reads(steps, outputs)
-    found: list[Ending] = []
+    found: list[Epilogue] = []
     taken: set[int] = set()
     for t, nodes in enumerate(steps):
         if len(nodes) == 1 and nodes[0].sig.op is matmul and nodes[0].dtype in FLOATS:
-            ending = _bias(reads, t, known) or ("sums" in known and _sums(reads, t)) or None
-            if ending is not None and taken.isdisjoint(ending.steps):
-                found.append(ending)
-                taken.update(ending.steps)
+            found_here = _bias(reads, t, known) or ("sums" in known and _sums(reads, t)) or None
+            if found_here is not None and taken.isdisjoint(found_here.steps):
+                found.append(found_here)
+                taken.update(found_here.steps)
     return found
 
 
 class _Reads:
-    """Who reads what in a program: for each node the numbers of steps and the nodes."""
+    """The readers of each node in a program, with their steps."""
 
     def __init__(self, steps: Sequence[tuple[Application, ...]], outputs: Collection[Node]) -> None:
         self.steps, self.outputs = steps, set(outputs)
@@ -54,12 +54,12 @@ class _Reads:
                     self.of.setdefault(i, []).append((t, n))
 
     def only(self, n: Node) -> tuple[int, Application] | None:
-        """The one node that reads another, with its step; None if it is a result or has several readers."""
+        """The only reader of a node, with its step; None if there are several, or if the node is a result of the program."""
         found = self.of.get(n, [])
         return found[0] if len(found) == 1 and n not in self.outputs else None
 
 
-def _bias(reads: _Reads, t: int, known: Collection[str]) -> Ending | None:
+def _bias(reads: _Reads, t: int, known: Collection[str]) -> Epilogue | None:
     (product,) = reads.steps[t]
     reader = reads.only(product)
     if reader is None or reader[1].sig.op is not add or reader[1].shape != product.shape:
@@ -68,15 +68,15 @@ def _bias(reads: _Reads, t: int, known: Collection[str]) -> Ending | None:
     if not _is_vector(next((i for i in added.operands if i is not product), None), product) or product.operands[1].shape[:-2]:
         return None
     if reads.steps[at] == (added,) and "bias" in known:
-        return Ending("bias", (product, added), (t, at))
+        return Epilogue("bias", (product, added), (t, at))
     above = reads.only(added)
-    if "relu" in known and above is not None and reads.steps[at] == (added, above[1]) and _is_relu(above[1]):
-        return Ending("relu", (product, added, above[1]), (t, at))
+    if "bias relu" in known and above is not None and reads.steps[at] == (added, above[1]) and _is_relu(above[1]):
+        return Epilogue("bias relu", (product, added, above[1]), (t, at))
     return None
 
 
 def _is_vector(bias: Node | None, product: Application) -> bool:
-    """Whether a node is a vector for the last axis of a product of two or more axes, in its dtype."""
+    """Whether a node is a vector along the last axis of a product of two or more axes, in its dtype."""
     meant = bias is not None and bias.dtype == product.dtype and bias.shape == product.shape[-1:] and not is_const(bias)
     return meant and len(product.shape) > 1 and all(i.dtype == product.dtype and len(i.shape) > 1 for i in product.operands)
 
@@ -85,7 +85,7 @@ def _is_relu(n: Application) -> bool:
     return n.sig.op is maximum and any(isinstance(i, Constant) and i.number == 0 for i in n.operands)
 
 
-def _sums(reads: _Reads, t: int) -> Ending | None:
+def _sums(reads: _Reads, t: int) -> Epilogue | None:
     (product,) = reads.steps[t]
     left, right = product.operands
     if (
@@ -103,7 +103,7 @@ def _sums(reads: _Reads, t: int) -> Ending | None:
     (early,) = reads.steps[first]
     if total.dtype != product.dtype or any(u <= last for u, _ in reads.of.get(early, ())):
         return None
-    return Ending("sums", (product, total), (t, at))
+    return Epilogue("sums", (product, total), (t, at))
 
 
 def _sums_rows(n: Application) -> bool:

@@ -1,31 +1,31 @@
-"""Groups of element-wise nodes that run as one kernel over one iteration space, and the order of all steps."""
+"""Fusion: groups element-wise nodes into kernels over one iteration space, and orders all steps."""
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import NamedTuple
 
-from .epilogues import endings
-from .horizontal_fusion import MOST_NODES, Ends, Member, ends_of
+from .epilogues import find_epilogues
+from .horizontal_fusion import MOST_NODES, FusedEnd, Member, fuse_horizontally
 from .ir import Application, Node, is_const, post_order, topological
 
-#: Nodes ahead among which a kernel over rows looks for what it can compute as well.
+#: How many nodes ahead a kernel over rows looks for more that it can compute.
 AHEAD = 64
-#: Elements from which a node may be part of a kernel: for all nodes, or for each.
+#: Minimum number of elements for a node to be part of a kernel: one for all nodes, or a function of the node.
 Big = int | Callable[[Application], int]
 
 
 class Step(NamedTuple):
-    """One step of a program: a single node, or several element-wise nodes of one shape that become one kernel.
+    """One step of a program: a single node, or several nodes that run as one kernel.
 
     Attributes
     ----------
     nodes
         What it computes.
     members
-        The nodes of each of several kernels that run at once; none else. They read nothing of one another.
+        For several kernels that run in one call: the nodes of each. None reads another's results.
     numbers
-        Nodes that each member which needs them computes for itself.
+        0-d nodes that every member which needs them computes for itself.
     epilogue
-        Of a matrix product (the first node) with what follows from it: see `graph.epilogues`.
+        For a matrix product (the first node) with an epilogue: its name, see `graph.epilogues`.
     """
 
     nodes: tuple[Application, ...]
@@ -35,15 +35,15 @@ class Step(NamedTuple):
 
     @property
     def is_kernel(self) -> bool:
-        """Whether the step is a fused kernel, or another call for several nodes."""
+        """Whether the step computes several nodes in one call: a fused kernel, or a product with an epilogue."""
         return len(self.nodes) > 1
 
 
 def _in_order(outputs: Sequence[Node]) -> list[Node]:
-    """The nodes below outputs, inputs before users, so that few values wait: what is near the leaves first, of operands the far one.
+    """The nodes below outputs, inputs before users, in an order that keeps few values alive: shallow outputs first, deep operands first.
 
-    So a layer's weights get their gradients as soon as what they follow from is known, and a value that is computed again for
-    backward is computed right before its use.
+    So a layer's weights get their gradients as soon as their inputs are known, and a value that is recomputed for backward is
+    recomputed right before its use.
     """
     height: dict[Node, int] = {}
     for n in topological(outputs):
@@ -56,25 +56,25 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
 
 
 class _Group:
-    """The kernel that is being gathered: nodes over one space, and reductions over its last axis with what is computed of them."""
+    """The kernel under construction: nodes over one space, reductions over its last axis, and what is computed from their results."""
 
     def __init__(self, big: Big, rows: bool, whole: bool) -> None:
         self.big, self.rows, self.whole = big, rows, whole
         self.nodes: list[Application] = []
-        #: What is known when the kernel has run: its nodes, and views of them that wait until then.
+        #: What exists once the kernel has run: its nodes, and the views of them, which are delayed until then.
         self.members: set[Node] = set()
         self.views: dict[Application, None] = {}
         self.reduces = False
         self.space: tuple[int, ...] = ()
 
     def space_of(self, n: Application) -> tuple[int, ...] | None:
-        """The iteration space of a kernel that the node may begin; None if it may not."""
+        """The iteration space of a kernel that starts with the node; None if none may."""
         if n.sig.op.elementwise:
             return n.shape if is_big(self.big, n) else None
         return n.operands[0].shape if self.rows and is_row_reduction(n) and is_big(self.big, n) else None
 
     def takes(self, n: Application) -> bool:
-        """Whether the node belongs to the open kernel."""
+        """Whether the node joins the open kernel."""
         if not self.nodes or len(self.nodes) >= MOST_NODES or any(i in self.views for i in n.operands):
             return False
         if self.space_of(n) == self.space:
@@ -86,14 +86,14 @@ class _Group:
         return self.rows and below and n.shape == row and n.sig.op.elementwise
 
     def add(self, n: Application, space: tuple[int, ...]) -> None:
-        """Take the node."""
+        """Add a node."""
         self.nodes.append(n)
         self.members.add(n)
         self.space = space
         self.reduces = self.reduces or is_row_reduction(n)
 
     def delays(self, n: Application) -> bool:
-        """Whether the node is a view of what the open kernel makes, and waits until it has run."""
+        """Delay the node until the open kernel has run, if it is a view of one of its results; whether it was."""
         if not self.rows or not n.sig.op.view or self.members.isdisjoint(n.inputs):
             return False
         self.views[n] = None
@@ -103,18 +103,18 @@ class _Group:
     def also(
         self, rest: Sequence[Application], known: Container[Node], users: Mapping[Node, Sequence[Application]], outputs: Container[Node]
     ) -> list[Application]:
-        """What a kernel over rows computes while it has them: results of rows, with what only they are computed of.
+        """More nodes that a kernel over rows computes while it holds them: results of rows, and what only those read.
 
         Parameters
         ----------
         rest
-            Nodes that are not computed yet, in order.
+            Nodes not scheduled yet, in order.
         known
-            Those that are, the kernel's own among them.
+            Nodes already scheduled, including the kernel's own.
         users
-            Who reads a node.
+            The readers of each node.
         outputs
-            Nodes that are read from outside.
+            Results of the program.
         """
         if not self.reduces:
             return []
@@ -125,7 +125,7 @@ class _Group:
             if is_known and self.views.keys().isdisjoint(n.inputs) and self._is_of_rows(n, row, found):
                 found[n] = None
         taken, before = frozenset(found), len(found) + 1
-        while len(found) < before:  # until what stays needs nothing that went, and others read results of rows alone
+        while len(found) < before:  # to a fixpoint: what stays reads nothing that was dropped, and only results of rows are read elsewhere
             before = len(found)
             for n in list(found):
                 is_kept = n.shape == row or (n not in outputs and all(u in found for u in users[n]))
@@ -134,14 +134,14 @@ class _Group:
         return list(found) if len(self.nodes) + len(found) <= MOST_NODES else []
 
     def _is_of_rows(self, n: Application, row: tuple[int, ...], others: Container[Node]) -> bool:
-        """Whether a node over the kernel's space, or of its rows, may join it together with others."""
+        """Whether a node over the kernel's space, or over its rows, may join it together with others."""
         if self.space_of(n) == self.space:
             return True
         below = any(i.shape == row and (i in self.members or i in others) for i in n.operands)
         return below and n.shape == row and n.sig.op.elementwise
 
     def closed(self) -> list[Step]:
-        """The steps of what was gathered, if there is anything; then nothing is."""
+        """The steps for the open kernel, if there is one, and for the delayed views; then there is no open kernel."""
         steps = [Step(tuple(self.nodes))] if self.nodes else []
         steps += [Step((n,)) for n in self.views]
         self.nodes, self.members, self.views, self.reduces = [], set(), {}, False
@@ -149,13 +149,13 @@ class _Group:
 
 
 def is_big(big: Big, n: Application) -> bool:
-    """Whether an element-wise node, or a reduction, has the elements from which it may be part of a kernel."""
+    """Whether an element-wise node, or a reduction, has enough elements to be part of a kernel."""
     size = n.size if n.sig.op.elementwise else n.operands[0].size
     return size >= max(1, big if isinstance(big, int) else big(n))
 
 
 def is_row_reduction(n: Application) -> bool:
-    """Whether a node sums its operand over the last axis, or takes the largest or smallest element, and keeps the axis."""
+    """Whether a node reduces its operand over the last axis, in a way that kernels support, and keeps the axis."""
     if not n.sig.op.row_reduction or not n.sig.params["keepdims"]:
         return False
     (x,) = n.operands
@@ -164,19 +164,29 @@ def is_row_reduction(n: Application) -> bool:
     return not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
 
 
-def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole: bool = False, together: bool = False) -> list[Step]:
-    """The primitives below outputs in an order of execution; runs of element-wise nodes of at least ``big`` elements are grouped.
+def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: bool = False, horizontal: bool = False) -> list[Step]:
+    """The primitives below outputs in order of execution, with element-wise nodes of at least ``big`` elements fused into kernels.
 
-    A node joins the open group if it has its shape. Others that read nothing of the open group may run before it; one that
-    does closes it. With ``rows`` reductions over the last axis join as well, and what is computed of their results; before such a
-    group is closed it takes what it can compute of results of rows that would come later (`_Group.also`). With
-    ``whole`` rows' kernels take in all that is computed for rows, with ``together`` kernels at the end that are alike become one step.
+    A node joins the open kernel if it has its shape. A node that reads nothing from the open kernel may run before it; one that
+    does closes it.
+
+    Parameters
+    ----------
+    outputs, big
+        The graph, and the minimum number of elements.
+    rows
+        Reductions over the last axis join kernels too, and so does what is computed from their results. Before such a kernel is
+        closed, it takes later nodes that it can compute as well (`_Group.also`).
+    whole_rows
+        Kernels over rows take everything that is computed for each row.
+    horizontal
+        Similar kernels at the end become one step (`graph.horizontal_fusion`).
     """
     steps: list[Step] = []
-    group = _Group(big, rows, whole)
-    ends = ends_of(outputs, lambda n: group.space_of(n) is not None) if together else Ends([], frozenset())
-    waiting = ends.nodes
-    order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in waiting]
+    group = _Group(big, rows, whole_rows)
+    end = fuse_horizontally(outputs, lambda n: group.space_of(n) is not None) if horizontal else FusedEnd([], frozenset())
+    delayed = end.nodes
+    order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in delayed]
     known: set[Node] = set()
     read, users = frozenset(outputs), _users_of(order) if rows else {}
     for at, n in enumerate(order):
@@ -197,7 +207,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole: bool 
             elif n not in known:
                 steps.append(Step((n,)))
         known.add(n)
-    return [*steps, *group.closed(), *[_at_once(g, ends.numbers) for g in ends.groups]]
+    return [*steps, *group.closed(), *[_in_one_call(g, end.numbers) for g in end.groups]]
 
 
 def _users_of(nodes: Sequence[Application]) -> dict[Node, list[Application]]:
@@ -210,14 +220,14 @@ def _users_of(nodes: Sequence[Application]) -> dict[Node, list[Application]]:
 
 
 def with_epilogues(steps: Sequence[Step], outputs: Sequence[Node], known: Collection[str]) -> list[Step]:
-    """The steps with matrix products that have one of the known epilogues as one step each."""
-    found = endings([s.nodes for s in steps], outputs, known) if known else []
-    gone = {t for ending in found for t in ending.steps}
-    new = {max(ending.steps): Step(ending.nodes, epilogue=ending.name) for ending in found}
+    """The steps with each matrix product and its epilogue as one step, for the epilogues that the backend knows."""
+    found = find_epilogues([s.nodes for s in steps], outputs, known) if known else []
+    gone = {t for epilogue in found for t in epilogue.steps}
+    new = {max(epilogue.steps): Step(epilogue.nodes, epilogue=epilogue.name) for epilogue in found}
     return [new.get(t, step) for t, step in enumerate(steps) if t in new or t not in gone]
 
 
-def _at_once(group: Sequence[Member], numbers: frozenset[Application]) -> Step:
+def _in_one_call(group: Sequence[Member], numbers: frozenset[Application]) -> Step:
     nodes = tuple(dict.fromkeys(n for member in group for n in member.nodes))
     members = tuple(member.nodes for member in group) if len(group) > 1 else ()
     return Step(nodes, members, numbers.intersection(nodes))

@@ -1,7 +1,7 @@
-"""Element-wise kernels that nothing else of a program reads, such as the updates of all weights: those that are alike run at once.
+"""Horizontal fusion: similar element-wise kernels whose results no other step reads, such as the updates of all weights, run in one call.
 
-They wait for the program's end. There a kernel takes all that is computed of one another in one shape, with the numbers (of shape
-``()``) that it needs, which each kernel computes for itself. Kernels are alike if they differ only in their arrays and sizes.
+Such kernels are delayed to the end of the program. There, connected nodes of one shape form a kernel, together with the 0-d values
+that it needs, which every kernel computes for itself. Kernels are similar if they differ only in their arrays and sizes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -9,32 +9,32 @@ from typing import Any, NamedTuple
 
 from .ir import Application, Constant, Node, applications, is_const, number_of, post_order
 
-#: Nodes of a kernel, at most: what compiling it takes grows faster than their number.
+#: Maximum number of nodes in a kernel: the time to compile one grows faster than their number.
 MOST_NODES = 64
-#: Nodes of shape ``()`` that a kernel computes for one that it needs, at most.
+#: Maximum number of 0-d nodes that a kernel computes for one that it needs.
 MOST_NUMBERS = 16
 
-#: What a node computes of what: its operator, dtype, operands (numbers of nodes of the kernel, of its inputs, or constants) and
-#: whether others read it.
+#: What a node computes and from what: its operator, dtype, operands (indices of the kernel's nodes or inputs, or constants), and
+#: whether nodes outside the kernel read it.
 Signature = tuple[Any, ...]
 
 
 class Member(NamedTuple):
-    """One kernel: nodes in order, numbers first, and how many kernels have to run before it."""
+    """One kernel: its nodes in order, 0-d ones first, and its level: the length of the longest chain of kernels that it depends on."""
 
     nodes: tuple[Application, ...]
     level: int
 
 
-class Ends(NamedTuple):
-    """What runs at a program's end.
+class FusedEnd(NamedTuple):
+    """The kernels delayed to the end of a program.
 
     Attributes
     ----------
     groups
-        Kernels that may run at once, group by group in order.
+        Groups of similar kernels that run in one call each, in order.
     numbers
-        Nodes of shape ``()`` that each kernel which needs them computes.
+        0-d nodes that every kernel which needs them computes for itself.
     """
 
     groups: list[tuple[Member, ...]]
@@ -42,21 +42,21 @@ class Ends(NamedTuple):
 
     @property
     def nodes(self) -> set[Application]:
-        """All nodes that are computed there."""
+        """All nodes of these kernels."""
         return {n for group in self.groups for member in group for n in member.nodes}
 
 
-def ends_of(outputs: Sequence[Node], is_large: Callable[[Application], bool]) -> Ends:
-    """What may wait for the end of a program, if at least two kernels there are alike; kernels are made of large nodes."""
+def fuse_horizontally(outputs: Sequence[Node], is_large: Callable[[Application], bool]) -> FusedEnd:
+    """The kernels to delay to the end of a program; none unless at least two are similar. Kernels consist of large nodes."""
     order = [n for n in applications(outputs) if not is_const(n)]
     readers = _readers(order)
     wanted = set(outputs)
-    few = _computed_of_few(order)
-    last = _read_by_none_but_each_other(order, readers, lambda n: is_large(n) if n.shape or n in wanted else n in few)
+    few = _cheap_scalars(order)
+    last = _read_only_by_each_other(order, readers, lambda n: is_large(n) if n.shape or n in wanted else n in few)
     numbers = {n for n in last if n.shape == () and n not in wanted}
     members = _members([n for n in order if n in last and n not in numbers], numbers)
     kept = _grouped(members, outputs, readers)
-    return Ends(kept, frozenset(numbers) & {n for group in kept for member in group for n in member.nodes})
+    return FusedEnd(kept, frozenset(numbers) & {n for group in kept for member in group for n in member.nodes})
 
 
 def _readers(order: Iterable[Application]) -> dict[Node, list[Application]]:
@@ -67,8 +67,8 @@ def _readers(order: Iterable[Application]) -> dict[Node, list[Application]]:
     return found
 
 
-def _computed_of_few(order: Iterable[Application]) -> set[Node]:
-    """Numbers that each kernel may well compute for itself: not the sum of the norms of all weights, say."""
+def _cheap_scalars(order: Iterable[Application]) -> set[Node]:
+    """0-d values cheap enough for every kernel to compute for itself; not the sum of the norms of all weights, say."""
     count: dict[Node, int] = {}
     for n in order:
         if n.shape == () and n.sig.op.elementwise:
@@ -76,10 +76,10 @@ def _computed_of_few(order: Iterable[Application]) -> set[Node]:
     return {n for n, computed in count.items() if computed <= MOST_NUMBERS}
 
 
-def _read_by_none_but_each_other(
+def _read_only_by_each_other(
     order: Sequence[Application], readers: dict[Node, list[Application]], is_large_enough: Callable[[Application], bool]
 ) -> set[Application]:
-    """Element-wise nodes whose readers are such nodes too."""
+    """Element-wise nodes all of whose readers, direct and indirect, are such nodes too."""
     found: set[Application] = set()
     for n in reversed(order):
         is_meant = n.sig.op.elementwise and is_large_enough(n)
@@ -89,7 +89,7 @@ def _read_by_none_but_each_other(
 
 
 def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> list[Member]:
-    """Nodes of one shape that are computed of one another are one kernel, or several one after another if they are many."""
+    """The kernels: connected nodes of one shape are one kernel, or several in sequence if there are too many."""
     owner: dict[Node, Application] = {n: n for n in nodes}
 
     def root(n: Node) -> Application:
@@ -118,7 +118,7 @@ def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> 
 
 
 def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[Node, list[Application]]) -> list[tuple[Member, ...]]:
-    """Members that are alike together; one that is alone stays if it needs another that waits, or shares numbers with it."""
+    """Groups of similar kernels. A single one is delayed too if it reads a delayed kernel's result, or needs 0-d values of its own."""
     groups: dict[tuple[int, Signature], list[Member]] = {}
     for member in members:
         groups.setdefault((member.level, _signature(member.nodes, outputs, readers)), []).append(member)
