@@ -8,7 +8,7 @@ from twofold.graph.fuse import steps_of
 from twofold.graph.gradient import gradient, ones_head
 from twofold.graph.ir import applications, leaf
 from twofold.graph.memory_plan import plan_memory
-from twofold.graph.recompute import apart
+from twofold.graph.recompute import distinct_view
 from twofold.graph.rewrite import lower, simplify
 from twofold.graph.row_columns import keep_columns
 from twofold.graph.stabilise import stabilise, stabilised
@@ -62,7 +62,7 @@ def test_lowering_leaves_primitives_only():
         (lambda x: G.permute_dims(G.permute_dims(G.reshape(x, shape=(2, 2)), axes=(1, 0)), axes=(1, 0)), 1),
         (lambda x: G.sum(G.reshape(x, shape=(4, 1)), axis=1), 0),
         (lambda x: G.slice(x, key=((0, 4, None),)), 0),
-        (apart, 1),  # what is computed again for backward
+        (distinct_view, 1),  # what is computed again for backward
         (lambda x: G.slice(x, key=((None, None, -1),)), 1),
         (lambda x: G.contiguous(G.reshape(G.exp(x), shape=(2, 2))), 2),
         (lambda x: G.contiguous(G.reshape(x, shape=(2, 2))), 2),  # else a result would be the operand's memory

@@ -8,7 +8,7 @@ import pytest
 
 from twofold.graph.build import G
 from twofold.graph.ir import applications, leaf
-from twofold.graph.recompute import apart
+from twofold.graph.recompute import distinct_view
 from twofold.graph.slices import AGAIN, MOST, move_slices
 from twofold.ops import pooling
 from twofold.program.compile import Program
@@ -115,7 +115,7 @@ def test_slices_that_others_read_stay():
 
 def test_what_is_computed_again_for_backward_stays_apart():
     x = leaf("x", (4, 4), "float32")
-    again = G.tanh(apart(G.exp(x))) * 2.0
+    again = G.tanh(distinct_view(G.exp(x))) * 2.0
     assert narrowed([again], anywhere) == [again]
 
 

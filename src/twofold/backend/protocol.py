@@ -1,4 +1,4 @@
-"""The seam to array libraries: one abstract class. Adapters implement it; nothing else in the package touches their arrays.
+"""The interface to array libraries: one abstract class, which adapters implement. Nothing else in the package touches their arrays.
 
 An adapter serves one kind of device (``"cpu"``, ``"gpu"``). Its arrays are opaque to the core, which only passes them back.
 Methods with a default work for most libraries; an adapter overrides them for speed.
@@ -19,50 +19,51 @@ from .kernel import ArrayType, Call, OperandType, ProgramTraits, RowProgram
 
 
 class Replay(Protocol):
-    """A program's function that issues what it does at once, where it did the same before."""
+    """The captured form of a program, which the adapter launches as a whole when a run repeats an earlier one."""
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        """The results for inputs."""
+        """The results for the inputs."""
         ...
 
     @property
     def state(self) -> str:
-        """How the program runs, and why not at once, for `explain`."""
+        """How the program runs, and why it is not captured, for `explain`."""
         ...
 
 
 @dataclass(frozen=True)
 class Target:
-    """What an adapter is and can do, as data: programs are arranged by it, and ``python -m twofold doctor`` prints it."""
+    """What an adapter is and what it can do, as data. Programs are compiled for it; ``python -m twofold doctor`` prints it."""
 
     #: Name of the adapter.
     name: str
-    #: Kind of device it serves: ``"cpu"`` or ``"gpu"``.
+    #: Kind of device: ``"cpu"`` or ``"gpu"``.
     kind: str
-    #: Array class whose small, ready instances a cell may hold as they are (the inline path); None where results are always deferred.
+    #: Array class whose small instances cells hold directly (the inline path); None if all operations are deferred.
     plain: type | None = None
-    #: An array that is never written serves all devices, so that a program may hold it.
+    #: All devices can read the same array, so that a program may hold constants.
     shares_constants: bool = False
-    #: `Backend.compile` takes row programs with reductions over the last axis.
+    #: Kernels may contain reductions over the last axis.
     row_reductions: bool = False
-    #: Kernels over rows take in all that is computed for rows, and find places in them by comparing: a loss and its gradient are one.
+    #: Kernels over rows hold whole rows: they take everything computed per row, and gather and scatter by comparing indices. Cross-
+    #: entropy and its gradient are then one kernel.
     whole_rows: bool = False
-    #: Kernels read strided inputs where they lie, so that slices are taken before what kernels compute.
+    #: Kernels read strided inputs in place, so that slices may move into them.
     strided_kernels: bool = False
-    #: Programs are arranged for few kernels: those at the end that differ in their arrays alone run as one.
+    #: Launches are expensive: similar kernels at the end of a program run in one call (`graph.horizontal_fusion`).
     few_kernels: bool = False
-    #: A program may keep small scratch memory from run to run.
+    #: Programs may keep small scratch memory from run to run.
     keeps_scratch: bool = True
-    #: Which of the epilogues of `graph.epilogues` `Backend.product` takes.
+    #: The epilogues (`graph.epilogues`) that `Backend.product` supports.
     epilogues: frozenset[str] = frozenset()
-    #: Elements from which a step of a primitive, of operands and a result of these dtypes, may be part of a kernel:
-    #: ``(op, operands, dtype) -> elements``, where None means those of the setting ``defer_elements``.
+    #: ``(op, dtypes of operands, dtype of result) -> elements``: the minimum number of elements for a primitive to be part of a kernel;
+    #: None for the setting ``defer_elements``.
     fuses_from: Callable[[str, Sequence[str], str], int | None] = lambda op, operands, dtype: None
-    #: What a primitive on images (n, c, d…) gains by images (n, d…, c), as bytes of images that are transposed in that time:
-    #: ``(op, params, inputs) -> bytes``. Asked of convolutions, and of sums of each channel: over the images and their places. None where
-    #: a convolution has the channels first, or where a sum over the images, and of what that gives over the places, is another number.
+    #: ``(op, params, inputs) -> bytes``: what a primitive gains from images (n, d…, c) instead of (n, c, d…), in bytes of images that
+    #: could be transposed in that time. Asked for convolutions, and for sums per channel. None for a convolution that needs the channels
+    #: first, or a sum that would change its bits if it were taken over images first and then over positions.
     gain_of_channels_last: Callable[[str, dict[str, Any], Sequence[ArrayType]], float | None] = lambda op, params, inputs: None
-    #: What the adapter loads when it is needed: ``() -> (name, where it is, or what goes without it)`` of each library.
+    #: ``() -> pairs``: each library that the adapter loads on demand, with its location, or with what does not work without it.
     libraries: Callable[[], Iterable[tuple[str, str]]] = tuple
 
 
@@ -72,25 +73,25 @@ class Backend(ABC):
     @property
     @abstractmethod
     def target(self) -> Target:
-        """What the adapter can do now: settings may change it."""
+        """What the adapter can do, under the current settings."""
 
     @property
     @abstractmethod
     def xp(self) -> Any:
-        """The namespace of rules over this library's arrays: every primitive by name, and the derived names."""
+        """The namespace ``xp`` over this library's arrays, with every primitive by name."""
 
     @abstractmethod
     def device_count(self) -> int:
-        """How many devices of the kind there are."""
+        """The number of devices."""
 
     def memory_info(self, device: Device) -> tuple[int, int]:
-        """(free, total) bytes of a device's memory; (0, 0) where it is not known."""
+        """(free, total) bytes of a device's memory; (0, 0) if unknown."""
         return 0, 0
 
     def failure(self, error: Exception) -> MXNetError:
-        """What the library raised in a computation, as an error of this package; errors of this package as they are.
+        """Convert an exception that the library raised in a computation to an error of this package.
 
-        A failure to allocate becomes a `DeviceOutOfMemory`.
+        A failed allocation becomes a `DeviceOutOfMemory`. Errors of this package stay as they are.
         """
         kind = self.target.kind
         if isinstance(error, MemoryError):
@@ -98,24 +99,24 @@ class Backend(ABC):
         return own_error(f"{kind}: a computation failed", error)
 
     def trim(self) -> None:
-        """Give unused pooled memory back."""
+        """Free unused memory in pools."""
 
     # arrays
 
     @abstractmethod
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
-        """A new C-contiguous array of undefined content, on the current device."""
+        """A new, uninitialized C-contiguous array on the current device."""
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], Any]:
-        """A function without arguments that makes such an array each time it is called."""
+        """A function that allocates such an array at each call; programs call it with everything looked up in advance."""
         return partial(self.empty, shape, dtype)
 
     def as_array(self, value: Any) -> Any:
-        """A result of the namespace as an array in row-major order: some libraries give scalars for 0-d results, and other orders."""
+        """A result of the namespace as a C-contiguous array: some libraries return scalars for 0-d results, or other memory orders."""
         return value
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function with the library's floating-point warnings off; the caller's settings are not changed.
+        """Call a function with the library's floating-point warnings off, without changing the caller's settings.
 
         Raises
         ------
@@ -130,20 +131,20 @@ class Backend(ABC):
             raise self.failure(error) from error
 
     def quick(self, function: Callable[..., Any], *args: Any) -> Any:
-        """As `quietly`, for single calls of the fast path: it may raise RuntimeError if it is in use."""
+        """A faster `quietly` for single calls, which need not be reentrant: it may raise RuntimeError if it is in use."""
         return self.quietly(function, *args)
 
     @abstractmethod
     def from_host(self, array: np.ndarray, device: Device) -> Any:
-        """A new array with the content of a NumPy array; the source may be changed as soon as this returns."""
+        """A new array with the content of a NumPy array, which may be changed as soon as this returns."""
 
     @abstractmethod
     def to_host(self, array: Any) -> np.ndarray:
-        """A NumPy array of the content; it may share memory where the library's arrays are NumPy's."""
+        """The content as a NumPy array, which may share memory if the library's arrays are in host memory."""
 
     @abstractmethod
     def copy(self, array: Any, device: Device) -> Any:
-        """A new array with the same content on a device of this kind."""
+        """A copy on a device of this kind."""
 
     @abstractmethod
     def type_of(self, array: Any) -> ArrayType:
@@ -154,23 +155,23 @@ class Backend(ABC):
         target[key] = value
 
     def scalar(self, value: float | int | bool, dtype: str) -> Any:
-        """A Python scalar as a 0-d operand of a dtype; it may be shared and is never written."""
+        """A Python scalar as a 0-d array; it may be shared, and is never written."""
         return self.from_host(np.asarray(value, dtype=NUMPY[dtype]), Device(self.target.kind))
 
     def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
-        """An array of one value that is never written: it may have stride 0."""
+        """An array filled with one value, which is never written: it may have stride 0."""
         return self.xp.full(shape=shape, value=value, dtype=dtype)
 
     def for_each_device(self, make: Callable[[], Any]) -> Callable[[], Any]:
-        """A function that gives the current device's own copy of an array which is never written; it may be made at every call."""
+        """A function that returns an array which is never written, on the current device; it may make a new one at each call."""
         return make
 
     # programs
 
     def product(self, epilogue: str) -> Callable[..., None]:
-        """A matrix product with an epilogue, called with the operands and then the results' memory.
+        """A function for a matrix product with an epilogue, called with the operands and then the results' memory.
 
-        ``bias`` and ``bias relu``: (lhs, rhs, bias, result). ``sums``: (lhs, rhs, result, the sums of lhs over its last axis).
+        ``bias`` and ``bias relu``: (lhs, rhs, bias, result). ``sums``: (lhs, rhs, result, sums of lhs over its last axis).
         """
         xp = self.xp
 
@@ -186,16 +187,16 @@ class Backend(ABC):
         return run
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-        """How a program runs one primitive; by default the namespace's function."""
+        """How a program calls a primitive; by default, the namespace's function."""
         run = getattr(self.xp, op)
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])
         return Call(f"run({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
-        """A kernel: called with the inputs and then the outputs' memory; by default one primitive after another.
+        """Compile a kernel, which is called with the inputs and then the outputs' memory. By default it runs primitive by primitive.
 
-        Several programs, which differ in shapes alone, become one kernel: called with what each takes, one after another. None reads
-        what another writes; which runs first does not matter.
+        Several programs, which differ only in shapes, become one kernel; it is called with the arguments of each in turn. None reads
+        what another writes, so they may run in any order.
         """
         if not others:
             return partial(_interpreted, self, program)
@@ -212,40 +213,40 @@ class Backend(ABC):
         return kernel
 
     def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:
-        """Get ready for a new program, given its function and what it does.
+        """Prepare for a new program, given its function and what it does.
 
-        An adapter may compile in advance what runs of it will need. It may return the function in a form that notes what it issues and
-        issues that at once from then on; None where nothing is gained.
+        An adapter may compile the kernels that it will launch ahead of time. It may also return a form of the function that captures a
+        run and launches it as a whole from then on; None if that gains nothing.
         """
         return None
 
     # order of execution
 
     def synchronize(self, device: Device, others: bool = False) -> None:
-        """Wait until everything issued on a device is done; with ``others`` by other libraries, too."""
+        """Wait until all work issued on a device is done; with ``others``, including that of other libraries."""
 
     def stream(self, device: Device, purpose: str = "compute") -> Any:
-        """A queue of the device: ``"compute"``, ``"h2d"`` (copies into it) or ``"d2h"``; None where everything runs at once.
+        """A stream of the device: ``"compute"``, ``"h2d"`` (copies to it) or ``"d2h"``; None if all work is synchronous.
 
-        In a ``with`` block of it, what this thread issues joins it. Memory that is made on a copy queue is used on the compute queue:
-        when it is freed, the adapter sees to it that it is not used again before what the compute queue has been given by then.
+        In a ``with`` block of a stream, the thread issues its work to it. Memory allocated on a copy stream is used on the compute stream:
+        when it is freed, the adapter must not reuse it before the compute stream's pending work is done.
         """
         return None
 
     def record(self, stream: Any) -> Any:
-        """A mark in a queue that others can wait for."""
+        """Record an event in a stream, for others to wait for."""
         return None
 
     def wait(self, stream: Any, mark: Any) -> None:
-        """Have a queue wait for a mark of another one."""
+        """Make a stream wait for an event of another."""
 
     def hold(self, array: Any, mark: Any) -> None:
-        """Do not use an array's memory again before a mark is reached, even if nobody has the array any more."""
+        """Keep an array's memory from being reused before an event, even if the array is freed."""
 
     # exchange
 
     def from_dlpack(self, source: Any) -> Any:
-        """An array that shares memory with a DLPack producer."""
+        """An array that shares memory with a DLPack exporter."""
         return self.from_host(np.from_dlpack(source), Device(self.target.kind))
 
     def to_dlpack(self, array: Any, **options: Any) -> Any:

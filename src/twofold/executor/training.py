@@ -19,7 +19,7 @@ from ..graph.rewrite import as_operator, lower, simplify, substitute
 from ..opdef.spec import Sig
 from ..program.cache import program_of
 from ..program.compile import Program
-from ..program.profiled import Title
+from ..program.profiling import Title
 
 #: What is known of a head gradient when a backward program is chosen: that it is all zeros or all ones; None for any array.
 HeadKind = float | None

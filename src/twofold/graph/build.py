@@ -1,4 +1,4 @@
-"""``G``, the namespace that builds nodes (what rules see when a graph is made), and the typed application of operators."""
+"""``G``, the namespace that builds nodes when rules run on them, and the typed application of operators."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -31,12 +31,12 @@ from .ir import TABLES, Application, Constant, Node, const, intern
 
 @primitive(run_by_program=True)
 def item(xp, results, *, place: int):
-    """One result of an application that has several."""
+    """One of several results of an application."""
     return results[place]
 
 
 def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
-    """The typed application of an operator to nodes: a look-up, or (once per structure) inference.
+    """Apply an operator to nodes: a table look-up, or type inference once per structure.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
     node = sig.typed.get(inputs)
     if node is not None:
         return node
-    with TABLES.lock:  # equal nodes within a rule's result are one node
+    with TABLES.lock:  # no generation is dropped half-way through a rule: equal nodes in its result must be one node
         return intern(sig, inputs, _new(sig, inputs))
 
 
@@ -76,12 +76,12 @@ def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
         raise ParameterError(what, f"{len(body)} for {sig.count}", f"declare outputs={len(body)} where it is decorated")
     first = body[0] if len(body) == 1 else None
     if isinstance(first, Application) and first.sig.op is op and first.inputs == inputs:
-        return first  # a primitive whose legacy form changes nothing
+        return first  # a primitive that the legacy convention does not change
     return _node(sig, inputs, [(b.shape, b.dtype) for b in body], body)
 
 
 def _naming(error: MXNetError, op: Op) -> MXNetError:
-    """The same failure, saying in whose definition it is."""
+    """The error with the operator's name in front, if an operator inside its definition raised it."""
     if type(error) not in (ShapeError, DTypeError, ParameterError) or op.primitive or error.what.lower().startswith(op.title.lower()):
         return error
     return type(error)(f"{op.title}: {error.what}", error.given, error.todo)
@@ -102,7 +102,7 @@ def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple
 
 
 def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """An operator's results for inputs (arrays or nodes), mutated inputs' new values last, under the sig's convention."""
+    """Run an operator's rule on arrays or nodes, under the sig's convention; new values of mutated inputs come last."""
     op = sig.op
     count = len(inputs) - len(op.scalars)
     arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))
@@ -151,7 +151,7 @@ def _elementwise_dtype(sig: Sig, dtypes: list[str]) -> str:
     return float_of(common) if op.result == "float" else common
 
 
-#: What Python computes at once when all operands are constants.
+#: Operators folded in Python when all operands are constants.
 _FOLD: dict[Op, Callable[..., Any]] = {
     add: operator.add,
     subtract: operator.sub,
@@ -181,7 +181,7 @@ def _builder(op: Op) -> Callable[..., Any]:
 
 
 class GraphNamespace(Derived):
-    """``xp`` over nodes: every primitive makes a typed node."""
+    """``xp`` over nodes: every primitive returns a typed node."""
 
     def __getattr__(self, name: str) -> Any:
         op = OPS.get(name)
@@ -196,12 +196,20 @@ G = GraphNamespace()
 
 
 def _install_operators() -> None:
-    turned = {"add": add, "sub": subtract, "mul": multiply, "truediv": divide, "floordiv": floor_divide, "mod": remainder, "pow": power}
-    compared = {"gt": greater, "ge": greater_equal, "lt": less, "le": less_equal}
-    for dunder, op in {**turned, **compared}.items():
-        setattr(Node, f"__{dunder}__", lambda a, b, _n=op.name: getattr(G, _n)(a, b))
-    for dunder, op in turned.items():
-        setattr(Node, f"__r{dunder}__", lambda a, b, _n=op.name: getattr(G, _n)(b, a))
+    arithmetic = {
+        "__add__": add,
+        "__sub__": subtract,
+        "__mul__": multiply,
+        "__truediv__": divide,
+        "__floordiv__": floor_divide,
+        "__mod__": remainder,
+        "__pow__": power,
+    }
+    comparisons = {"__gt__": greater, "__ge__": greater_equal, "__lt__": less, "__le__": less_equal}
+    for method, op in {**arithmetic, **comparisons}.items():
+        setattr(Node, method, lambda a, b, _n=op.name: getattr(G, _n)(a, b))
+    for method, op in arithmetic.items():
+        setattr(Node, f"__r{method[2:]}", lambda a, b, _n=op.name: getattr(G, _n)(b, a))
     setattr(Node, "__neg__", lambda a: G.negative(a))  # noqa: B010
 
 

@@ -1,8 +1,8 @@
-"""Keeps images with their channels last, (n, d…, c), between the operations of a program, where its backend is faster so.
+"""The channels-last pass: keeps images as (n, d…, c) between operations where the backend is faster with that layout.
 
-Convolutions are declared over images (n, c, d…); an adapter's algorithm may want the channels last, and then transposes what it reads
-and writes. This pass takes such convolutions with all around them that gives the same bits in either order, and transposes at the
-border only. Where that costs more than the convolutions gain, the border is drawn in, or nothing is changed.
+Convolutions are declared over images (n, c, d…). An adapter's algorithm may want the channels last and transpose its inputs and
+results. This pass forms regions of such convolutions and the surrounding operations that give the same bits in either layout, and
+transposes only at the borders of the regions. Where the border costs more than the convolutions gain, the region shrinks or is dropped.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,15 +15,15 @@ from .build import G, apply
 from .ir import Application, Node, applications, applies, is_const
 from .rewrite import simplify
 
-#: What a convolution or a sum of channels gains by images with channels last, as bytes of images that are transposed in that time;
-#: None if it has them first.
+#: What a convolution or per-channel sum gains from channels last, in bytes of images that could be transposed in that time;
+#: None if it needs the channels first.
 Gain = float | None
-#: Operations beside these and the element-wise ones that have a form with the channels last.
+#: Other operations that have a channels-last form, besides convolutions and element-wise operations.
 MOVED = frozenset({slice, pad, concat, broadcast_to, contiguous, reshape, permute_dims, primitive_reduce.sum})
 
 
 def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Gain]) -> list[Node]:
-    """The graph of primitives with images in the faster order; its inputs and outputs are as they were."""
+    """Convert regions of a lowered graph to channels last where that is faster; its inputs and outputs keep their layout."""
     order = list(applications(outputs))
     gains: dict[Node, Gain] = {n: gain(n) for n in order if n.sig.op.images}
     if not any(gains.values()):
@@ -34,56 +34,56 @@ def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Ga
 
 
 def _last(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Axis 1 moved to the end, of a shape or of anything else that has one item for each axis."""
+    """Axis 1 moved to the end: of a shape, or of any sequence with one item per axis."""
     return (shape[0], *shape[2:], shape[1])
 
 
 def _to_last(ndim: int) -> tuple[int, ...]:
-    """The axes of that transposition."""
+    """The permutation that does this."""
     return _last(tuple(range(ndim)))
 
 
 def _to_first(ndim: int) -> tuple[int, ...]:
-    """Those of its inverse."""
+    """Its inverse."""
     return (0, ndim - 1, *range(1, ndim - 1))
 
 
 def _axes(n: Node) -> tuple[int, ...] | None:
-    """Those of a transposition."""
+    """The permutation of a transposition; None for other nodes."""
     return tuple(a % len(n.shape) for a in n.sig.params["axes"]) if applies(n, permute_dims) else None
 
 
 def _is_line(n: Node) -> bool:
-    """Whether at most one axis is longer than one, so that another order of axes is another shape of the same memory."""
+    """Whether at most one axis is longer than 1, so that a transposition is only a reshape."""
     return n.size == max(n.shape, default=1)
 
 
 def _images_of(n: Application) -> list[Node]:
-    """The operands that an operation with channels last reads so; per-channel numbers are not among them."""
+    """The operands that a channels-last operation reads with channels last; per-channel vectors are not among them."""
     op = n.sig.op
     if op.images:
         return [n.operands[k] for k in op.images]
     if op is permute_dims and _gives_image(n):
-        return []  # its operand is the image
+        return []  # the image is its operand, still with channels first
     if op is primitive_reduce.sum or op is permute_dims or op is reshape:
         return [n.operands[0]]
     return [i for i in n.operands if len(i.shape) == len(n.shape) and not _is_line(i) and not is_const(i)]
 
 
 def _gives_image(n: Application) -> bool:
-    """Whether the result of an operation with channels last has them last, too."""
+    """Whether a channels-last operation's result has its channels last, too."""
     is_image = n.sig.op is not convolve_weight and n.sig.op is not primitive_reduce.sum
     return is_image and not (len(n.shape) > 2 and _axes(n) == _to_last(len(n.shape)))
 
 
 def _sums_channels(n: Application) -> bool:
-    """Whether a sum is that of each channel over images and places."""
+    """Whether a sum leaves only the channel axis."""
     ndim = len(n.operands[0].shape)
     return ndim > 2 and normalized_axes(n.sig.params["axis"], ndim) == (0, *range(2, ndim))
 
 
 def _moves(n: Application, gains: Mapping[Node, Gain]) -> bool:
-    """Whether an operation has a form with channels last that gives the same bits."""
+    """Whether an operation has a channels-last form that gives the same bits."""
     op = n.sig.op
     if n in gains:
         return gains[n] is not None
@@ -98,10 +98,10 @@ def _moves(n: Application, gains: Mapping[Node, Gain]) -> bool:
 
 
 class _Choice:
-    """Which operations have their channels last.
+    """The choice of operations to convert.
 
-    All that are connected with convolutions which gain begin so; then those return, one by one, whose return makes the border
-    cheaper; at last the groups whose border is still dearer than what their convolutions gain.
+    It starts with everything connected to a convolution that gains. Then operations are taken back one by one while that makes the
+    border cheaper. Finally, regions whose border costs more than their convolutions gain are dropped.
     """
 
     def __init__(self, order: Sequence[Application], outputs: Iterable[Node], gains: Mapping[Node, Gain]) -> None:
@@ -117,23 +117,23 @@ class _Choice:
             self.seen_first.update(i for i in n.inputs if i is not None and i not in images)
         self.last = {n for group in self._groups([n for n in order if gains.get(n)], moves) for n in group}
         self.order = [n for n in order if n in self.last]
-        #: How many readers of each image have their channels last.
+        #: For each image, how many of its readers are converted.
         self.reading = {i: sum(n in self.last for n in readers) for i, readers in self.readers.items()}
 
     def made(self) -> set[Application]:
-        """The choice."""
+        """The operations to convert."""
         while sum(map(self._returns, (*self.order, *reversed(self.order)))):
             pass
         return {n for group in self._groups(self.order, self.last) if self._worth(group) > 0 for n in group}
 
     def _around(self, n: Application) -> Iterator[Node]:
-        """Values that an operation reads or makes as images."""
+        """The images that an operation reads, and its result if that is an image."""
         yield from self.images[n]
         if _gives_image(n):
             yield n
 
     def _groups(self, seeds: Iterable[Application], allowed: set[Application]) -> Iterator[set[Application]]:
-        """The allowed operations that are connected with seeds by images."""
+        """The regions: allowed operations connected to a seed through images."""
         met: set[Application] = set()
         for seed in seeds:
             group: set[Application] = set()
@@ -152,9 +152,9 @@ class _Choice:
             yield group
 
     def _returns(self, n: Application) -> bool:
-        """Have an operation's channels first again if the border is cheaper then, or as cheap and nearer to the convolutions.
+        """Take an operation back if that makes the border cheaper, or no dearer and closer to the convolutions; whether it was.
 
-        Behind them it stays: what follows from a convolution is one kernel with what is computed of it.
+        On a tie, operations after a convolution stay converted: they fuse into one kernel with those that follow.
         """
         if n not in self.last:
             return False
@@ -176,17 +176,17 @@ class _Choice:
             self.reading[i] += 1 if last else -1
 
     def _border(self, value: Node) -> int:
-        """Bytes that are transposed of a value: made in one order, read in the other."""
+        """Bytes of a value that are transposed: it is made in one layout and read in the other."""
         made_last = isinstance(value, Application) and value in self.last and _gives_image(value)
         if made_last and _axes(value) is not None:
-            return 0  # its operand is the other order
+            return 0  # it is a transposition: its operand is the same image in the other layout
         reading = self.reading.get(value, 0)
         if made_last:
             return value.nbytes if value in self.seen_first or reading < len(self.readers.get(value, ())) else 0
         return value.nbytes if reading else 0
 
     def _own(self, n: Application) -> float:
-        """What an operation gains by itself."""
+        """What an operation itself gains."""
         if n.sig.op is primitive_reduce.sum:
             return -n.operands[0].nbytes / max(1, n.operands[0].shape[0])
         if n.sig.op is permute_dims:
@@ -199,7 +199,7 @@ class _Choice:
 
 
 class _Writer:
-    """Writes the chosen operations with their channels last, and transpositions at the border."""
+    """Rewrites the chosen operations to channels last, with transpositions at the border."""
 
     def __init__(self, chosen: set[Application]) -> None:
         self.chosen = chosen
@@ -229,7 +229,7 @@ class _Writer:
         return self.last[n]
 
     def _spread(self, n: Node, ndim: int) -> Node:
-        """A value with its channels last as it is broadcast to ``ndim`` axes."""
+        """A value with its channels last, as it broadcasts to ``ndim`` axes."""
         if n.shape == ():
             return self._in_first(n)
         x, shape = self._in_first(n), (1,) * (ndim - len(n.shape)) + n.shape
@@ -238,7 +238,7 @@ class _Writer:
         return G.reshape(x, shape=_last(shape)) if _is_line(n) else _transposed(G.reshape(x, shape=shape), _to_last(ndim))
 
     def _moved(self, n: Application) -> Node:
-        """An operation whose result is an image."""
+        """A converted operation whose result is an image."""
         op, params, ndim = n.sig.op, n.sig.params, len(n.shape)
         if op is permute_dims:
             return self._in_first(n.operands[0])
@@ -258,7 +258,7 @@ class _Writer:
         return apply(op.sig(**(params | changed)), inputs)
 
     def _left(self, n: Application) -> Node:
-        """An operation on images whose result is none."""
+        """A converted operation on images whose result is not an image."""
         images = [self._in_last(i) for i in _images_of(n)]
         if n.sig.op is convolve_weight:
             return apply(n.sig.op.sig(**(n.sig.params | {"channels_last": True})), tuple(images))

@@ -1,7 +1,7 @@
-"""Control flow as nodes with sub-graphs: ``foreach``, ``while_loop``, ``cond``; their gradients are control flow again: any order.
+"""Control flow as nodes with sub-graphs: ``foreach``, ``while_loop``, ``cond``. Their gradients are control flow too, to any order.
 
-A sub-graph is structure (interned nodes), so a loop is compiled once whatever its trip count. What its body reads from outside
-is passed in (``closure``), never captured.
+A sub-graph is made of interned nodes, so a loop is compiled once, whatever its trip count. Values that its body reads from outside
+are passed in (``closure``), never captured.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from .rewrite import substitute
 
 @dataclass(frozen=True)
 class SubGraph:
-    """A function as nodes: results of leaves."""
+    """A function as a graph: outputs computed from leaves."""
 
     leaves: tuple[Node, ...]
     outputs: tuple[Node, ...]
 
     @classmethod
     def of(cls, outputs: Sequence[Node], leaves: Sequence[Node], name: str) -> "SubGraph":
-        """The sub-graph with its leaves numbered, so that equal bodies are one structure."""
+        """The sub-graph with its leaves renamed by number, so that equal bodies are the same structure."""
         fresh = [leaf((name, k), n.shape, n.dtype, is_float(n.dtype)) for k, n in enumerate(leaves)]
         return cls(tuple(fresh), tuple(substitute(outputs, dict(zip(leaves, fresh, strict=True)))))
 
@@ -65,7 +65,7 @@ def _(*arrays: Any, body: SubGraph, data: int, states: int) -> list[Any]:
     if len(steps) != 1:
         raise ShapeError("foreach: data differ in the length of axis 0", ", ".join(map(str, sorted(steps))), "give data of one length")
     count = len(body.outputs) - states
-    _check_states("foreach", arrays[data : data + states], body.outputs[count:])
+    _check_states(foreach.title, arrays[data : data + states], body.outputs[count:])
     n = steps.pop()
     stacked = [((n, *o.shape), o.dtype) for o in body.outputs[:count]]
     before = [((n, *s.shape), s.dtype) for s in arrays[data : data + states]]
@@ -102,7 +102,7 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
     """One step of backward: (data, states, given gradients; state gradients, closure sums; closure) → (data gradients; …).
 
     ``have`` says which gradients are given: of the outputs, then of the states before the step (which are results too). Returns
-    the step and the numbers of the body's leaves that get a gradient: data and closure that results depend on, all states.
+    the step and the indices of the body's leaves that get a gradient: data and closure that results depend on, and all states.
     """
     count = len(body.outputs) - states
     heads_before = {
@@ -115,7 +115,7 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
     found = accumulate([o for o, _ in pairs], [h for _, h in pairs])
     closure = body.leaves[data + states :]
     wanted = [k for k, n in enumerate(body.leaves) if data <= k < data + states or n in found]
-    sums = [leaf((name, "sum", k), n.shape, n.dtype, True) for k, n in enumerate(closure) if n in found]
+    sums = [leaf((name, "total", k), n.shape, n.dtype, True) for k, n in enumerate(closure) if n in found]
     totals = [s + found[n] for s, n in zip(sums, [n for n in closure if n in found], strict=True)]
     new_data = [found[n] for n in body.leaves[:data] if n in found]
     new_states = [_or_zeros(found.get(n), n) for n in body.leaves[data : data + states]]
@@ -130,7 +130,7 @@ def apply_foreach(body: SubGraph, data: Sequence[Node], states: Sequence[Node], 
 
 
 def _several(results: Any) -> tuple[Any, ...]:
-    """Results as a tuple; an operator with one result has that alone."""
+    """Results as a tuple; an operator with one result returns it bare."""
     return results if isinstance(results, tuple) else (results,)
 
 
@@ -146,7 +146,7 @@ def while_loop(xp: Any, *arrays: Any, test: Static, body: Static, variables: int
 @while_loop.type
 def _(*arrays: Any, test: SubGraph, body: SubGraph, variables: int, limit: int) -> list[Any]:
     count = len(body.outputs) - variables
-    _check_states("while_loop", arrays[:variables], body.outputs[count:])
+    _check_states(while_loop.title, arrays[:variables], body.outputs[count:])
     stacked = [((limit, *o.shape), o.dtype) for o in body.outputs[:count]]
     before = [((limit, *v.shape), v.dtype) for v in arrays[:variables]]
     return [*stacked, *_types(body.outputs[count:]), *before, ((), "int64")]
@@ -177,7 +177,7 @@ def _(xp: Any, dout: Any, out: Any, arrays: Any, *, test: SubGraph, body: SubGra
 
 
 def _reversed_step(step: SubGraph, before: Sequence[Node], given: Sequence[Node], carried: Sequence[Node], closure: Sequence[Node]) -> Any:
-    """A loop that walks back: its variables are the step's number and the gradients; stacked values are read at that number."""
+    """A loop that runs backward: its variables are the step's index and the gradients; stacked values are read at that index."""
     at = leaf("while at", (), "int64")
     new = [leaf(("while carried", k), c.shape, c.dtype, is_float(c.dtype)) for k, c in enumerate(carried)]
     stacks = [leaf(("while stack", k), s.shape, s.dtype, is_float(s.dtype)) for k, s in enumerate([*before, *given])]
@@ -200,7 +200,7 @@ def cond(xp: Any, *arrays: Any, then: Static, otherwise: Static) -> Any:
 
 @cond.type
 def _(*arrays: Any, then: SubGraph, otherwise: SubGraph) -> list[Any]:
-    _check_states("cond", then.outputs, otherwise.outputs)
+    _check_states(cond.title, then.outputs, otherwise.outputs)
     return _types(then.outputs)
 
 

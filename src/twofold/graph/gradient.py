@@ -1,4 +1,4 @@
-"""The gradient of a graph is a graph: rules applied in reverse; contributions are un-broadcast, cast and added here, once.
+"""The gradient of a graph, as a graph: rules applied in reverse. Broadcasting is undone, and contributions are cast and added, here only.
 
 Reverse accumulation as in Griewank & Walther, "Evaluating Derivatives", SIAM 2008, chapter 3.
 """
@@ -25,7 +25,7 @@ def sum_to(grad: Node, shape: tuple[int, ...]) -> Node:
 
 
 def _fit(grad: Any, operand: Node) -> Node:
-    """A contribution in the operand's shape and dtype."""
+    """A contribution to a gradient, in the operand's shape and dtype."""
     grad = grad if isinstance(grad, Node) else const(grad)
     return G.cast_like(sum_to(grad, operand.shape), operand)
 
@@ -74,18 +74,18 @@ def _visible(douts: Sequence[Node | None], node: Application) -> tuple[Node | No
 
 
 def _through_body(node: Application, douts: Sequence[Node | None]) -> list[Node | None]:
-    """An operator without a rule: nothing for a primitive, else the gradient of its definition."""
+    """Gradients for an operator without a rule: none for a primitive, otherwise those of its definition."""
     if not node.body or not node.sig.op.differentiable:
         return [None] * len(node.inputs)
     pairs = [(b, d) for b, d in zip(node.body, douts, strict=True) if d is not None and b.tracked]
     ends = [i for i in dict.fromkeys(node.inputs) if i is not None]
     found = accumulate([b for b, _ in pairs], [d for _, d in pairs], stop=ends)
-    # a node that is an input twice has one gradient, of both uses: it goes to the first
+    # an operand used twice has one gradient, the sum over both uses: return it for the first use only
     return [found.pop(i, None) if i is not None and i.tracked else None for i in node.inputs]
 
 
 def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[Node] = ()) -> Gradients:
-    """Gradients of the nodes below outputs, given those of the outputs; nodes in ``stop`` are not entered."""
+    """Gradients of all nodes below outputs, given those of the outputs; the walk stops at the nodes in ``stop``."""
     grads: dict[Node, Node] = {}
     several: dict[Node, list[Node | None]] = {}
 
@@ -134,7 +134,7 @@ def backward_order(heads: Iterable[AnyNode], inputs_of: Callable[[AnyNode], Sequ
         The inputs of a node through which gradients flow; none for a variable.
     """
     order = post_order(heads, inputs_of)
-    # The gradient graph is visited depth first from each variable in turn; a node's gradient adds up that of its last use first.
+    # The gradient graph is visited depth first from each variable in turn; a node's gradient sums its uses, the last one first.
     uses: dict[AnyNode, list[AnyNode]] = {n: [] for n in order}
     for user in reversed(order):
         for i in dict.fromkeys(inputs_of(user)):
@@ -149,5 +149,5 @@ def ones_head(node: Node) -> Node:
 
 
 def stand_in(name: Any, node: Node) -> Leaf:
-    """A leaf of a node's type, to build a gradient graph apart from where the node comes from."""
+    """A leaf of a node's type, to build a gradient graph independent of the node's own graph."""
     return leaf(name, node.shape, node.dtype, node.tracked)

@@ -149,8 +149,8 @@ def _signature(nodes: Sequence[Application], outputs: Sequence[Node], readers: d
             elif is_const(i):
                 operands.append(("array of one value", repr(number_of(i)), i.dtype))
             else:
-                apart = None if i.shape == shape or i.size == 1 else n  # broadcast along some axes: like no other
-                operands.append(("in", inputs.setdefault(i, len(inputs)), i.dtype, i.shape == shape, apart))
+                unlike = None if i.shape == shape or i.size == 1 else n  # broadcast along some axes: similar to no other kernel
+                operands.append(("in", inputs.setdefault(i, len(inputs)), i.dtype, i.shape == shape, unlike))
         leaves = n in wanted or any(r not in place for r in readers.get(n, ()))
         rows.append((n.sig, n.dtype, n.shape == shape, leaves, *operands))
     return tuple(rows)

@@ -1,12 +1,12 @@
 """The one program representation: typed nodes, interned.
 
-Two applications of the same operator, parameters and input nodes are the same object, so a node *is* its structural key:
-equality is identity, common sub-expressions are merged on construction, types are inferred once per structure, and
-``cache[node]`` finds a program. A node has no data and no run; upper layers keep what they derive in its one ``cache`` slot.
+Two applications of the same operator, parameters and input nodes are the same object. So a node *is* its structural key: equality is
+identity, common sub-expressions are merged on construction, types are inferred once per structure, and ``cache[node]`` finds a
+program. A node holds no data and no state of a run; upper layers keep what they derive from it in its one ``cache`` slot.
 
-Intern tables are bounded: when they hold more than `INTERN_LIMIT` nodes, `drop_generation` forgets them all (the caches of
-programs with them). Nodes in use live on; a structure met again is compiled again. Nothing may look a node up by its parts
-in order to find one that was made earlier.
+The intern tables are bounded: above `INTERN_LIMIT` nodes, `drop_generation` empties them, and the program caches with them. Nodes in
+use stay alive, but a structure built again is then a new node, and is compiled again. So code must not rebuild a node from its parts
+and expect to get an earlier one.
 """
 
 import math
@@ -25,18 +25,18 @@ AnyNode = TypeVar("AnyNode")
 
 
 class Node:
-    """A typed value of a graph: a `Leaf`, a `Constant` or an `Application`. Never changed.
+    """A typed value of a graph: a `Leaf`, a `Constant` or an `Application`. Immutable.
 
     Attributes
     ----------
     shape, dtype, size
-        Of the value; of an application with several results see ``parts``.
+        Type of the value. For an application with several results, see ``parts``.
     tracked
         Whether the value depends, through floating-point values, on a leaf that wants a gradient.
     inputs
-        What an application reads (None for an optional input left out); empty for the others.
+        Operands of an application, None for an omitted optional one; empty for leaves and constants.
     cache
-        One opaque slot for upper layers.
+        An opaque slot for upper layers.
     """
 
     __slots__ = ("cache", "dtype", "shape", "size", "tracked")
@@ -50,13 +50,13 @@ class Node:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the result; 0 for several results, each of which counts its own."""
+        """Bytes of the result; 0 for an application with several results, each of which counts its own."""
         return self.size * ITEMSIZE[self.dtype] if len(self.parts) == 1 else 0
 
     if TYPE_CHECKING:
-        parts: tuple["Node", ...]  # of leaves and constants no slot: the tuple would be a reference cycle in each
+        parts: tuple["Node", ...]  # a property, not a slot, for leaves and constants: the tuple (self,) would be a reference cycle
 
-        # `graph.build` attaches what makes further nodes
+        # `graph.build` attaches these operators
         def __add__(self, other: Any) -> "Node": ...
         def __radd__(self, other: Any) -> "Node": ...
         def __sub__(self, other: Any) -> "Node": ...
@@ -106,13 +106,13 @@ class Application(Node):
     Attributes
     ----------
     sig
-        The operator with its parameters.
+        The operator and its parameters.
     parts
         One node per result; ``(self,)`` if there is one.
     body
-        For an operator that is not a primitive: the nodes that its rule gives for these inputs, one per result.
+        For a composite: the nodes that its rule returns for these inputs, one per result. Empty for a primitive.
     operands
-        The inputs again, for primitives, all of whose inputs are there.
+        The same as ``inputs``, typed for primitives, which have no optional inputs.
     """
 
     __slots__ = ("body", "inputs", "parts", "sig")
@@ -130,7 +130,7 @@ class Application(Node):
 
     @property
     def is_primitive(self) -> bool:
-        """Whether a backend implements it as it stands."""
+        """Whether it is an application of a primitive, not of a composite."""
         return not self.body
 
     def __repr__(self) -> str:
@@ -138,11 +138,11 @@ class Application(Node):
 
 
 if not TYPE_CHECKING:
-    Application.operands = Application.__dict__["inputs"]  # one slot by two names: it costs no memory and no call
+    Application.operands = Application.__dict__["inputs"]  # two names for one slot: no extra memory, no call
 
 
 class _Tables:
-    """The intern tables beside those in the Sigs, and the caches that fall with them."""
+    """The intern tables, except those in the Sigs, and the caches that are emptied with them."""
 
     def __init__(self) -> None:
         self.leaves: dict[Any, Leaf] = {}
@@ -151,7 +151,7 @@ class _Tables:
         self.dependents: list[Callable[[], None]] = []
         self.count = 0
         self.generation = 0
-        self.lock = threading.RLock()  # held while a generation falls, and where nodes made one after another must be of one
+        self.lock = threading.RLock()  # held while a generation is dropped, and by code whose nodes must all be of one generation
 
 
 TABLES = _Tables()
@@ -159,7 +159,7 @@ os.register_at_fork(before=TABLES.lock.acquire, after_in_parent=TABLES.lock.rele
 
 
 def drop_generation() -> None:
-    """Forget every interned node, and have the caches that are keyed by nodes forgotten too."""
+    """Empty the intern tables, and the caches keyed by nodes."""
     with TABLES.lock:
         for sig in list(TABLES.sigs):
             sig.typed.clear()
@@ -190,7 +190,7 @@ def leaf(name: Any, shape: tuple[int, ...], dtype: str, tracked: bool = False) -
 
 
 def const(number: float | int | bool) -> Constant:
-    """The interned constant: a Python scalar of weak type. Told apart by type and bits (0.0 is not -0.0)."""
+    """The interned constant: a Python scalar of weak type. Constants differ by type and bits: 0.0 is not -0.0."""
     key = number.__class__, number.hex() if isinstance(number, float) else number
     found = TABLES.constants.get(key)
     if found is None:
@@ -201,49 +201,49 @@ def const(number: float | int | bool) -> Constant:
 
 
 def intern(sig: Sig, inputs: tuple[Node | None, ...], node: Application) -> Application:
-    """Enter a new node; another thread's equal node wins if it came first."""
+    """Intern a new node; if another thread interned an equal one first, that one is returned."""
     TABLES.sigs.add(sig)
     TABLES.count += 1
     return sig.typed.setdefault(inputs, node)
 
 
 def applies(node: Node | None, op: Op) -> TypeGuard[Application]:
-    """Whether a node is the application of an operator."""
+    """Whether a node is an application of the operator."""
     return isinstance(node, Application) and node.sig.op is op
 
 
 def number_of(node: Node | None) -> float | None:
-    """The number that a node is, or that every element of it is; None if it is no constant."""
+    """The value of a constant: of a Python scalar, or of every element of a constant array; None for other nodes."""
     if isinstance(node, Constant):
         return node.number
     return node.sig.params["value"] if isinstance(node, Application) and node.sig.op is full else None
 
 
 def is_const(node: Node | None, number: float | None = None) -> bool:
-    """Whether the node is a constant (of that value): a Python scalar or an array of one value."""
+    """Whether the node is a constant (with that value): a Python scalar or a constant array."""
     if isinstance(node, Application):
         return node.sig.op is full and (number is None or node.sig.params["value"] == number)
     return isinstance(node, Constant) and (number is None or node.number == number)
 
 
 def unshaped(node: Node) -> Node:
-    """The value of which a node is another shape; the node itself if it is no reshape."""
+    """The node before any reshapes."""
     while isinstance(node, Application) and node.sig.op is reshape:
         node = node.operands[0]
     return node
 
 
 def topological(outputs: Iterable[Node], until: Iterable[Node] = ()) -> list[Node]:
-    """The nodes below outputs, inputs before users, each once. Nodes in ``until`` are not entered."""
+    """The nodes below outputs, each once, inputs before users. The walk stops at the nodes in ``until``."""
     return post_order(outputs, _INPUTS, until)
 
 
 def post_order(
     roots: Iterable[AnyNode], inputs_of: Callable[[AnyNode], Sequence[AnyNode | None]], until: Iterable[AnyNode] = ()
 ) -> list[AnyNode]:
-    """The nodes of any graph below roots, inputs before users, each once; iterative and linear.
+    """The nodes of any graph below roots, each once, inputs before users; in linear time, without recursion.
 
-    An input may be None. On the stack a node before None is done: all below it have been met.
+    Inputs may be None. On the stack, a None above a node marks that all nodes below it have been visited.
     """
     order: list[AnyNode] = []
     seen = set(until)
@@ -269,7 +269,7 @@ _INPUTS = attrgetter("inputs")
 
 
 def operators_of(outputs: Iterable[Node]) -> set[Op]:
-    """Which operators a graph has."""
+    """The operators in a graph."""
     return {n.sig.op for n in topological(outputs) if isinstance(n, Application)}
 
 

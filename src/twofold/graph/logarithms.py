@@ -1,4 +1,4 @@
-"""The logarithm of a node without the node itself: where it is an exponential moved, added up or multiplied, it never overflows.
+"""Logarithms of nodes by formulas that do not overflow, for nodes built from exponentials by moves, sums and products.
 
 | x                                             | log(x)                                     |
 |-----------------------------------------------|--------------------------------------------|
@@ -10,8 +10,8 @@
 | x · y, x / y, where(c, x, y)                  | the same of the logarithms                 |
 | pick, slice, reshape, take, concat … of x     | the same of log(x)                         |
 
-An operand that is a positive number is fine, too, and in a product one that is 0 or 1 by construction: a comparison, a one-hot
-code. Composite operators count as what they are composed of, if their gradient is that of their definition.
+An operand may also be a positive number, and in a product a mask: 0 or 1 by construction, such as a comparison or a one-hot code.
+Composite operators are looked into if their gradient is that of their definition.
 """
 
 import math
@@ -29,14 +29,14 @@ from ..ops.softmax import log_softmax, softmax
 from .build import G, apply, item
 from .ir import Application, Node, applies, const, is_const, number_of
 
-#: How many operators deep a formula is looked for.
+#: How many operators deep to look for a formula.
 DEPTH = 16
 
 Form = Callable[[Application, int], Node | None]
 
 
 def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
-    """``log(x)`` by a formula that does not overflow; None if no such is known.
+    """``log(x)`` by a formula that does not overflow; None if none is known.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
         return None
     if applies(x, softmax) and not x.sig.params.get("use_length"):
         return _log_softmax(x)
-    core = opened(x)
+    core = definition_of(x)
     if not isinstance(core, Application):
         return None
     form = _log_of_move if core.sig.op.moves else _FORMS.get(core.sig.op)
@@ -58,15 +58,15 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
 
 
 def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
-    """The ``u`` of which ``x`` is the logistic function, moved or not; None if it is none."""
-    core = None if x is None else opened(x)
+    """The ``u`` if ``x`` is the logistic function of ``u``, possibly moved; None otherwise."""
+    core = None if x is None else definition_of(x)
     if not isinstance(core, Application) or not depth:
         return None
     if core.sig.op.moves:
         return _moved(core, logit_of(core.operands[0], depth - 1))
     if core.sig.op is not divide:
         return None
-    above, below = map(opened, core.operands)
+    above, below = map(definition_of, core.operands)
     power = exponent_beside_one(below)
     if power is None:
         return None
@@ -76,24 +76,24 @@ def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
 
 
 def exponent_beside_one(x: Node) -> Node | None:
-    """The ``u`` of a node that is ``1 + exp(u)``; None if it is not."""
-    core = opened(x)
+    """The ``u`` if the node is ``1 + exp(u)``; None otherwise."""
+    core = definition_of(x)
     if not applies(core, add):
         return None
     for one, other in (core.operands, core.operands[::-1]):
-        power = opened(other)
-        if is_const(opened(one), 1) and applies(power, exp):
+        power = definition_of(other)
+        if is_const(definition_of(one), 1) and applies(power, exp):
             return power.operands[0] if power.shape == core.shape else None
     return None
 
 
 def is_its_definition(op: Op) -> bool:
-    """Whether an operator's gradient is that of its definition, so that one may stand for the other."""
+    """Whether an operator's gradient is that of its definition, so that the definition may replace the operator."""
     return op.faithful or (op.grad_rule is None and op.differentiable)
 
 
-def opened(x: Node) -> Node:
-    """The node that says what ``x`` is composed of: ``x`` itself for a primitive, or where a definition has another gradient."""
+def definition_of(x: Node) -> Node:
+    """The definition of ``x``, down to a primitive or to an operator whose gradient is not that of its definition."""
     while isinstance(x, Application):
         owner = x.operands[0] if x.sig.op is item else x
         if not isinstance(owner, Application) or not owner.body or not is_its_definition(owner.sig.op):
@@ -110,28 +110,28 @@ def softplus(x: Node) -> Node:
 
 
 def log_sum_exp(x: Node, axes: tuple[int, ...], shape: tuple[int, ...]) -> Node:
-    """log(sum(exp(x))) over axes, in the shape given; -inf where all terms are."""
+    """log(sum(exp(x))) over axes, in the given shape; -inf where all terms are -inf."""
     shifted, top = shifted_to_zero(x, axes)
     return G.reshape(G.log(G.sum(G.exp(shifted), axis=axes, keepdims=True)) + top, shape=shape)
 
 
 def shifted_to_zero(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node]:
-    """(x - m, m) with m the maximum over axes, where that is finite; a constant for the gradient."""
+    """(x - m, m), where m is the maximum over axes, or 0 if that is not finite; m is a constant for the gradient."""
     top = G.stop_gradient(G.max(x, axis=axes, keepdims=True))
     top = G.where(G.isfinite(top), top, 0)
     return x - top, top
 
 
 def opposite_of(x: Node) -> Node | None:
-    """The ``u`` of a node that is ``-u``; None if it is not."""
-    core = opened(x)
+    """The ``u`` if the node is ``-u``; None otherwise."""
+    core = definition_of(x)
     if applies(core, negative) or (applies(core, multiply) and is_const(core.operands[1], -1)):
         return core.operands[0]
     return None
 
 
 def negated(x: Node) -> Node:
-    """``-x`` without two signs."""
+    """``-x``, without a double negation."""
     return opposite_of(x) or -x
 
 
@@ -141,7 +141,7 @@ def _log_softmax(x: Application) -> Node:
 
 
 def _moved(x: Application, data: Node | None) -> Node | None:
-    """The move ``x`` applied to other data of the same shape."""
+    """The move ``x`` applied to other data of the same shape; None if there is none."""
     return None if data is None else apply(x.sig, (data, *x.operands[1:]))
 
 
@@ -173,7 +173,7 @@ def _log_of_add(x: Application, depth: int) -> Node | None:
 
 
 def _log_of_subtract(x: Application, depth: int) -> Node | None:
-    logit = logit_of(x.operands[1], depth) if is_const(opened(x.operands[0]), 1) else None
+    logit = logit_of(x.operands[1], depth) if is_const(definition_of(x.operands[0]), 1) else None
     return None if logit is None or logit.shape != x.shape else -softplus(logit)
 
 
@@ -191,7 +191,7 @@ def _log_of_where(x: Application, depth: int) -> Node | None:
 
 
 def _combined(x: Application, depth: int, combine: Callable[[Node, Node], Node], masks: bool = False, zero: bool = False) -> Node | None:
-    """Logarithms of the last two operands combined: at least one is found, the other may be a number, or a mask."""
+    """Combine the logarithms of the last two operands. One must have a known formula; the other may be a number or a mask."""
     sides = x.operands[-2:]
     found = {i: log_of(i, depth) for i in dict.fromkeys(sides)}
     if not any(found.values()):
@@ -204,8 +204,8 @@ def _combined(x: Application, depth: int, combine: Callable[[Node, Node], Node],
 
 
 def _log_of_number(x: Node, zero: bool) -> Node | None:
-    """The logarithm of a positive number, or with ``zero`` of 0 too, as a number; None if the node is none."""
-    number = number_of(opened(x))
+    """The logarithm of a positive constant, or with ``zero`` also of 0; None for other nodes."""
+    number = number_of(definition_of(x))
     if number is None:
         return None
     if number > 0:
@@ -214,7 +214,7 @@ def _log_of_number(x: Node, zero: bool) -> Node | None:
 
 
 def _log_of_mask(x: Node, dtype: str) -> Node | None:
-    """0 where a node is 1 and -inf where it is 0, if it is nothing else: a comparison, cast and moved or not."""
+    """The logarithm of a mask, 0 or -inf: of a comparison, possibly cast and moved; None for other nodes."""
     core: Node | None = x
     while isinstance(core, Application) and core.dtype != "bool":
         core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.sig.op.moves or core.sig.op is astype else None

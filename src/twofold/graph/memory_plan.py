@@ -1,4 +1,4 @@
-"""Memory plan: in which bytes each value of a program lives. Liveness, in-place results, shared buffers, donated inputs."""
+"""Memory planning: assigns memory to each value of a program, by liveness; results in place, shared buffers, donated inputs."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
@@ -13,8 +13,8 @@ from .ir import Application, Node, is_const
 class Place(NamedTuple):
     """Where a value lives.
 
-    ``leaf`` (an input's memory), ``buffer`` k, ``output`` k, ``kernel`` (never leaves one), ``constant``, ``fresh`` (allocated by
-    the backend, freed after its last use).
+    ``leaf`` k (an input's memory), ``buffer`` k, ``output`` k, ``kernel`` (never leaves its kernel), ``constant``, ``fresh``
+    (allocated by the backend, freed after its last use).
     """
 
     kind: str
@@ -28,13 +28,13 @@ class MemoryPlan:
     Attributes
     ----------
     place
-        Where each node's result lives; views have the place of what they look into.
+        Where each node's result lives; a view has the place of the value that it is a view of.
     buffers
         (bytes, dtype) of each scratch buffer.
     outputs
         Bytes of each fresh result.
     donated
-        Leaf to the result written over it.
+        The result that is written over each donated leaf.
     """
 
     place: dict[Node, Place] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class MemoryPlan:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of inputs, scratch and results together: the peak of a run."""
+        """Bytes of inputs, scratch and results together: the peak memory of a run."""
         return self.leaves + sum(n for n, _ in self.buffers) + sum(self.outputs)
 
     def __str__(self) -> str:
@@ -72,11 +72,11 @@ class _Planner:
         self.root: dict[Node, Node] = {}
         self.last: dict[Node, int] = {}
         self.tenants: dict[Place, list[Node]] = {}
-        #: Buffers whose values are dead, by size and dtype, the one that died first first.
+        #: Free buffers by size and dtype, in the order in which their values died.
         self.free: dict[tuple[int, str], deque[int]] = {}
         self.writable: set[int] = set()
         self.viewed: set[Node] = set()
-        #: For values that one of several kernels that run at once reads alone: the nodes of that kernel.
+        #: For a value that only one of several kernels in one call reads: the nodes of that kernel.
         self.reader: dict[Node, Collection[Node]] = {}
 
     def owner(self, node: Node) -> Node:
@@ -126,7 +126,7 @@ class _Planner:
                 self.free.setdefault(self.plan.buffers[place.number], deque()).append(place.number)
 
     def _set_readers(self, step: Step) -> None:
-        """What several of the kernels that run at once read, or a product, is as if it were viewed: none may write over it."""
+        """Protect operands that must not be overwritten: those of a product, and those that several kernels of one call read."""
         self.reader = {}
         if step.epilogue:  # a product reads its operands while results are written
             self.viewed.update(map(self.owner, step.nodes[0].operands))
@@ -141,9 +141,9 @@ class _Planner:
         return place is not None and (place.kind == "buffer" or (place.kind == "leaf" and place.number in self.writable))
 
     def _place(self, n: Application, k: int, dying: list[Node], read: dict[Node, int]) -> None:
-        """An element-wise result may take a dying operand's memory only if no later node of the kernel reads the operand.
+        """Place a result; an element-wise one may overwrite an operand that dies here, if no later node of the kernel reads that.
 
-        Nor may any node read it by a view, whose elements are in other places: a kernel runs block by block.
+        No node may read that operand through a view either: a kernel runs block by block, and a view's elements are in other blocks.
         """
         fit = None
         if self.in_place and n.sig.op.elementwise and n.sig.op is not where:
@@ -163,7 +163,7 @@ class _Planner:
             self._settle(n, Place("buffer", self._buffer(n)))
 
     def _place_output(self, n: Node, fit: Node | None, dying: list[Node]) -> None:
-        """A result over its dying operand: the operand is then itself made in the result's memory."""
+        """Place a result of the program; to overwrite a dying operand, compute that operand in the result's memory."""
         place = Place("output", len(self.plan.outputs))
         self.plan.outputs.append(n.nbytes)
         if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:
@@ -208,7 +208,7 @@ def plan_memory(
     donated
         Leaves whose memory may be overwritten.
     fixed
-        Nodes whose results the backend allocates itself.
+        Nodes whose results the backend allocates.
     in_place, share
         Switch the two optimisations off, to measure them.
     """

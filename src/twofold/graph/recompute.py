@@ -1,7 +1,7 @@
-"""Which values of forward to keep for backward where memory counts more than time; the others are computed again.
+"""Recomputation (checkpointing): which forward values to keep for backward, to save memory at the cost of time.
 
-Of n values of like size about √n are kept, and backward computes the stretches between them again, each right before its use. Chen, Xu,
-Zhang and Guestrin, Training deep nets with sublinear memory cost, 2016.
+Of n values of similar size about √n are kept; backward recomputes the segments between them, each right before its use. Chen, Xu,
+Zhang and Guestrin, "Training deep nets with sublinear memory cost", 2016.
 """
 
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ from ..ops.primitive_shape import slice
 from .build import G, item
 from .ir import Application, Node, applies
 
-#: A value smaller than the largest one by this factor is kept in any case.
+#: Values smaller than the largest by at least this factor are always kept.
 SMALL = 16
 
 
-def apart(value: Node) -> Node:
-    """The same value as a node of its own (a view of all of it), so that what is computed of it is computed again."""
+def distinct_view(value: Node) -> Node:
+    """The same value as a distinct node, a view of the whole: what is computed from it is computed again."""
     return G.slice(value, key=_all_of(value)) if value.shape else value
 
 
-def is_apart(node: Node) -> bool:
-    """Whether a node is there to be another than its operand: passes that drop what changes nothing leave it."""
+def is_distinct_view(node: Node) -> bool:
+    """Whether a node is such a view: passes that remove no-ops must keep it."""
     return applies(node, slice) and node.shape != () and node.sig.params["key"] == _all_of(node)
 
 
@@ -30,9 +30,9 @@ def _all_of(value: Node) -> tuple[tuple[int, int, int], ...]:
 
 
 def checkpoints(values: Sequence[Node]) -> list[Node]:
-    """The values to keep of those that backward reads, which stand in the order in which forward computes them.
+    """The values to keep, out of those that backward reads, given in the order in which forward computes them.
 
-    What user code made is kept in any case: it may draw, count or take long, so it runs once.
+    Results of user code are always kept: it may have side effects or be slow, so it runs once.
     """
     largest = max((n.nbytes for n in values), default=0)
     large = [n for n in values if n.nbytes * SMALL > largest and not _is_of_user_code(n)]

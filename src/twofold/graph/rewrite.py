@@ -11,13 +11,13 @@ from ..ops.primitive_reduce import max, min, sum
 from ..ops.primitive_shape import broadcast_to, contiguous, full, permute_dims, reshape, slice
 from .build import G, apply, item
 from .ir import Application, Constant, Node, applies, is_const, post_order, topological, unshaped
-from .recompute import apart, is_apart
+from .recompute import distinct_view, is_distinct_view
 
 Visit = Callable[[Application, tuple[Node | None, ...]], Node]
 
 
 def rebuild(outputs: Sequence[Node], visit: Visit, at: Mapping[Node, Node] | None = None) -> list[Node]:
-    """Replace every application by ``visit(node, new inputs)``; leaves and constants stay. ``at`` gives replacements beforehand."""
+    """Replace every application by ``visit(node, new inputs)``, leaves and constants staying; ``at`` replaces some nodes beforehand."""
     new: dict[Node, Node] = dict(at or {})
     for n in topological(outputs, until=new):
         new[n] = visit(n, tuple([None if i is None else new[i] for i in n.inputs])) if isinstance(n, Application) else n
@@ -25,7 +25,7 @@ def rebuild(outputs: Sequence[Node], visit: Visit, at: Mapping[Node, Node] | Non
 
 
 def substitute(outputs: Sequence[Node], at: Mapping[Node, Node]) -> list[Node]:
-    """The graph with some nodes replaced; what is only below them disappears."""
+    """The graph with some nodes replaced; nodes used only by those disappear."""
     return rebuild(outputs, reapply, at)
 
 
@@ -33,18 +33,20 @@ def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], agai
     """A graph as an operator that the package makes for itself; what is computed from the leaves in ``again`` is computed again."""
 
     def rule(xp: Any, *inputs: Node) -> list[Node]:
-        return substitute(outputs, {leaf: apart(value) if leaf in again else value for leaf, value in zip(leaves, inputs, strict=True)})
+        return substitute(
+            outputs, {leaf: distinct_view(value) if leaf in again else value for leaf, value in zip(leaves, inputs, strict=True)}
+        )
 
     return unregistered(name, rule, len(leaves), len(outputs))
 
 
 def reapply(node: Application, inputs: tuple[Node | None, ...]) -> Node:
-    """An application to other inputs; itself if they are its own."""
+    """The same application to new inputs; the node itself if they have not changed."""
     return node if inputs == node.inputs else apply(node.sig, inputs)
 
 
 def by_rule(outputs: Sequence[Node], rule: Callable[[Application], Node]) -> list[Node]:
-    """The graph with what a rule makes of every application, inputs before users."""
+    """The graph with every application replaced by what a rule returns for it, inputs before users."""
 
     def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
         new = reapply(node, inputs)
@@ -70,9 +72,9 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
     outputs
         The graph.
     boundaries
-        Nodes that stand for arrays a caller could hold: if strided they are made contiguous.
+        Nodes whose values a caller could hold: strided ones are made contiguous.
     keep
-        Operators to leave as they are, because the backend runs them whole.
+        Operators to keep as they are.
     """
     bounds = set(boundaries)
     sources: dict[Node, Node] = {}
@@ -87,7 +89,9 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
         if source is not node:
             low = done[source]
         elif isinstance(node, Application):
-            low = apply(node.sig, tuple([None if i is None else done[i] for i in node.inputs]))  # of this generation, as all of it then
+            low = apply(
+                node.sig, tuple([None if i is None else done[i] for i in node.inputs])
+            )  # interned in the current generation, like all nodes of the result
         else:
             low = node
         if node in bounds and _may_be_strided(low):
@@ -101,7 +105,7 @@ def _keep_none(op: Op) -> bool:
 
 
 def _source(node: Node, keep: Callable[[Op], bool]) -> Node:
-    """The node that says what ``node`` is one level down: itself, its body, or the body's part for an item."""
+    """What a node lowers to in one step: itself, its body, or for an item the body's part."""
     if not isinstance(node, Application) or keep(node.sig.op):
         return node
     if node.sig.op is item:
@@ -155,7 +159,9 @@ def _divide(n: Application) -> Node | None:
 
 def _negative(n: Application) -> Node | None:
     a = n.operands[0]
-    if applies(a, full) and n.dtype in FLOATS and a.sig.params["value"]:  # parameters do not tell -0.0 from 0
+    if (
+        applies(a, full) and n.dtype in FLOATS and a.sig.params["value"]
+    ):  # a negated zero would be lost: interned parameters compare -0.0 and 0 as equal
         return _full(n, -a.sig.params["value"])
     return a.operands[0] if applies(a, negative) else None
 
@@ -195,9 +201,9 @@ def _contiguous(n: Application) -> Node | None:
 
 
 def _slice(n: Application) -> Node | None:
-    """All of the operand, if the key takes that, in its order."""
+    """The operand, if the key selects all of it in order."""
     is_all = _same(n.operands[0], n) and all(step in (None, 1) for _, _, step in n.sig.params["key"])
-    return n.operands[0] if is_all and not is_apart(n) else None
+    return n.operands[0] if is_all and not is_distinct_view(n) else None
 
 
 def _sum(n: Application) -> Node | None:

@@ -1,8 +1,8 @@
-"""Results of rows that keep their axis, where they are read as columns: ``x - x.mean(1)[:, None]`` is one kernel, as with ``keepdims``.
+"""Row reductions that keep their axis where their results are used as columns.
 
-A kernel over rows holds a reduction's result as one element for each row. One that is taken without the last axis and reshaped to have it
-again, as NumPy scripts do, is the same numbers in other shapes: here the axis is kept, and what is computed of it in between is
-computed of the column.
+NumPy scripts write ``x - x.mean(1)[:, None]``: they reduce the last axis and reshape the result to have it again. A kernel over rows
+holds a reduction's result as a column, one element per row. So this pass makes the reduction keep its axis, and computes what lies
+between it and the reshape with columns: the whole is then one kernel, as with ``keepdims=True``.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from .rewrite import by_rule, simplify
 
 
 def keep_columns(outputs: Sequence[Node]) -> list[Node]:
-    """A lowered and simplified graph with the last axis of such reductions kept; the same bits."""
+    """Keep the last axis of such reductions, in a lowered and simplified graph; the same bits."""
     if not any(_is_column_of_rows(n) for n in topological(outputs)):
         return list(outputs)
     return simplify(by_rule(outputs, _rewritten))
 
 
 def _is_column_of_rows(n: Node) -> bool:
-    """Whether a node gives something its last axis back that may have been reduced."""
+    """Whether a node appends an axis that its operand may have lost in a reduction."""
     if not applies(n, reshape):
         return False
     (a,) = n.operands
@@ -42,6 +42,6 @@ def _rewritten(n: Application) -> Node:
 
 
 def _column(i: Node, like: Node) -> Node | None:
-    """The column that an operand of a node's shape is, without its last axis; None if it is none."""
+    """The column that an operand of a node's shape was reshaped from; None if it was not."""
     source = i.operands[0] if applies(i, reshape) else None
     return source if source is not None and i.shape == like.shape and source.shape == (*like.shape, 1) else None

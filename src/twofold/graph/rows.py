@@ -1,12 +1,12 @@
-"""Rows of which one element counts: a sum that is this element, and places found by comparing.
+"""Gathers and scatters of one element per row.
 
-A sum over a row of zeros into which one element was scattered is that element. An element of a row that is computed place by place is
-computed of the elements there: of the logarithm of a softmax that a loss reads one element, no row is made.
+The sum of a row of zeros into which one element was scattered is that element. A gather from an element-wise result is computed
+from the gathered operands: a loss that reads one element per row of a log-softmax never materialises the rows.
 
-Places are found by comparing where that lets the step join a kernel over rows, so that cross-entropy and its gradient are one. A gather
-of one element of each row is the largest element of the row with all others at minus infinity, and a scatter of one element into
-each row of zeros is a choice at each place. Both give the same bits. A gather is rewritten only where the row is computed by the
-program out of reductions over it: else it would read all of the row for one element.
+Where kernels over rows can hold whole rows, gathers and scatters become comparisons with the index, so that cross-entropy and its
+gradient fuse into one kernel. A gather is the maximum of the row with all other elements set to minus infinity; a scatter into zeros
+is a ``where``. Both give the same bits. A gather is rewritten only where the program computes the row from reductions over it:
+otherwise it would read a whole row for one element.
 """
 
 import math
@@ -23,12 +23,12 @@ from .build import G, apply
 from .ir import Application, Node, applies, is_const, unshaped
 from .rewrite import by_rule, simplify
 
-#: Steps back to which an element is followed.
+#: How many operators deep a gather moves.
 DEEP = 8
 
 
 def take_scattered_sums(outputs: Sequence[Node]) -> list[Node]:
-    """A lowered and simplified graph with such sums, of what ``index_add`` gives, rewritten."""
+    """Replace sums of rows into which ``index_add`` scattered one element by that element, in a lowered and simplified graph."""
     return simplify(by_rule(outputs, _summed))
 
 
@@ -43,7 +43,7 @@ def _summed(n: Application) -> Node:
 
 
 def narrow_gathers(outputs: Sequence[Node], big: Callable[[Application], bool]) -> list[Node]:
-    """A lowered and simplified graph where one element of each row is gathered before what is computed place by place, if that is big."""
+    """Gather one element per row before element-wise operations instead of after, if those are big, in a lowered and simplified graph."""
     return by_rule(outputs, partial(_gathered, big=big))
 
 
@@ -55,7 +55,7 @@ def _gathered(n: Application, big: Callable[[Application], bool]) -> Node:
 
 
 def _element(x: Node, place: Node, deep: int) -> Node:
-    """One element of each row: what it is computed of, where all of that are rows, their own results, or numbers."""
+    """One element of each row, computed from gathered operands if all of them are rows, one element per row, or scalars."""
     if x.shape in ((), place.shape):
         return x
     if not isinstance(x, Application) or not x.sig.op.elementwise or not deep:
@@ -66,13 +66,13 @@ def _element(x: Node, place: Node, deep: int) -> Node:
 
 
 def _is_of_rows(n: Application) -> bool:
-    """Whether a gather takes one element of each row."""
+    """Whether a gather takes one element per row."""
     x, place = n.operands
     return n.sig.params["axis"] in (-1, len(x.shape) - 1) and place.shape == _row_of(x) and x.shape[-1] > 1
 
 
 def compare_places(outputs: Sequence[Node]) -> list[Node]:
-    """A lowered and simplified graph with such gathers and scatters rewritten."""
+    """Express gathers and scatters of one element per row by comparisons, in a lowered and simplified graph."""
     return by_rule(outputs, _rewritten)
 
 
@@ -104,7 +104,7 @@ def _scatter(n: Application) -> Node | None:
 
 
 def _scattered(n: Node) -> Node | None:
-    """What is added to one element of each row of zeros: (…, 1), with 0.0 in place of -0.0, as the sum has it; None if a node is else."""
+    """What a node scatters into rows of zeros, shape (…, 1), with 0.0 in place of -0.0 as in the sum; None if it is no such scatter."""
     if not applies(n, index_add):
         return None
     zeros, value, *places = n.operands
@@ -120,7 +120,7 @@ def _scattered(n: Node) -> Node | None:
 
 
 def _number(n: Node) -> float | None:
-    """The number of which an array is full; None if it is none."""
+    """The value of a constant array; None for other nodes."""
     if applies(n, negative):
         inner = _number(n.operands[0])
         return None if inner is None else -inner
@@ -128,7 +128,7 @@ def _number(n: Node) -> float | None:
 
 
 def _counts(place: Node, axis: int, shape: tuple[int, ...]) -> bool:
-    """Whether an index array is the place along an axis itself."""
+    """Whether an index array counts 0, 1, … along an axis."""
     return place.shape == tuple(n if k == axis else 1 for k, n in enumerate(shape)) and applies(unshaped(place), iota)
 
 
@@ -137,7 +137,7 @@ def _is_at(place: Node, size: int) -> Node:
 
 
 def _by_rows(place: Node) -> Node:
-    """Places computed with a last axis of one, where they are computed without and reshaped after: so rows' kernels take them in."""
+    """Indices computed with a trailing axis of 1 instead of reshaped to have it, so that they fuse into kernels over rows."""
     if not applies(place, reshape):
         return place
     (inner,) = place.operands

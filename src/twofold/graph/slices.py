@@ -1,7 +1,7 @@
-"""Slices moved to where values come from, for backends whose kernels read strided inputs: pooling is one kernel over slices of its input.
+"""Moves slices toward the inputs, for backends whose kernels read strided inputs: pooling becomes one kernel over slices of its input.
 
-``(a + b)[::2]`` is computed as ``a[::2] + b[::2]``: the same bits, but the slice is of what is there anyway, and the sum is part of
-the kernel that reads the slice. For the same reason copies of views that only kernels read are left out.
+``(a + b)[::2]`` becomes ``a[::2] + b[::2]``: the same bits, but the slices are views of existing arrays, and the sum fuses into the
+kernel that reads the slice. For the same reason, copies of views that only kernels read are dropped.
 """
 
 import builtins
@@ -12,19 +12,19 @@ from math import prod
 from ..ops.primitive_shape import contiguous, full, slice
 from .build import G, apply
 from .ir import Application, Node, applies, topological
-from .recompute import is_apart
+from .recompute import is_distinct_view
 
-#: Parts of one value that are computed for themselves, at most, and how many times its elements they may have together: where
-#: windows overlap, simple steps are done again rather than written and read.
+#: The maximum number of parts of one value that are computed separately, and of their elements in total, as a multiple of the
+#: value's: where windows overlap, it is faster to repeat simple operations than to write their results and read them back.
 MOST, AGAIN = 16, 3
-#: Steps along the last axis beyond which elements are read one by one: what several parts have of such a slice is computed once.
+#: With a larger step along the last axis, elements are loaded one by one: parts that share such a slice are not split.
 NEAR = 2
-#: Which elements along each axis.
+#: The selected indices along each axis.
 Part = tuple[range, ...]
 
 
 def move_slices(outputs: Sequence[Node], fuses: Callable[[Application], bool]) -> list[Node]:
-    """A lowered and simplified graph in which slices are taken before element-wise nodes.
+    """Take slices before element-wise operations instead of after, in a lowered and simplified graph.
 
     Parameters
     ----------
@@ -43,18 +43,18 @@ def move_slices(outputs: Sequence[Node], fuses: Callable[[Application], bool]) -
 
 
 class _Graph:
-    """First which parts of each node are wanted, users before inputs; then what computes them, inputs before users.
+    """Two passes: which parts of each node are needed, users before inputs; then nodes that compute them, inputs before users.
 
     Attributes
     ----------
     wanted
-        Parts of each node, None for all of it.
+        The parts of each node that are needed; None for the whole.
     split
-        Element-wise nodes of which parts are computed for themselves.
+        Element-wise nodes whose parts are computed separately.
     passed
-        Slices and copies that are not computed: what is wanted of them is a part of their operand.
+        Slices and copies that disappear: a part of one is a part of its operand.
     made
-        What computes each part.
+        The node that computes each part.
     """
 
     def __init__(self, order: Sequence[Node], outputs: Sequence[Node], fuses: Callable[[Application], bool]) -> None:
@@ -72,7 +72,7 @@ class _Graph:
         self.made: dict[tuple[Node, Part | None], Node] = {}
 
     def want(self, n: Node) -> None:
-        """Say what is wanted of a node's inputs."""
+        """Note which parts of its inputs a node needs."""
         if not isinstance(n, Application) or n.sig.op is full:
             return
         if self._splits(n):
@@ -89,7 +89,7 @@ class _Graph:
                 self.wanted[i][self._of_input(n, part, i)] = None
 
     def make(self, n: Node) -> None:
-        """Make what is wanted of a node; of its inputs it is made."""
+        """Make the parts of a node that are needed, given those of its inputs."""
         if isinstance(n, Application) and (n in self.split or n in self.passed):
             for part in self.wanted[n]:
                 inputs = tuple([self.made[i, self._of_input(n, part, i)] for i in n.operands])
@@ -111,9 +111,9 @@ class _Graph:
         return sum(prod(map(len, p)) for p in parts if p is not None) <= n.size * (AGAIN if n.sig.op.simple else 1)
 
     def _passes(self, n: Application) -> bool:
-        """Whether a slice is of a kernel that reads it, or of another slice; or a copy is read by kernels alone."""
+        """Whether a slice can move into the kernel that reads it or into another slice, or a copy is read by kernels only."""
         if n.sig.op is slice:
-            return not is_apart(n) and (None not in self.wanted[n] or self._is_for_kernels(n, n.shape))
+            return not is_distinct_view(n) and (None not in self.wanted[n] or self._is_for_kernels(n, n.shape))
         return n.sig.op is contiguous and self._is_for_kernels(n)
 
     def _is_for_kernels(self, n: Node, shape: tuple[int, ...] | None = None) -> bool:
@@ -122,7 +122,7 @@ class _Graph:
         return n not in self.outputs and is_read and (shape is None or all(u.shape == shape for u in users))
 
     def _of_input(self, n: Application, part: Part | None, i: Node) -> Part | None:
-        """The part of an input that a part of a node is computed of."""
+        """The part of an input that a part of a node is computed from."""
         if n in self.passed and n.sig.op is slice:
             own = [range(size)[builtins.slice(*k)] for size, k in zip(i.shape, n.sig.params["key"], strict=True)]
             return _part(i, own if part is None else [r[_key(p)] for r, p in zip(own, part, strict=True)])
@@ -133,12 +133,12 @@ class _Graph:
 
 
 def _is_far(n: Node) -> bool:
-    """Whether a node is a slice whose elements do not lie together."""
+    """Whether a node is a slice with a large step along the last axis."""
     return applies(n, slice) and n.shape != () and abs(n.sig.params["key"][-1][2] or 1) > NEAR
 
 
 def _part(n: Node, ranges: Sequence[range]) -> Part | None:
-    """A part of a node; None if it is all of it."""
+    """A part of a node; None for the whole."""
     return None if all(r == range(size) for r, size in zip(ranges, n.shape, strict=True)) else tuple(ranges)
 
 
@@ -147,7 +147,7 @@ def _key(r: range) -> builtins.slice:
 
 
 def _taken(n: Node, part: Part | None) -> Node:
-    """A part of a value."""
+    """A node for a part of a value."""
     if part is None:
         return n
     if applies(n, full):

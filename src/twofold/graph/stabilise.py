@@ -1,14 +1,14 @@
-"""Rewrites formulas that overflow into ones that do not: always on in Symbol, hybridized and compiled graphs, never in windows.
+"""Rewrites formulas that overflow into stable ones: always in symbols, hybridized blocks and `mx.compile`, never in windows.
 
 | written                                     | computed                                              |
 |---------------------------------------------|-------------------------------------------------------|
-| log, log2, log10 of what `logarithms` knows | what it says: log(pick(softmax(x))) is picked of      |
+| log, log2, log10 of what `logarithms` knows | its formula: log(pick(softmax(x))) becomes a pick of  |
 |                                             | log_softmax(x), log(sum(exp(x))) is shifted by max(x) |
 | log1p(exp(x)), log1p(-sigmoid(x))           | softplus(x), -softplus(x)                             |
 | exp(x) / sum(exp(x))                        | softmax(x)                                            |
 | 1 / (1 + exp(-x)), exp(x) / (1 + exp(x))    | sigmoid(x)                                            |
 
-The rewritten graph is what every mode of execution then compares with; `stabilised` counts what was rewritten.
+The rewritten graph is the reference that all modes of execution of a symbol agree with.
 """
 
 import builtins
@@ -27,22 +27,22 @@ from ..ops.softmax import softmax
 from .build import G, apply
 from .control_flow import SubGraph
 from .ir import Application, Node, applies, is_const
-from .logarithms import is_its_definition, log_of, logit_of, opened, opposite_of, shifted_to_zero, softplus
+from .logarithms import definition_of, is_its_definition, log_of, logit_of, opposite_of, shifted_to_zero, softplus
 from .rewrite import rebuild
 
 
 def stabilise(outputs: Sequence[Node]) -> list[Node]:
-    """The graph with its unstable formulas rewritten, also those in the bodies of loops and branches; operands before their users."""
+    """The graph with its unstable formulas rewritten, including those in the bodies of loops and branches."""
     return _rewritten(outputs)[0]
 
 
 def stabilised(outputs: Sequence[Node]) -> int:
-    """How many nodes `stabilise` would rewrite."""
+    """The number of nodes that `stabilise` would rewrite."""
     return _rewritten(outputs)[1]
 
 
 def _rewritten(outputs: Sequence[Node]) -> tuple[list[Node], int]:
-    """The rewritten graph, and how many nodes that changed."""
+    """The rewritten graph, and the number of nodes rewritten."""
     count = 0
 
     def visit(n: Application, inputs: tuple[Node | None, ...]) -> Node:
@@ -57,7 +57,7 @@ def _rewritten(outputs: Sequence[Node]) -> tuple[list[Node], int]:
 
 
 def _with_stable_bodies(sig: Sig) -> tuple[Sig, int]:
-    """An operator with sub-graphs (a loop, a branch) whose formulas are rewritten, and how many were."""
+    """An operator with its sub-graphs (of a loop or branch) rewritten, and the number of nodes rewritten."""
     bodies = {name: value for name, value in sig.params.items() if isinstance(value, SubGraph)}
     found = {name: _rewritten(body.outputs) for name, body in bodies.items()}
     count = builtins.sum(inside for _, inside in found.values())
@@ -75,7 +75,7 @@ def _stable(node: Node) -> Node:
 
 
 def _primitive(node: Node) -> Node:
-    """The primitive of which a node's operator is another name (``elemwise_div``, ``_rdiv_scalar``), else the node itself."""
+    """The primitive that a node's operator only renames, as ``elemwise_div`` and ``_rdiv_scalar`` do; otherwise the node itself."""
     if not isinstance(node, Application) or len(node.body) != 1 or not is_its_definition(node.sig.op):
         return node
     (inner,) = node.body
@@ -84,7 +84,7 @@ def _primitive(node: Node) -> Node:
 
 
 def _log1p(node: Application) -> Node | None:
-    x = opened(node.operands[0])
+    x = definition_of(node.operands[0])
     if applies(x, exp):
         return softplus(x.operands[0])
     logit = logit_of(opposite_of(x))
@@ -106,14 +106,14 @@ def _quotient(node: Application) -> Node | None:
 
 
 def _softmax(node: Application) -> Node | None:
-    """exp(x) / sum(exp(x)), the sum broadcast back over its axes."""
-    top, below = opened(node.operands[0]), opened(node.operands[1])
+    """exp(x) / sum(exp(x)), with the sum broadcast back over its axes."""
+    top, below = definition_of(node.operands[0]), definition_of(node.operands[1])
     while applies(below, broadcast_to):
-        below = opened(below.operands[0])
+        below = definition_of(below.operands[0])
     kept = below.shape
     while applies(below, reshape):
-        below = opened(below.operands[0])
-    if not applies(top, exp) or not applies(below, sum) or opened(below.operands[0]) is not top:
+        below = definition_of(below.operands[0])
+    if not applies(top, exp) or not applies(below, sum) or definition_of(below.operands[0]) is not top:
         return None
     axes = normalized_axes(below.sig.params["axis"], len(top.shape))
     if kept != reduced_shape(top.shape, axes, True) or node.shape != top.shape:

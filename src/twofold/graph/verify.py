@@ -1,4 +1,4 @@
-"""The graph's invariants as a table that runs: after each pass, when the setting ``verify`` is on (it is in tests)."""
+"""Invariants of lowered graphs, checked after each pass when the setting ``verify`` is on, as in the tests."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from .ir import Application, Leaf, Node, topological
 
 Invariant = Callable[[Node], bool]
 
-#: What must hold of every node of a lowered graph.
+#: Properties of every node of a lowered graph.
 INVARIANTS: dict[str, Invariant] = {
     "is a leaf, a constant or a primitive": lambda n: not isinstance(n, Application) or n.is_primitive,
     "has a shape of known sizes": lambda n: all(isinstance(s, int) and s >= 0 for s in n.shape),

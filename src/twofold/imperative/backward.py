@@ -19,7 +19,7 @@ from ..opdef.spec import Sig
 from ..ops.custom import user_backward
 from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
-from ..program.profiled import Title
+from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PLAIN, Cell, Value, alias, wrap

@@ -16,7 +16,7 @@ from ..graph.rewrite import substitute
 from ..program.cache import PROGRAMS, Compiled
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
-from ..program.profiled import Title
+from ..program.profiling import Title
 
 if TYPE_CHECKING:
     from ..opdef.spec import Sig

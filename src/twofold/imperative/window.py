@@ -23,7 +23,7 @@ from ..graph.ir import Application, Leaf, Node, leaf, leaves_of, topological
 from ..graph.rewrite import substitute
 from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
-from ..program.profiled import Title
+from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE, interrupted
 from ..scheduler.streams import before_overwriting, run_on

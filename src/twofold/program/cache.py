@@ -12,7 +12,7 @@ from ..config import SETTINGS
 from ..device import Device
 from ..graph.ir import TABLES, Node
 from .compile import Program
-from .profiled import PROGRAM, Title
+from .profiling import PROGRAM, Title
 
 
 class Entry:

@@ -1,7 +1,7 @@
-"""Compiles a graph for one backend: passes → plan → straight-line Python source over the backend's calls.
+"""Compiles a graph for one backend: passes, then a plan, then straight-line Python source that calls the backend.
 
-The source of a program is one function of its leaves. Scratch memory is static: an instance of it is checked out for each run,
-so that threads never share one, and put back afterwards. Results are fresh arrays, unless a donated leaf takes them.
+A program's source is one function of its leaves. Scratch memory is allocated once and reused: each run checks out an instance and
+puts it back, so that threads never share one. Results are new arrays, except where a leaf's memory is donated.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -20,12 +20,12 @@ from ..scheduler.observers import LISTENERS, NOTHING, report
 from . import primitives  # noqa: F401  (tells adapters of the primitives)
 from .cost import nanoseconds_of
 from .passes import Context, run_passes
-from .plan import Plan, fused_from, plan_of
+from .plan import Plan, min_elements, plan_of
 from .printer import Code, Printer
-from .profiled import ENTRY, PROGRAM, Profiled, Title
-from .replay import replayed, traits_of
+from .profiling import ENTRY, PROGRAM, Profiled, Title
+from .replay import replay_or_run, traits_of
 
-#: What tracebacks call the source of programs.
+#: The file name of programs in tracebacks.
 FILE = "<twofold program>"
 
 
@@ -35,40 +35,40 @@ class Program:
     Parameters
     ----------
     outputs
-        Nodes to compute.
+        The nodes to compute.
     leaves
-        The inputs, in the order in which `run` takes their arrays (Python scalars for leaves of weak type).
+        The inputs, in the order of `run`'s arrays (Python scalars for leaves of weak type).
     backend
-        Who runs it.
+        The backend that runs it.
     donated
-        Leaves whose memory results may take.
+        Leaves whose memory results may overwrite.
     boundaries
-        Nodes that stand for arrays a caller could hold (see `graph.rewrite.lower`).
+        Nodes whose values a caller could hold (see `graph.rewrite.lower`).
     big
-        Elements from which element-wise nodes fuse into kernels; the backend's, or the setting ``defer_elements``, if None.
+        Minimum number of elements for nodes to fuse into kernels; None for the backend's choice or the setting ``defer_elements``.
     in_place, share
-        Memory optimisations, to be switched off for measurements.
+        Memory optimisations, which measurements switch off.
     fold
-        Whether what depends on no leaf is computed now, once.
+        Whether to compute what depends on no leaf now, once.
     title
-        What observers are told that it is.
+        How observers are told of it.
     device
-        Where it will run; None if on any of the backend's.
+        The device that it will run on; None if any of the backend's.
 
     Attributes
     ----------
     constants
-        Leaves for what was computed once, with the arrays.
+        Arrays computed once, by the leaves that stand for them.
     run
-        ``run(arrays) -> list of arrays``; a partial of the backend's ``quietly``, whose argument is the program itself.
+        ``run(arrays) -> list of arrays``; a partial of the backend's ``quietly``, so that a run costs no extra Python call.
     replay
-        How the backend runs it at once; None if it does not.
+        The captured form that the backend launches as a whole; None if it does not.
     overwrites
-        Whether it may write over memory of its inputs.
+        Whether it may overwrite its inputs' memory.
     passes
-        Names of the passes that changed the graph.
+        Names of the passes that changed the graph, in order.
     plan, steps, source
-        What was decided, for `explain`.
+        The memory plan, the steps and the source.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Program:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
         target = backend.target
-        least = cache(partial(fused_from, target)) if big is None else big
+        least = cache(partial(min_elements, target)) if big is None else big
         folds = fold and target.shares_constants  # elsewhere each device would need its own
         context = Context(target, partial(is_big, least), boundaries, self._computed if folds else None)
         self.outputs, self.passes = run_passes(outputs, self.leaves, context)
@@ -118,13 +118,13 @@ class Program:
         self.replay = backend.prepare(run, partial(self._traits, plan, set(donated), code, device))
         self.overwrites = bool(self.plan.donated) or (self.replay is not None and not set(donated).isdisjoint(self.leaves))
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(
-            backend.quietly, run if self.replay is None else partial(replayed, self.replay, run)
+            backend.quietly, run if self.replay is None else partial(replay_or_run, self.replay, run)
         )
         if LISTENERS:
             report(title.name, "compile", start)
 
     def _traits(self, plan: Plan, dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
-        """What it does, given the leaves that nobody looks at when it has run."""
+        """What the backend is told about it, given the leaves that are dead after a run."""
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
         return traits_of(plan, taken, left, code.in_steps, device)
 
@@ -136,16 +136,16 @@ class Program:
 
     @cached_property
     def nanoseconds(self) -> float:
-        """About how long it takes on one core."""
+        """An estimate of its running time on one core."""
         return nanoseconds_of(self.steps)
 
     @property
     def scratch(self) -> list[Any]:
-        """The arrays that are kept from run to run; several may look into one memory."""
+        """The arrays kept from run to run; several may be views of one."""
         return [array for instance in list(self._scratch) for array in instance]
 
     def nodes_at(self, error: BaseException) -> Sequence[Node]:
-        """The nodes of the step in which a run failed; none where the error does not say which that was."""
+        """The nodes of the step in which a run failed; empty if the error does not tell."""
         cause: BaseException | None = error
         while cause is not None:
             for frame, line in walk_tb(cause.__traceback__):
@@ -156,7 +156,7 @@ class Program:
         return ()
 
     def explain(self) -> str:
-        """The steps in order, kernels with what they fuse and in which form they run, and how many of a kind run at once."""
+        """The steps in order: what each kernel fuses, the form that it runs in, and how many similar kernels run in one call."""
         return "\n".join(map(self._told, self.steps))
 
     def _told(self, step: Step) -> str:

@@ -1,4 +1,4 @@
-"""Finds what a program would compute anew at every run although no input goes into it, and computes it once."""
+"""Constant folding: computes once what depends on no input of the program."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,19 +7,19 @@ from ..dtype import WEAK
 from ..graph.ir import Application, Leaf, Node, is_const, leaf, topological
 from ..graph.rewrite import substitute
 
-#: Constants of more bytes than this are computed at each run: a program keeps those that it has.
+#: Larger constants (bytes) are computed at each run: a program keeps its constants in memory.
 KEPT = 1 << 16
 
 
 def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list[Any]]) -> tuple[list[Node], dict[Leaf, Any]]:
-    """The graph with leaves in place of what depends on no leaf, and the arrays that they stand for.
+    """Replace subgraphs that depend on no leaf by new leaves; returns the graph, and the arrays that these leaves stand for.
 
     Parameters
     ----------
     outputs
         A lowered graph.
     compute
-        The arrays of nodes.
+        Computes the arrays of nodes.
     """
     order = topological(outputs)
     fixed: set[Node] = set()
@@ -38,5 +38,5 @@ def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list
 
 
 def _is_worth(node: Node) -> bool:
-    """Whether a constant costs something at each run: what the backend has as it stands does not."""
+    """Whether computing a constant at each run costs anything: a constant array or range does not."""
     return node.nbytes <= KEPT and not is_const(node) and node.inputs != ()

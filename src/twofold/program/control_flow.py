@@ -1,4 +1,4 @@
-"""Runs control-flow nodes: Python loops around compiled sub-programs, the same for every backend."""
+"""Runs control-flow nodes as Python loops around compiled sub-programs, on any backend."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,22 +9,22 @@ from ..graph.control_flow import SubGraph, cond, foreach, while_loop
 from ..graph.ir import Application
 from ..opdef.spec import Op
 
-#: Makes the function of a sub-graph.
+#: Compiles a sub-graph to a function.
 SubProgram = Callable[[SubGraph], Callable[[Sequence[Any]], list[Any]]]
 ONE = (None, None, None)
 
 
 def call_for_loop(node: Application, backend: Backend, compile_: SubProgram) -> Call:
-    """How a program runs a control-flow node.
+    """The call by which a program runs a control-flow node.
 
     Parameters
     ----------
     node
         An application of ``foreach``, ``while_loop`` or ``cond``.
     backend
-        Who runs it.
+        The backend that runs it.
     compile_
-        Makes the function of a sub-graph.
+        Compiles a sub-graph to a function.
     """
     run = _MAKERS[node.sig.op](node, backend, compile_)
     operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
@@ -32,7 +32,7 @@ def call_for_loop(node: Application, backend: Backend, compile_: SubProgram) -> 
 
 
 def _row(backend: Backend, array: Any, t: int) -> Any:
-    """``array[t]``, sharing memory where the library can."""
+    """``array[t]``, a view where the library allows."""
     xp, shape = backend.xp, backend.type_of(array).shape
     return xp.reshape(xp.slice(array, key=((t, t + 1, None), *[ONE] * (len(shape) - 1))), shape=shape[1:])
 
@@ -60,7 +60,7 @@ def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Calla
 
 
 def _single(results: list[Any]) -> Any:
-    """A node with one result gives it, not a list."""
+    """The results, or the only one without a list."""
     return results[0] if len(results) == 1 else results
 
 
@@ -99,5 +99,5 @@ def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable
 
 _MAKERS: dict[Op, Callable[..., Callable[..., Any]]] = {foreach: _foreach, while_loop: _while_loop, cond: _cond}
 LOOPS = frozenset(_MAKERS)
-#: Those in which a value that the host reads decides what runs next.
+#: Those in which the host reads a value to decide what runs next.
 DECIDED = frozenset({while_loop, cond})

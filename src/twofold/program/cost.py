@@ -1,4 +1,4 @@
-"""About how long programs take on one core: enough to say whether running one in another thread pays."""
+"""Estimates of running time on one core, good enough to decide whether to run a program in another thread."""
 
 from collections.abc import Iterable
 from math import prod
@@ -7,12 +7,12 @@ from ..graph.build import item
 from ..graph.fuse import Step
 from ..graph.ir import Application
 
-#: Nanoseconds of a step, of an element that is computed or read, and of a multiplication and addition of a matrix product.
+#: Nanoseconds per step, per element read or computed, and per multiply-add of a product or convolution.
 STEP, ELEMENT, PRODUCT = 1000.0, 0.3, 0.03
 
 
 def nanoseconds_of(steps: Iterable[Step]) -> float:
-    """About how long steps take."""
+    """The estimated running time of steps."""
     return sum(STEP + sum(map(_of_node, step.nodes)) for step in steps)
 
 

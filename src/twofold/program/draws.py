@@ -1,4 +1,4 @@
-"""What of a program is computed of random words: those numbers must be the same at every run, also in their last bits."""
+"""Finds what a program computes from random words: those values must have the same bits at every run."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from ..ops.primitive_shape import contiguous
 
 
 def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
-    """Nodes computed of random words element by element; decisions (bools) and what sums or products make of them are not among them."""
+    """Nodes computed from random words element by element; excluding comparisons (bools), and what reductions or products compute."""
     found: set[Node] = set()
     for step in steps:
         for n in step.nodes:

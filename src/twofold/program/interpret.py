@@ -1,6 +1,6 @@
-"""Runs a graph node by node through a backend's namespace: what happens at a structure's first use, before it is worth compiling.
+"""Interprets a graph, node by node through a backend's namespace: for the first use of a structure, when compiling does not pay yet.
 
-Bit for bit the same results as the compiled program: both call the same functions of the backend.
+The results have the same bits as the compiled program's: both call the same functions of the backend.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
 from .kernels import operand_dtype
-from .profiled import Title, nbytes_of
+from .profiling import Title, nbytes_of
 
 
 def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
@@ -23,7 +23,7 @@ def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
 
 
 def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any], title: Title) -> list[Any]:
-    """The outputs of a lowered graph for one array (or Python scalar) per leaf; fresh arrays that nobody else holds."""
+    """The outputs of a lowered graph, given an array or Python scalar per leaf; new arrays that no one else holds."""
     if not LISTENERS:
         return backend.quietly(_interpret, outputs, leaves, backend, arrays, False)
     with span(title.name, title.category, symbolic=title.symbolic, nbytes=nbytes_of([*leaves, *outputs])):

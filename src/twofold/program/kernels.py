@@ -1,4 +1,4 @@
-"""From nodes to what an adapter compiles: types of operands, groups of nodes as row programs, kernels."""
+"""Translates nodes into what an adapter compiles: operand types, fused groups as row programs, kernels."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -14,12 +14,12 @@ from ..ops.primitive_shape import reshape
 
 
 def operand_type(node: Node) -> OperandType:
-    """A node's type as an operand; what a leaf holds may be strided, what a program makes is not, but for views."""
+    """A node's type as an operand. Leaves and views may be strided; other values that a program computes are contiguous."""
     return OperandType(node.shape, node.dtype, _is_packed(node))
 
 
 def operand_dtype(node: Application) -> str:
-    """The dtype in which Python scalars among an element-wise node's operands are written."""
+    """The dtype of Python scalars among an element-wise node's operands."""
     op = node.sig.op
     dtypes = [i.dtype for i in node.operands]
     if op is clip or not op.elementwise:
@@ -30,7 +30,7 @@ def operand_dtype(node: Application) -> str:
 
 
 def _is_packed(n: Node) -> bool:
-    """Whether a value is known to be C-contiguous: an element-wise or reduced one that the program made, however reshaped."""
+    """Whether a value is known to be C-contiguous: computed by the program, other than as a view, and possibly reshaped."""
     n = unshaped(n)
     if not isinstance(n, Application) or n.sig.op.view:
         return False
@@ -38,7 +38,7 @@ def _is_packed(n: Node) -> bool:
 
 
 def is_line(n: Node) -> bool:
-    """Whether a fresh array of this shape is C-contiguous in any order of axes: at most one of them is longer than one."""
+    """Whether a new array of this shape is C-contiguous for any axis order: at most one axis is longer than 1."""
     return n.shape != () and n.size == max(n.shape)
 
 
@@ -49,14 +49,14 @@ def is_strided(n: Node) -> bool:
 
 
 def may_copy(n: Application) -> bool:
-    """Whether running a view operation may copy: reshaping what is not in row-major order."""
+    """Whether a view operation may have to copy: a reshape of a strided array."""
     return n.sig.op is reshape and is_strided(n.operands[0])
 
 
 def row_program(
     nodes: Sequence[Application], plan: MemoryPlan, drawn: frozenset[Node] = frozenset()
 ) -> tuple[RowProgram, list[tuple[Node, str]], list[Application]]:
-    """A group as plain data, with its inputs (a Python scalar once for each dtype that it is read in) and outputs in order."""
+    """A fused group as plain data, with its inputs and outputs in order. A Python scalar is one input per dtype that it is used in."""
     number: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
     inputs: dict[tuple[Node, str], int] = {}
     steps = []
@@ -86,12 +86,12 @@ def row_program(
 
 
 def name_of(nodes: Sequence[Application]) -> str:
-    """What a step is called: the names of its primitives, each once, shortened."""
+    """A name for a step: those of its primitives, each once, truncated."""
     return "_".join(dict.fromkeys(n.sig.op.name for n in nodes))[:60]
 
 
-def compiled_kernel(backend: Backend, programs: Sequence[RowProgram]) -> Callable[..., None]:
-    """The kernel of a row program, or of several that run at once.
+def compile_kernel(backend: Backend, programs: Sequence[RowProgram]) -> Callable[..., None]:
+    """Compile a row program, or several into one call.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""``xp`` over a backend's arrays: its primitives together with the names derived from them."""
+"""``xp`` over a backend's arrays: its primitives, and the functions derived from them."""
 
 from functools import cache
 from typing import Any
@@ -9,6 +9,6 @@ from ..opdef.vocabulary import Derived
 
 @cache
 def namespace_of(backend: Backend) -> Any:
-    """The whole vocabulary over a backend's arrays, as rules use it."""
+    """The whole namespace over a backend's arrays, as rules use it."""
     primitives = type(backend.xp)
     return type(f"{primitives.__name__}WithDerived", (primitives, Derived), {})()

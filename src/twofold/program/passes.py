@@ -1,7 +1,7 @@
-"""The passes of a program: rewritings of its graph, in order, in one table.
+"""The passes: rewritings of a program's graph, in order, as rows of one table.
 
-Each pass keeps the results, bit for bit. With the setting ``verify`` (on in the tests) the graph's invariants are checked after
-each pass that changed something, so that an error names the pass.
+Every pass keeps the results bit for bit. With the setting ``verify`` (on in the tests) the graph's invariants are checked after
+each pass that changed something, and an error names the pass.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -28,7 +28,7 @@ from .constants import fold_constants
 
 @dataclass
 class Context:
-    """What passes know of the program, beside its graph.
+    """What passes know about the program besides its graph.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Context:
     big
         Whether an element-wise node, or a reduction, may be part of a kernel.
     boundaries
-        Nodes that stand for arrays a caller could hold.
+        Nodes whose values a caller could hold.
     compute
-        The arrays of nodes that depend on no leaf; None to compute nothing in advance.
+        Computes the arrays of nodes that depend on no leaf; None to fold no constants.
     constants
-        Filled by the pass ``constants``: leaves, with the arrays that they stand for.
+        Set by the pass ``constants``: arrays by the leaves that stand for them.
     """
 
     target: Target
@@ -53,18 +53,18 @@ class Context:
 
 @dataclass(frozen=True)
 class Pass:
-    """One rewriting.
+    """One pass.
 
     Attributes
     ----------
     name, purpose
-        For reports; the purpose in one line.
+        For reports and documentation; the purpose in one line.
     rule
-        The new outputs from the old ones.
+        Returns the new outputs for the old ones.
     concerns
-        Operators: a graph that has none of them stays as it is. Every graph is concerned if empty.
+        The pass is skipped for a graph without any of these operators; if empty, it is never skipped.
     is_wanted
-        Whether the program's backend and the settings call for it.
+        Whether the target and the settings call for it.
     """
 
     name: str
@@ -134,12 +134,12 @@ PASSES: tuple[Pass, ...] = (
 
 
 def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context) -> tuple[list[Node], list[str]]:
-    """The graph after all passes, and the names of those that changed it.
+    """Run all passes; returns the graph, and the names of the passes that changed it.
 
     Raises
     ------
     InternalError
-        If the setting ``verify`` is on and a pass broke an invariant: it names both.
+        Naming the pass and the invariant, if the setting ``verify`` is on and a pass broke one.
     """
     found, changed = list(outputs), []
     operators = operators_of(found)

@@ -1,4 +1,4 @@
-"""What a program will do: its graph cut into steps, how each is called, and where each value lives."""
+"""Plans a program: cuts its graph into steps, and decides how each is called and where each value lives."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -19,20 +19,20 @@ from .kernels import operand_dtype, operand_type
 
 
 class Plan(NamedTuple):
-    """What a program will do.
+    """The plan of a program.
 
     Attributes
     ----------
     outputs, leaves, constants
-        The graph after the passes, its inputs, and the leaves that stand for arrays which are computed once.
+        The graph after the passes, its inputs, and the arrays computed once, by the leaves that stand for them.
     steps
-        What runs, in order.
+        The steps, in order of execution.
     calls
-        How the backend runs each step of a single node.
+        The backend's call for each step of a single node.
     memory
         Where each value lives.
     reshaped
-        Outputs that are another shape of a value nobody else gets, with that value: its memory is the output's.
+        For outputs that only reshape a value which is no other output: that value. It is computed in the output's memory.
     """
 
     outputs: list[Node]
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
 
     @property
     def runs_user_code(self) -> bool:
-        """Whether a step calls a user's object."""
+        """Whether a step calls user code."""
         return any(n.sig.op.user_method for n in self.calls)
 
 
@@ -68,9 +68,9 @@ def plan_of(
     outputs, leaves, constants
         The graph after the passes.
     backend
-        Who will run it.
+        The backend that will run it.
     compile_
-        Makes the program of a sub-graph, for loops.
+        Compiles the sub-graphs of loops.
     big, donated, in_place, share
         As of `Program`.
     """
@@ -94,15 +94,15 @@ def plan_of(
     return Plan(outputs, leaves, constants, steps, calls, memory, reshaped)
 
 
-def fused_from(target: Target, n: Application) -> int:
-    """Elements from which a node may be part of a kernel."""
+def min_elements(target: Target, n: Application) -> int:
+    """Minimum number of elements for a node to be part of a kernel."""
     own = operand_dtype(n)
     least = target.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
     return SETTINGS.defer_elements if least is None else least
 
 
 def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
-    """How the backend runs a primitive node."""
+    """The backend's call for a primitive node."""
     op = node.sig.op
     if op in LOOPS:
         return call_for_loop(node, backend, compile_)
@@ -114,13 +114,13 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
 
 
 def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: Any) -> Any:
-    """Run user code on copies, which it may keep or write into; it may return what it was given, or keep what it returns."""
+    """Call user code with copies, which it may keep or overwrite, and copy its results, which may be its arguments or be kept too."""
     results = getattr(handle, method)(*[copy(a) for a in arrays])
     return [copy(r) for r in results] if isinstance(results, list) else copy(results)
 
 
 def is_made(n: Node) -> bool:
-    """Whether a program computes a node into memory of its own."""
+    """Whether a node is computed into new memory, rather than being a view or an input."""
     return isinstance(n, Application) and not n.sig.op.view and n.sig.op is not iota
 
 

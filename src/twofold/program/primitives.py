@@ -1,4 +1,4 @@
-"""Tells adapters, which know no operators, what the primitives are: fills the tables of `backend.kernel` as operators are declared."""
+"""Fills the tables of `backend.kernel` as operators are declared, since adapters cannot import the operators."""
 
 from .. import ops  # noqa: F401  (registers the primitives)
 from ..backend.kernel import ELEMENTWISE, REFERENCES, ROW_REDUCTIONS, SIMPLE, Elementwise, Reference

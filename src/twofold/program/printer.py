@@ -1,7 +1,7 @@
-"""Prints a plan as Python: steps as data (`StepCode`: statements, and the variables that they read and write), then source in three forms.
+"""Prints a plan as Python: first each step as data (`StepCode`: its statements and the variables that they read and write), then source.
 
-A form is the same statements with notes between the steps: none (`Code.source`), how long each takes (`program.profiled`), or what
-each reads and writes (`Code.in_steps`, for adapters that capture a program). No form is made by editing another's text.
+The same steps give three forms of source: plain (`Code.source`), with timing around each step (`program.profiling`), and with a note
+of what each step reads and writes (`Code.in_steps`, for adapters that capture a program).
 """
 
 import re
@@ -16,35 +16,35 @@ from ..graph.build import item
 from ..graph.fuse import Step
 from ..graph.ir import Application, Constant, Node, applies
 from ..graph.memory_plan import Place
-from ..ops.primitive_shape import full, iota
+from ..ops.primitive_shape import full, iota, reshape
 from .draws import drawn_nodes
-from .kernels import compiled_kernel, is_line, is_strided, may_copy, operand_dtype, row_program
+from .kernels import compile_kernel, is_line, is_strided, may_copy, operand_dtype, row_program
 from .plan import Plan, is_made
 
-#: Scratch of a program larger than this (bytes) is allocated for each run instead of being kept.
+#: Scratch memory larger than this (bytes) is allocated for each run instead of being kept.
 KEEP_SCRATCH = 1 << 18
-#: Fresh values larger than this (bytes) are released right after their last use rather than at the program's end.
+#: Backend-allocated values larger than this (bytes) are released after their last use rather than at the end.
 RELEASE = 1 << 16
 
-#: Where statements of one step go: in front of it, and behind it.
+#: Statements to add before and after a step.
 Notes = tuple[list[str], list[str]]
 
 
 class StepCode(NamedTuple):
-    """One step of a program as text.
+    """The code of one step.
 
     Attributes
     ----------
     lines
         Its statements.
     reads, writes
-        Variables that exist before it, and which it reads, or writes and may read.
+        Existing variables that it reads, and those that it writes and may also read.
     made
-        The variable of a result that the backend allocates; empty if there is none.
+        The variable of a result that the backend's function allocates; empty if there is none.
     releases
-        Variables that are not needed after it.
+        Variables that are dead after it.
     computes
-        Whether it does more than make a view or take one of several results.
+        Whether it does more than make a view or select one of several results.
     """
 
     lines: list[str]
@@ -56,24 +56,24 @@ class StepCode(NamedTuple):
 
 
 class Code(NamedTuple):
-    """A program as text, in parts.
+    """The code of a program, in parts.
 
     Attributes
     ----------
     leaves
         Variables of the inputs.
     checkout
-        Statements that take an instance of the scratch memory.
+        Statements that check out an instance of the scratch memory.
     steps
         The steps in order.
     end
-        Statements that give the results and put scratch back.
+        Statements that put scratch memory back and return the results.
     scratch
-        Statements that make an instance of the scratch memory, and the variables in it.
+        Statements that allocate an instance of the scratch memory, and its variables.
     env
-        What the text refers to.
+        The objects that the code refers to, by name.
     allocators
-        Names in it of functions that allocate a result.
+        Names of the functions among them that allocate memory.
     """
 
     leaves: list[str]
@@ -85,19 +85,19 @@ class Code(NamedTuple):
     allocators: list[str]
 
     def source(self, entry: str = "", notes: Callable[[int, StepCode], Notes] | None = None) -> str:
-        """The text.
+        """The source text.
 
         Parameters
         ----------
         entry
-            A first statement.
+            A statement to begin with.
         notes
-            Statements in front of each step and behind it, given its number.
+            Returns statements to add before and after a step, given its index.
         """
         return "\n".join(self._lines(entry, notes))
 
     def spans(self, entry: str = "") -> list[tuple[int, int]]:
-        """Where each step begins and ends among the lines of the source with that entry."""
+        """The range of lines of each step, in the source with that entry."""
         at, found = len(self._head(entry)), []
         for step in self.steps:
             found.append((at, at + len(step.lines)))
@@ -125,11 +125,11 @@ class Code(NamedTuple):
         return lines
 
     def in_steps(self, steps: Steps, leaves: Sequence[Any]) -> list[Any]:
-        """Run the program, and tell an adapter before each step what it reads and writes, and after the last one that all are over."""
+        """Run the program while telling an adapter, before each step, what the step reads and writes."""
         last = len(self.steps) - 1
 
         def notes(k: int, step: StepCode) -> Notes:
-            # a step that touches nothing of before it, or makes a view, is part of the one before
+            # a view, or a step that touches no existing array, counts as part of the previous step
             is_told = step.computes and step.lines and (step.reads or step.writes)
             before = [f"steps.step({_tuple(step.reads)}, {_tuple(step.writes)})"] if is_told else []
             return before, ["steps.join()"] if k == last else []
@@ -146,12 +146,12 @@ def _tuple(names: Iterable[str]) -> str:
 
 
 class Printer:
-    """Emits the code of a plan, and collects its kernels.
+    """Emits the code of a plan, and compiles its kernels.
 
     Attributes
     ----------
     kernels, forms
-        The row programs, and each kernel's step with the function that runs it.
+        The row programs, and the compiled kernel of each step.
     """
 
     def __init__(self, plan: Plan, backend: Backend) -> None:
@@ -160,12 +160,12 @@ class Printer:
         self.kernels: list[RowProgram] = []
         self.forms: dict[Step, Callable[..., None]] = {}
         self._drawn = drawn_nodes(plan.steps)
-        #: The variable or constant of each node, of each piece of memory and of each Python scalar in a dtype.
+        #: The name of each node, of each place in memory, and of each Python scalar per dtype.
         self._name: dict[Any, str] = {}
         self._allocators: list[str] = []
         self._static: list[str] = []
-        self._static_names: dict[str, None] = {}  # in order, looked up often
-        #: Variables that exist before the step that is printed; what that reads, writes and defines.
+        self._static_names: dict[str, None] = {}  # a dict as an ordered set
+        #: Variables that exist before the current step, and those that this step reads, writes and defines.
         self._known: set[str] = set()
         self._lines: list[str] = []
         self._read: dict[str, None] = {}
@@ -208,7 +208,7 @@ class Printer:
         return found
 
     def _bind(self, value: Any, prefix: str = "c") -> str:
-        """A name of the environment for a value."""
+        """Add an object to the environment; returns its name."""
         name = f"{prefix}_{len(self.env)}"
         self.env[name] = value
         return name
@@ -219,8 +219,8 @@ class Printer:
         return name
 
     def _checkout(self, names: str, end: list[str]) -> list[str]:
-        """Take an instance of the scratch memory for this run, or make one; small ones are put back at the end."""
-        keeps = self.target.keeps_scratch and self.backend.device_count() == 1  # a device uses none of another
+        """Check out an instance of the scratch memory, or allocate one; small ones are put back at the end."""
+        keeps = self.target.keeps_scratch and self.backend.device_count() == 1  # scratch belongs to a device
         if not keeps or sum(n for n, _ in self.memory.buffers) > KEEP_SCRATCH:
             return [f" {names}, = fresh()"]
         self.env["pool"] = []
@@ -228,7 +228,7 @@ class Printer:
         return [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}, = S"]
 
     def _releases(self) -> dict[int, list[Node]]:
-        """Step to the backend-allocated values that are not needed after it."""
+        """The large backend-allocated values that die after each step."""
         last: dict[Node, int] = {}
         views: dict[Node, Node] = {}
         for t, step in enumerate(self.plan.steps):
@@ -245,7 +245,7 @@ class Printer:
         return out
 
     def _results(self) -> list[str]:
-        """The last statements; leaves, constants, repeated outputs and views of them are copied: nobody may see them change."""
+        """The return statement. Leaves, constants, repeated outputs and views of those are copied, so that callers never share memory."""
         texts, taken = [], set()
         copy = self._bind(self.backend.xp.contiguous, "copy")
         for o in self.plan.outputs:
@@ -260,7 +260,7 @@ class Printer:
     # names
 
     def _operand(self, n: Node, dtype: str) -> str:
-        """The name of a value that is read; Python scalars as 0-d arrays of the operation's dtype."""
+        """The name of an operand; Python scalars become 0-d arrays of the operation's dtype."""
         name = self._operand_name(n, dtype)
         self._read[name] = None
         return name
@@ -288,13 +288,13 @@ class Printer:
         self._name[n] = name
 
     def _result(self, n: Node) -> str:
-        """The variable of memory for a result: what the plan gives it, else newly allocated."""
+        """The variable of a result's memory: what the plan assigns, or newly allocated."""
         name = self._name[n] = self._target(n) or self._fresh(n)
         self._written[name] = None
         return name
 
     def _fresh(self, n: Node) -> str:
-        """Memory of a result, allocated now."""
+        """Allocate memory for a result; returns its variable."""
         name = f"v{len(self._name)}"
         self._lines.append(f"{name} = {self._allocator(n.shape, n.dtype)}()")
         self._defined.append(name)
@@ -302,7 +302,7 @@ class Printer:
         return name
 
     def _target(self, n: Node) -> str | None:
-        """The name of the memory that the plan gives a node; None if it is to be allocated now."""
+        """The variable of the memory that the plan assigns to a node; None if it is yet to be allocated."""
         place = self.memory.place[n]
         if place.kind == "leaf":
             return f"x{place.number}"
@@ -313,12 +313,12 @@ class Printer:
             base = self._name.get(place)
             if base is None:
                 base = self._name[place] = self._kept(self._allocator((n.size,), n.dtype) + "()")
-            reshape = self._bind(self.backend.xp.reshape, "reshape")
-            self._name[key] = self._kept(f"{reshape}({base}, shape={n.shape})")
+            as_shape = self._bind(self.backend.xp.reshape, reshape.name)
+            self._name[key] = self._kept(f"{as_shape}({base}, shape={n.shape})")
         return self._name[key]
 
     def _kept(self, text: str) -> str:
-        """A variable of the scratch memory."""
+        """Define a variable of the scratch memory."""
         name = f"b{len(self._static_names)}"
         self._static.append(f"{name} = {text}")
         self._static_names[name] = None
@@ -341,14 +341,14 @@ class Printer:
             make = partial(self.backend.xp.iota, **n.sig.params)
             if self.target.shares_constants:
                 self._name[n] = self._bind(self.backend.quietly(make))
-            else:  # launched as the steps around it
-                self._define(n, f"{self._bind(self.backend.for_each_device(make), 'iota')}()")
+            else:  # made by the device at each run, in order with the other steps
+                self._define(n, f"{self._bind(self.backend.for_each_device(make), iota.name)}()")
             return
         if op is item:
             self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.sig.params['place']}]")
             return
         if op.view and self._name.get(n.operands[0]) in self._static_names and not may_copy(n):
-            self._name[n] = self._kept(self._text(n, None))  # a view of static memory is made once, with that memory
+            self._name[n] = self._kept(self._text(n, None))  # a view of scratch memory is made once, with that memory
             self._read.clear()
             return
         call = self.plan.calls[n]
@@ -364,7 +364,7 @@ class Printer:
             self._lines += self._text(n, out).split("; ")
 
     def _is_allocated_by_call(self, n: Application, or_fresh: bool) -> bool:
-        """Whether a result is new memory that the call may as well allocate: a large one comes from the backend's pool."""
+        """Whether the call may allocate a result itself. Large ones come from the backend's pool instead."""
         if not or_fresh or n.shape == () or n.nbytes >= RELEASE or self._target(n) is not None:
             return False
         return not (n.sig.op.elementwise and any(map(is_strided, n.operands)))
@@ -377,7 +377,7 @@ class Printer:
             arguments += [self._operand(i, dtype) for i, dtype in inputs]
             arguments += [self._result(n) for n in outputs]
         self.kernels.append(programs[0])
-        self.forms[step] = compiled_kernel(self.backend, programs)
+        self.forms[step] = compile_kernel(self.backend, programs)
         self._lines.append(f"{self._bind(self.forms[step], 'kernel')}({', '.join(arguments)})")
 
     def _product(self, step: Step) -> None:
@@ -390,5 +390,5 @@ class Printer:
 
 
 def _rename(text: str, key: str, whole: str) -> str:
-    """Replace a whole name in a template."""
+    """Replace a name in a template, whole words only."""
     return re.sub(rf"(?<![\w.{{]){re.escape(key)}(?![\w}}])", whole, text)

@@ -1,4 +1,4 @@
-"""Programs that an adapter issues at once: what it is told of them, and when it is asked."""
+"""Programs that an adapter captures and launches as a whole: what it is told about them, and when it is asked to."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
@@ -17,16 +17,16 @@ from .plan import Plan
 
 
 def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], in_steps: InSteps, device: Device | None) -> ProgramTraits:
-    """What an adapter is told of a program.
+    """What an adapter is told about a program.
 
     Parameters
     ----------
     plan
         The program's.
     donated, dead
-        Places of the leaves whose memory results take, and of those whose memory they might.
+        Indices of the leaves that results overwrite, and of those that are dead after the program.
     in_steps, device
-        As of `ProgramTraits`.
+        As for `ProgramTraits`.
     """
     operators = _operators(plan.outputs)
     count = sum(1 if s.is_kernel else _count(s.nodes[0]) for s in plan.steps)
@@ -44,7 +44,7 @@ def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], in_st
 
 
 def _count(node: Application) -> int:
-    """How many steps a node is: none if it is a view, a loop about as many as it has nodes, each time it goes round."""
+    """The approximate number of steps of a node: 0 for a view; for a loop, the number of its body's nodes per iteration."""
     body = node.sig.params.get("body")
     if isinstance(body, SubGraph):
         return max(node.operands[0].shape[:1], default=1) * len(topological(body.outputs, until=set(body.leaves)))
@@ -52,7 +52,7 @@ def _count(node: Application) -> int:
 
 
 def _operators(outputs: Iterable[Node]) -> set[Op]:
-    """The primitives of a graph, and of the sub-graphs in it."""
+    """The primitives in a graph and its sub-graphs."""
     found: set[Op] = set()
     for node in applications(outputs):
         found.add(node.sig.op)
@@ -62,6 +62,6 @@ def _operators(outputs: Iterable[Node]) -> set[Op]:
     return found
 
 
-def replayed(replay: Replay, run: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]) -> list[Any]:
-    """Run a program at once, or step by step where somebody wants to see the steps, or nobody wants it at once."""
+def replay_or_run(replay: Replay, run: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]) -> list[Any]:
+    """Launch a captured program, or run it step by step if there are observers or the setting ``cuda_graphs`` is off."""
     return run(arrays) if LISTENERS or not SETTINGS.cuda_graphs else replay(arrays)

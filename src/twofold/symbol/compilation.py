@@ -19,7 +19,7 @@ from ..imperative.record import tls
 from ..ndarray.array import NDArray
 from ..program.cache import Cache, Entry, program_of
 from ..program.compile import Program
-from ..program.profiled import Title
+from ..program.profiling import Title
 from ..scheduler.streams import before_overwriting, run_on
 from .binding import distinct_names
 from .compose import group

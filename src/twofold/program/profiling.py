@@ -1,4 +1,4 @@
-"""A program's form for observers: the same steps, timed and reported one by one, made when it first runs while somebody listens."""
+"""The form of a program that reports its steps to observers, one by one; made when it first runs while there are any."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,19 +13,19 @@ from .kernels import name_of
 from .plan import Plan
 from .printer import Code, Notes, StepCode
 
-#: The first statement of a program: the one test that it makes for observers.
+#: The first statement of every program: all that observers cost while there are none.
 ENTRY = "if listeners: return profiled(L)"
 
 
 class Title(NamedTuple):
-    """What listeners are told that a program is.
+    """How a program is reported.
 
     Attributes
     ----------
     name, category
-        As of `Event`. The steps of a ``"program"`` are reported; those of an ``"operator"`` would be counted twice.
+        As for `Event`. Steps are reported for a ``"program"`` only; those of an ``"operator"`` would be counted twice.
     symbolic
-        As of `Event`; that of what runs the program where None.
+        As for `Event`; None to inherit it from the enclosing event.
     """
 
     name: str = "program"
@@ -37,7 +37,7 @@ PROGRAM = Title()
 
 
 class Mark(NamedTuple):
-    """What is reported of a step: as of `Event`."""
+    """How a step is reported; fields as for `Event`."""
 
     name: str
     category: str
@@ -45,12 +45,12 @@ class Mark(NamedTuple):
 
 
 def nbytes_of(nodes: Sequence[Node | None]) -> int:
-    """Bytes of arrays; Python scalars count nothing."""
+    """Bytes of arrays; Python scalars count as 0."""
     return sum(n.nbytes for n in nodes if n is not None and n.dtype not in WEAK)
 
 
 def mark_of(step: Step, plan: Plan) -> Mark:
-    """What is reported of a step that computes something."""
+    """How a step that computes something is reported."""
     nodes, inside = step.nodes, set[Node](step.nodes)
     results = [n for n in nodes if not step.is_kernel or plan.memory.place[n].kind != "kernel"]
     operands = list(dict.fromkeys(i for n in nodes for i in n.operands if i not in inside))
@@ -59,14 +59,14 @@ def mark_of(step: Step, plan: Plan) -> Mark:
 
 
 class Profiled:
-    """What a program's function calls in its place while somebody listens.
+    """The function that a program calls instead of its own body while there are observers.
 
     Parameters
     ----------
     details
-        What events say of it, beside the title.
+        Details for its event, besides the title.
     title
-        What they call it.
+        How it is reported.
     plan, code
         The program's.
     """
@@ -78,7 +78,7 @@ class Profiled:
         self._nbytes = 0
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
-        """Run the program and report it."""
+        """Run the program, and report it and its steps."""
         title, run = self._title, self._run or self._made()
         with span(title.name, title.category, symbolic=title.symbolic, nbytes=self._nbytes, details=self._details):
             results = run(leaves)
