@@ -1,4 +1,4 @@
-"""The protocol over an array-API library, chosen by name; what the standard lacks goes through the host by DLPack."""
+"""The protocol over any array-API library; what the standard lacks is computed on the host, through DLPack."""
 
 import importlib
 import os
@@ -19,12 +19,12 @@ TARGET = Target("array_api", "cpu", shares_constants=True)
 
 
 class ArrayApiBackend(Backend):
-    """Arrays of one library on the CPU, with the standard's dtypes: no float16 and no bfloat16.
+    """Arrays of one library on the CPU, with the standard's dtypes, which exclude float16 and bfloat16.
 
     Parameters
     ----------
     library
-        Name of its namespace, such as ``"array_api_strict"`` or ``"torch"``; else the environment's ``TWOFOLD_ARRAY_API``, or the first.
+        Name of its namespace, such as ``"torch"``; by default ``TWOFOLD_ARRAY_API`` of the environment, or ``"array_api_strict"``.
     """
 
     def __init__(self, library: str | None = None) -> None:
@@ -38,7 +38,7 @@ class ArrayApiBackend(Backend):
 
     @property
     def target(self) -> Target:
-        """The standard alone, without kernels."""
+        """The functions of the standard, without kernels."""
         return TARGET
 
     @property
@@ -47,24 +47,24 @@ class ArrayApiBackend(Backend):
         return self._xp
 
     def device_count(self) -> int:
-        """The host."""
+        """One: the host."""
         return 1
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
-        """A new array of undefined content."""
+        """A new uninitialized array."""
         return self._xp.standard.empty(shape, dtype=self._xp.kind(dtype))
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call with NumPy's warnings off: several libraries compute by NumPy."""
+        """Call with NumPy's warnings off, as some libraries compute with NumPy."""
         with np.errstate(all="ignore"):
             return super().quietly(function, *args)
 
     def from_host(self, array: np.ndarray, device: Device) -> Any:
-        """A copy in the library's memory."""
+        """A copy in memory of the library."""
         return self._xp.from_host(array)
 
     def to_host(self, array: Any) -> np.ndarray:
-        """The library's memory as NumPy sees it."""
+        """NumPy's view of the library's memory."""
         return np.from_dlpack(array)
 
     def from_dlpack(self, source: Any) -> Any:
@@ -80,5 +80,5 @@ class ArrayApiBackend(Backend):
         return ArrayType(tuple(array.shape), self._xp.dtype_of(array))
 
     def write(self, target: Any, key: Any, value: Any) -> None:
-        """``target[key] = value``, slices in the form that the standard allows."""
+        """``target[key] = value``, with slices in the form that the standard allows."""
         self._xp.put(target, key, value)

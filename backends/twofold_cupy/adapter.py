@@ -1,4 +1,4 @@
-"""The protocol on CuPy: arrays on NVIDIA GPUs."""
+"""The CuPy adapter's implementation of the protocol."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 
 from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, ProgramTraits, RowProgram
-from twofold.backend.protocol import Backend, Replay, Target
+from twofold.backend.protocol import Backend, Launcher, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NUMPY, WEAK
@@ -36,11 +36,11 @@ from .transfers import Transfers
 
 
 def _libraries() -> Iterator[tuple[str, str]]:
-    """CUDA's, and cuDNN."""
+    """CUDA's libraries, and cuDNN."""
     for name, use in LIBRARIES.items():
         try:
             yield name, cuda_library(name)._name
-        except Exception as error:  # the finder has errors of its own for each way of not finding
+        except Exception as error:  # the finder has an exception of its own for each reason
             yield name, f"not found: {use} need it; pip install '{cuda_wheel()}' ({type(error).__name__})"
     found = cudnn.library()
     version = f"version {found.backend_version()}" if found else "not found: convolutions go without it; pip install 'twofold[cudnn]'"
@@ -53,19 +53,19 @@ TARGET = Target(
     row_reductions=True,
     whole_rows=True,
     few_kernels=True,
-    keeps_scratch=False,  # a graph must have its own
+    keeps_scratch=False,  # a captured graph has memory of its own
     fuses_from=lambda op, operands, dtype: 1,  # a launch costs as much as thousands of elements
     libraries=_libraries,
 )
 
 
 class CupyBackend(Backend):
-    """Arrays of CuPy on NVIDIA GPUs. Work joins the stream that the thread has entered, else its device's compute stream.
+    """CuPy arrays on NVIDIA GPUs. Work is issued to the stream that the thread has entered, else to its device's compute stream.
 
     Raises
     ------
     BackendUnavailable
-        If there is no GPU that CuPy can use.
+        If CuPy finds no usable GPU.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class CupyBackend(Backend):
 
     @property
     def target(self) -> Target:
-        """Kernels of any size, few of them; a product with what follows where cuBLASLt is found."""
+        """Kernels of any size, and as few as possible; epilogues if cuBLASLt is installed."""
         return self._target
 
     @property
@@ -94,27 +94,27 @@ class CupyBackend(Backend):
         return self._xp
 
     def device_count(self) -> int:
-        """How many GPUs CUDA shows."""
+        """The number of GPUs that CUDA shows."""
         return self._devices
 
     # memory and failures
 
     def memory_info(self, device: Device) -> tuple[int, int]:
-        """(free, total) bytes; what CuPy's pool has and does not use is free, and what is over the limit is not."""
+        """(free, total) bytes; unused blocks of CuPy's pool count as free, memory over the limit does not."""
         return self._on(device.device_id, limits.info)
 
     def trim(self) -> None:
-        """Give what no stream uses any more, and the graphs of captured programs, back to CUDA, on every device."""
+        """Evict all graphs, and return memory that no stream uses any more to CUDA, on every device."""
         self.graphs.drop()
         for device in range(self._devices):
             self._on(device, self.memory.release)
 
     def failure(self, error: Exception) -> MXNetError:
-        """What CuPy or CUDA raised; of full memory with the largest arrays."""
+        """Map an exception of CuPy or CUDA; out-of-memory errors list the largest arrays."""
         return does_not_fit(error) if isinstance(error, (MemoryError, cupy_memory.OutOfMemoryError)) else failures.own(error)
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call with the device of the arguments' arrays and a stream of it current; there are no floating-point warnings."""
+        """Call with the device of the array arguments, and a stream of it, current; GPUs give no floating-point warnings."""
         if ACTIVE and in_dry_run():
             return outside_dry_run(self.quietly, function, *args)
         checks, before = self.checks, self.checks.count
@@ -122,7 +122,7 @@ class CupyBackend(Backend):
         return self._mapped(checks.follow, before, args, found) if checks.checks_of_array or checks.count != before else found
 
     def _on(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function whose work is a device's."""
+        """Call a function whose work belongs to a device."""
         if in_dry_run():
             return outside_dry_run(self._on, device, function, *args)
         stream = self._mapped(self.streams.current, self._known(device))
@@ -135,38 +135,38 @@ class CupyBackend(Backend):
         return device
 
     def _mapped(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function whose device is current; what it raises is mapped."""
+        """Call a function whose device is current, mapping its exceptions."""
         return super().quietly(function, *args)
 
     # arrays
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> cupy.ndarray:
-        """A new array of undefined content, on the device of the stream that was entered, else on the current one."""
+        """A new uninitialized array on the device of the entered stream, else on the current device."""
         if entered() is None:
             return self._on(runtime.getDevice(), self.memory.empty, tuple(shape), NUMPY[dtype])
         return self.memory.empty(tuple(shape), NUMPY[dtype])
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], cupy.ndarray]:
-        """`empty` with its arguments, for what runs inside `quietly`."""
+        """`empty` with its arguments bound, for code that runs within `quietly`."""
         return partial(self.empty, tuple(shape), dtype)
 
     def as_array(self, value: Any) -> cupy.ndarray:
-        """In row-major order; constants are written out."""
+        """A contiguous array; constants are materialized."""
         if type(value) is cupy.ndarray and value._c_contiguous:
             return value
         return self._xp.contiguous(value) if in_dry_run() else self.quietly(self._xp.contiguous, value)
 
     def from_host(self, array: np.ndarray, device: Device) -> cupy.ndarray:
-        """A copy by the current stream; the source has been read when this returns."""
+        """A copy on the current stream; the source has been read when this returns."""
         return self._on(device.device_id, self._transfers.from_host, array, device.device_id)
 
     def to_host(self, array: Any) -> np.ndarray:
-        """A NumPy array in pinned memory, when the current stream has come so far; the source of a constant.
+        """The content as a NumPy array in pinned memory, after the current stream's work so far; a constant itself.
 
         Raises
         ------
         IndexingError
-            If the array was computed of an index that is on no axis.
+            If the array was computed from an index that is out of bounds.
         """
         if is_constant(array):
             return array
@@ -175,7 +175,7 @@ class CupyBackend(Backend):
         return found
 
     def copy(self, array: Any, device: Device) -> cupy.ndarray:
-        """A new array; between devices by the target's stream, which waits for the source's compute stream."""
+        """A new array; copies between devices run on the target's stream, which waits for the source's compute stream."""
         return self._on(device.device_id, self._transfers.copy, array, device.device_id)
 
     def type_of(self, array: Any) -> ArrayType:
@@ -183,14 +183,14 @@ class CupyBackend(Backend):
         return ArrayType(array.shape, dtype_of(array))
 
     def write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
-        """``target[key] = value`` by the current stream."""
+        """``target[key] = value`` on the current stream."""
         self._on(target.device.id, self._write, target, key, value)
 
     def _write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
         self._xp.write(target[key], value)
 
     def scalar(self, value: float | int | bool | ScalarInput, dtype: str) -> Any:
-        """A constant: it belongs to no device and reaches kernels by value, but in a captured program, which reads it in its memory."""
+        """A constant, which belongs to no device and is passed to kernels by value; in a captured program, a slot in device memory."""
         return value.operand(dtype) if isinstance(value, ScalarInput) else constant(value, (), dtype)
 
     def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
@@ -198,7 +198,7 @@ class CupyBackend(Backend):
         return constant(value, shape, dtype)
 
     def for_each_device(self, make: Callable[[], cupy.ndarray]) -> Callable[[], cupy.ndarray]:
-        """Made when a device first needs it."""
+        """The array is created when a device first needs it, then kept."""
         made: dict[int, cupy.ndarray] = {}
 
         def array() -> cupy.ndarray:
@@ -215,7 +215,7 @@ class CupyBackend(Backend):
     # programs
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-        """An element-wise primitive by a kernel into given memory, others by the namespace."""
+        """Element-wise primitives by a kernel that writes into given memory, others by the namespace."""
         if op not in ELEMENTWISE:
             return super().call(op, params, inputs, output)
         types = typed_operands(op, inputs, output)
@@ -224,9 +224,9 @@ class CupyBackend(Backend):
         return Call(f"run({operands}, {{out}})", {"run": kernel}, into=True)
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
-        """One kernel; of rows too long for a block of threads one primitive after another, which adds up in the same order.
+        """One kernel. Rows too long for a thread block run primitive by primitive, with the same order of additions.
 
-        Of several programs one launch for as many as its arguments have room for.
+        Several programs share a launch, as many as its arguments have room for.
         """
         if others:
             return fused_kernel([program, *others])
@@ -235,52 +235,53 @@ class CupyBackend(Backend):
         return row_kernel(program) if program.shape[-1] <= PART else super().compile(program)
 
     def product(self, epilogue: str) -> Callable[..., None]:
-        """By cuBLASLt, where it has such a product."""
+        """By cuBLASLt if it has the product, else by separate kernels."""
         return matmul_with_epilogue(self._xp, epilogue)
 
-    def foresee(self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType], device: Device | None = None) -> None:
-        """Have the kernels that it will launch compiled by other threads; the current device's, if none is given."""
+    def compile_in_background(
+        self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType], device: Device | None = None
+    ) -> None:
+        """Compile the kernels that a program will launch, in the background, for a device or the current one."""
         if SETTINGS.compile_threads and SETTINGS.engine != "naive":
-            with suppress(Exception):  # it is for speed alone
+            with suppress(Exception):  # an optimization: the real run raises what is wrong
                 where = runtime.getDevice() if device is None else device.device_id
                 self._on(where, lambda: dry_run(run, [_stand_in(t) for t in inputs]))
 
-    def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:
-        """Compile the kernels that the program will launch, and run it as a CUDA graph."""
+    def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Launcher | None:
+        """Compile the program's kernels in the background; a launcher by CUDA graphs."""
         found = traits()
-        if found.may_rehearse:
-            self.foresee(run, found.inputs, found.device)
-        return self.replay(run, lambda: found)
+        if found.may_dry_run:
+            self.compile_in_background(run, found.inputs, found.device)
+        return self.graph_runner(run, found)
 
-    def replay(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> GraphRunner | None:
-        """As a CUDA graph."""
-        found = traits()
-        by_host = [name for name in found.primitives if name not in found.host and self._xp.is_on_host(name)]
-        found = found._replace(host=(*found.host, *sorted(by_host)))
-        return GraphRunner(self.graphs, run, found) if found.steps >= MIN_STEPS else None
+    def graph_runner(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> GraphRunner | None:
+        """A launcher by CUDA graphs; None for programs with too few steps."""
+        by_host = [name for name in traits.primitives if name not in traits.host and self._xp.is_on_host(name)]
+        traits = traits._replace(host=(*traits.host, *sorted(by_host)))
+        return GraphRunner(self.graphs, run, traits) if traits.steps >= MIN_STEPS else None
 
     # order of execution
 
     def stream(self, device: Device, purpose: str = "compute") -> Stream:
-        """A queue of a device."""
+        """A stream of a device."""
         return self._mapped(self.streams.of, device.device_id, purpose)
 
     def record(self, stream: Stream) -> Mark:
-        """A mark in a queue."""
+        """Record a mark in a stream."""
         return self._mapped(stream.record)
 
     def wait(self, stream: Stream, mark: Mark) -> None:
-        """Have a queue wait for a mark."""
+        """Make a stream wait for a mark."""
         self._mapped(stream.wait, mark)
 
     def hold(self, array: Any, mark: Mark) -> None:
-        """Keep an array's memory from being used again before a mark is reached."""
+        """Keep an array's memory until a mark is reached."""
         self.memory.hold(array, mark)
 
     def synchronize(self, device: Device, others: bool = False) -> None:
-        """Wait for all queues of a device, and raise what was found wrong there meanwhile."""
+        """Wait for all streams of a device, and raise the first index error found meanwhile."""
         if others:
-            with self.graphs.no_capture():  # which this would break
+            with self.graphs.no_capture():  # synchronizing the device would break a capture in progress
                 self._on(device.device_id, runtime.deviceSynchronize)
         for stream in self.streams.on(device.device_id):
             self._mapped(stream.synchronize)
@@ -290,24 +291,24 @@ class CupyBackend(Backend):
     # exchange
 
     def from_dlpack(self, source: Any) -> cupy.ndarray:
-        """A view of a producer's memory on a GPU; a copy of memory on the host."""
+        """A view of a producer's memory on a GPU, or a copy of host memory."""
         kind, device = source.__dlpack_device__()
         if kind in (_DLPACK_CPU, _DLPACK_PINNED):
             inner = entered()
             return self.from_host(np.from_dlpack(source), Device("gpu", runtime.getDevice() if inner is None else inner.device))
-        with cupy.cuda.Device(self._known(device)):  # outside of our stream: a producer that uses CuPy, too, asks which stream is current
+        with cupy.cuda.Device(self._known(device)):  # outside of our stream, as a producer that uses CuPy too asks for the current one
             capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device("gpu", device)).cuda.ptr))
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
         return self.memory.lent(given, self.streams.of(device))
 
     def to_dlpack(self, array: Any, *, stream: int | None = None, **options: Any) -> Any:
-        """A capsule, whose consumer's stream waits for the current one; the memory is kept until that stream has used it."""
+        """A capsule; the consumer's stream waits for the current one, and the memory is kept until the consumer's stream has used it."""
         shared = self.memory.lent(array, Consumer(self.streams.of(array.device.id), stream))
         return self._on(array.device.id, partial(shared.__dlpack__, stream=stream, **options))
 
 
 class _Given(NamedTuple):
-    """A capsule that its producer has given, with where its memory is."""
+    """A capsule obtained from its producer, with its device."""
 
     capsule: Any
     device: tuple[int, int]
@@ -320,7 +321,7 @@ class _Given(NamedTuple):
 
 
 def _stand_in(kind: ArrayType) -> Any:
-    """What a rehearsal has for an input: an array in row-major order that is nowhere, or a Python number."""
+    """The input of a dry run: a contiguous placeholder, or a Python scalar."""
     return WEAK[kind.dtype](1) if kind.dtype in WEAK else placeholder(kind.shape, NUMPY[kind.dtype])
 
 

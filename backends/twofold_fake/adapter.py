@@ -1,4 +1,4 @@
-"""The protocol on devices that are none: NumPy's arrays, issued to streams that run by a schedule."""
+"""The fake adapter's implementation of the protocol: simulated devices on NumPy, whose streams run on a schedule."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from .memory import PoisonedMemory
 from .streams import Mark, Schedule, Stream, Streams
 
 VIEWS = ("reshape", "permute_dims", "broadcast_to", "slice", "unfold")
-#: Members of the namespace that read no array's content.
+#: Members of the namespace that do not read array contents.
 AT_ONCE = ("dtype_of", "full", "iota")
 
 
@@ -31,16 +31,16 @@ def _as_gpu(target: Target) -> Target:
 
 
 class FakeBackend(NumpyBackend):
-    """Devices on NumPy.
+    """Simulated devices on NumPy.
 
     Parameters
     ----------
     schedule
-        When issued operations run (see `streams.Schedule`); else the environment's ``TWOFOLD_FAKE_SCHEDULE``, or ``"issue"``.
+        When issued operations run (see `streams.Schedule`); by default ``TWOFOLD_FAKE_SCHEDULE`` of the environment, or ``"issue"``.
     devices
-        How many there are; else the environment's ``TWOFOLD_FAKE_GPUS``, or 1.
+        The number of devices; by default ``TWOFOLD_FAKE_GPUS`` of the environment, or 1.
     poison
-        Fill new memory with 0xCB and freed memory with 0xDD, and use freed memory again.
+        Whether to fill new memory with 0xCB and freed memory with 0xDD, and to reuse freed memory.
     """
 
     def __init__(self, schedule: Schedule | None = None, devices: int | None = None, poison: bool = False) -> None:
@@ -53,11 +53,11 @@ class FakeBackend(NumpyBackend):
 
     @property
     def target(self) -> Target:
-        """NumPy's, arranged as for GPUs."""
+        """NumPy's target, with programs arranged as for GPUs."""
         return _as_gpu(super().target)
 
     def _namespace(self) -> NumpyNamespace:
-        """NumPy's, but views and copies do not wait for their operands and all else does."""
+        """NumPy's namespace, in which views and copies do not wait for their operands and everything else does."""
         members: dict[str, Any] = {}
         for name in dir(NumpyNamespace):
             if name.startswith("_") or name in AT_ONCE:
@@ -68,73 +68,73 @@ class FakeBackend(NumpyBackend):
         return type("FakeNamespace", (NumpyNamespace,), members)()
 
     def device_count(self) -> int:
-        """As many as were asked for."""
+        """The number of simulated devices."""
         return self._devices
 
     def trim(self) -> None:
-        """Let poisoned blocks go."""
+        """Drop the free poisoned blocks."""
         if self.memory is not None:
             self.memory.trim()
 
     # order of execution
 
     def stream(self, device: Device, purpose: str = "compute") -> Stream:
-        """A queue; ``with`` it, operations join it. Others join the compute stream of the first device."""
+        """A stream; operations outside of any ``with`` block of a stream are issued to the first device's compute stream."""
         return self.streams.stream((device, purpose))
 
     def record(self, stream: Stream) -> Mark:
-        """A mark in a queue."""
+        """Record a mark in a stream."""
         return self.streams.record(stream)
 
     def wait(self, stream: Stream, mark: Mark) -> None:
-        """Have a queue wait for a mark."""
+        """Make a stream wait for a mark."""
         self.streams.wait(stream, mark)
 
     def synchronize(self, device: Device, others: bool = False) -> None:
-        """Run all queues of a device."""
+        """Run all streams of a device to their ends."""
         for key, stream in list(self.streams.known.items()):
             if key[0] == device:
                 self.streams.synchronize(stream)
 
     @property
     def current(self) -> Stream:
-        """The queue that this thread's operations join."""
+        """The stream that this thread's operations are issued to."""
         stack = self.streams.stack
         return stack[-1] if stack else self.stream(Device("gpu"))
 
     def issue(self, function: Callable[[], Any], device: Device | None = None) -> None:
-        """Add an operation to the current queue; where this thread is in no queue's block, to the compute queue of a device."""
+        """Issue an operation to the entered stream; if the thread has entered none, to the compute stream of a device."""
         here = self.current if device is None or self.streams.stack else self.stream(device)
         self.streams.issue(here, function)
 
     # arrays
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-        """A new array of undefined or poisoned content."""
+        """A new uninitialized or poisoned array."""
         try:
             return np.empty(shape, NUMPY[dtype]) if self.memory is None else self.memory.empty(shape, NUMPY[dtype])
         except MemoryError as error:
             raise self.failure(error) from error
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
-        """`empty` with its arguments."""
+        """`empty` with its arguments bound."""
         return partial(self.empty, shape, dtype)
 
     def from_host(self, array: np.ndarray, device: Device) -> np.ndarray:
-        """A copy that arrives by the current queue; the source is read now."""
+        """A copy on the current stream; the source is read now."""
         return self._copy(np.array(array, order="C"), device)
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
-        """A copy, after the current queue has run."""
+        """A copy, after the current stream has run."""
         self.streams.synchronize(self.current)
         return np.array(array)
 
     def copy(self, array: np.ndarray, device: Device) -> np.ndarray:
-        """A copy by the current queue."""
+        """A copy on the current stream."""
         return self._copy(array, device)
 
     def as_array(self, value: Any) -> np.ndarray:
-        """In row-major order; where that takes a copy, it is issued."""
+        """A contiguous array; if that takes a copy, it is issued."""
         array = np.asarray(value)
         return array if array.flags.c_contiguous else self._copy(array)
 
@@ -145,11 +145,11 @@ class FakeBackend(NumpyBackend):
         return out
 
     def write(self, target: np.ndarray, key: Any, value: Any) -> None:
-        """``target[key] = value`` by the current queue."""
+        """``target[key] = value`` on the current stream."""
         self.issue(lambda: target.__setitem__(key, value))
 
     def to_dlpack(self, array: np.ndarray, **options: Any) -> Any:
-        """A capsule, after the current queue has run."""
+        """A capsule, after the current stream has run."""
         self.streams.synchronize(self.current)
         return super().to_dlpack(array, **options)
 
@@ -160,7 +160,7 @@ class FakeBackend(NumpyBackend):
         return run(*operands, **params)
 
     def _view(self, run: Callable[..., np.ndarray], x: Any, **params: Any) -> np.ndarray:
-        """A view of memory that may not be written yet; where NumPy must copy (some reshapes), the copy is issued."""
+        """A view of memory that may not be written yet; if NumPy must copy (in some reshapes), the copy is issued."""
         view = run(x, **params)
         if view.size == 0 or np.may_share_memory(view, x):
             return view
@@ -169,11 +169,11 @@ class FakeBackend(NumpyBackend):
         return out
 
     def _is_on_host(self, op: str) -> bool:
-        """Whether the host computes a primitive, when the current queue has run."""
+        """Whether a primitive is computed on the host, after the current stream has run."""
         return op in REFERENCES and op not in ELEMENTWISE and getattr(NumpyNamespace, op, None) is None
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-        """NumPy's, issued to the queue that is current when the program runs."""
+        """NumPy's call, issued to the stream that is current when the program runs."""
         inner = super().call(op, params, inputs, output)
         if (self.streams.schedule == "issue" and self.memory is None) or self._is_on_host(op):
             return inner
@@ -194,7 +194,7 @@ class FakeBackend(NumpyBackend):
         return Call(f"run({operands})", {"run": fresh})
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
-        """NumPy's kernel, issued to the queue that is current when it is called; of several the last first: nothing may depend on that."""
+        """NumPy's kernel, issued to the current stream when it is called; several run in reverse order, on which nothing may depend."""
         if not others:
             only = super().compile(program)
             return lambda *arrays: self.issue(lambda: only(*arrays))
@@ -209,7 +209,7 @@ class FakeBackend(NumpyBackend):
 
 
 def function_of(call: Call, count: int) -> Callable[..., Any]:
-    """A call's text as a function of its operands and the output's memory."""
+    """The source of a call as a function of its operands and the output's memory."""
     operands = [f"operand_{k}" for k in range(count)]
     body = call.text.format(*operands, out="out").split("; ")
     lines = body if call.into else [f"return {body[0]}"]

@@ -1,4 +1,4 @@
-"""The protocol on NumPy."""
+"""The NumPy adapter's implementation of the protocol."""
 
 import contextvars
 import math
@@ -27,12 +27,12 @@ from .workers import forget
 
 
 def _compiles() -> bool:
-    """Whether kernels become machine code."""
+    """Whether kernels are compiled to machine code."""
     return SETTINGS.jit and is_installed()
 
 
 def _fuses_from(op: str, operands: Sequence[str], dtype: str) -> int | None:
-    """1 for what becomes machine code, which costs less than one ufunc."""
+    """1 if the primitive can be compiled, as a kernel then costs less than one ufunc; otherwise None."""
     with IMPORTING:
         from .jit.primitives import has_rule
 
@@ -40,7 +40,7 @@ def _fuses_from(op: str, operands: Sequence[str], dtype: str) -> int | None:
 
 
 def _gain_of_channels_last(op: str, params: dict[str, Any], inputs: Sequence[ArrayType]) -> float | None:
-    """What the table says of convolutions; large sums of channels begin with the images anyway."""
+    """The convolution table's value; large sums per channel reduce the batch axis first in any case, and gain nothing."""
     if op == "sum":
         return 0.0 if math.prod(inputs[0].shape) > BLOCK and inputs[0].dtype in ("float32", "float64") else None
     with IMPORTING:
@@ -51,22 +51,22 @@ def _gain_of_channels_last(op: str, params: dict[str, Any], inputs: Sequence[Arr
 
 
 NUMPY_ALONE = Target("numpy", "cpu", np.ndarray, shares_constants=True, row_reductions=True, gain_of_channels_last=_gain_of_channels_last)
-#: Machine code compares while it reads a row anyway, and reads strided inputs where they lie; blocked ufuncs copy them.
+#: For machine code comparisons along a row are free, and strided inputs are read in place; blocked ufuncs copy them.
 MACHINE_CODE = replace(NUMPY_ALONE, whole_rows=True, strided_kernels=True, fuses_from=_fuses_from)
 
 
 class NumpyBackend(Backend):
-    """Arrays of NumPy on the CPU; any number of CPU devices, all the same memory."""
+    """NumPy arrays on the CPU. There is one device; further CPU devices are aliases of the same memory."""
 
     def __init__(self) -> None:
         self._xp = NumpyNamespace()
-        vars(self)["quick"] = quiet_context().run  # in the place of the method: 16 ns, refuses to be entered twice
+        vars(self)["quick"] = quiet_context().run  # replaces the method: 16 ns per call, and raises if it is entered twice
         os.register_at_fork(after_in_child=forget)
         os.register_at_fork(after_in_child=POOL.after_fork)
 
     @property
     def target(self) -> Target:
-        """What NumPy's functions can do, or machine code where the setting ``jit`` and llvmlite are there."""
+        """What NumPy's functions can do, or machine code if llvmlite is installed and the setting ``jit`` is on."""
         return MACHINE_CODE if _compiles() else NUMPY_ALONE
 
     @property
@@ -75,7 +75,7 @@ class NumpyBackend(Backend):
         return self._xp
 
     def device_count(self) -> int:
-        """One; devices of other numbers are the same memory under another name."""
+        """One; other device numbers are aliases of the same memory."""
         return 1
 
     def memory_info(self, device: Device) -> tuple[int, int]:
@@ -84,27 +84,27 @@ class NumpyBackend(Backend):
         return page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-        """A new array of undefined content; a large one is of the pool's memory."""
+        """A new uninitialized array, from the pool if it is large."""
         try:
             return POOL.empty(shape, NUMPY[dtype])
         except MemoryError as error:
             raise self.failure(error) from error
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
-        """The same with everything looked up."""
+        """`empty` with its arguments bound and everything looked up in advance."""
         kind = NUMPY[dtype]
         return partial(np.empty if math.prod(shape) * kind.itemsize < POOLED else POOL.empty, shape, kind)
 
     def trim(self) -> None:
-        """Give the pool's unused memory back to the system."""
+        """Return the pool's unused memory to the system."""
         POOL.trim()
 
     def as_array(self, value: Any) -> np.ndarray:
-        """NumPy scalars become 0-d arrays; gathers and functions of strided operands may give other orders than row-major."""
+        """A C-contiguous array: NumPy scalars become 0-d arrays, and results with other memory layouts are copied."""
         return np.asarray(value, order="C")
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call in a context of its own, where NumPy's error state is "ignore"."""
+        """Call in a context of its own in which NumPy's error state is "ignore"."""
         try:
             context = _QUIET.pop()
         except IndexError:
@@ -138,7 +138,7 @@ class NumpyBackend(Backend):
         return ArrayType(array.shape, NAME_OF[array.dtype])
 
     def scalar(self, value: float | int | bool, dtype: str) -> np.ndarray:
-        """A 0-d array: a ufunc takes it 200 ns faster than a Python number. Cached, but never for 0.0 (which equals -0.0)."""
+        """A 0-d array, which a ufunc takes 200 ns faster than a Python scalar. Cached, except for 0.0, which equals -0.0."""
         key = value, dtype
         found = _SCALARS.get(key)
         if found is None:
@@ -158,17 +158,17 @@ class NumpyBackend(Backend):
         return np.from_dlpack(source)
 
     def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-        """The fastest form that NumPy has of a primitive."""
+        """NumPy's fastest call for a primitive."""
         return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
-        """A kernel that becomes machine code when it is used again where llvmlite is installed, else one over cache-sized blocks."""
+        """A kernel that is compiled to machine code when it is used again, if llvmlite is installed; else one over cache-sized blocks."""
         if others:
             return super().compile(program, *others)
         if not _compiles():
             return compile_kernel(program)
         with IMPORTING:
-            from .jit.tiering import jit_kernel  # with what it imports, for those who have llvmlite
+            from .jit.tiering import jit_kernel  # imports llvmlite, so not at the top
 
         return jit_kernel(program)
 
@@ -182,12 +182,12 @@ def _copied(array: np.ndarray) -> np.ndarray:
 
 
 def quiet_context() -> contextvars.Context:
-    """A context in which NumPy gives no floating-point warnings (its error state is a context variable)."""
+    """A context without floating-point warnings; NumPy's error state is a context variable."""
     context = contextvars.Context()
     context.run(np.seterr, all="ignore")
     return context
 
 
-#: Contexts not in use: one is taken per call, since a context cannot be entered twice.
+#: A free list of contexts: one is taken per call, since a context cannot be entered twice.
 _QUIET: list[contextvars.Context] = []
 _SCALARS: dict[Any, np.ndarray] = {}

@@ -116,7 +116,7 @@ class Report:
 
 def _flush(cause: str, operations: int, program: Any, nbytes: int) -> Flush:
     steps = tuple(program.explain().splitlines())
-    issued = "" if program.replay is None else program.replay.state
+    issued = "" if program.launcher is None else program.launcher.state
     return Flush(_user_line(), cause, operations, steps, len(program.kernels), nbytes, issued)
 
 

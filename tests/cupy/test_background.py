@@ -163,7 +163,7 @@ def test_rehearsals_of_operators_touch_nothing_and_find_their_kernels(backend, s
         assert SIMULATION.counts()._replace(allocations=0) == before  # cuBLAS has its workspace, and notes have theirs
         found["rehearsals"] += 1
 
-    def replay(run, traits):
+    def graph_runner(run, traits):
         def counted(arrays):
             seen.launched.clear()
             results = run(arrays)
@@ -174,7 +174,7 @@ def test_rehearsals_of_operators_touch_nothing_and_find_their_kernels(backend, s
         return counted
 
     monkeypatch.setattr(adapter, "dry_run", rehearsed)
-    monkeypatch.setattr(backend, "replay", replay)
+    monkeypatch.setattr(backend, "graph_runner", graph_runner)
     for op, _, sample in SAMPLES[part::PARTS]:
         drop_generation()
         check_backend(op, sample, backend, 2e-5)
@@ -233,7 +233,7 @@ def test_who_calls_the_adapter_meanwhile_computes_for_real(backend, seen):
         found.append(backend.xp.tanh(first))
         return [first]
 
-    backend.foresee(run, [ArrayType((7,), "float32")])
+    backend.compile_in_background(run, [ArrayType((7,), "float32")])
     assert found[0].tolist() == [0, 2, 4, 6]
     assert found[1].tolist() == [1, 1, 1]
     assert found[2].data.mem.ptr == dry_run.PLACEHOLDER_ADDRESS
@@ -263,7 +263,7 @@ def test_what_goes_wrong_before_a_rehearsal_is_no_matter(backend, monkeypatch):
         raise RuntimeError("no stream")
 
     monkeypatch.setattr(backend.streams, "current", lost)
-    backend.foresee(lambda arrays: arrays, [ArrayType((7,), "float32")])
+    backend.compile_in_background(lambda arrays: arrays, [ArrayType((7,), "float32")])
 
 
 def test_a_rehearsed_check_of_indices_is_none(backend, seen):
@@ -271,7 +271,7 @@ def test_a_rehearsed_check_of_indices_is_none(backend, seen):
         return [backend.xp.checked_index(arrays[0], size=3, negative=True)]
 
     before = backend.checks.count
-    backend.foresee(run, [ArrayType((4,), "int64")])
+    backend.compile_in_background(run, [ArrayType((4,), "int64")])
     assert backend.checks.count == before
     assert {name for name, _ in seen.foreseen} == {"tf_checked", "tf_note"}
 
@@ -287,7 +287,7 @@ def program_of(name, text):
 def foreseen(backend, program):
     """A kernel that is compiled ahead, with its operands."""
     kernel = backend.compile(program)
-    backend.foresee(lambda arrays: kernel(*arrays, backend.xp.empty((2,), "float32")), [ArrayType((2,), "float32")])
+    backend.compile_in_background(lambda arrays: kernel(*arrays, backend.xp.empty((2,), "float32")), [ArrayType((2,), "float32")])
     x, out = backend.from_host(np.array([1, 2], np.float32), GPU), backend.empty((2,), "float32")
     return lambda: (backend.quietly(lambda: kernel(x, out)), backend.to_host(out))[1]
 

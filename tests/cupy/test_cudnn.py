@@ -249,7 +249,7 @@ def test_what_is_amiss_is_told(backend, library, monkeypatch):
     monkeypatch.setattr(Graph, "validate", lambda self: (_ for _ in ()).throw(RuntimeError("broken")), raising=False)
     arrays, params = operands_of("plain", "convolve")
     there = [backend.from_host(a, GPU) for a in arrays]
-    with pytest.warns(RuntimeWarning, match=r"computed by columns: broken"):
+    with pytest.warns(RuntimeWarning, match=r"computed by matrix products over columns: broken"):
         backend.quietly(lambda: backend.xp.convolve(*there, **params))
 
 

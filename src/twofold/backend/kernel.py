@@ -199,7 +199,7 @@ class Steps(Protocol):
         """Called after the last step; the program may copy any result from here on."""
 
 
-#: A program as a function of who is told of its steps, and of its inputs.
+#: A program as a function of an observer of its steps and of its inputs.
 InSteps = Callable[[Steps, Sequence[Any]], list[Any]]
 
 
@@ -219,11 +219,11 @@ class ProgramTraits(NamedTuple):
     in_steps
         The program as a function of an observer of its steps and of the inputs; None if its steps are not known.
     inputs
-        Types of the inputs; Python scalars' are weak.
+        Types of the inputs; the dtypes of Python scalars are weak.
     device
-        The device that it will run on; None if any.
-    may_rehearse
-        Whether it may be run in advance on stand-ins: it runs no user code, and there are no observers.
+        The device that it will run on; None for any device.
+    may_dry_run
+        Whether it may be run in advance on placeholders: it runs no user code, and there are no observers.
     """
 
     steps: int
@@ -234,7 +234,7 @@ class ProgramTraits(NamedTuple):
     in_steps: InSteps | None = None
     inputs: tuple[ArrayType, ...] = ()
     device: Device | None = None
-    may_rehearse: bool = False
+    may_dry_run: bool = False
 
 
 #: Length up to which the code of a source is cached.

@@ -18,7 +18,7 @@ from ..errors import DeviceOutOfMemory, MXNetError, own_error
 from .kernel import ArrayType, Call, OperandType, ProgramTraits, RowProgram
 
 
-class Replay(Protocol):
+class Launcher(Protocol):
     """The captured form of a program, which the adapter launches as a whole when a run repeats an earlier one."""
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
@@ -212,7 +212,7 @@ class Backend(ABC):
 
         return kernel
 
-    def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Replay | None:
+    def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Launcher | None:
         """Prepare for a new program, given its function and what it does.
 
         An adapter may compile the kernels that it will launch ahead of time. It may also return a form of the function that captures a

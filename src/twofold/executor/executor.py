@@ -278,7 +278,7 @@ class Executor:
         lines = [f"{rewritten} formulas rewritten to stable ones"] if rewritten else []
         for name, program in self.programs():
             lines.append(f"{name}: {len(program.steps)} steps, {len(program.kernels)} fused kernels")
-            lines += [] if program.replay is None else [f"  {program.replay.state}"]
+            lines += [] if program.launcher is None else [f"  {program.launcher.state}"]
             lines += [f"  {line}" for line in [*program.explain().splitlines(), *str(program.plan).splitlines()]]
         return "\n".join(lines)
 

@@ -23,7 +23,7 @@ from .passes import Context, run_passes
 from .plan import Plan, min_elements, plan_of
 from .printer import Code, Printer
 from .profiling import ENTRY, PROGRAM, Profiled, Title
-from .replay import replay_or_run, traits_of
+from .launch import launch_or_step, traits_of
 
 #: The file name of programs in tracebacks.
 FILE = "<twofold program>"
@@ -61,7 +61,7 @@ class Program:
         Arrays computed once, by the leaves that stand for them.
     run
         ``run(arrays) -> list of arrays``; a partial of the backend's ``quietly``, so that a run costs no extra Python call.
-    replay
+    launcher
         The captured form that the backend launches as a whole; None if it does not.
     overwrites
         Whether it may overwrite its inputs' memory.
@@ -115,10 +115,10 @@ class Program:
         exec(code_of(code.source(ENTRY), FILE), env)
         self._scratch: list[Any] = env.get("pool", [])
         run: Callable[[Sequence[Any]], list[Any]] = env["program"]
-        self.replay = backend.prepare(run, partial(self._traits, plan, set(donated), code, device))
-        self.overwrites = bool(self.plan.donated) or (self.replay is not None and not set(donated).isdisjoint(self.leaves))
+        self.launcher = backend.prepare(run, partial(self._traits, plan, set(donated), code, device))
+        self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(
-            backend.quietly, run if self.replay is None else partial(replay_or_run, self.replay, run)
+            backend.quietly, run if self.launcher is None else partial(launch_or_step, self.launcher, run)
         )
         if LISTENERS:
             report(title.name, "compile", start)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from ..backend.kernel import ArrayType, InSteps, ProgramTraits
-from ..backend.protocol import Replay
+from ..backend.protocol import Launcher
 from ..config import SETTINGS
 from ..device import Device
 from ..graph.build import item
@@ -39,7 +39,7 @@ def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], in_st
         in_steps,
         tuple(ArrayType(n.shape, n.dtype) for n in plan.leaves),
         device,
-        may_rehearse=not LISTENERS and not plan.runs_user_code,
+        may_dry_run=not LISTENERS and not plan.runs_user_code,
     )
 
 
@@ -62,6 +62,6 @@ def _operators(outputs: Iterable[Node]) -> set[Op]:
     return found
 
 
-def replay_or_run(replay: Replay, run: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]) -> list[Any]:
+def launch_or_step(launcher: Launcher, run: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]) -> list[Any]:
     """Launch a captured program, or run it step by step if there are observers or the setting ``cuda_graphs`` is off."""
-    return run(arrays) if LISTENERS or not SETTINGS.cuda_graphs else replay(arrays)
+    return run(arrays) if LISTENERS or not SETTINGS.cuda_graphs else launcher(arrays)
