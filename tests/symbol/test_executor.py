@@ -323,7 +323,7 @@ def test_recomputing_training_keeps_less_and_gives_the_same_bits(monkeypatch):
         filled(executor)
         executor.forward(is_train=True)
         executor.backward()
-        kept.append(len(executor._run.parts(True)[0].training.kept))
+        kept.append(len(executor._run.parts(True)[0].training.saved))
         results.append([a.asnumpy().tobytes() for a in (*executor.outputs, *executor.grad_arrays)])
     assert results[0] == results[1] == results[2]
     # per layer tanh's and dropout's results; with force_mirroring the matrix product instead; with the variable about the root of 48

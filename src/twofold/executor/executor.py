@@ -1,4 +1,4 @@
-"""``Executor``: a graph bound to arrays. Forward, backward, the arrays by name, and what was decided about the programs."""
+"""``Executor``: a graph bound to arrays. Forward, backward, arrays by name, and reports on its programs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -14,16 +14,16 @@ from ..ndarray.array import NDArray
 from ..program.compile import Program
 from .part import Key, Part
 from .run import Run
-from .transport import added, put, zeros
+from .transport import add_contents, put, zeros
 
 Monitor = Callable[[str, NDArray], None]
 
 
 class Source(Protocol):
-    """Where an executor comes from: what it asks of the layer that knows symbols."""
+    """What an executor asks of the layer that knows symbols."""
 
     def parts(self, training: bool) -> list[Part]:
-        """The typed graph, one part for each stretch of nodes on one device."""
+        """The typed graph, split into parts that each run on one device."""
         ...
 
     def reshape(self, executor: "Executor", shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> "Executor":
@@ -36,23 +36,23 @@ class Source(Protocol):
 
 
 class Executor:
-    """A graph bound to arrays: made by ``Symbol.bind`` and ``Symbol.simple_bind``.
+    """A graph bound to arrays, created by ``Symbol.bind`` and ``Symbol.simple_bind``.
 
     Parameters
     ----------
     source
-        Makes the typed graph.
+        Provides the typed graph.
     arguments, gradients, states
-        Arrays by name, in order; None where no gradient is wanted.
+        Arrays by name, in order; None for arguments without a gradient.
     requests
         ``"write"``, ``"add"`` or ``"null"`` for each argument.
     outputs
-        The outputs: names, and which exchanged values they are.
+        Names of the outputs, and the exchanged values that they are.
 
     Attributes
     ----------
     arg_dict, grad_dict, aux_dict
-        The arrays by name. They are read by each run: write new values into them.
+        The arrays by name. Every run reads them: write new values into them.
     grad_req
         The requests by argument.
     """
@@ -83,7 +83,7 @@ class Executor:
 
     @property
     def grad_arrays(self) -> list[NDArray | None]:
-        """The gradients' arrays in the order of the arguments; None where none is wanted."""
+        """The gradient arrays in the order of the arguments; None for arguments without one."""
         return list(self.grad_dict.values())
 
     @property
@@ -124,7 +124,7 @@ class Executor:
         DTypeError
             If a name is not an argument, or a value not an array.
         ShapeError
-            If a value has another shape than its argument.
+            If the shape of a value differs from that of its argument.
         """
         for name, value in kwargs.items():
             self._feed(name, value)
@@ -132,7 +132,7 @@ class Executor:
         made = self._run.forward(bool(is_train), keep=bool(is_train) and self._has_backward)
         if self._outputs is None:
             self._outputs = [new(NDArray) for _ in self._keys]
-        for key in self._repeated:  # outputs that are one value are several arrays
+        for key in self._repeated:  # equal outputs are distinct arrays
             made[key] = Value(data_of(made[key]), None, None, device_of(made[key]), ALWAYS)
         for cell, key in zip(self._outputs, self._keys, strict=True):
             cell._v = made[key]
@@ -154,20 +154,20 @@ class Executor:
         target[:] = value
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
-        """Compute the gradients of the arguments into the gradient arrays, and write what operators update when backward runs.
+        """Compute the gradients of the arguments into the gradient arrays, and update states such as moving averages.
 
         Parameters
         ----------
         out_grads
-            Head gradients: one array, a list of one for each output, or a dictionary by the outputs' names; ones where None or left out.
-            Loss operators such as SoftmaxOutput do not read theirs.
+            Head gradients: one array, a list with one for each output, or a dictionary by output name. Missing ones, and None, mean
+            ones. Loss operators such as SoftmaxOutput ignore theirs.
         is_train
-            Whether the gradients are those of training mode. If the last forward was of the other mode, it is run again.
+            Whether to differentiate in training mode. If the last forward ran in the other mode, it is rerun.
 
         Raises
         ------
         ShapeError
-            If a head gradient has another shape than its output.
+            If the shape of a head gradient differs from that of its output.
         """
         heads = [None] * len(self._names) if out_grads is None else self._heads(out_grads)
         if not self._has_backward:
@@ -177,7 +177,7 @@ class Executor:
             content = grads.get(key)
             if content is None:
                 continue
-            put(target, added(target._v, content) if self.grad_req[key[1]] == "add" else content, device)
+            put(target, add_contents(target._v, content) if self.grad_req[key[1]] == "add" else content, device)
 
     def _heads(self, given: Any) -> list[Any]:
         """The content of one head gradient, or None, for each output."""
@@ -207,31 +207,29 @@ class Executor:
         Parameters
         ----------
         arg_params, aux_params
-            Arrays by name; cast to the dtype of those they are copied into.
+            Arrays by name; they are cast to the dtypes of their targets.
         allow_extra_params
-            Whether names that the executor does not have are passed over.
+            Whether to ignore names that the executor lacks.
 
         Raises
         ------
         ParameterError
-            For such a name otherwise.
+            If there is such a name and it is not to be ignored.
         """
         for what, given, own in (("arguments", arg_params, self.arg_dict), ("auxiliary states", aux_params or {}, self.aux_dict)):
             for name, array in given.items():
                 if name in own:
                     array.astype(own[name].dtype, copy=False).copyto(own[name])
                 elif not allow_extra_params:
-                    raise ParameterError(
-                        f'Find name "{name}" that is not in the {what}', None, "pass allow_extra_params=True to leave such out"
-                    )
+                    raise ParameterError(f'Find name "{name}" that is not in the {what}', None, "pass allow_extra_params=True to ignore it")
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> "Executor":
-        """An executor of the same graph for other shapes; arrays whose shape stays are shared.
+        """Create an executor of the same graph for other shapes. Arrays whose shape stays the same are shared.
 
         Parameters
         ----------
         partial_shaping
-            Whether arguments that are not named may change their shapes too.
+            Whether arguments that are not named may change their shapes.
         allow_up_sizing
             Whether arrays may become larger.
         **kwargs
@@ -240,30 +238,30 @@ class Executor:
         Raises
         ------
         ShapeError
-            If an argument changes in a way that is not allowed.
+            If an argument would change in a way that is not allowed.
         """
         return self._source.reshape(self, kwargs, partial_shaping, allow_up_sizing)
 
     def set_monitor_callback(self, callback: Monitor | None, monitor_all: bool = False) -> None:
-        """Have a function called with the name and the value of every inner output after each forward.
+        """Set a function to be called with the name and value of every inner output after each forward.
 
         Parameters
         ----------
         callback
-            ``callback(name, array)``; None for none.
+            ``callback(name, array)``; None removes it.
         monitor_all
-            Whether what nodes read is shown too, as ``<node>_<input>``.
+            Whether to report the inputs of nodes too, as ``<node>_<input>``.
         """
         self._monitor = None if callback is None else (callback, monitor_all)
 
-    # looking in
+    # inspection
 
     def debug_str(self) -> str:
         """The graph as text."""
         return self._source.debug_str()
 
     def programs(self) -> Iterator[tuple[str, Program]]:
-        """The compiled programs, each with what it does and where: ``"forward on cpu(0)"``."""
+        """The compiled programs with their titles, such as ``"forward on cpu(0)"``."""
         for number, part in enumerate(self._run.parts(False)):
             yield f"forward on {part.device}" + (f", part {number}" if number else ""), part.inference
         for number, part in enumerate(self._run.parts(True) if self._has_backward else ()):
@@ -273,7 +271,7 @@ class Executor:
             yield f"backward on {place}", part.training.backward(kinds)
 
     def explain(self) -> str:
-        """What runs: for each direction and device the steps in order, fused ones joined by ``+``, and the memory they need."""
+        """A report of what runs: for each direction and device the steps, fused ones joined by ``+``, and their memory."""
         rewritten = sum(part.stabilised for part in self._run.parts(self._has_backward))
         lines = [f"{rewritten} formulas rewritten to stable ones"] if rewritten else []
         for name, program in self.programs():
@@ -283,5 +281,5 @@ class Executor:
         return "\n".join(lines)
 
     def memory_plan(self) -> dict[str, MemoryPlan]:
-        """The memory plans of the programs, by direction and device: ``"forward on cpu(0)"``."""
+        """The memory plans of the programs by title, such as ``"forward on cpu(0)"``."""
         return {name: program.plan for name, program in self.programs()}

@@ -1,8 +1,8 @@
-"""Typed graphs as functions of arrays: what a graph says, what compiles it, and what every call of one has to do.
+"""Typed graphs as functions of arrays: their description, their programs, and what every call has to prepare.
 
-A `TypedGraph` is what replaying an untyped graph (a symbol) for typed inputs gives. It is run in one of two ways: as an `Operation` that
-the tape records like any other (hybridized blocks, `mx.compile` while recording), or as a `Function` whose forward and backward are
-programs of its own (executors). Random keys, users' objects and states are handled here for both.
+Replaying an untyped graph (a symbol) for typed inputs gives a `TypedGraph`. It runs in one of two ways: as an `operation.Operation`, which
+the tape records like any other (hybridized blocks, `mx.compile` while recording), or as a `Function`, with forward and backward programs
+of its own (executors). Both draw random keys, create users' objects and write states through this module.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,16 +24,16 @@ from .training import FORWARD, Steps, Training
 
 
 class UserObject(NamedTuple):
-    """A user's object that a graph calls: made when the graph is bound to arrays, an operand when it runs.
+    """A user's object that a graph calls. It is created when the graph gets its arrays, and passed as an operand.
 
     Attributes
     ----------
     leaf
         Stands for the object in the graph.
     make
-        Makes it from the device and the arrays of its states.
+        Creates the object from the device and the arrays of its states.
     states
-        The graph's inputs whose arrays it reads and writes itself.
+        Positions of the graph's inputs whose arrays the object itself reads and writes.
     """
 
     leaf: Node
@@ -47,9 +47,9 @@ class StateUpdate(NamedTuple):
     Attributes
     ----------
     sig, results, operands
-        The operation: all of its results, hidden ones included.
+        The operation, with all results, hidden ones included.
     states
-        Which of the graph's inputs its auxiliary states are, by the operands' names: those that it may change.
+        Operand names of the auxiliary states that it updates, with the positions of these among the graph's inputs.
     """
 
     sig: Sig
@@ -65,15 +65,15 @@ class TypedGraph:
     Attributes
     ----------
     inputs, keys, objects
-        Its leaves: arrays, random keys, and users' objects.
+        The leaves: arrays, random keys and users' objects.
     outputs
         The outputs.
     written
-        New values of inputs that are states, written when forward runs.
+        New values of states, by the position of the input, written after forward.
     updates
         Operations that change states when backward runs.
     passed
-        Those of them that a gradient of the outputs passes through, in the order of backward.
+        Those of them that gradients of the outputs flow through, in the order in which backward visits them.
     """
 
     inputs: Sequence[Node]
@@ -86,7 +86,7 @@ class TypedGraph:
 
 
 def moved(updates: Iterable[StateUpdate]) -> dict[int, Node]:
-    """New values of states by input, after operations in the order of backward: each reads what those before it have written."""
+    """New values of states, by input, after these operations: each reads the values that those before it wrote."""
     current: dict[int, Node] = {}
     for update in updates:
         op = update.sig.op
@@ -100,32 +100,30 @@ def moved(updates: Iterable[StateUpdate]) -> dict[int, Node]:
 
 
 def random_keys(count: int, device: Device) -> list[Any]:
-    """Keys for so many random draws on a device, taken now."""
+    """The next ``count`` random keys of a device."""
     return [STREAMS.next_key(device) for _ in range(count)]
 
 
 def user_objects(objects: Iterable[UserObject], device: Device, arrays: Sequence[Any]) -> list[Any]:
-    """Users' objects for a run on a device, on the arrays of their states among those of the graph's inputs."""
+    """Create users' objects for a run on a device. ``arrays`` are those of the graph's inputs."""
     return [o.make(device, [arrays[k] for k in o.states]) for o in objects]
 
 
 def write_states(cells: Sequence[Cell], written: Iterable[int], contents: Sequence[Any]) -> None:
-    """Put new values into those of a graph's arrays that it writes."""
+    """Write new values into the arrays at these positions."""
     for k, new in zip(written, contents, strict=False):
         cells[k]._rebind(new)
 
 
 class Function(Entry):
-    """A graph on one kind of device: forward, forward that keeps what backward needs, and backward, each compiled when first asked for.
-
-    All who have the same graph share it (see `function_of`).
+    """The programs of a graph on one kind of device, each compiled on first use. Use `function_of`, which shares equal ones.
 
     Parameters
     ----------
     steps
         The graph.
     device
-        Where it runs first.
+        The device that it runs on first.
     """
 
     __slots__ = ("__dict__",)
@@ -142,12 +140,12 @@ class Function(Entry):
 
     @cached_property
     def training(self) -> Training:
-        """Forward that keeps what backward needs, and backward."""
+        """Forward that saves residuals, and backward."""
         return Training(self._steps, self._device)
 
 
 def function_of(steps: Steps, device: Device) -> Function:
-    """The function of a graph on a kind of device, shared by all who ask for it."""
+    """The function of a graph on a kind of device; equal graphs share one."""
     key = steps, backend_for(device), recomputes(), *vars(SETTINGS).values()
     found = PROGRAMS.get(key)
     if found is None:

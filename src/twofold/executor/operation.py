@@ -1,8 +1,8 @@
 """A graph as one operation, which is recorded, deferred, compiled and differentiated as a whole: what a hybridized block runs.
 
-In each training mode the graph is an unregistered operator, whose rule replays the graph for the types of its inputs and whose gradient is
-that of its definition. States that change when backward runs, such as moving averages, follow from hidden outputs: the few inner values
-that their rules read.
+In each training mode the graph becomes an unregistered operator. Its rule replays the graph for the types of its inputs; its gradient is
+that of its definition. The few inner values that updates of states read in backward (the batch mean, for moving averages) are hidden
+outputs.
 """
 
 import inspect
@@ -24,24 +24,24 @@ from ..program.cache import Cache, Entry
 from ..scheduler.observers import LISTENERS, span
 from .function import TypedGraph, moved, random_keys, user_objects, write_states
 
-#: Makes the typed graph for inputs in a training mode.
+#: Gives the typed graph for typed inputs and a training mode.
 Replay = Callable[[Sequence[Node], bool], TypedGraph]
 
-#: For how many combinations of types a graph's nodes are remembered.
+#: The number of combinations of input types whose typed graphs an operation caches.
 REMEMBERED = 8
 
 
 class Recordable:
-    """A graph as a function of arrays that may be recorded: in each training mode an `Operation`, made when first called.
+    """A graph as a recordable function of arrays: an `Operation` for each training mode, created by the first call.
 
     Parameters
     ----------
     name
-        What messages call it.
+        Its name in messages.
     replay
-        Makes the typed graph for inputs.
+        Gives the typed graph for inputs.
     mirror
-        Whether backward computes most of what is inside again, instead of keeping it from forward (see `graph.recompute`).
+        Whether backward recomputes most inner values instead of saving them in forward (see `graph.recompute`).
     """
 
     def __init__(self, name: str, replay: Replay, mirror: bool = False) -> None:
@@ -49,14 +49,14 @@ class Recordable:
         self._operations: dict[bool, Operation] = {}
 
     def __call__(self, cells: Sequence[Any], device: Device) -> list[Any]:
-        """The outputs for arrays, as contents; states among the arrays are written.
+        """Compute the outputs, as contents of arrays, and write the states among the arrays.
 
         Parameters
         ----------
         cells
             One array for each input.
         device
-            Where they are: keys of random draws and users' objects are made there.
+            Where to draw random keys and create users' objects.
         """
         operation = self._operations.get(tls.training)
         if operation is None:
@@ -77,7 +77,7 @@ class Recordable:
 
 
 class _Hidden(NamedTuple):
-    """An inner value that an update reads, as a hidden output: an operand or a result of one of the graph's updates, by number."""
+    """A hidden output: an operand or a result of one of the graph's updates, by position."""
 
     update: int
     is_result: bool
@@ -97,9 +97,9 @@ class Operation:
     Parameters
     ----------
     name
-        What messages call it.
+        Its name in messages.
     replay
-        Makes the typed graph for inputs.
+        Gives the typed graph for inputs.
     types
         Shapes and dtypes of the inputs at the first call.
     training
@@ -110,14 +110,14 @@ class Operation:
     Attributes
     ----------
     sig
-        The operator: of the inputs, the random keys and users' objects; it gives the outputs, then the states written, then the hidden
-        outputs.
+        The operator. It takes the inputs, the random keys and the users' objects, and gives the outputs, the states written and the
+        hidden outputs.
     count
         Number of outputs.
     draws, objects
-        Number of random keys; users' objects, to be made for each call.
+        Number of random keys; users' objects to create for each call.
     written
-        Numbers of the inputs that forward writes.
+        Positions of the inputs that forward writes.
     """
 
     def __init__(self, name: str, replay: Replay, types: Sequence[tuple[tuple[int, ...], str]], training: bool, mirror: bool) -> None:
@@ -149,7 +149,7 @@ class Operation:
     def _outputs(self, inputs: tuple[Node, ...]) -> "_Typed":
         """Outputs, states written and hidden outputs for typed inputs."""
         key = inputs, TABLES.generation
-        typed = self._typed.get(key)  # what a gradient refers to is asked for again and again
+        typed = self._typed.get(key)  # every gradient of the operation needs it again
         if typed is None:
             arrays = len(inputs) - self.draws - len(self.objects)
             graph = self._replay(inputs[:arrays], self._training)
@@ -175,7 +175,7 @@ class Operation:
         return [opened.get(k) for k in range(len(inputs))]
 
     def _new_states(self, xp: Any, out: Sequence[Node], *inputs: Node, tracked: Sequence[bool]) -> dict[str, Node]:
-        """New values of the states: of those operations that backward passes through if these inputs have a gradient."""
+        """New values of the states that backward updates if these inputs have a gradient; the others stay as they are."""
         arrays = inputs[: len(inputs) - self.draws - len(self.objects)]
         key = tuple([(i.shape, i.dtype) for i in arrays]), tuple(tracked), TABLES.generation
         found = self._moved.get(key)
@@ -191,7 +191,7 @@ class Operation:
 
 
 class _Moved(Entry):
-    """New values of states, by input, as nodes over typed inputs and hidden outputs."""
+    """New values of states, by input, as a graph over typed inputs and hidden outputs."""
 
     __slots__ = ("hidden", "inputs", "states")
 
@@ -201,7 +201,7 @@ class _Moved(Entry):
 
 
 def _read_by_updates(graph: TypedGraph) -> list[_Hidden]:
-    """The inner values that updates of states read; inputs of the graph are at hand anyway."""
+    """The inner values that updates of states read. Inputs of the graph need not become outputs."""
     found: dict[Node, _Hidden] = {}
     for number, update in enumerate(graph.updates):
         own = [(False, k, o) for k, o in enumerate(update.operands) if o is not None]
@@ -222,8 +222,8 @@ class _Typed(Entry):
     outputs
         The outputs, as applications of operators.
     opened
-        The same with those operators replaced by their definitions whose inner values backward reads, so that these are kept
-        from forward. The others stay whole: their own gradients count in gradients of gradients, too.
+        The outputs with operators replaced by their definitions where backward reads values inside these, so that forward saves
+        them. The others stay whole, because their own gradient rules count in gradients of gradients too.
     """
 
     __slots__ = ("_boundaries", "_shares", "opened", "outputs")
@@ -244,14 +244,14 @@ class _Typed(Entry):
 
 
 def is_recorded(cells: Iterable[Cell]) -> bool:
-    """Whether operations on some of the arrays would be recorded now."""
+    """Whether an operation on these arrays would be recorded now."""
     if tls.tape is None:
         return False
     return any(v.__class__ is Value and v.rec is not None and v.rec.node.tracked for v in (c._v for c in cells))
 
 
 def _with_signature(rule: Callable[..., Any], names: Iterable[str]) -> Callable[..., Any]:
-    """A gradient rule that asks for all inputs by name."""
+    """The rule with a signature that asks for all inputs by name: `graph.gradient` passes what the signature names."""
 
     def named(xp: Any, dout: Any, *inputs: Any) -> Any:
         return rule(xp, dout, *inputs)

@@ -1,6 +1,5 @@
-"""What one device computes of a bound graph: typed nodes from what it reads to what it makes. A graph on one device is one part."""
+"""The part of a bound graph that runs on one device, from the values that it reads to those that it makes for others."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,13 +12,13 @@ from ..program.compile import Program
 from .function import Function, UserObject, function_of
 from .training import FORWARD, Steps, Training
 
-#: A value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
+#: Identifies a value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
 Key = tuple[str, Any]
 
 
 @dataclass(frozen=True)
 class Internal:
-    """A value inside a part, for monitors: its name, and whether it is read (rather than made) by the node that it is named after."""
+    """A value inside a part, for monitors. ``is_input`` says whether the node that it is named after reads it or makes it."""
 
     name: str
     node: Node
@@ -28,30 +27,30 @@ class Internal:
 
 @dataclass(eq=False)
 class Part:
-    """A piece of a bound graph on one device.
+    """A part of a bound graph, on one device; the whole graph if that runs on a single one.
 
     Attributes
     ----------
     device
-        Where it runs.
+        Where the part runs.
     reads
-        What it reads, each with its leaf; those whose leaf is tracked want their gradient.
+        The values it reads, with their leaves; gradients are computed for tracked leaves.
     keys
         Leaves for random keys.
     objects
-        Users' objects, made once for each executor; their states are positions in ``reads``.
+        Users' objects, created once per executor; their states are positions in ``reads``.
     makes
-        What others read of it.
+        The values that other parts or the caller read.
     written, updates
-        New values of auxiliary states by name: written when forward runs, and when backward runs.
+        New values of auxiliary states by name, written after forward and after backward.
     mirrored
-        Results (True) and operands (False) of symbol nodes, by their names, whose values backward computes again: nothing is kept.
+        Results (True) and operands (False) of symbol nodes, by name, that backward recomputes.
     internals
         Values for monitors.
     stabilised
         How many formulas were rewritten because they overflow.
     is_ahead
-        Whether the host goes on while it runs: not where it is all of a graph, and on the host's own device.
+        Whether it runs asynchronously: unless it is the whole graph and runs on cpu(0).
     """
 
     device: Device
@@ -68,18 +67,18 @@ class Part:
 
     @property
     def leaves(self) -> list[Node]:
-        """Leaves of what is read, then those for random keys, then those for users' objects."""
+        """The leaves of the values read, of the random keys and of the users' objects, in this order."""
         return [node for _, node in self.reads] + self.keys + [o.leaf for o in self.objects]
 
     @cached_property
     def function(self) -> Function:
-        """What computes it, which other executors may share."""
-        nodes = [tuple(_nodes(pairs)) for pairs in (self.makes, self.written, self.updates)]
-        return function_of(Steps(tuple(self.leaves), *nodes, tuple(self.mirrored), bool(self.objects)), self.device)
+        """What computes the part; executors of equal graphs share it."""
+        makes, written, updates = (tuple(node for _, node in pairs) for pairs in (self.makes, self.written, self.updates))
+        return function_of(Steps(tuple(self.leaves), makes, written, updates, tuple(self.mirrored), bool(self.objects)), self.device)
 
     @cached_property
     def inference(self) -> Program:
-        """Computes what is made, then the states written."""
+        """Computes the values made, then the states written."""
         return self.function.inference
 
     @cached_property
@@ -89,14 +88,10 @@ class Part:
 
     @cached_property
     def wanted(self) -> list[Key]:
-        """What backward gives gradients of."""
+        """The values whose gradients backward computes."""
         return [self.reads[k][0] for k in self.training.wanted]
 
     @cached_property
     def inner(self) -> Program:
         """Computes the internals."""
         return program_of([i.node for i in self.internals], self.leaves, backend_for(self.device), title=FORWARD, device=self.device)
-
-
-def _nodes(pairs: Iterable[tuple[Any, Node]]) -> list[Node]:
-    return [node for _, node in pairs]

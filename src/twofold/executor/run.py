@@ -1,4 +1,4 @@
-"""Runs the parts of a bound graph: forward in order, backward in reverse, values passed from device to device."""
+"""Runs the parts of a bound graph: forward in order, backward in reverse order, copying values between devices."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,22 +19,22 @@ from ..scheduler.streams import run_on
 from .function import random_keys, user_objects
 from .part import Key, Part
 from .training import HeadKind, Training
-from .transport import added, arrays_on, filled, put, values_on
+from .transport import add_contents, arrays_on, full_content, put, values_on
 
 
-class Kept(NamedTuple):
-    """What a training forward left for backward.
+class Residuals(NamedTuple):
+    """What a training forward saved for backward.
 
     Attributes
     ----------
     training
-        Its mode.
+        The mode of that forward.
     arrays
-        Per part what its backward reads: arrays, or Values.
+        For each part what its backward reads: arrays, or Values.
     joined
         Whether forward joined a window.
     tape
-        While it lives, arguments among them are not written in place.
+        Owns the arguments among them: while it lives, a write into one makes a copy instead of overwriting what backward will read.
     """
 
     training: bool
@@ -44,12 +44,12 @@ class Kept(NamedTuple):
 
 
 class Run:
-    """The parts of one executor, and what its last forward left behind.
+    """The parts of an executor, and the state of its last forward.
 
     Parameters
     ----------
     parts_of
-        Makes the parts for inference (False) or training (True).
+        Creates the parts for inference (False) or training (True).
     arguments, states
         The arrays that the parts read, by name.
     """
@@ -58,12 +58,12 @@ class Run:
         self._make, self._states = parts_of, states
         self._bound = {("arg", n): a for n, a in arguments.items()} | {("aux", n): a for n, a in states.items()}
         self._parts: dict[bool, list[Part]] = {}
-        self._kept: Kept | None = None
+        self._residuals: Residuals | None = None
         self._random: list[list[Any]] = []
         self._made: dict[Part, list[Any]] = {}
 
     def parts(self, training: bool) -> list[Part]:
-        """The parts of a mode, made when first asked for."""
+        """The parts of a mode, created on first use."""
         found = self._parts.get(training)
         if found is None:
             found = self._parts[training] = self._make(training)
@@ -72,8 +72,8 @@ class Run:
         return found
 
     def forget(self) -> None:
-        """Let go of what the last forward kept, and draw new random keys from now on."""
-        self._kept, self._random = None, []
+        """Release the residuals of the last forward, and draw new random keys from now on."""
+        self._residuals, self._random = None, []
 
     def forward(self, training: bool, keep: bool) -> dict[Key, Any]:
         """Run forward.
@@ -88,10 +88,10 @@ class Run:
         Returns
         -------
         dict
-            Every value that parts make for others, as contents.
+            The values that parts make for others, as contents.
         """
         made: dict[Key, Any] = {}
-        kept: list[list[Any]] = []
+        residuals: list[list[Any]] = []
         tape = Tape()
         parts = self.parts(training)
         joined = keep and _may_join(parts)
@@ -105,25 +105,25 @@ class Run:
             if keep:
                 steps = part.training
                 results = _defer(steps.forward_sig, leaves, part) if joined else _issue(steps.forward, leaves, part)
-                shared = range(len(results)) if len(parts) > 1 else steps.kept  # what backward reads too: a write into it makes a copy
+                shared = range(len(results)) if len(parts) > 1 else steps.saved  # backward reads them too, so a write must make a copy
                 contents = [_shared(r, part.device) if k in shared else _content(r, part.device) for k, r in enumerate(results)]
-                kept.append(_saved(steps, cells, leaves, results, tape))
+                residuals.append(_saved(steps, cells, leaves, results, tape))
             else:
                 contents = _contents(_issue(part.inference, leaves, part), part.device)
             for (key, _), new in zip(part.makes, contents, strict=False):
                 made[key] = new
             if part.written:
                 self._write_states(part.written, contents[len(part.makes) :])
-        self._kept = Kept(training, kept, joined, tape) if keep else None
+        self._residuals = Residuals(training, residuals, joined, tape) if keep else None
         return made
 
     def _cells(self, part: Part, made: Mapping[Key, Any]) -> list[Cell]:
-        """What the part reads: bound arrays, and values that others made."""
+        """The arrays that a part reads: bound ones, and values made by other parts."""
         bound = self._bound
         return [bound[key] if key in bound else wrap(Cell, made[key]) for key, _ in part.reads]
 
     def _random_keys(self, number: int, part: Part) -> list[Any]:
-        """The part's keys, drawn once for each forward: running it again for backward or for a monitor draws the same."""
+        """A part's random keys, drawn once per forward: rerunning it for backward or a monitor must draw the same numbers."""
         while len(self._random) <= number:
             self._random.append([])
         keys = self._random[number]
@@ -131,7 +131,7 @@ class Run:
         return keys
 
     def _objects(self, part: Part) -> list[Any]:
-        """The part's users' objects, made at the first run."""
+        """A part's users' objects, created in its first run."""
         found = self._made.get(part)
         if found is None:
             found = self._made[part] = user_objects(part.objects, part.device, [self._bound.get(key) for key, _ in part.reads])
@@ -142,7 +142,7 @@ class Run:
             put(self._states[name], new, self._states[name].context)
 
     def backward(self, training: bool, heads: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
-        """Run backward, and forward before it if the last one was not of this mode or was used already.
+        """Run backward; run forward first if there are no residuals of this mode.
 
         Parameters
         ----------
@@ -154,18 +154,18 @@ class Run:
         Returns
         -------
         dict
-            Gradients of what the parts read, as contents.
+            Gradients of the values that parts read, as contents.
         """
-        if self._kept is None or self._kept.training != training:
+        if self._residuals is None or self._residuals.training != training:
             self.forward(training, keep=True)
-        kept, self._kept = self._kept, None
-        assert kept is not None
+        residuals, self._residuals = self._residuals, None
+        assert residuals is not None
         grads: dict[Key, list[Any]] = {}
         for key, head in heads:
             grads.setdefault(key, []).append(head)
-        for part, arrays in zip(self.parts(training)[::-1], kept.arrays[::-1], strict=True):
-            self._backward_of(part, arrays, grads, kept.joined)
-        return {key: found[0] if len(found) == 1 else _total(found) for key, found in grads.items()}
+        for part, arrays in zip(self.parts(training)[::-1], residuals.arrays[::-1], strict=True):
+            self._backward_of(part, arrays, grads, residuals.joined)
+        return {key: found[0] if len(found) == 1 else _sum(found) for key, found in grads.items()}
 
     def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[Any]], joined: bool) -> None:
         steps = part.training
@@ -179,8 +179,8 @@ class Run:
                 kinds.append(1)
             else:
                 kinds.append(None)
-                given = [filled(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
-                arrays += _operands([wrap(Cell, _total(given))], part, joined)
+                given = [full_content(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
+                arrays += _operands([wrap(Cell, _sum(given))], part, joined)
         if joined:
             results = _defer(steps.backward_sig(tuple(kinds)), arrays, part)
             complete(part.device)
@@ -192,7 +192,7 @@ class Run:
             self._write_states(part.updates, results[len(part.wanted) :])
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
-        """(name, whether a node reads it, value) of every value inside, computed again with the last forward's random keys."""
+        """(name, whether a node reads it, value) of all inner values, recomputed with the random keys of the last forward."""
         made: dict[Key, Any] = {}
         for number, part in enumerate(self.parts(training)):
             leaves = arrays_on(self._cells(part, made), part.device) + self._random_keys(number, part)
@@ -205,7 +205,7 @@ class Run:
 
 
 def _may_join(parts: Sequence[Part]) -> bool:
-    """Whether forward and backward of a graph join a window; where they do, another iteration begins here."""
+    """Whether forward and backward of a graph join a window. If so, a new iteration begins here: earlier windows are flushed."""
     joined = len(parts) == 1 and parts[0].training.joins and joins_window(parts[0].training.largest)
     if joined:
         flush_complete()
@@ -213,27 +213,27 @@ def _may_join(parts: Sequence[Part]) -> bool:
 
 
 def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
-    """What a part's program reads of cells: arrays, or Values, which may be pending, where it runs ahead or in a window."""
+    """The operands of a part's program: arrays, or possibly pending Values if it runs asynchronously or in a window."""
     return values_on(cells, part.device) if part.is_ahead or joined else arrays_on(cells, part.device)
 
 
 def _defer(sig: Sig, operands: Sequence[Any], part: Part) -> list[Value]:
-    """The results of a part's operator, in the window of its device."""
-    values = [v if v.__class__ is Value else Value(v, None, None, part.device, ALWAYS) for v in operands]  # keys, which others hold
+    """Apply a part's operator in the window of its device."""
+    values = [v if v.__class__ is Value else Value(v, None, None, part.device, ALWAYS) for v in operands]  # keys: others hold them
     return defer(sig, values, part.device)
 
 
 def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
-    """The results of one of a part's programs: arrays, or Values where it runs ahead."""
+    """Run one of a part's programs. Gives arrays, or Values if it runs asynchronously."""
     if part.is_ahead:
-        users = bool(part.objects)  # their code runs in the thread that called the executor
+        users = bool(part.objects)  # their code must run in the thread that called the executor
         operands = [data_of(v) for v in leaves] if users else leaves
         return issue(program.run, operands, program.outputs, part.device, 0 if users else program.nanoseconds)
     return run_on(part.device, program.run, leaves) if LISTENERS else program.run(leaves)
 
 
 def _contents(results: Sequence[Any], device: Device) -> list[Any]:
-    """Results as contents that nobody else has."""
+    """Results as contents that nobody else holds."""
     return list(results) if results and results[0].__class__ is Value else contents_of(results, device)
 
 
@@ -242,7 +242,7 @@ def _content(result: Any, device: Device) -> Any:
 
 
 def _shared(result: Any, device: Device) -> Value:
-    """A result as a Value that is never written in place."""
+    """A result as a Value that is never overwritten in place."""
     if result.__class__ is not Value:
         return Value(result, None, None, device, ALWAYS)
     result.share()
@@ -250,20 +250,20 @@ def _shared(result: Any, device: Device) -> Value:
 
 
 def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape) -> list[Any]:
-    """What the part's backward reads: of what it was given, and of what forward kept."""
+    """What a part's backward reads: operands of forward, and residuals."""
     given = list(leaves)
     for k in steps.reads:
         if k < len(cells):
             v = cells[k]._capture()
             lent = v.lend(tape)
-            if lent is not v:  # a copy of memory that the outside may write
+            if lent is not v:  # a copy, because other libraries may write into this memory
                 given[k] = data_of(lent) if given[k].__class__ is not Value else lent
-    return [given[k] for k in steps.reads] + [results[k] for k in steps.kept]
+    return [given[k] for k in steps.reads] + [results[k] for k in steps.saved]
 
 
-def _total(grads: Sequence[Any]) -> Any:
+def _sum(grads: Sequence[Any]) -> Any:
     """The sum of contents."""
     total = grads[0]
     for new in grads[1:]:
-        total = added(total, new)
+        total = add_contents(total, new)
     return total

@@ -1,7 +1,7 @@
-"""Forward and backward of a graph as two programs, with the values that the first keeps for the second.
+"""Forward and backward of a graph as two programs, and the residuals that forward saves for backward.
 
-Which values these are is found by a cut through the gradient graph: what forward computes and backward reads, except for views, which are
-made again from their base.
+The residuals are found by cutting the gradient graph: values that forward computes and backward reads, except views, which are recomputed
+from their base.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -21,7 +21,7 @@ from ..program.cache import program_of
 from ..program.compile import Program
 from ..program.profiling import Title
 
-#: What is known of a head gradient when a backward program is chosen: that it is all zeros or all ones; None for any array.
+#: What a backward program assumes about a head gradient: 0 for all zeros, 1 for all ones, None for any array.
 HeadKind = float | None
 
 FORWARD, BACKWARD = Title("forward", symbolic=True), Title("backward", symbolic=True)
@@ -29,20 +29,20 @@ FORWARD, BACKWARD = Title("forward", symbolic=True), Title("backward", symbolic=
 
 @dataclass(frozen=True)
 class Steps:
-    """What forward and backward of a graph compute. Nodes are interned, so equal graphs are equal.
+    """What forward and backward of a graph compute. Nodes are interned, so equal graphs compare equal.
 
     Attributes
     ----------
     leaves
-        What is read: inputs, random keys, users' objects. Those that are tracked want their gradient.
+        Inputs, random keys and users' objects. Backward computes the gradients of those that are tracked.
     outputs, written
-        What forward computes: outputs, and states that are written when it has run.
+        What forward computes: the outputs, and new values of states.
     updates
-        States that are written when backward has run.
+        New values of states that backward computes.
     mirrored
-        Results (True) and operands (False) of operations, by name, whose values backward computes again: nothing is kept.
+        Results (True) and operands (False) of operations, by name, that backward recomputes: none of their values is saved.
     runs_user_code
-        Whether users' objects are among the leaves.
+        Whether there are users' objects among the leaves.
     """
 
     leaves: tuple[Node, ...]
@@ -54,7 +54,7 @@ class Steps:
 
 
 class Training:
-    """Forward that keeps what backward needs, and backward: each as a program, and as an operator that may join a window.
+    """Forward that saves residuals, and backward: each as a program, and as an operator that may join a window.
 
     Attributes
     ----------
@@ -64,13 +64,13 @@ class Training:
     largest
         Elements of the largest array: small graphs do not join (see `imperative.way.joins_window`).
     heads
-        Positions of the outputs that a head gradient is for.
+        Positions of the outputs that take a head gradient.
     wanted
-        Positions of the leaves that want their gradient.
+        Positions of the leaves whose gradients are computed.
     reads
         Positions of the leaves that backward reads.
-    kept
-        Where among forward's results what is kept stands.
+    saved
+        Positions of the residuals among forward's results.
     """
 
     def __init__(self, steps: Steps, device: Device) -> None:
@@ -94,23 +94,23 @@ class Training:
         given = set(forward)
         results = forward + [n for n in residuals if n not in given]
         number = {n: k for k, n in reversed(list(enumerate(results)))}
-        self.kept = [number[n] for n in residuals]
+        self.saved = [number[n] for n in residuals]
         self._results, self._leaves = results, steps.leaves
         again = steps.runs_user_code or steps.mirrored or recomputes()
         self.joins = not again
         self.largest = max((n.size for n in [*results, *self._leaves]), default=0)
-        stand_ins = [leaf(("kept", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
+        stand_ins = [leaf(("saved", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
         self._graph = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
         used = set(topological(self._graph))
         self.reads = [k for k, n in enumerate(steps.leaves) if n in used]
         self._given = [steps.leaves[k] for k in self.reads] + stand_ins
-        self._own = [s for s, k in zip(stand_ins, self.kept, strict=True) if k >= len(forward)]  # those that nobody else holds
+        self._own = [s for s, k in zip(stand_ins, self.saved, strict=True) if k >= len(forward)]  # nobody else holds these
         self._backward: dict[tuple[HeadKind, ...], Program] = {}
         self._backward_sigs: dict[tuple[HeadKind, ...], Sig] = {}
 
     @cached_property
     def forward(self) -> Program:
-        """Computes the outputs, the states written, then what is kept."""
+        """Computes the outputs, the states written, then the residuals."""
         return program_of(self._results, self._leaves, backend_for(self._device), title=FORWARD, device=self._device)
 
     @cached_property
@@ -119,14 +119,17 @@ class Training:
         return as_operator("forward", self._results, self._leaves)
 
     def _backward_for(self, kinds: tuple[HeadKind, ...]) -> tuple[list[Node], list[Node]]:
-        """The graph of backward for head gradients of these kinds, and its leaves."""
-        known = {s: G.full(shape=s.shape, value=k, dtype=s.dtype) for s, k in zip(self._seeds, kinds, strict=True) if k is not None}
+        """The backward graph for head gradients of these kinds, and its leaves."""
+        known: dict[Node, Node] = {}
+        for seed, kind in zip(self._seeds, kinds, strict=True):
+            if kind is not None:
+                known[seed] = G.full(shape=seed.shape, value=kind, dtype=seed.dtype)
         return substitute(self._graph, known), [*self._given, *[s for s in self._seeds if s not in known]]
 
     def backward(self, kinds: tuple[HeadKind, ...]) -> Program:
-        """The program of backward for head gradients of these kinds.
+        """The backward program for head gradients of these kinds.
 
-        It computes the gradients of `wanted`, then the states' updates, from the leaves in `reads`, what was kept, and the head
+        It computes the gradients of `wanted`, then the states' updates. It takes the leaves in `reads`, the residuals, and the head
         gradients of kind None.
         """
         found = self._backward.get(kinds)
@@ -157,9 +160,9 @@ def _inside(names: Sequence[tuple[str, bool]], marked: Sequence[Node]) -> set[No
 
 
 def cut(forward: Sequence[Node], backward: Iterable[Node], again: Collection[Node] = ()) -> list[Node]:
-    """The values of a lowered forward graph that a lowered backward graph reads.
+    """The residuals: values of a lowered forward graph that a lowered backward graph reads.
 
-    Views, constants and the nodes in ``again`` are computed again, from what is below them.
+    Views, constants and the nodes in ``again`` are recomputed from their inputs instead.
     """
     inside = set(topological(forward))
     found: list[Node] = []

@@ -1,4 +1,4 @@
-"""Cells on the device that needs them, fresh arrays of one value, and sums of gradients that come from several devices."""
+"""Moving contents of cells to the device that needs them, constant arrays, and sums of gradients from several devices."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,12 +19,12 @@ ADD = OPS["add"].sig()
 
 
 def content_on(cell: Cell, device: Device) -> Any:
-    """A cell's content, copied if its memory is another device's."""
+    """A cell's content, copied unless its memory is the device's."""
     return cell._v if device_of(cell._v).shares_memory_with(device) else on_device(cell, device)
 
 
 def arrays_on(cells: Iterable[Cell], device: Device) -> list[Any]:
-    """The arrays of cells, copied where their memory is another device's."""
+    """The arrays of cells, copied where they are in another device's memory."""
     found = []
     for cell in cells:
         v = cell._v
@@ -38,7 +38,7 @@ def arrays_on(cells: Iterable[Cell], device: Device) -> list[Any]:
 
 
 def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
-    """The contents of cells as Values, which may be pending, copied where their memory is another device's or the outside may write it."""
+    """The contents of cells as Values, possibly pending; copied if they are on another device or other libraries may write into them."""
     found = []
     for cell in cells:
         v = steady(cell._capture())
@@ -47,7 +47,7 @@ def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
 
 
 def put(cell: Cell, new: Any, device: Device) -> None:
-    """Put a content into a cell of a device, copied if its memory is another one's."""
+    """Put a content into a cell of a device, copied if it is in another device's memory."""
     if new.__class__ is PLAIN and cell._v.__class__ is PLAIN:
         cell._v = new
         return
@@ -57,19 +57,19 @@ def put(cell: Cell, new: Any, device: Device) -> None:
     cell._rebind(new)
 
 
-def filled(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
-    """A fresh content of one value."""
+def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+    """A new content with every element equal to ``value``."""
     backend = backend_for(device)
     return content(backend.copy(backend.constant(value, shape, dtype), device), device)
 
 
 def zeros(shape: tuple[int, ...], dtype: str, device: Device) -> NDArray:
     """A new array of zeros."""
-    return wrap(NDArray, filled(0, shape, dtype, device))
+    return wrap(NDArray, full_content(0, shape, dtype, device))
 
 
-def added(a: Any, b: Any) -> Any:
-    """The sum of two contents, on the first one's device; pending where one of them is."""
+def add_contents(a: Any, b: Any) -> Any:
+    """The sum of two contents, on the device of the first; pending if one of them is."""
     device = device_of(a)
     terms = values_on([wrap(Cell, a), wrap(Cell, b)], device)
     if not any(is_pending(v) for v in terms):

@@ -448,24 +448,22 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
         if plan.saves:
             _save(rec, plan, values, kept, residual, tape)
     if hooked:
-        rec.hook = _hook(node, args, kept)
+        rec.hook = _hook(sig, node, plan, args, kept)
     return outs
 
 
-def _hook(node: Node, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[Sig, list[Any], list[Cell]]:
+def _hook(sig: Sig, node: Node, plan: NodePlan, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[Sig, list[Any], list[Cell]]:
     """What `backward.run_hook` needs: the ``on_backward`` rule as an operator on results and inputs, and the cells it writes."""
-    plan = plan_of(node)
     if plan.hook is None:
-        plan.hook = _on_backward(node)
-    op = node.sig.op  # type: ignore[union-attr]
+        plan.hook = _on_backward(sig, node)
+    op = sig.op
     results = [wrap(Cell, v) for v in outs]
     targets = [a for a, i in zip(args, op.inputs, strict=False) if i.auxiliary]
     return plan.hook, [*results, *args[: len(op.inputs)]], targets
 
 
-def _on_backward(node: Node) -> Sig:
+def _on_backward(sig: Sig, node: Node) -> Sig:
     """A node's ``on_backward`` rule as an operator: of its results and inputs, giving the new values of its auxiliary states."""
-    sig: Any = node.sig
     op, count = sig.op, len(node.parts)
     tracked = tuple([i is not None and i.tracked for i in node.inputs])
 

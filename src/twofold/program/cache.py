@@ -1,7 +1,8 @@
-"""Tables of what is compiled: bounded, counted, and emptied when the nodes that are their keys are forgotten.
+"""The cache of compiled programs, bounded and counted.
 
-`PROGRAMS` is one table for everybody, so that a structure is compiled once for each kind of device whoever meets it: windows, backward
-passes, single operations, symbols, and the n executors of a module on n devices.
+Windows, backward passes, single operations, `mx.compile` and executors share one table, `PROGRAMS`, so that a structure is compiled once
+for each kind of device: the n executors of a module on n devices share their programs. It is cleared with the tables of interned nodes,
+since nodes are its keys.
 """
 
 from collections.abc import Collection, Hashable, Sequence
@@ -16,7 +17,7 @@ from .profiling import PROGRAM, Title
 
 
 class Entry:
-    """What a cache holds. Who finds an entry sets ``used``, and so keeps it from being dropped in the next round."""
+    """An entry of a cache. A caller that finds one sets ``used``, which saves it from the next eviction."""
 
     __slots__ = ("used",)
 
@@ -28,19 +29,19 @@ AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
 
 class Cache(dict[Hashable, AnyEntry], Generic[AnyEntry]):
-    """Entries by structure; beyond a limit the oldest that were not used lately go.
+    """Entries by structure, with second-chance eviction: of the oldest entries those go that were not used lately.
 
-    It is a dict for the sake of hot paths: ``cache.get(key)`` is no Python call, and a hit notes its use in the entry.
+    It is a dict because look-ups are on hot paths: ``cache.get(key)`` costs no Python frame, and a hit only sets a flag.
 
     Parameters
     ----------
     limit
-        The greatest number of entries.
+        Maximum number of entries.
 
     Attributes
     ----------
     added, dropped
-        How many entries were ever added, and how many were dropped because of the limit.
+        Number of entries ever added, and of those evicted because of the limit.
     """
 
     __slots__ = ("added", "dropped", "limit")
@@ -49,9 +50,9 @@ class Cache(dict[Hashable, AnyEntry], Generic[AnyEntry]):
         self.limit, self.added, self.dropped = limit, 0, 0
 
     def add(self, key: Hashable, entry: AnyEntry) -> AnyEntry:
-        """Enter what was compiled; another thread's entry of the same key wins if it came first."""
-        with TABLES.lock:  # a fork takes this lock, and a finalizer that compiles may take it again
-            while len(self) >= self.limit:  # second chance: an entry used since it was last looked at goes to the end instead
+        """Insert an entry, and return the one that stands: another thread's entry wins if it came first."""
+        with TABLES.lock:  # held by fork(), so that no child finds a half-done eviction; reentrant, for finalizers that compile
+            while len(self) >= self.limit:
                 oldest = next(iter(self))
                 found = self.pop(oldest)
                 if found.used:
@@ -64,7 +65,7 @@ class Cache(dict[Hashable, AnyEntry], Generic[AnyEntry]):
 
 
 class Compiled(Entry):
-    """A program; None for a structure that was met once and is compiled when it is met again."""
+    """A program; None for a structure that was interpreted once and will be compiled at its second use."""
 
     __slots__ = ("program",)
 
@@ -86,8 +87,15 @@ def program_of(
     title: Title = PROGRAM,
     device: Device | None = None,
 ) -> Program:
-    """The program of a graph, compiled unless it was before. See `Program` for the parameters."""
-    key = tuple(outputs), tuple(leaves), frozenset(donated), backend, title, *vars(SETTINGS).values()  # settings decide what is fused
+    """The program of a graph, from the cache or compiled. See `Program` for the parameters."""
+    key = (
+        tuple(outputs),
+        tuple(leaves),
+        frozenset(donated),
+        backend,
+        title,
+        *vars(SETTINGS).values(),
+    )  # settings decide what fuses
     found = PROGRAMS.get(key)
     if found is None:
         found = PROGRAMS.add(key, Compiled(Program(outputs, leaves, backend, donated=donated, title=title, device=device)))
