@@ -6,7 +6,7 @@ Eigenvectors and singular vectors have gradients where their values differ from 
 
 import math
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from inspect import signature
 from operator import index
 from string import ascii_letters
@@ -32,10 +32,12 @@ from .ufuncs import chosen, delivered, function_of
 __all__ = [*np.linalg.__all__]
 
 matmul = function_of("matmul")
-#: The named tuples that NumPy returns.
-EighResult, EigResult, QRResult, SlogdetResult, SVDResult = [
-    type(f(np.eye(1))) for f in (np.linalg.eigh, np.linalg.eig, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
-]
+
+
+@cache
+def result_of(name: str) -> Any:
+    """The named tuple that NumPy's function of that name returns."""
+    return type(getattr(np.linalg, name)(np.eye(1)))
 
 
 def run_and_wait(name: str, *arrays: ndarray, **params: Any) -> ndarray:
@@ -84,31 +86,31 @@ def real_operands(count: int) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 @real_operands(2)
-def solve(a: Any, b: Any) -> ndarray:
+def solve(a: ndarray, b: ndarray) -> ndarray:
     """``x`` with a · x = b: matrices (…, n, n) and a vector (n,) or matrices (…, n, k)."""
     return squeeze(run_and_wait("solve", a, b.reshape(-1, 1)), -1) if b.ndim == 1 else run_and_wait("solve", a, b)
 
 
 @real_operands(1)
-def inv(a: Any) -> ndarray:
+def inv(a: ndarray) -> ndarray:
     """Inverses of matrices (…, n, n)."""
     return run_and_wait("inverse", a)
 
 
 @real_operands(1)
-def det(a: Any) -> ndarray:
+def det(a: ndarray) -> ndarray:
     """Determinants of matrices (…, n, n)."""
     return run("det", a)
 
 
 @real_operands(1)
-def slogdet(a: Any) -> Any:
+def slogdet(a: ndarray) -> Any:
     """Signs and logarithms of the magnitudes of determinants."""
-    return SlogdetResult(*run_several("slogdet", a))
+    return result_of("slogdet")(*run_several("slogdet", a))
 
 
 @real_operands(1)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> ndarray:
+def pinv(a: ndarray, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> ndarray:
     """Pseudo-inverses of matrices (…, m, n), by singular values.
 
     Parameters
@@ -140,7 +142,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 
 @real_operands(2)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, ndarray]:
+def lstsq(a: ndarray, b: ndarray, rcond: Any = None) -> tuple[ndarray, ndarray, Any, ndarray]:
     """The least ``x`` that makes the squares of b - a · x least; the sums of these, the rank and the singular values of ``a``.
 
     Where that is recorded, ``x`` is computed by `pinv`.
@@ -155,13 +157,13 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, Any, nda
 
 
 @real_operands(2)
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> ndarray:
+def tensorsolve(a: ndarray, b: ndarray, axes: Sequence[int] | None = None) -> ndarray:
     """``x`` with tensordot(a, x, x.ndim) = b; ``axes`` of ``a`` are moved to its end before."""
     return run_and_wait("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
 
 
 @real_operands(1)
-def tensorinv(a: Any, ind: int = 2) -> ndarray:
+def tensorinv(a: ndarray, ind: int = 2) -> ndarray:
     """The array whose tensordot over ``ind`` axes undoes that of ``a``."""
     return run_and_wait("_npi_tensorinv", a, ind=index(ind))
 
@@ -214,13 +216,13 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
 
 
 @real_operands(1)
-def cholesky(a: Any, /, *, upper: bool = False) -> ndarray:
+def cholesky(a: ndarray, /, *, upper: bool = False) -> ndarray:
     """Lower triangular L with L · Lᵀ = a of symmetric positive definite matrices, or its transpose if ``upper``; reads that triangle."""
     return matrix_transpose(run_and_wait("cholesky", matrix_transpose(a))) if upper else run_and_wait("cholesky", a)
 
 
 @real_operands(1)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ndarray, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and upper triangular R, with Q · R = a; R alone for ``mode="r"``.
 
     The modes ``"complete"`` of matrices with more rows than columns and ``"raw"`` have no gradient.
@@ -228,11 +230,11 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "r", "complete") or (mode == "complete" and a.ndim > 1 and a.shape[-2] > a.shape[-1]):
         return by_numpy(np.linalg.qr, (a, mode), {})
     q, r = run_several("qr", a)
-    return r if mode == "r" else QRResult(q, r)
+    return r if mode == "r" else result_of("qr")(q, r)
 
 
 @real_operands(1)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Singular value decomposition: U, the values, descending, and V with U · diag(values) · V = a; the values alone if not ``compute_uv``.
 
     If ``hermitian``, the matrices are symmetric and decomposed by `eigh`. The rows or columns that ``full_matrices`` adds to matrices that
@@ -247,11 +249,11 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
             return s
         u = run("take_along_axis", vectors, expand_dims(places, -2), axis=a.ndim - 1)
         signs = function_of("sign")(run("take_along_axis", values, places, axis=a.ndim - 2))
-        return SVDResult(u, s, matrix_transpose(u * expand_dims(signs, -2)))
+        return result_of("svd")(u, s, matrix_transpose(u * expand_dims(signs, -2)))
     if full_matrices and compute_uv and a.ndim > 1 and a.shape[-1] != a.shape[-2]:
         return by_numpy(np.linalg.svd, (a,), {})
     u, s, vh = run_several("svd", a)
-    return SVDResult(u, s, vh) if compute_uv else s
+    return result_of("svd")(u, s, vh) if compute_uv else s
 
 
 def svdvals(x: Any, /) -> ndarray:
@@ -260,25 +262,25 @@ def svdvals(x: Any, /) -> ndarray:
 
 
 @real_operands(1)
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: ndarray, UPLO: str = "L") -> Any:
     """Eigenvalues, ascending, and eigenvectors in columns, of symmetric matrices of which the lower or upper triangle is read."""
-    return EighResult(*run_several("_npi_eigh", a, UPLO=UPLO))
+    return result_of("eigh")(*run_several("_npi_eigh", a, UPLO=UPLO))
 
 
 @real_operands(1)
-def eigvalsh(a: Any, UPLO: str = "L") -> ndarray:
+def eigvalsh(a: ndarray, UPLO: str = "L") -> ndarray:
     """Eigenvalues of symmetric matrices, ascending; see `eigh`."""
     return run("_npi_eigvalsh", a, UPLO=UPLO)
 
 
 @real_operands(1)
-def eig(a: Any) -> Any:
+def eig(a: ndarray) -> Any:
     """Eigenvalues and eigenvectors in columns; complex where they are. Recorded matrices must have real ones."""
-    return EigResult(*run_several("real_eig", a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
+    return result_of("eig")(*run_several("real_eig", a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
 
 
 @real_operands(1)
-def eigvals(a: Any) -> ndarray:
+def eigvals(a: ndarray) -> ndarray:
     """Eigenvalues; see `eig`."""
     return run_several("real_eig", a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
 
@@ -287,7 +289,7 @@ def eigvals(a: Any) -> ndarray:
 
 
 @real_operands(1)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
+def norm(x: ndarray, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
     """Norm of vectors or matrices.
 
     Parameters
@@ -352,7 +354,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> ndarr
 
 
 @real_operands(1)
-def cond(x: Any, p: Any = None) -> ndarray:
+def cond(x: ndarray, p: Any = None) -> ndarray:
     """Condition numbers of matrices (…, n, n): the norm ``p`` times that of the inverse; by singular values for None, 2 and -2."""
     if x.ndim > 1 and x.size and p in (None, 2, -2):
         s = svdvals(x)

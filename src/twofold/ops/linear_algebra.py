@@ -431,9 +431,7 @@ def _(draw):
 # singular values
 
 
-@primitive(
-    "_npi_svd", reference=lambda np, A: tuple(np.linalg.svd(A, full_matrices=False)), outputs=3, floats=FLOATS, output_names=("u", "l", "v")
-)
+@primitive("_npi_svd", reference=lambda np, A: tuple(np.linalg.svd(A, full_matrices=False)), outputs=3, floats=FLOATS)
 def svd(xp, A):
     """U (…, m, k), singular values (…, k), descending, and V (…, k, n), k = min(m, n): A = U · diag(values) · V."""
     return xp.svd(A)
