@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twofold import autograd, nd
+from twofold import autograd, explain, nd
 from twofold.imperative.counters import COUNTERS
 from twofold.program import compile as programs
 
@@ -49,6 +49,20 @@ def test_an_iteration_is_one_program_from_the_second_one_on(compiled):
     trained(8, seen, lambda loss: loss.wait_to_read())
     assert set(np.diff(windows[1:])) == {1}
     assert made[-1] == made[2]
+
+
+@pytest.mark.usefixtures("deferred")
+def test_views_inside_a_gradient_are_not_copied_for_the_update():
+    w, x = nd.array(np.ones((8, 4), np.float32)), nd.array(np.ones((6, 4), np.float32))
+    w.attach_grad()
+    for _ in range(2):
+        with explain() as report:
+            with autograd.record():
+                loss = (nd.FullyConnected(x, w, num_hidden=8, no_bias=True) ** 2).sum()
+            loss.backward()
+            w -= 0.1 * w.grad
+            w.wait_to_read()
+    assert "contiguous" not in " ".join(report.flushes[-1].steps)
 
 
 @pytest.mark.usefixtures("deferred")

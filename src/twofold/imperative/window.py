@@ -19,7 +19,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
 from ..errors import EngineError, MXNetError
-from ..graph.ir import Application, Leaf, Node, leaf, leaves_of, topological
+from ..graph.ir import Application, Leaf, Node, leaf, leaves_of, post_order
 from ..graph.rewrite import substitute
 from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
@@ -372,7 +372,7 @@ def _key(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Any:
 def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Known:
     unique = list(dict.fromkeys(wanted))
     # every application stands for an array that a caller held; what is inside a definition or a gradient does not
-    held = topological([n for node in unique for n in w.inner.get(node, (node,))])
+    held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
     at = _replacing(w)
     names = {n: at.get(n, n) for n in w.data}  # inputs, as the program knows them
     if at:
