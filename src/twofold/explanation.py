@@ -31,7 +31,9 @@ class Flush(NamedTuple):
     nbytes
         Bytes of what it read and of its results.
     issued
-        On a GPU how it runs while nobody looks on: as one graph, or step by step and why.
+        On a GPU: whether it runs as one captured graph while there are no observers, or step by step and why.
+    passes
+        Names of the passes that changed its graph.
     """
 
     line: str
@@ -41,6 +43,7 @@ class Flush(NamedTuple):
     kernels: int
     nbytes: int
     issued: str = ""
+    passes: tuple[str, ...] = ()
 
 
 class Report:
@@ -117,7 +120,7 @@ class Report:
 def _flush(cause: str, operations: int, program: Any, nbytes: int) -> Flush:
     steps = tuple(program.explain().splitlines())
     issued = "" if program.launcher is None else program.launcher.state
-    return Flush(_user_line(), cause, operations, steps, len(program.kernels), nbytes, issued)
+    return Flush(_user_line(), cause, operations, steps, len(program.kernels), nbytes, issued, program.passes)
 
 
 def _user_line() -> str:

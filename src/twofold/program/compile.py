@@ -19,11 +19,11 @@ from ..graph.ir import Leaf, Node
 from ..scheduler.observers import LISTENERS, NOTHING, report
 from . import primitives  # noqa: F401  (tells adapters of the primitives)
 from .cost import nanoseconds_of
+from .launch import launch_or_step, traits_of
 from .passes import Context, run_passes
 from .plan import Plan, min_elements, plan_of
 from .printer import Code, Printer
 from .profiling import ENTRY, PROGRAM, Profiled, Title
-from .launch import launch_or_step, traits_of
 
 #: The file name of programs in tracebacks.
 FILE = "<twofold program>"

@@ -133,7 +133,7 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context) -> tuple[list[Node], list[str]]:
+def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context) -> tuple[list[Node], tuple[str, ...]]:
     """Run all passes; returns the graph, and the names of the passes that changed it.
 
     Raises
@@ -141,7 +141,7 @@ def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context
     InternalError
         Naming the pass and the invariant, if the setting ``verify`` is on and a pass broke one.
     """
-    found, changed = list(outputs), []
+    found, changed = list(outputs), list[str]()
     operators = operators_of(found)
     for row in PASSES:
         if (row.concerns and operators.isdisjoint(row.concerns)) or not row.is_wanted(context):
@@ -152,4 +152,4 @@ def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context
             operators = operators_of(found)
         if SETTINGS.verify and (found != before or row is PASSES[0]):
             verify(found, [*leaves, *context.constants], row.name)
-    return found, changed
+    return found, tuple(changed)
