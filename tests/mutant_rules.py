@@ -185,13 +185,13 @@ MUTANTS = (
     Mutant(
         "an error is raised by waiting until it was",
         WINDOW,
-        "            self.forget()\n        with LOCK:\n            OPEN.discard(self)\n",
-        "            self.forget()\n            OPEN.discard(self)\n",
+        "            self.forget()\n        OPEN.pop(self.serial, None)\n",
+        "            self.forget()\n            OPEN.pop(self.serial, None)\n",
     ),
     Mutant(
         "an error is raised by waiting once",
         WINDOW,
-        "            found.append((w.serial, w.error))\n            with LOCK:\n                OPEN.discard(w)\n",
+        "            found.append((w.serial, w.error))\n            OPEN.pop(w.serial, None)\n",
         "            found.append((w.serial, w.error))\n",
     ),
     Mutant("results are contiguous however grouped", WINDOW, "boundaries=held,", "boundaries=(),"),

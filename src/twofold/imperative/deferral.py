@@ -12,15 +12,14 @@ from weakref import ref
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..graph.build import apply as apply_node
-from ..graph.ir import Leaf, Node, bound_tables
+from ..graph.ir import Leaf, Node, bound_tables, leaf
 from ..opdef.spec import Sig
-from .cell import PINNED, Value
+from .cell import PINNED, PLAIN, Value
 from .counters import COUNTERS
 from .origin import INSIDE, frame_of_user
 from .record import Rec, Tape
 from .residuals import plan_of
 from .scalars import scalar_node
-from .way import is_lazy
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force
 
 
@@ -109,15 +108,19 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
     w = HERE.by_device.get(CPU)
     if w is not None and (w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
         w = None
+    big = SETTINGS.defer_elements
     lazy = False
     for v in values:
         if v.__class__ is Value:
             data = v.data
             if v.device is not CPU:
                 return None
-            if data is not None and (v.borrow is PINNED or v.borrow.__class__ is Value):
+            if data is None:
+                lazy = True
+            elif v.borrow is PINNED or v.borrow.__class__ is Value:
                 return None
-            lazy = lazy or is_lazy(data)
+            elif data.__class__ is not PLAIN or data.size >= big:  # as `way.is_lazy`
+                lazy = True
     if not lazy:
         return None
     if w is None:
@@ -136,11 +139,13 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
                     return None
                 else:
                     nodes.append(w.enter(v, None))
+            elif v.__class__ is float:
+                number = leaf(~len(w.data), (), "weakf")
+                nodes.append(number)
             else:
-                node = scalar_node(v, ~len(w.data))
+                nodes.append(node := scalar_node(v, ~len(w.data)))
                 if isinstance(node, Leaf):
                     number = node
-                nodes.append(node)
         node = typed.get(tuple(nodes))
         if node is None:
             return None
@@ -228,9 +233,8 @@ def _window_for(args: Sequence[Any], device: Device, tape: Tape | None = None) -
     if w is None or w.closed:
         bound_tables()
         w = windows[device] = Window(device)
-        with LOCK:
-            OPEN.add(w)
-            USED.add(device)
+        OPEN[w.serial] = ref(w)
+        USED.add(device)
     for v in args:
         if v.__class__ is Value:
             at = v.at  # read before data

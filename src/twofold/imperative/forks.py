@@ -5,7 +5,7 @@ import os
 from ..backend import forks
 from ..errors import EngineError
 from ..scheduler.queue import QUEUE
-from .window import LOCK, OPEN
+from .window import LOCK, OPEN, windows
 
 
 def _before_fork() -> None:
@@ -35,12 +35,12 @@ def _in_child() -> None:
     """In a child: what another thread of the parent was running will never be done here; what was only recorded can be run."""
     _release_locks()
     QUEUE.in_child()
-    for w in list(OPEN):
+    for w in windows():
         if w.closed and not w.is_done and w.runner:
             w.forget()
             what = "this array was being computed by another thread when the process forked"
             QUEUE.abandon(w, EngineError(what, None, "wait for it before fork()"))
-            OPEN.discard(w)  # who reads it learns that; nobody else is to
+            OPEN.pop(w.serial, None)  # who reads it learns that; nobody else is to
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -23,7 +23,7 @@ from .handle import Handle
 from .record import Rec, Tape, tls
 from .residuals import Cold, NodePlan, plan_of, runner
 from .scalars import LITERALS, is_literal, scalar_key, scalar_leaf, scalar_node
-from .way import Way, is_plain, way_of
+from .way import Way, is_lazy, is_plain, way_of
 from .window import force
 
 
@@ -147,9 +147,8 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     if found is not None:
         return found
     op = sig.op
-    big = SETTINGS.defer_elements
     where = None
-    lazy = tracked = scalars = False
+    tracked = scalars = False
     contents = []
     for a in args:
         v = a._v if isinstance(a, Cell) else a
@@ -160,7 +159,6 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         elif v.__class__ is Value:
             if v.device is not where:
                 where = v.device if where is None else _common(op, where, v.device)
-            lazy = lazy or ((data := v.data) is None or data.__class__ is not PLAIN or data.size >= big)  # as `is_lazy`
             if tape is not None and not tracked and (rec := v.rec) is not None and rec.node.tracked:
                 tracked = True
         elif v is not None:
@@ -173,6 +171,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
         args, contents = _with_key(op, args, contents, where)
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
+    lazy = is_lazy(contents)
     exposed = lazy and any(v.__class__ is Value and v.pinned for v in contents)
     way = way_of(where, tracked=tracked, lazy=lazy, exposed=exposed, at_once=op.dynamic_shape)
     if way is Way.INLINE:
@@ -223,7 +222,7 @@ def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
     except Exception as error:
         results = after_failure(error, run, arrays)
     if count == 1 and results[0].size < SETTINGS.defer_elements:
-        return results[:1]
+        return results if len(results) == 1 else results[:1]
     return contents_of(results[:count], CPU)
 
 

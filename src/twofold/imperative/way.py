@@ -3,6 +3,7 @@
 It depends on devices, sizes and settings alone, never on time, so that a program takes the same ways whenever it runs.
 """
 
+from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
@@ -43,7 +44,7 @@ def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once:
     tracked
         Whether its gradient is recorded.
     lazy
-        Whether an operand is large or pending, or the tape runs small operations together (see `is_lazy`).
+        Whether an operand is large or pending (see `is_lazy`).
     exposed
         Whether memory outside of the library sees an operand: it is read now, as it may be written later.
     at_once
@@ -54,9 +55,15 @@ def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once:
     return Way.RECORDED if tracked else Way.INLINE
 
 
-def is_lazy(data: Any) -> bool:
-    """Whether operations on a Value with this data wait: it is pending itself, large, or not of the host library."""
-    return data is None or data.__class__ is not PLAIN or data.size >= SETTINGS.defer_elements
+def is_lazy(contents: Iterable[Any]) -> bool:
+    """Whether an operation on these contents waits: one of them is pending itself, large, or not of the host library."""
+    big = SETTINGS.defer_elements
+    for v in contents:
+        if v.__class__ is Value:
+            data = v.data
+            if data is None or data.__class__ is not PLAIN or data.size >= big:
+                return True
+    return False
 
 
 def joins_window(largest: int) -> bool:

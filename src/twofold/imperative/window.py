@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any
-from weakref import WeakSet, ref
+from weakref import ref
 
 from ..backend.loader import backend_for
 from ..config import SETTINGS
@@ -27,7 +27,7 @@ from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE, interrupted
 from ..scheduler.streams import before_overwriting, run_on
-from ..scheduler.variable import Lane, Task
+from ..scheduler.variable import Task, compute_lane
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
 from .failure import Issued, name_origin, salvaged
@@ -58,8 +58,8 @@ class _Known(Entry):
         self.program, self.reads, self.where = program, reads, where
 
 
-#: Windows of all threads that may be open yet or have failed, and the devices that ever had one.
-OPEN: "WeakSet[Window]" = WeakSet()
+#: Windows of all threads that may be open yet or have failed, by serial number, and the devices that ever had one.
+OPEN: "dict[int, ref[Window]]" = {}
 USED: set[Device] = set()
 
 
@@ -98,7 +98,7 @@ class Window(Task):
     reports = False  # who reads a result holds the window, and learns of its error there
 
     def __init__(self, device: Device) -> None:
-        super().__init__(self._run_closed, Lane(device))
+        super().__init__(self._run_closed, compute_lane(device))
         self.device = device
         self.data: dict[Node, Any] = {}
         self.holders: dict[Node, ref[Value] | None] = {}
@@ -127,8 +127,8 @@ class Window(Task):
 
     def forget(self) -> None:
         """Let go of everything; new containers, since what it interrupted may be about to add to the old ones, in vain."""
-        self.data, self.holders, self.held, self.aliases, self.inner, self.kept = {}, {}, {}, {}, {}, {}
-        self.outs, self.cuts, self.records, self.issued = [], [], [], []
+        self.data = self.holders = self.held = self.aliases = self.inner = self.kept = {}
+        self.outs = self.cuts = self.records = self.issued = []
         self.work = None
 
     def finish(self) -> None:
@@ -246,8 +246,7 @@ class Window(Task):
         finally:
             live = []  # an interrupt keeps this frame
             self.forget()
-        with LOCK:
-            OPEN.discard(self)
+        OPEN.pop(self.serial, None)
 
 
 class _PerThread(threading.local):
@@ -281,14 +280,20 @@ def force(v: Value) -> Any:
 
 def flush_all() -> None:
     """Run every window of every thread. Errors stay with them."""
-    for w in _windows():
+    for w in windows():
         flush(w)
 
 
-def _windows() -> list[Window]:
+def windows() -> list[Window]:
     """The windows of all threads that may be open yet or have failed, the oldest first."""
-    with LOCK:
-        return sorted(OPEN, key=lambda w: w.serial)
+    found = []
+    for serial, reference in list(OPEN.items()):
+        w = reference()
+        if w is None:  # nobody can read its results any more
+            OPEN.pop(serial, None)
+        else:
+            found.append(w)
+    return sorted(found, key=lambda w: w.serial)
 
 
 def complete(device: Device) -> None:
@@ -432,12 +437,11 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
         The earliest error, with the others in its notes.
     """
     found: list[tuple[int, BaseException]] = []
-    for w in _windows():
+    for w in windows():
         flush(w)
         if w.error is not None:
             found.append((w.serial, w.error))
-            with LOCK:
-                OPEN.discard(w)
+            OPEN.pop(w.serial, None)
     found += QUEUE.drain()
     errors = [error for _, error in sorted(found, key=lambda pair: pair[0])]
     for device in list(USED):

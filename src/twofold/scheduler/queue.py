@@ -136,10 +136,12 @@ class Queue:
 
     def run_here(self, task: Task) -> None:
         """Run a task that was not submitted, whose ``runner`` is this thread already; `wait` waits for it in other threads."""
-        self._start(self._perform(task))
+        ready = self._perform(task)
+        if ready:
+            self._start(ready)
 
     def _perform(self, task: Task) -> list[Task]:
-        error: BaseException | None = next((t.error for t in task.sources if t.error is not None), None)
+        error = next((t.error for t in task.sources if t.error is not None), None) if task.sources else None
         inherited = error is not None
         interrupt: BaseException | None = None
         if error is None:
@@ -174,7 +176,7 @@ class Queue:
                     ready.append(later)
             task.after = []
             self._open_gates()
-        return sorted(ready)
+        return sorted(ready) if ready else ready
 
     # waiting
 

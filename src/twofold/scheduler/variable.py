@@ -1,6 +1,7 @@
 """What is ordered: tasks, and the variables through which one depends on another."""
 
 from collections.abc import Callable, Hashable
+from functools import cache
 from itertools import count
 from typing import ClassVar, NamedTuple
 
@@ -20,6 +21,12 @@ class Lane(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.owner} {self.purpose}"
+
+
+@cache
+def compute_lane(device: Hashable) -> Lane:
+    """The lane of what a device computes."""
+    return Lane(device)
 
 
 class Task:
@@ -62,7 +69,10 @@ class Task:
         self, function: Callable[[], None] | None, lane: Lane, *, priority: int = 0, nanoseconds: float = HAND_OVER, nbytes: int = 0
     ) -> None:
         self.function = function
-        self.lane, self.priority, self.nanoseconds, self.nbytes = lane, priority, nanoseconds, nbytes
+        self.lane = lane  # one by one: faster than a tuple of four
+        self.priority = priority
+        self.nanoseconds = nanoseconds
+        self.nbytes = nbytes
         self.serial = next(SERIALS)
         self.error: BaseException | None = None
         self.runner = 0
