@@ -44,13 +44,13 @@ MUTANTS = (
     Mutant(
         "lending to a second tape is for good",
         CELL,
-        "        elif b.__class__ is not Value:  # what aliases another keeps that alive, and so is never donated\n",
+        "        elif b.__class__ is not Value:  # an alias keeps its owner alive, so the buffer is never donated\n",
         "        elif False:\n",
     ),
     Mutant(
         "lending an alias keeps its owner",
         CELL,
-        "        elif b.__class__ is not Value:  # what aliases another keeps that alive, and so is never donated\n",
+        "        elif b.__class__ is not Value:  # an alias keeps its owner alive, so the buffer is never donated\n",
         "        else:\n",
     ),
     Mutant("a tape saves a copy of exported memory", CELL, "elif self.pinned:", "elif False:"),
@@ -121,7 +121,7 @@ MUTANTS = (
     Mutant(
         "a value remembers the window that reads it",
         WINDOW,
-        "        v.at = self, node  # while this window is open, a write must not be in place\n",
+        "        v.at = self, node  # no write in place until this window has run\n",
         "",
     ),
     Mutant("closed is not done", CELL, "(at is not None and not at[0].is_done)", "(at is not None and not at[0].closed)"),
@@ -161,7 +161,7 @@ MUTANTS = (
     Mutant(
         "a window that has run lets go",
         WINDOW,
-        "            live = []  # an interrupt keeps this frame\n            self.forget()\n",
+        "            live = []  # the traceback of an interrupt keeps this frame\n            self.forget()\n",
         "            pass\n",
     ),
     Mutant(
@@ -259,8 +259,8 @@ MUTANTS = (
     Mutant(
         "an operation on exported memory does not join in short",
         DEFERRAL,
-        "            if data is not None and (v.borrow is PINNED",
-        "            if False and (v.borrow is PINNED",
+        "            elif v.borrow is PINNED or v.borrow.__class__ is Value:\n",
+        "            elif False:\n",
     ),
     Mutant(
         "joining in short has the device's window",
@@ -560,7 +560,7 @@ MUTANTS = (
     Mutant(
         "what a task will make is not written before the next has read it",
         PENDING,
-        "            v.share()  # when it is there, nobody may write over it before this has read it\n",
+        "            v.share()  # once computed it must not be overwritten before this task has read it\n",
         "            pass\n",
     ),
     Mutant("what runs later reads a copy of exported memory", PENDING, "if v.pinned else v", "if False else v"),

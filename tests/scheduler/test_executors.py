@@ -7,7 +7,7 @@ import twofold as mx
 from twofold import nd
 from twofold.imperative.counters import COUNTERS
 from twofold.scheduler import streams
-from twofold.scheduler.replay import replay
+from twofold.scheduler.seeded import seeded_schedule
 
 from tests.devices import fake_gpus
 
@@ -31,7 +31,7 @@ def in_two(x: mx.sym.Symbol) -> mx.sym.Symbol:
 @pytest.mark.parametrize("mode", MODES)
 def test_a_head_gradient_may_be_written_right_after(mode: str):
     for seed in range(3):
-        with replay(seed):
+        with seeded_schedule(seed):
             out = mx.sym.sum(in_two(mx.sym.Variable("a") * 3), axis=1)
             executor = bound(out, mode, {"a": nd.ones(BIG)}, ("a",))
             head = nd.ones((300,)) * 2
@@ -57,7 +57,7 @@ def test_a_view_that_is_bound_may_be_written_right_after_and_is_not_written_over
     w, c = nd.ones((2, 300, 10)), nd.ones((2, 300, 10))
     out = mx.sym.exp(mx.sym.Variable("c")) * in_two(mx.sym.dot(mx.sym.Variable("x"), mx.sym.Variable("w")))
     for seed in range(3):
-        with replay(seed):
+        with seeded_schedule(seed):
             w[:] = 1
             c[:] = 1
             executor = bound(out, mode, {"x": nd.ones(BIG), "w": w[0], "c": c[0]}, ("x",))
@@ -75,7 +75,7 @@ def test_memory_that_others_see_is_read_when_the_executor_is_called(mode: str, s
     x, w = nd.ones((size, size)), nd.ones((size, size))
     shared = np.from_dlpack(w)
     out = in_two(mx.sym.dot(mx.sym.Variable("x"), mx.sym.Variable("w")))
-    with replay(0):
+    with seeded_schedule(0):
         executor = bound(out, mode, {"x": x, "w": w}, ("x",))
         executor.forward(is_train=True)
         w[:] = 0
@@ -87,7 +87,7 @@ def test_memory_that_others_see_is_read_when_the_executor_is_called(mode: str, s
 
 def test_memory_that_is_shared_while_a_task_reads_it():
     x = nd.ones((300, 300))
-    with replay(0):
+    with seeded_schedule(0):
         variable = mx.sym.Variable("x")
         executor = bound(in_two(mx.sym.dot(variable, variable)), "tasks", {"x": x})
         executor.forward()
@@ -104,7 +104,7 @@ def test_outputs_of_parts_may_be_written_while_others_read_them():
     with mx.AttrScope(ctx_group="there"):
         y = mx.sym.dot(h, h)
     for seed in range(4):
-        with replay(seed):
+        with seeded_schedule(seed):
             groups = {"here": mx.cpu(0), "there": mx.cpu(1)}
             executor = mx.sym.Group([h, y]).simple_bind(mx.cpu(0), group2ctx=groups, grad_req="null", x=BIG)
             executor.arg_dict["x"][:] = 1

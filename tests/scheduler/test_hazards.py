@@ -11,7 +11,7 @@ from twofold.imperative.cell import wrap
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.pending import issue
 from twofold.ndarray.array import NDArray
-from twofold.scheduler.replay import replay
+from twofold.scheduler.seeded import seeded_schedule
 
 from tests.devices import fake_gpus
 
@@ -28,7 +28,7 @@ def later(x: NDArray) -> NDArray:
 
 def test_a_write_after_a_task_was_submitted_is_not_seen_by_it():
     for write in ("x[:] = 0", "x += 1", "x[3] = 0", "x *= x"):
-        with replay(0):
+        with seeded_schedule(0):
             x = nd.ones(BIG, ctx=CPU1)
             x.wait_to_read()
             y = later(x)
@@ -39,7 +39,7 @@ def test_a_write_after_a_task_was_submitted_is_not_seen_by_it():
 
 
 def test_what_a_window_and_a_task_read_is_not_written_when_the_window_is_done():
-    with replay(0):
+    with seeded_schedule(0):
         x = nd.ones(BIG, ctx=CPU1)
         x.wait_to_read()
         y = x * 3
@@ -54,7 +54,7 @@ def test_what_a_window_and_a_task_read_is_not_written_when_the_window_is_done():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_write_into_what_a_task_made_is_not_seen_by_the_next_task(seed: int):
-    with replay(seed):
+    with seeded_schedule(seed):
         x = nd.ones(BIG, ctx=CPU1)
         x.wait_to_read()
         y = later(x)
@@ -66,7 +66,7 @@ def test_a_write_into_what_a_task_made_is_not_seen_by_the_next_task(seed: int):
 
 
 def test_after_the_task_writes_are_in_place_again():
-    with replay(0):
+    with seeded_schedule(0):
         x = nd.ones(BIG, ctx=CPU1)
         x.wait_to_read()
         later(x).wait_to_read()
@@ -76,7 +76,7 @@ def test_after_the_task_writes_are_in_place_again():
 
 
 def test_wait_to_write_waits_for_the_readers():
-    with replay(0):
+    with seeded_schedule(0):
         x = nd.ones(BIG, ctx=CPU1)
         x.wait_to_read()
         y = later(x)
@@ -89,7 +89,7 @@ def test_arguments_of_an_executor_that_runs_ahead_may_be_written_right_after(mon
     a = mx.sym.Variable("a")
     out = mx.sym.dot(a, a)
     for seed in range(3):
-        with replay(seed):
+        with seeded_schedule(seed):
             x = nd.ones(BIG, ctx=CPU1)
             executor = out.bind(CPU1, {"a": x}, {"a": nd.zeros(BIG, ctx=CPU1)})
             first = executor.forward(is_train=True)[0].copy()

@@ -17,7 +17,7 @@ from twofold.imperative.pending import issue
 from twofold.imperative.window import force
 from twofold.scheduler.observers import forget, listen
 from twofold.scheduler.queue import QUEUE
-from twofold.scheduler.replay import replay
+from twofold.scheduler.seeded import seeded_schedule
 
 from tests.devices import fake_gpus
 
@@ -132,7 +132,7 @@ def test_the_layers_of_a_model_on_two_cpu_devices_give_the_same_in_every_order(m
         monkeypatch.setattr("twofold.imperative.way.HAND_OVER", 0)
         monkeypatch.setattr("twofold.scheduler.variable.HAND_OVER", 0)
         for seed in range(4):
-            with replay(seed):
+            with seeded_schedule(seed):
                 replayed = trained((mx.cpu(0), mx.cpu(1)), hidden=hidden)
             for one, two in zip(naive, replayed, strict=True):
                 np.testing.assert_array_equal(two, one)
@@ -215,7 +215,7 @@ def test_data_parallel_training_is_the_same_in_every_order(monkeypatch: pytest.M
     monkeypatch.setattr("twofold.scheduler.variable.HAND_OVER", 0)
     runs.append(train())
     for seed in range(3):
-        with replay(seed):
+        with seeded_schedule(seed):
             runs.append(train())
     for run in runs:
         for one, other in zip(naive, run, strict=True):

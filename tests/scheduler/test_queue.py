@@ -11,7 +11,7 @@ from twofold.config import SETTINGS
 from twofold.errors import EngineError
 from twofold.imperative import window  # noqa: F401  it prepares forks
 from twofold.scheduler.queue import QUEUE, Queue
-from twofold.scheduler.replay import replay
+from twofold.scheduler.seeded import seeded_schedule
 from twofold.scheduler.variable import Lane, Task, Var
 
 LANES = [Lane("cpu", "compute"), Lane("cpu", "copy"), Lane("disk", "io")]
@@ -77,14 +77,14 @@ def test_threads_give_what_one_after_another_gives(queue: Queue, seed: int):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_every_seeded_schedule_gives_it_too(seed: int):
-    with replay(seed):
+    with seeded_schedule(seed):
         assert result_of(seed, QUEUE, waits=seed % 2 == 0) == result_of(seed, None)
 
 
 def test_a_seed_is_a_schedule_and_seeds_differ():
     def order(seed: int) -> list[int]:
         done: list[int] = []
-        with replay(seed):
+        with seeded_schedule(seed):
             for k in range(12):
                 QUEUE.push(lambda k=k: done.append(k))
         return done
@@ -225,7 +225,7 @@ def test_an_interrupt_of_who_waits_is_raised_and_told_to_readers(queue: Queue):
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    with replay(0):
+    with seeded_schedule(0):
         QUEUE.push(interrupted, writes=[var])
         with pytest.raises(KeyboardInterrupt):
             QUEUE.settle()
@@ -287,7 +287,7 @@ def test_a_lane_that_was_stopped_starts_again_while_others_push(queue: Queue):
 
 def test_long_chains_do_not_recurse(queue: Queue):
     var, count = Var(), []
-    with replay(1):
+    with seeded_schedule(1):
         SETTINGS.lane_operations, was = 100_000, SETTINGS.lane_operations
         try:
             for _ in range(5_000):

@@ -10,7 +10,7 @@ from twofold.backend.ledger import HAND_OFFS
 from twofold.config import SETTINGS
 from twofold.imperative import window
 from twofold.imperative.counters import COUNTERS
-from twofold.scheduler.replay import replay
+from twofold.scheduler.seeded import seeded_schedule
 
 from tests.core.random_programs import run
 
@@ -32,7 +32,7 @@ def test_programs_of_several_cpu_devices_give_the_same_bits(threads: bool, monke
             if threads:
                 results = run(seed, record, mx.cpu(2))
             else:
-                with replay(seed):
+                with seeded_schedule(seed):
                     results = run(seed, record, mx.cpu(2))
             for one, other in zip(naive, results, strict=True):
                 np.testing.assert_array_equal(one, other, err_msg=f"seed {seed}, record {record}")

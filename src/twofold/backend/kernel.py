@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from ..device import Device
+from ..dtype import ITEMSIZE
 
 
 class Elementwise(NamedTuple):
@@ -60,6 +61,11 @@ class ArrayType(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: str
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        return math.prod(self.shape) * ITEMSIZE[self.dtype]
 
 
 class OperandType(NamedTuple):

@@ -17,9 +17,9 @@ from . import forks  # noqa: F401  (prepares for them)
 from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
 from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
-from .layout import shown_shape
 from .record import Rec, Variable, tls
 from .scope import Scope
+from .strided_view import view_shape
 from .window import flush_all, force
 from .write import Chain, history_of, look, mark, read, untracked, write
 
@@ -393,7 +393,7 @@ class ViewMixin:
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the axes; the view is not read for them."""
-        return shown_shape(self._base.shape, self._chain)
+        return view_shape(self._base.shape, self._chain)
 
     @property
     def _dtype(self) -> str:

@@ -1,4 +1,4 @@
-"""Backward over records: the gradient graph of the heads' nodes, compiled once per structure, fed by generated access paths.
+"""Backward over records: the gradient graph of the heads' nodes, compiled once per structure. Generated code fetches its inputs.
 
 Gradients of older tapes flow through bridge leaves: the newest tape runs first, one cached program each.
 """
@@ -37,7 +37,7 @@ USED = "this graph was already used by backward()"
 
 
 class Backward(Entry):
-    """For one structure of heads: where saved values stand, and the program of the gradients.
+    """For one structure of heads: how to reach the saved values, and the program of the gradients.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Backward(Entry):
         self.outputs = outputs
         self.leaves = [*self.inputs, *self.seeds]
         mirrored = {names[id(r)] for r in order if isinstance(r.node, Application) and r.node.sig.op.recompute}
-        self.again = {leaf for leaf, path in saved if path.partition(".")[0] in mirrored}  # what is computed of them is computed again
+        self.again = {leaf for leaf, path in saved if path.partition(".")[0] in mirrored}  # values computed from these are recomputed
         operations = [r for r in order if isinstance(r.node, Application)]
         number = {id(r): k for k, r in enumerate(operations)}
         passed = [r for r in backward_order(heads, _differentiated_inputs) if id(r) in number]
@@ -83,23 +83,23 @@ class Backward(Entry):
         self.source = "\n".join(lines)
         env: dict[str, Any] = {"part": _part}
         exec(self.source, env)
-        #: From records of the heads: what was saved, the records that own it, and what `reach` gives.
+        #: From the heads' records: the saved values, the records that own them, and what `reach` returns.
         self.fetch: Callable[..., Any] = env["fetch"]
-        #: From records of the heads: those of the variables and those of the operations.
+        #: From the heads' records: those of the variables and those of the operations.
         self.reach: Callable[..., Any] = env["reach"]
 
     @cached_property
     def program(self) -> Program:
-        """Computes the gradients from what was saved and the head gradients."""
+        """Computes the gradients from the saved values and the head gradients."""
         return Program(self.outputs, self.leaves, backend_for(self.device), title=Title("backward"), device=self.device)
 
     @cached_property
     def sig(self) -> Sig:
-        """The same as an operator, for windows: backward joins the operations that it follows on."""
+        """The same as an operator, so that backward can join a window."""
         return as_operator("backward", self.outputs, self.leaves, self.again)
 
     def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
-        """The gradients as contents, from the contents of the leaves: deferred if what they follow from is."""
+        """The gradients as contents, from the contents of the leaves; deferred if one of these is."""
         arrays = []
         lazy = False
         for v in values:
@@ -123,10 +123,9 @@ class Backward(Entry):
             return contents_of(after_failure(error, run, arrays), device)
 
     def joined(self, tape: Tape | None, recs: Sequence[Rec], given: Sequence[Value], device: Device) -> list[Value] | None:
-        """The gradients, noted in the window that holds all of the tape's operations: nothing need be saved for them.
+        """The gradients, added to the window that has all of the tape's operations, so that nothing need be saved.
 
-        None if there is no such window, if some of the operations were used by an earlier backward, or if this one is to compute again
-        what forward knows.
+        None if there is no such window, if an earlier backward has used some of the operations, or if this one recomputes forward values.
         """
         if tape is None or not tape.whole or len(tape.windows) != 1 or self.again or any(v.pinned for v in given):
             return None
@@ -135,7 +134,7 @@ class Backward(Entry):
         return join_backward(tape.windows[0], self.raw, self.heads, list(zip(self.seeds, given, strict=True)), device)
 
     def _paths(self, heads: Sequence[Rec]) -> tuple[dict[int, str], list[Rec]]:
-        """Name every record by how it is reached from the heads; records keep the order in which they are found."""
+        """A name for every record, with the code that reaches it from the heads; and the records in the order in which they are found."""
         names: dict[int, str] = {}
         order: list[Rec] = []
         self._path_lines: list[str] = []
@@ -158,7 +157,7 @@ class Backward(Entry):
 
     @staticmethod
     def _saved(order: Sequence[Rec], names: dict[int, str], residuals: bool) -> tuple[dict[Node, Node], list[tuple[Node, str]], list[str]]:
-        """Graph nodes whose value was saved → leaves for them; each leaf with the path to its value; the record that owns it."""
+        """Leaves for the graph nodes with saved values; each leaf with the code that fetches its value; the record that owns it."""
         at: dict[Node, Node] = {}
         saved: list[tuple[Node, str]] = []
         owners: list[str] = []
@@ -181,12 +180,12 @@ class Backward(Entry):
 
 
 def _differentiated_inputs(rec: Rec) -> list[Rec]:
-    """The inputs of an operation through which gradients flow; none of a leaf, also where it continues an older tape."""
+    """The inputs of an operation through which gradients flow; none for a leaf, even one that continues an older tape."""
     return [i for i in rec.inputs if i is not None and i.node.tracked] if isinstance(rec.node, Application) else []
 
 
 def _captured(v: Any) -> Any:
-    """What was saved as a Value that a window may hold; a small array is copied, as it is written again once its tape is gone."""
+    """A saved value in a form that a window may hold. Small arrays are copied, as they may be written once their tape is gone."""
     return Value(HOST.copy(v, CPU)) if v.__class__ is PLAIN else v
 
 
@@ -202,7 +201,7 @@ def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, 
     if found is None:
         if any(h.tape is None and isinstance(h.node, Application) for h in heads):
             raise AutogradError(USED, None, "pass retain_graph=True to the first call")
-        with TABLES.lock:  # the gradient's nodes are found by those of the definitions, built again
+        with TABLES.lock:  # the gradient is built from definitions that are rebuilt, of one generation
             found = PROGRAMS.add(key, Backward(heads, given, device, differentiable))
     else:
         found.used = True
@@ -210,7 +209,7 @@ def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, 
 
 
 class _Pass:
-    """One call of backward: heads still to do by tape, gradients found by variable."""
+    """One call of backward: the heads still to process by tape, the gradients found so far by variable."""
 
     def __init__(self, cls: type, retain: bool, create_graph: bool) -> None:
         self.cls, self.retain, self.create_graph = cls, retain or create_graph, create_graph
@@ -225,11 +224,11 @@ class _Pass:
         return invoke(OPS["add"].sig(), (a, b))[0]
 
     def copied(self, grad: Any) -> Any:
-        """A head gradient that becomes a leaf's gradient as it is: the caller may write into the head gradient."""
+        """A copy of a head gradient that is itself the gradient of a leaf, since the caller may write into the former."""
         return wrap(self.cls, invoke(OPS["contiguous"].sig(), (grad,))[0])
 
     def summed(self, grads: list[Any]) -> Any:
-        """Gradients of one record or variable added up."""
+        """The sum of the gradients of one record or variable."""
         total = grads[0]
         for g in grads[1:]:
             total = wrap(self.cls, self.add(total, g))
@@ -251,7 +250,7 @@ class _Pass:
             rec.saved, rec.tape = (), None
 
     def _taken(self, serial: float) -> dict[Rec, list[Any]]:
-        """Heads of a tape whose values are in one memory: a program runs on one device. The others stay to do."""
+        """The heads of a tape whose values are on one device, since a program runs on one. The others remain to be processed."""
         here = self.todo.pop(serial)
         if len(here) > 1:
             where = [_memory_of(rec) for rec in here]
@@ -278,7 +277,7 @@ class _Pass:
             if id(recs[k]) not in self.used:
                 run_hook(recs[k])
         results = self._results(b, heads, recs, given, device)
-        self.used |= {id(rec): rec for rec in recs}  # freed at the end: over several devices a record may be used twice
+        self.used |= {id(rec): rec for rec in recs}  # freed at the end: with several devices a record may be used twice
         return out + list(zip(variables, results, strict=True))
 
     def _results(self, b: Backward, heads: list[Rec], recs: Sequence[Rec], given: list[Any], device: Device) -> list[Any]:
@@ -288,13 +287,13 @@ class _Pass:
         if found is None:
             saved, owners, *_ = _fetched(b, heads)
             if self.create_graph:
-                return replay(b, saved, owners, given, self.cls)
+                return recorded_gradients(b, saved, owners, given, self.cls)
             found = b.gradients([*saved, *values], device)
         return [wrap(self.cls, new) for new in found]
 
 
 def _fetched(b: Backward, heads: Sequence[Rec]) -> Any:
-    """What was saved for backward.
+    """The saved values of the operations below the heads, and what else `Backward.fetch` returns.
 
     Raises
     ------
@@ -311,7 +310,7 @@ def _fetched(b: Backward, heads: Sequence[Rec]) -> Any:
 
 
 def _serial(rec: Rec) -> float:
-    """The place of a record's tape among all; a bridge whose tape has ended comes right before the tape that it continues."""
+    """The position of a record's tape among all tapes; a bridge from a closed tape comes right after the tape that it continues."""
     if rec.tape is not None:
         return rec.tape.serial
     return _serial(rec.inputs[0]) + 0.5 if isinstance(rec.node, Leaf) and rec.inputs else 0
@@ -330,7 +329,7 @@ def _memory_of(rec: Rec) -> Device:
 
 
 def _device_of_records(heads: Sequence[Rec]) -> Device:
-    """Where the values of a record live: that of the first saved or leaf value below it."""
+    """The device of the first saved value or leaf below some records."""
     seen, stack = set(), list(heads)
     while stack:
         rec = stack.pop()
@@ -350,7 +349,7 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
 
 
 def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
-    """The commonest case in one go: a head of ones, one device, no bridge, no hook, a structure seen before; None if it is not that."""
+    """The commonest case in short: one head without head gradient, one device, no bridges or hooks, a known structure; else None."""
     device: Any = head.tape.device if head.tape is not None else None
     b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
     if b is None or b.hooked:
@@ -363,7 +362,7 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
         try:
             saved, _, variables, recs = b.fetch((head,))
         except (IndexError, AttributeError):
-            return None  # the general path says what is wrong
+            return None  # the general path raises the error
     wanted = set()
     for rec in variables:
         if rec.inputs or rec.grad is None or id(rec.grad) in wanted:
@@ -420,15 +419,15 @@ def run_backward(
     return [(variable, grad._v) for variable, grad in work.found.values()]
 
 
-def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], given: Sequence[Any], cls: type) -> list[Any]:
-    """The same gradient graph, run on recording cells, so that it has gradients itself."""
+def recorded_gradients(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], given: Sequence[Any], cls: type) -> list[Any]:
+    """The gradients, computed operator by operator on recording cells, so that they can be differentiated."""
     cells: dict[Node, Any] = {}
     for slot, v, owner in zip(b.inputs, saved, owners, strict=True):
         if v.__class__ is PLAIN:
             cells[slot] = wrap(cls, Value(v, owner, None, CPU, ALWAYS))
         elif v.__class__ is not Value:
             cells[slot] = v
-        elif v.rec is None and owner is not None:  # a twin: the same value with the record that made it
+        elif v.rec is None and owner is not None:  # a copy without record: give it that of the operation
             cells[slot] = wrap(cls, seen := alias(data_of(v), v))
             seen.rec = owner
         else:
@@ -452,7 +451,7 @@ def replay(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], give
     results = []
     for o, w in zip(outputs, b.wrt, strict=True):
         found = cells[o]
-        if o in taken and isinstance(found, Cell):  # somebody else's array already
+        if o in taken and isinstance(found, Cell):  # an array that somebody else holds already
             found = wrap(cls, invoke(OPS["contiguous"].sig(), (found,))[0])
         taken.add(o)
         results.append(found if isinstance(found, Cell) else _filled(cls, found, w, b.device))
@@ -465,7 +464,7 @@ def _filled(cls: type, number: Any, like: Node, device: Device) -> Any:
 
 
 def run_hook(rec: Rec) -> None:
-    """Write what an operator's ``on_backward`` rule gives into its input cells."""
+    """Write the results of an operator's ``on_backward`` rule into its input cells."""
     sig, arguments, targets = rec.hook
     was, tls.tape = tls.tape, None  # on a tape the saved results would become leaves, which end the gradient of a gradient
     try:
@@ -477,7 +476,7 @@ def run_hook(rec: Rec) -> None:
 
 
 def assign(variable: Variable, grad: Any) -> None:
-    """Put a gradient (a content) where its variable wants it; the receiving cell stays the same object."""
+    """Store a gradient (a content) in its variable's cell, which remains the same object."""
     cell = variable.cell
     variable.fresh = True
     if variable.req == "add":

@@ -1,8 +1,8 @@
 """Cells and their contents.
 
-A cell (an array object) holds either a *plain* backend array that it alone owns (small, ready, on cpu(0), unrecorded: its class
-answers every question of the fast path at once), or a `Value`: immutable, and held by cells, views, records and windows alike.
-Capturing a plain content (tape, window, alias, export) turns it into a Value.
+A cell (an array object) holds either a *plain* backend array that it alone owns (small, ready, on cpu(0), not recorded: one test of its
+class answers every question of the fast path), or a `Value`, which is immutable and may be shared by cells, views, records and windows.
+A tape, window, alias or export that captures a plain content turns it into a Value.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ new = object.__new__
 
 
 class NeverPlain:
-    """The class of plain contents where the host's library has none: nothing is of it, an omitted input (None) least of all."""
+    """Stands for the class of plain contents if the host's library has none. Nothing is an instance of it."""
 
 
 PLAIN: type = HOST.target.plain or NeverPlain
@@ -32,15 +32,15 @@ class Value:
     Attributes
     ----------
     data
-        The backend array; None while it is not computed (or what was to compute it failed: then ``at`` says why).
+        The backend array; None while it is pending, or if computing it failed (then ``at`` has the error).
     rec
         The record that made it, or its leaf record.
     at
-        (the `Maker` that makes it or has last read it, its type): a window and the node there, or a task or a copy (`pending`) and
-        shape and dtype. One attribute, so that threads never see half of it.
+        The `Maker` that computes it or was the last to read it, and its type: a window and the node there, or a task or copy
+        (`pending`) with shape and dtype. A single attribute, so that other threads never see half of an update.
     borrow
-        Who else sees the buffer: None, a weak reference to the tape that saved it or to a Value that looks into it, `ALWAYS`, or
-        the Value that it aliases.
+        What else refers to the buffer: None, a weak reference to the tape that saved it or to a Value that aliases it, `ALWAYS`, or
+        the Value that this one aliases.
     device
         Where the buffer is.
     """
@@ -55,23 +55,23 @@ class Value:
         self.borrow: Any = borrow
 
     def lend(self, tape: Tape) -> "Value":
-        """What a tape may save of this value: itself, not written in place while the tape lives; a copy if the outside may write it."""
+        """A Value for a tape to save: itself, not written in place while the tape lives, or a copy if code outside may write the buffer."""
         b = self.borrow
         if b is None or b is tape.ref or (b.__class__ is ref and b() is None):
             self.borrow = tape.ref
         elif self.pinned:
             return Value(backend_for(self.device).copy(self.data, self.device), device=self.device)
-        elif b.__class__ is not Value:  # what aliases another keeps that alive, and so is never donated
+        elif b.__class__ is not Value:  # an alias keeps its owner alive, so the buffer is never donated
             self.borrow = ALWAYS
         return self
 
     def share(self) -> None:
-        """Note that another Value or the outside sees the buffer for good."""
+        """Mark the buffer as shared from now on."""
         if self.borrow.__class__ is not Value and self.borrow is not PINNED:
             self.borrow = ALWAYS
 
     def shown_by(self, other: "Value") -> None:
-        """Note that another Value sees the buffer: no write in place while it lives."""
+        """Mark the buffer as aliased: it is not written in place while the alias lives."""
         b = self.borrow
         if b is None or (b.__class__ is ref and b() is None):
             self.borrow = ref(other)
@@ -79,7 +79,7 @@ class Value:
             self.share()
 
     def pin(self) -> None:
-        """Note that memory outside of the library sees the buffer: it, or what it aliases, is written in place from now on."""
+        """Mark the buffer, or the one that it aliases, as exported to code outside the library: from now on it is written in place."""
         if self.borrow.__class__ is Value:
             self.borrow.pin()
         else:
@@ -87,7 +87,7 @@ class Value:
 
     @property
     def pinned(self) -> bool:
-        """Whether memory outside of the library sees the buffer."""
+        """Whether code outside the library sees the buffer."""
         b = self.borrow
         while b.__class__ is Value:
             b = b.borrow
@@ -95,7 +95,7 @@ class Value:
 
     @property
     def exclusive(self) -> bool:
-        """Whether nobody but one cell sees the buffer, so that a write may happen in place."""
+        """Whether only one cell sees the buffer, so that it may be written in place."""
         at = self.at
         if self.data is None or (at is not None and not at[0].is_done):
             return False
@@ -112,7 +112,7 @@ class Value:
 
 
 def alias(data: Any, owner: Value) -> Value:
-    """A Value that looks into (or is) another one's buffer, and keeps that one alive."""
+    """A Value for (part of) another one's buffer, which keeps that one alive."""
     out = Value(data, device=owner.device)
     out.borrow = owner
     owner.shown_by(out)
@@ -120,7 +120,7 @@ def alias(data: Any, owner: Value) -> Value:
 
 
 class Cell:
-    """The abstract base of array classes: a content, and the gradient it wants."""
+    """The abstract base of array classes: a content, and a `Variable` if a gradient is wanted."""
 
     __slots__ = ("__weakref__", "_g", "_v")
 
@@ -137,7 +137,7 @@ class Cell:
         return v
 
     def _capture(self) -> Value:
-        """The content as a Value: from now on others may hold it."""
+        """The content as a Value, which others may hold from now on."""
         v = self._v
         return v if v.__class__ is Value else self._promote(v)
 

@@ -1,4 +1,4 @@
-"""How often each way of running an operation was taken: what tests of several modes assert, and what the profiler reports."""
+"""Counts how often operations ran in each way, for tests of several modes and for the profiler."""
 
 
 class Counters:

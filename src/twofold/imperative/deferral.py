@@ -1,7 +1,8 @@
-"""Noting operations in windows: which window, under which nodes, and from which line of the user's code they come.
+"""Adds operations to windows: finds the window, the nodes, and the line of the user's code that issued them.
 
-Another thread may close a window at any time, to read a result, and so may a signal handler or finalizer of this thread. So each
-function looks once more, when it has added its results and before it adds the operation: what a closed window was given is lost.
+Another thread may close a window at any time in order to read a result, and a signal handler or finalizer of this thread may do so even
+while it holds `LOCK`. Each function therefore checks ``closed`` again after it has added its results and before it commits the operation;
+results added to a closed window are lost.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from .window import HERE, LOCK, OPEN, USED, Window, flush, force
 
 
 def defer(sig: Sig, args: Sequence[Any], device: Device) -> list[Value]:
-    """Note an operation that no tape records in this thread's window of a device.
+    """Add an unrecorded operation to this thread's window of a device.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ def defer(sig: Sig, args: Sequence[Any], device: Device) -> list[Value]:
         with LOCK:
             node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
             outs = [w.result(part, device) for part in node.parts]
-            if w.closed:  # by another thread, which reads one of its results, or by a signal handler or finalizer in the midst of this
+            if w.closed:  # by another thread that reads a result, or by a signal handler or finalizer just now
                 continue
             w.issued.append((node.parts, user.f_code, user.f_lasti))
             w.nbytes += sum([part.nbytes for part in node.parts])
@@ -50,18 +51,18 @@ def defer(sig: Sig, args: Sequence[Any], device: Device) -> list[Value]:
 def defer_recorded(
     rec: Rec, args: Sequence[Any], parts: Sequence[Rec], device: Device, tape: Tape, copies: bool
 ) -> tuple[list[Value], list[Value]]:
-    """Note an operation that a tape has recorded, with the node that it has there.
+    """Add a recorded operation, under its node on the tape.
 
     Parameters
     ----------
     rec, args
-        Its record, and its operands: Values, Python scalars and None.
+        Its record and its operands: Values, Python scalars and None.
     parts
         The record of each result.
     device, tape
-        Where it runs, and what records it.
+        Where it runs, and the tape that records it.
     copies
-        Whether a second Value, without a record, is wanted of each result.
+        Whether to return a second Value, without a record, for each result.
     """
     user = frame_of_user(1)
     node = rec.node
@@ -89,19 +90,19 @@ def defer_recorded(
 
 
 def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
-    """Note an element-wise primitive in this thread's open window of cpu(0): what `defer` does, in short, for a structure met before.
+    """`defer` in short, for an element-wise primitive on cpu(0) in a structure met before.
 
     Parameters
     ----------
     typed
         The primitive's applications.
     values
-        Its operands: Values of which none is to be recorded on a tape, and Python scalars.
+        Its operands: Values, none of which is being recorded, and Python scalars.
 
     Returns
     -------
     Value or None
-        None if it is something else: ready small arrays, memory that the outside may write, a new structure, another window's result.
+        None for anything else: small arrays that are ready, exported memory, a new structure, a result of another window.
     """
     if SETTINGS.engine == "naive":
         return None
@@ -135,7 +136,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
                 at = v.at
                 if at is not None and at[0] is w:
                     nodes.append(at[1])
-                elif number is not None or v.data is None:  # it would have to be numbered after the scalar
+                elif number is not None or v.data is None:  # it would be numbered after the scalar
                     return None
                 else:
                     nodes.append(w.enter(v, None))
@@ -156,7 +157,7 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
         user = _getframe(2)
         if INSIDE.get(user.f_globals.get("__name__"), True):
             user = frame_of_user(2)
-        if w.closed:  # by a signal handler or finalizer of this thread, in the midst of this
+        if w.closed:  # by a signal handler or finalizer of this thread, just now
             return None
         w.issued.append((node.parts, user.f_code, user.f_lasti))
         w.nbytes += node.nbytes
@@ -167,23 +168,23 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
 def join_backward(
     w: Window, nodes: Sequence[Node], heads: Sequence[Node], given: Sequence[tuple[Node, Value]], device: Device
 ) -> list[Value] | None:
-    """Note gradients in the window that holds all the operations they follow from.
+    """Add gradients to the window that has all the operations they depend on.
 
     Parameters
     ----------
     w
         The window; another thread may have closed it.
     nodes, heads
-        The gradients, as nodes over those of the operations, and the operations that they are gradients of.
+        The gradients, as nodes over those of the operations, and the operations that were differentiated.
     given
-        The leaves of head gradients, with their Values.
+        The leaves of the head gradients, with their Values.
     device
         Where.
 
     Returns
     -------
     list or None
-        None if the window is closed, or holds other head gradients under the same leaves.
+        None if the window is closed, or has other head gradients under the same leaves.
     """
     for _, v in given:
         if v.data is None and v.at[0] is not w:
@@ -206,7 +207,7 @@ def join_backward(
 
 
 def save_recorded(tape: Tape) -> None:
-    """Have what backward reads of a tape's deferred operations among the results of their windows."""
+    """Add what backward reads of a tape's deferred operations to the results of their windows."""
     with LOCK:
         for w in tape.windows:
             if not w.closed:
@@ -214,7 +215,7 @@ def save_recorded(tape: Tape) -> None:
 
 
 def twin_of(v: Value) -> Value | None:
-    """A second Value, without a record, for a pending result; None if its window has been closed meanwhile."""
+    """A second Value, without a record, for a pending result; None if its window has been closed in the meantime."""
     with LOCK:
         at = v.at
         if v.data is not None:
@@ -225,7 +226,7 @@ def twin_of(v: Value) -> Value | None:
 
 
 def _window_for(args: Sequence[Any], device: Device, tape: Tape | None = None) -> Window:
-    """The thread's window of a device, where each operand is pending in it or ready. What has to run for that runs here."""
+    """The thread's window of a device, after running whatever must run so that each operand is ready or pending in that window."""
     windows = HERE.by_device
     w = windows.get(device)
     if w is not None and not w.closed and (w.is_full or (tape is not None and w.tape not in (0, tape.serial))):

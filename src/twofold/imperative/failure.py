@@ -1,4 +1,4 @@
-"""What remains to be done when a window has failed: say where the failure comes from, and compute what does not depend on it."""
+"""After a window has failed: find the line that issued the failing operation, and compute the results that do not depend on it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
@@ -18,7 +18,7 @@ Issued = tuple[Sequence[Node], CodeType, int]
 
 
 def name_origin(issued: Sequence[Issued], device: Device, error: Exception, program: Program | None) -> None:
-    """Add a note to an error that says which line of the user's code issued what failed; if that is not known, which lines it may be.
+    """Add a note to an error with the line of the user's code that issued the failing operation, or the range of lines if it is unknown.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def name_origin(issued: Sequence[Issued], device: Device, error: Exception, prog
 
 
 def _issuer(issued: Sequence[Issued], failed: set[Node]) -> tuple[Any, int] | None:
-    """Where the first operation was issued that nodes of a program come from, or one of their kind where simplifying changed them."""
+    """Where the first operation was issued that some nodes of a program come from, or one like it if simplification changed them."""
     alike = {_kind(n) for n in failed}
     second = None
     for nodes, code, at in issued if failed else ():
@@ -66,7 +66,7 @@ def _compiles(nodes: Sequence[Node], device: Device) -> bool:
 
 
 def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Any], at: Mapping[Node, Node]) -> Iterator[tuple[Value, Any]]:
-    """Each result that does not depend on what failed, computed by itself; none that runs user code, which has run already.
+    """The results that do not depend on what failed, each computed separately; none that runs user code, which has already run.
 
     Parameters
     ----------
@@ -86,6 +86,6 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Any], at
         try:
             program = Program([node], leaves, backend_for(device), boundaries=topological([node]))
             (array,) = run_on(device, program.run, [inputs[n] for n in leaves])
-        except Exception:  # it is, or depends on, what failed: the window's error says why
+        except Exception:  # it failed, or depends on what did: the window's error says why
             continue
         yield v, array

@@ -1,4 +1,4 @@
-"""Generated callables of the commonest operators: plain, recorded-again and deferred-again cases in short, anything else to `invoke`.
+"""Generated callables of the commonest operators: short code for plain, recorded and deferred operands met before, else `invoke`.
 
 A text per arity, specialised by what it closes over (NumPy's function, the class, the sig): looked up once, no mode flag is
 read while contents are plain. ``quiet`` runs a function with floating-point warnings off; that context cannot be entered twice
@@ -21,7 +21,7 @@ from .deferral import join
 from .invoke import invoke
 from .record import Rec, tls
 
-#: Leaves for Python floats by number, so that recording one is a list index.
+#: Leaves for Python floats by number: recording one takes a list index instead of a look-up.
 _float_leaves: list[Any] = []
 TABLES.dependents.append(_float_leaves.clear)
 
@@ -143,17 +143,17 @@ def {name}(self):
 
 
 def float_leaf(number: int) -> Any:
-    """The leaf of that number for a Python float."""
+    """The leaf with that number for a Python float."""
     while len(_float_leaves) <= number:
         _float_leaves.append(leaf(len(_float_leaves), (), "weakf"))
     return _float_leaves[number]
 
 
 def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
-    """Fill a record's saved values, for one result and at most two operands."""
+    """Save what backward reads of one result and at most two operands."""
     saved = []
     for kind, k in saves:
-        if kind == "out":  # without the record: no cycle
+        if kind == "out":  # the array only: the Value's record would close a reference cycle
             v: Any = out.data
             out.borrow = tape.ref
         else:
@@ -200,14 +200,14 @@ def specialise(
     ordinary = "wrap(cls, invoke(sig, ({operands}))[0])".format(operands="self," if arity == 1 else _pair("self", "other", reverse))
     parts = {"name": name, "general": ordinary if general is None else "general(self)" if arity == 1 else "general(self, other)"}
     parts["otherwise"] = "NotImplemented" if general is None else parts["general"]
-    # NumPy's own result of strided views is in their order, and of 0-d arrays a scalar: a cell's content is neither
+    # NumPy's result for strided views keeps their order, and for 0-d arrays is a scalar: a content must be a C-contiguous array
     call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else as_array(out))"
     number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
     parts |= {"check": _check(name, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else "", "pending": ""}
     if name == "power" and not legacy:  # the operator ** squares bools (NumPy's int8), where the function power gives int64
         parts |= {"floats": " and (a.dtype is not bools or other != 2)", "pending": ' and (other != 2 or a.type[1] != "bool")'}
     parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(f"{number}, a" if reverse else f"a, {number}")}
-    # MXNet's arrays of floats take whole numbers as floats; in NumPy's promotion they are of another kind
+    # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
     parts |= {
         "numbers": "" if legacy else " and kind is float",
         "nodes": _pair("ra.node", "lb", reverse),
@@ -236,7 +236,7 @@ def _pair(array: str, number: str, reverse: bool) -> str:
 
 
 def _check(name: str, arity: int) -> str:
-    """When NumPy's own result is the LEGACY one: equal dtypes, and floats where the result of integers would differ."""
+    """The test for NumPy's result being the LEGACY one: equal dtypes, floats if integers would give another result."""
     floats = "a.dtype.kind == 'f'"
     if arity == 1:
         return floats

@@ -1,4 +1,4 @@
-"""The random streams: Philox counters, taken when an operation is issued, so that a seed gives one stream whatever runs when.
+"""The random streams: Philox counters, taken when an operation is issued, so that a seed gives the same stream in every schedule.
 
 One stream serves all CPU devices and each GPU has its own, so that two GPUs do not draw the same numbers. A stream's state is
 (seed, draws so far, lane); all of them together are saved and restored for an exact resume.
@@ -29,7 +29,7 @@ class Generator:
     """
 
     def __init__(self, seed: int = 0, lane: int = 0) -> None:
-        self._lock = threading.RLock()  # a signal handler of the thread that draws may draw too
+        self._lock = threading.RLock()  # reentrant: a signal handler may draw while this thread does
         self._seed, self._draws, self._lane = seed % (1 << 128), 0, lane
         self._numbers = itertools.count()
 
@@ -60,13 +60,13 @@ class Streams:
         self.seed(seed)
 
     def renew_locks(self) -> None:
-        """In a forked child, where another thread's lock would stay locked for good."""
+        """In a forked child, where a lock that another thread held would stay locked forever."""
         self._lock = threading.RLock()
         for stream in self._of.values():
             stream._lock = threading.RLock()
 
     def seed(self, seed: int, device: Device | None = None) -> None:
-        """Start anew: all streams, those of GPUs other than 0 in lanes of their own; or one device's, with exactly that seed."""
+        """Restart all streams, with a separate lane for each GPU but the first; or that of one device, with exactly that seed."""
         with self._lock:
             if device is None:
                 self._seed, self._of = seed, {CPU: Generator(seed)}
@@ -87,7 +87,7 @@ class Streams:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The states of all streams: numbers and strings only, so that JSON holds it."""
+        """The states of all streams, as JSON-compatible numbers and strings."""
         streams = {f"{d.device_type}({d.device_id})": list(g.state) for d, g in self._of.items()}
         return {"seed": self._seed, "streams": streams}
 

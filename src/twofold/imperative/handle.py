@@ -1,4 +1,4 @@
-"""A user's object as an operand: what `CustomOp` and `autograd.Function` are called through."""
+"""A user's object as an operand, through which `CustomOp` and `autograd.Function` are called."""
 
 import contextvars
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from ..errors import AutogradError, MXNetError
 
 
 class Handle:
-    """A user's object as an operand: run with recording off, its exceptions wrapped.
+    """A user's object as an operand. Its methods run with recording off, and their exceptions are wrapped.
 
     Subclasses implement `_forward` and `_backward` on backend arrays.
     """

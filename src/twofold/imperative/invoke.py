@@ -1,4 +1,4 @@
-"""One call of an operator on cells: its operands are looked at once, `way` says how it runs, its results are contents of new cells."""
+"""Calls of operators on cells: inspect the operands once, have `way` decide how to run, return the contents of the new cells."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ from .window import force
 
 
 def data_of(v: Any) -> Any:
-    """The array of a content (or a Python scalar as it is), computed if it is pending."""
+    """The array of a content, computed if it is pending; Python scalars are returned as they are."""
     if v.__class__ is not Value:
         return v
     return force(v) if v.data is None else v.data
@@ -56,7 +56,7 @@ def type_of(v: Any) -> tuple[tuple[int, ...], str]:
 
 
 def content(data: Any, device: Device) -> Any:
-    """A fresh array that nobody else holds, as the content of a cell: plain if it may be."""
+    """A fresh, unshared array as the content of a cell, plain if possible."""
     if LISTENERS:
         report_arrays((data,), device)
     return data if device is CPU and is_plain(data) else Value(data, device=device)
@@ -71,14 +71,14 @@ def contents_of(arrays: Sequence[Any], device: Device) -> list[Any]:
 
 
 def enter(v: Value, tape: Tape) -> Rec:
-    """The record, on a tape, of a value that was not made on it: a fresh leaf, or a bridge to an older tape."""
+    """The record on a tape of a value that was not computed on it: a new leaf, or a bridge from an older tape."""
     rec = v.rec
     if rec is not None and not rec.inputs and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:
         tape.leaves += 1  # the same leaf as in the last iteration
         tape.entered.append(rec)
         rec.tape = tape
         return rec
-    if rec is not None and rec.is_used:  # backward has used and freed what it was computed by: a constant from now on
+    if rec is not None and rec.is_used:  # backward has freed the operation that computed it: from now on a constant
         rec = None
     if rec is not None and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:  # the same bridge
         tape.enter(rec)
@@ -114,7 +114,7 @@ def rec_of(v: Any, tape: Tape) -> Rec | None:
         return None
     if v.__class__ is not Value:
         return scalar_rec(v, tape)
-    rec = v.rec  # once: another thread may enter the value on its tape
+    rec = v.rec  # read once: another thread may enter the value on its own tape
     return rec if rec is not None and rec.tape is tape else enter(v, tape)
 
 
@@ -183,7 +183,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
 
 
 def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
-    """The results where all operands are plain arrays, of types that were met before, and numbers: as `_inline`, in short; else None."""
+    """`_inline` in short, for plain arrays of known types and numbers; None for anything else."""
     v: Any
     if len(args) == 1:
         a = args[0]
@@ -227,16 +227,16 @@ def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
 
 
 def after_failure(error: Exception, run: Any, arrays: list[Any]) -> list[Any]:
-    """What a program of the host's gives that `HOST.quick` could not run: its one context is for one call at a time."""
+    """The results of a host program that `HOST.quick` could not run, because its single context was in use; or raise the error."""
     if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
-        return run(arrays)  # another thread, or what this one interrupted, is in it
+        return run(arrays)  # by another thread, or by what this one interrupted
     if isinstance(error, MXNetError):
         raise error
     raise HOST.failure(error) from error
 
 
 def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | None:
-    """Run and record an operation on small Values where all of it was met before: as `_recorded`, in short; else None."""
+    """`_recorded` in short, for an operation on small Values that was recorded before; None for anything else."""
     values: list[Value | None] = []
     recs: list[Rec | None] = []
     nodes: list[Node | None] = []
@@ -286,7 +286,7 @@ def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | No
 
 
 def _saved_again(plan: NodePlan, values: list[Value | None], outs: list[Any], results: list[Any], tape: Tape) -> list[Any]:
-    """What `_save` notes, in short: of operands, results and what the program gives beyond these."""
+    """`_save` in short: what backward reads of the operands, of the results, and of the residuals behind them."""
     saved = []
     for kind, k in plan.saves or ():
         if kind == "in":
@@ -299,26 +299,26 @@ def _saved_again(plan: NodePlan, values: list[Value | None], outs: list[Any], re
             saved.append(v)
         elif kind == "res":
             saved.append(results[len(outs) + k])
-        else:  # the array, not the Value, whose record would close a cycle
+        else:  # the array only: the Value's record would close a reference cycle
             saved.append(results[k])
             outs[k].borrow = tape.ref
     return saved
 
 
 SCALARS = (float, int, bool)
-#: What an operand may be besides an array: Python numbers, and user code (an object with forward and backward).
+#: Operands other than arrays: Python numbers, and user code (an object with forward and backward).
 OPERANDS = (int, float, Handle)
 
 
 def _common(op: Op, a: Device, b: Device) -> Device:
-    """The device of operands on two: the first, if both are the host's memory."""
+    """The common device of operands on two: the first, if both share the host's memory."""
     if a.shares_memory_with(b):
         return a
     raise DeviceError(f"{op.title}: operands are on different devices", f"{a} and {b}", "copy one with as_in_context")
 
 
 def _with_key(op: Op, args: Sequence[Any], contents: list[Any], device: Device) -> tuple[Sequence[Any], list[Any]]:
-    """The operands and their contents with the key of a random draw on a device, taken now, put where the operator wants it."""
+    """The operands and their contents with a random key, drawn now, inserted where the operator expects it."""
     at = len(op.inputs) - 1
     key = Value(STREAMS.next_key(device), device=device)
     return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]
@@ -342,7 +342,7 @@ def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
 
 
 def _typed(sig: Sig, contents: Sequence[Any]) -> Application:
-    """The application to stand-in leaves of the operands' types; Python scalars are leaves too, but for the literals."""
+    """The application to leaves of the operands' types; Python scalars other than literals are leaves too."""
     nodes: list[Node | None] = []
     for k, v in enumerate(contents):
         if v is None:
@@ -371,7 +371,7 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
 
 
 def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Any]:
-    """What a program reads of contents: arrays, and Python scalars as they are."""
+    """The arrays (or Python scalars) of contents, as a program takes them."""
     arrays = []
     for k in given:
         v = contents[k]
@@ -384,7 +384,7 @@ def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Any]:
 
 
 def _key(contents: Sequence[Any]) -> Any:
-    """What an inline call's program depends on: types of arrays, classes of scalars, literals themselves; None if not that simple."""
+    """The key of an inline call's program: types of arrays, classes of scalars, values of literals; None if it is more complicated."""
     parts: list[Any] = []
     for v in contents:
         data = v.data if v.__class__ is Value else v
@@ -434,7 +434,7 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
     hooked = sig.op.backward_rule is not None
     kept: Sequence[Any]
-    if lazy:  # what backward reads is made only if the window runs before a backward joins it
+    if lazy:  # what backward reads is saved only if the window runs before backward joins it
         outs, kept = defer_recorded(rec, values, parts, device, tape, hooked)
     else:
         tape.whole = False
@@ -452,7 +452,7 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
 
 
 def _hook(sig: Sig, node: Node, plan: NodePlan, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[Sig, list[Any], list[Cell]]:
-    """What `backward.run_hook` needs: the ``on_backward`` rule as an operator on results and inputs, and the cells it writes."""
+    """For `backward.run_hook`: the ``on_backward`` rule as an operator on results and inputs, its operands, and the cells to write."""
     if plan.hook is None:
         plan.hook = _on_backward(sig, node)
     op = sig.op
@@ -462,7 +462,7 @@ def _hook(sig: Sig, node: Node, plan: NodePlan, args: Sequence[Any], outs: Seque
 
 
 def _on_backward(sig: Sig, node: Node) -> Sig:
-    """A node's ``on_backward`` rule as an operator: of its results and inputs, giving the new values of its auxiliary states."""
+    """A node's ``on_backward`` rule as an operator from its results and inputs to the new values of its auxiliary states."""
     op, count = sig.op, len(node.parts)
     tracked = tuple([i is not None and i.tracked for i in node.inputs])
 
@@ -474,12 +474,12 @@ def _on_backward(sig: Sig, node: Node) -> Sig:
 
 
 def _twins(outs: Sequence[Value], plan: NodePlan, every: bool) -> list[Value | None]:
-    """Second Values, without the record (so without a cycle), of the outputs that backward reads (or of all): none may be donated."""
+    """Second Values, without records (which would be cycles), of the outputs that backward reads, or of all. None may be donated."""
     twins: list[Value | None] = [None] * len(outs)
     for k, out in enumerate(outs):
         if every or ("out", k) in (plan.saves or ()):
             twins[k] = twin = Value(out.data, None, None, out.device, ALWAYS)
-            out.borrow = ref(twin)  # a write into it is not in place while the tape, or a window that backward joined, reads the twin
+            out.borrow = ref(twin)  # a write to it is not in place while the tape, or a window with backward, reads the twin
     return twins
 
 

@@ -1,4 +1,4 @@
-"""Which line of the user's code an operation comes from, so that an error that shows later can name it.
+"""The line of the user's code that issued an operation, for errors that surface later.
 
 A place is a code object and an instruction in it: never a frame, which would keep the user's variables alive.
 """
@@ -6,12 +6,12 @@ A place is a code object and an instruction in it: never a frame, which would ke
 import sys
 from types import CodeType, FrameType
 
-#: Whether modules are the package's, by their names as far as asked; generated code, whose globals have no name, is.
+#: Whether a module belongs to the package, by name. Generated code does; its globals have no name.
 INSIDE: dict[str | None, bool] = {None: True}
 
 
 def frame_of_user(depth: int) -> FrameType:
-    """The innermost frame outside of the package; the search begins so many frames above the caller."""
+    """The innermost frame outside the package, starting ``depth`` frames above the caller."""
     frame = sys._getframe(depth + 1)
     while frame.f_back is not None and is_inside(frame):
         frame = frame.f_back
@@ -19,7 +19,7 @@ def frame_of_user(depth: int) -> FrameType:
 
 
 def is_inside(frame: FrameType) -> bool:
-    """Whether a frame is of the package's code."""
+    """Whether a frame runs code of the package."""
     name = frame.f_globals.get("__name__")
     found = INSIDE.get(name)
     if found is None:

@@ -1,19 +1,16 @@
-"""Results that are there later: of programs and copies that were given to a lane or to a device's own queue, so that the host goes on.
+"""Pending results of programs and copies that a lane, or a device's own queue, runs while the host goes on.
 
 A Value without data knows what makes it (see `Value.at`): a window, a task, or a copy on its way. Who needs the data calls `finish`
 on that: a task that nobody has begun is run by who needs it.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
 from ..backend.kernel import ArrayType
 from ..backend.loader import backend_for
-from ..config import SETTINGS
 from ..device import Device
-from ..dtype import NUMPY
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import Arrival, run_on
 from ..scheduler.variable import Lane, Task, Var
@@ -45,7 +42,7 @@ class Pending(Task):
 
 
 class Arriving:
-    """A copy on its way as what makes a Value: the first who needs it has the device's compute queue wait for it."""
+    """A copy on its way as the maker of a Value: its first use makes the device's compute queue wait for it."""
 
     __slots__ = ("__weakref__", "_arrival", "_value")
     closed = True
@@ -57,32 +54,27 @@ class Arriving:
         self._value: ref[Value] | None = None
 
     def value(self, kind: ArrayType, device: Device) -> Value:
-        """The Value whose data it becomes."""
+        """The Value that will have its data."""
         found = Value(None, None, (self, kind), device)
         self._value = ref(found)
         return found
 
     def finish(self) -> None:
-        """Have the compute queue wait; no thread waits."""
+        """Make the compute queue wait; no thread waits."""
         value = self._value() if self._value is not None else None
         if value is not None and value.data is None:
             hand_out(value, self._arrival.receive())
 
 
 def is_pending(v: Value) -> bool:
-    """Whether a task makes the Value's data, and has not yet."""
-    at = v.at  # before data: they are set the other way round
+    """Whether a task is to compute the Value, and has not done so yet."""
+    at = v.at  # read before data: they are written in the opposite order
     return v.data is None and at is not None and at[0].__class__ is Pending
 
 
 def steady(v: Value) -> Value:
-    """The Value, or a copy of it if memory outside of the library sees it: what runs later must not see later writes."""
+    """The Value, or a copy if code outside the library may write its buffer: a task that runs later must not see later writes."""
     return Value(backend_for(v.device).copy(v.data, v.device), device=v.device) if v.pinned else v
-
-
-def nbytes_of(kind: Any) -> int:
-    """Bytes of an array of a type."""
-    return math.prod(kind.shape) * NUMPY[kind.dtype].itemsize
 
 
 def issue(
@@ -93,7 +85,7 @@ def issue(
     nanoseconds: float,
     lane: Lane | None = None,
 ) -> list[Value]:
-    """Have a function of arrays run on a device, after what its operands wait for.
+    """Run a function of arrays on a device once its operands are ready.
 
     Parameters
     ----------
@@ -117,15 +109,15 @@ def issue(
     """
     operands = [steady(v) if v.__class__ is Value else v for v in operands]
     waits = [v for v in operands if v.__class__ is Value and v.data is None]
-    if SETTINGS.engine == "naive" or (lane is None and runs_here(device, nanoseconds, bool(waits))):
+    if runs_here(device, nanoseconds, bool(waits), lane is not None):
         arrays = [_array(v) for v in operands]
         return [Value(r, device=device) for r in run_on(device, run, arrays)]
     for v in waits:
         if is_pending(v):
-            v.share()  # when it is there, nobody may write over it before this has read it
-        else:  # a window makes it, which runs here, or it is a copy, for which the device waits
+            v.share()  # once computed it must not be overwritten before this task has read it
+        else:  # run the window that computes it, or make the device wait for the copy
             force(v)
-    made, user = Pending(lane or Lane(device), nanoseconds, sum(map(nbytes_of, types))), frame_of_user(1)
+    made, user = Pending(lane or Lane(device), nanoseconds, sum([kind.nbytes for kind in types])), frame_of_user(1)
     code, instruction = user.f_code, user.f_lasti
     del user  # a frame keeps its variables alive
     results = [Value(None, None, (made, kind), device) for kind in types]
@@ -135,7 +127,7 @@ def issue(
             for v, data in zip(results, run_on(device, run, [_array(v) for v in operands]), strict=True):
                 hand_out(v, data)
         except Exception as error:
-            if not getattr(error, "__notes__", ()):  # what it reads may have failed, and says where it was issued
+            if not getattr(error, "__notes__", ()):  # the error of an operand already says where that was issued
                 error.add_note(f"issued at {text_of(code, instruction)}")
             raise
 
@@ -155,9 +147,9 @@ def _array(v: Any) -> Any:
 
 
 def _lend(v: Value, reader: Pending) -> None:
-    """See to it that nobody writes over a Value before a task has read it; the task holds the Value."""
+    """Protect a Value from being overwritten before a task, which holds it, has read it."""
     with LOCK:
         if v.at is None or v.at[0].is_done:
             v.at = reader, ArrayType(*v.type)
-        else:  # something else reads it, too
+        else:  # another task or window reads it too
             v.share()

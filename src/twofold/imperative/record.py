@@ -15,18 +15,18 @@ class Rec:
     node
         The typed application, or a leaf of the tape.
     inputs
-        Records of the node's inputs. Of a bridge leaf: the record on the older tape that it continues.
+        Records of the node's inputs. For a bridge leaf: the record on the older tape that it continues.
     saved
-        What backward reads, in the order of the node's plan: Values, Python scalars, and small arrays that nobody writes. Emptied when
-        backward has used it.
+        What backward reads, in the order of the node's plan: Values, Python scalars, and small arrays that are never written. Emptied
+        after backward.
     tape
         The tape; None after backward.
     grad
         The `Variable` whose gradient this is, or None.
     hook
-        Of an operator with an ``on_backward`` rule only: (sig, operands, cells to write).
+        For operators with an ``on_backward`` rule: (sig, operands, cells to write).
     devices
-        Of a leaf that is a copy from another device only: (from, to); ``inputs`` holds the record of what was copied.
+        For a leaf that is a copy from another device: (from, to); ``inputs`` has the record of the original.
     """
 
     __slots__ = ("__weakref__", "devices", "grad", "hook", "inputs", "node", "saved", "tape")
@@ -43,16 +43,16 @@ class Rec:
 
     @property
     def is_used(self) -> bool:
-        """Whether backward has used and freed the operation, or that which a bridge leaf continues."""
+        """Whether backward has used and freed the operation, or the one that a bridge leaf continues."""
         if isinstance(self.node, Leaf):
             return bool(self.inputs) and self.inputs[0].is_used
         return self.tape is None
 
 
 class Variable:
-    """That an array wants its gradient: the cell that receives it, and how (``"write"``, ``"add"``, ``"null"``).
+    """Marks an array that wants a gradient: the cell that receives it, and how (``"write"``, ``"add"`` or ``"null"``).
 
-    ``fresh`` says whether a backward wrote the cell since somebody set it to False.
+    ``fresh`` tells whether backward has written the cell since the flag was last cleared.
     """
 
     __slots__ = ("cell", "fresh", "req")
@@ -62,11 +62,19 @@ class Variable:
 
 
 class Tape:
-    """One outermost record scope, up to a backward within it: numbers the leaves.
+    """An outermost record scope, up to a backward within it. It numbers the leaves.
 
-    It lives as long as a record of an operation or an open scope holds it: leaves, which arrays hold, let go of it when it is closed.
-    ``device`` is where all its operations ran, False if they ran on several, None before the first. ``windows`` are those that hold
-    operations of it, ``whole`` says whether all are deferred.
+    It lives as long as an open scope or the record of an operation refers to it. The records of leaves, which arrays hold, drop their
+    reference when it is closed.
+
+    Attributes
+    ----------
+    device
+        The device of all its operations; False if there are several, None before the first operation.
+    windows
+        The windows with operations of this tape.
+    whole
+        Whether all its operations have been deferred.
     """
 
     __slots__ = ("__weakref__", "device", "entered", "leaves", "ref", "serial", "whole", "windows")
@@ -82,13 +90,13 @@ class Tape:
         self.whole = True
 
     def enter(self, rec: Rec) -> None:
-        """Give the next number to a leaf that an array holds."""
+        """Give the next number to the leaf of an array."""
         self.leaves += 1
         self.entered.append(rec)
         rec.tape = self
 
     def close(self) -> None:
-        """Let the leaves go: their values may be written in place as soon as the operations that saved them are done with."""
+        """Release the leaves: their values may be written in place as soon as the operations that saved them are freed."""
         for rec in self.entered:
             if rec.tape is self:  # not yet entered on another tape
                 rec.tape = None

@@ -1,7 +1,7 @@
-"""What stays alive for backward is derived: a node's gradient is traced once per structure; what it reaches is saved.
+"""Derives what to save for backward: a node's gradient is traced once per structure, and everything it reads is saved.
 
-Uses of ``.shape`` and ``.dtype`` keep nothing. Sub-expressions that an operator's definition and its gradient have in common
-(the same interned nodes) become residuals: further results of the forward program.
+A use of ``.shape`` or ``.dtype`` saves nothing. Common sub-expressions of an operator's definition and its gradient (the same interned
+nodes) become residuals: additional results of the forward program.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,29 +26,29 @@ Saved = tuple[str, int]
 
 
 class NodePlan:
-    """What the imperative layer knows of a typed node; it stands in the node's cache slot.
+    """What the imperative layer knows about a typed node; stored in the node's cache slot.
 
     Attributes
     ----------
     saves
-        What backward reads; None until asked for.
+        What backward reads; None until it is derived.
     positions
-        Positions, in the order of the body's nodes, of inner values that forward and gradient share.
+        Positions among the body's nodes of the residuals.
     tracked
-        For each of them whether it depends on a tracked input.
+        For each residual, whether it depends on a tracked input.
     run
-        Computes all results and residuals from the arrays of the inputs in ``given``, once compiled; by kind of device.
+        The compiled functions, by kind of device, from the arrays of the inputs in ``given`` to all results and residuals.
     given
-        Numbers of the inputs that are not constants.
+        Positions of the inputs that are not constants.
     keeps_out
         Whether backward reads a result.
     hook
         The operator's ``on_backward`` rule as an operator of its own, made when first needed.
     short, largest
-        Whether an application met before may be recorded without asking further: it has a gradient and changes no states. Elements of
-        its largest operand or result.
+        Whether `invoke._recorded_again` may record it: it has a gradient and changes no states. Elements of its largest operand or
+        result.
     fast
-        Whether the generated fast path may record this node: a one-result element-wise primitive with a known plan.
+        Whether the callables in `fast` may record it: an element-wise primitive with a single result.
     """
 
     __slots__ = ("fast", "given", "hook", "keeps_out", "largest", "positions", "run", "saves", "short", "tracked")
@@ -66,7 +66,7 @@ class NodePlan:
 
 
 def plan_of(node: Application) -> NodePlan:
-    """The node's plan, made on first use."""
+    """The node's plan, derived on first use."""
     plan = node.cache
     if plan is None:
         plan = node.cache = NodePlan()
@@ -76,7 +76,7 @@ def plan_of(node: Application) -> NodePlan:
 
 
 def inner_nodes(node: Application, body: Sequence[Node]) -> list[Node]:
-    """The results of the applications inside a definition, in a fixed order; all of an application with several, used or not."""
+    """The results of all applications inside a definition, used or not, in a fixed order."""
     found = topological(body, until={i for i in node.inputs if i is not None})
     return list(dict.fromkeys(p for n in found if isinstance(n, Application) for p in n.parts))
 
@@ -94,7 +94,7 @@ def _derive(node: Application, plan: NodePlan) -> None:
         used = _read(grads, ends | kept)
     shared = [n for n in inner if n in used & kept and n not in node.body]
     plan.tracked = tuple(n.tracked for n in shared)
-    if any(plan.tracked):  # a gradient of the gradient computes residuals again, from inputs
+    if any(plan.tracked):  # a second-order gradient recomputes residuals from the inputs
         used |= inputs & {i for n in topological(shared, until=inputs) for i in n.inputs if i is not None}
     saves: list[Saved] = [("out", k) for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used & kept)]
     taken: set[Node] = set()
@@ -113,12 +113,12 @@ def _derive(node: Application, plan: NodePlan) -> None:
 
 
 def _read(outputs: Sequence[Node], until: set[Node]) -> set[Node]:
-    """What is read in computing outputs from certain nodes."""
+    """The nodes that are read when outputs are computed from certain nodes."""
     return {i for n in topological(outputs, until=until) for i in n.inputs if i is not None} | set(outputs)
 
 
 def stands_for(node: Application, saved: Saved) -> list[Node]:
-    """The graph nodes whose value a saved thing is."""
+    """The graph nodes that have a saved value."""
     kind, k = saved
     if kind == "in":
         return [i for i in node.inputs[k : k + 1] if i is not None]
@@ -128,12 +128,12 @@ def stands_for(node: Application, saved: Saved) -> list[Node]:
     return [inner[position] for inner in _inner_of_bodies(node)]
 
 
-#: The node that was last asked for its residuals, in which generation, and the inner nodes of its body and of the renewed one.
+#: The last node whose residuals were asked for, the generation, and the inner nodes of its body and of the rebuilt one.
 _last_inner: tuple[Application, int, list[list[Node]]] | None = None
 
 
 def _inner_of_bodies(node: Application) -> list[list[Node]]:
-    """The inner nodes of a node's body, and of the body built again; remembered, for a big definition has many residuals."""
+    """The inner nodes of a node's body, and of the rebuilt body; cached, for a big definition has many residuals."""
     global _last_inner
     last = _last_inner
     if last is None or last[0] is not node or last[1] != TABLES.generation:
@@ -143,12 +143,12 @@ def _inner_of_bodies(node: Application) -> list[list[Node]]:
 
 
 def _renewed(node: Application) -> Sequence[Node]:
-    """The body built again: its nodes are those that a gradient built now refers to, also if a generation was dropped between."""
+    """The body, rebuilt: a gradient built now refers to these nodes even if a generation has been dropped since."""
     return run_rule(G, node.sig, node.inputs) if node.body else ()
 
 
 def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
-    """The compiled form of one operation: results, then residuals, from one array (or scalar) per input that is not a constant."""
+    """The compiled form of one operation: from an array (or scalar) per non-constant input to its results, then its residuals."""
     plan = plan_of(node)
     found = plan.run.get(backend.target.kind)
     if found is None:
@@ -173,7 +173,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
 
 
 class Cold:
-    """A structure at its first use: interpreted, so that one seen only once is never compiled."""
+    """A structure at its first use, which is interpreted, so that one that is used once is never compiled."""
 
     def __init__(self, outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> None:
         self._graph, self._title = (outputs, leaves, backend), title

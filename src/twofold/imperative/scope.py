@@ -8,7 +8,7 @@ from .window import HERE, flush_complete
 
 
 class Scope:
-    """A context that sets whether operations are recorded and whether they run in training mode; None leaves one as it is."""
+    """A context that sets whether operations are recorded and whether they run in training mode; None leaves it unchanged."""
 
     __slots__ = ("_recording", "_training", "_was")
 
@@ -26,14 +26,14 @@ class Scope:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         tape, tls.training = self._was
-        if tls.tape is None or tape is None:  # else a backward within may have gone on to a new tape
+        if tls.tape is None or tape is None:  # else a backward inside the scope may have moved on to a new tape
             if tls.tape is not None:
                 tls.tape.close()
             tls.tape = tape
 
 
 def set_recording(recording: bool) -> bool:
-    """Switch recording on (a new tape, unless one is being recorded) or off; returns what it was."""
+    """Switch recording on (with a new tape unless there is one) or off; return whether it was on."""
     was = tls.tape is not None
     if recording and not was:
         _begin()
@@ -43,7 +43,7 @@ def set_recording(recording: bool) -> bool:
 
 
 def _begin() -> None:
-    """Record on a new tape: where another iteration may begin."""
+    """Record on a new tape. Another iteration of a training loop may begin here."""
     if HERE.by_device:
         flush_complete()
     bound_tables()
@@ -51,13 +51,13 @@ def _begin() -> None:
 
 
 def renumber() -> None:
-    """Go on recording on a new tape, after a backward: an iteration within the scope then has the structure of the last one."""
+    """After a backward within a scope, continue on a new tape, so that each iteration of a loop inside the scope has the same structure."""
     if tls.tape is not None:
         tls.tape.close()
         _begin()
 
 
 def set_training(training: bool) -> bool:
-    """Switch training mode; returns what it was."""
+    """Switch training mode; return whether it was on."""
     was, tls.training = tls.training, training
     return was

@@ -19,12 +19,12 @@ from ..scheduler.variable import Lane
 from .cell import Cell, Value
 from .counters import COUNTERS
 from .invoke import content, data_of, device_of, invoke, rec_of
-from .pending import Arriving, issue, nbytes_of
+from .pending import Arriving, issue
 from .record import Rec, tls
 
 
 def on_device(cell: Cell, device: Device) -> Any:
-    """The content of a copy of an array on a device, recorded if the array is."""
+    """The content of a copy of an array on another device, recorded if the array is."""
     v = cell._v
     source = device_of(v)
     if source.shares_memory_with(device):
@@ -41,11 +41,11 @@ def on_device(cell: Cell, device: Device) -> Any:
 
 
 def _copied(v: Any, source: Device, target: Device) -> Value:
-    """A content of one memory as a new Value in another one, on its way where devices have queues of their own."""
+    """A new Value with a copy of a content in another memory; still on its way if the devices have their own queues."""
     data = data_of(v)
     kind = ArrayType(*backend_for(source).type_of(data))
     COUNTERS.copies += 1
-    COUNTERS.copied_bytes += nbytes_of(kind)
+    COUNTERS.copied_bytes += kind.nbytes
     if target.is_host:
         return _fetched(v, kind, source, target)
     if backend_for(target).stream(target, "h2d") is None:
@@ -55,7 +55,7 @@ def _copied(v: Any, source: Device, target: Device) -> Value:
 
 
 def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value:
-    """A copy into the host's memory, by a thread that waits for the device."""
+    """A copy into host memory, made by a thread that waits for the device."""
     backend = backend_for(source)
     queue = backend.stream(source, "d2h")
     if queue is None:
@@ -71,10 +71,10 @@ def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value
 
 
 def _moved(data: Any, kind: ArrayType, source: Device, target: Device) -> Any:
-    """An array of one device as a new array of another one, by the queue that this thread is on."""
+    """A copy of an array on another device, issued to the current queue of this thread."""
     if not LISTENERS:
         return _copy(data, source, target)
-    with span(f"{source} to {target}", "copy", target, nbytes=nbytes_of(kind)):
+    with span(f"{source} to {target}", "copy", target, nbytes=kind.nbytes):
         out = _copy(data, source, target)
     report_arrays((out,), target)
     return out
@@ -90,7 +90,7 @@ def _copy(data: Any, source: Device, target: Device) -> Any:
 
 
 def named(new: Any, device: Device) -> Any:
-    """A fresh content of CPU memory under the name of another CPU device."""
+    """A fresh content in host memory, relabeled as that of another CPU device."""
     if new.__class__ is Value:
         new.device = device
         return new

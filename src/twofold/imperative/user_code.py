@@ -37,7 +37,7 @@ def zeros_of(cls: type, shape: tuple[int, ...], dtype: str, device: Device) -> A
 
 
 def fitted(what: str, given: Any, types: Sequence[tuple[tuple[int, ...], str]], device: Device) -> list[Any]:
-    """The arrays that user code gave, with the types that they should have: broadcast and cast, as ``x[:] = given`` does.
+    """The arrays that user code returned, broadcast and cast to the expected types as ``x[:] = given`` would.
 
     Parameters
     ----------

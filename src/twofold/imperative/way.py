@@ -1,6 +1,6 @@
-"""The one decision how an operation runs: at once, in the window of its device, or on a lane of the scheduler; recorded or not.
+"""The decision how an operation runs: at once, in the window of its device, or on a lane of the scheduler; recorded or not.
 
-It depends on devices, sizes and settings alone, never on time, so that a program takes the same ways whenever it runs.
+It depends on devices, sizes and settings, never on time, so that a program runs in the same way every time.
 """
 
 from collections.abc import Iterable
@@ -46,9 +46,9 @@ def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once:
     lazy
         Whether an operand is large or pending (see `is_lazy`).
     exposed
-        Whether memory outside of the library sees an operand: it is read now, as it may be written later.
+        Whether code outside the library sees the buffer of an operand. It may be written later, so it is read now.
     at_once
-        Whether the operator cannot wait: the shape of its result depends on data, or it runs user code.
+        Whether the operator cannot be deferred because the shapes of its results depend on data.
     """
     if (lazy or not device.is_host) and not exposed and not at_once and SETTINGS.engine != "naive":
         return Way.RECORDED_DEFERRED if tracked else Way.DEFERRED
@@ -76,13 +76,23 @@ def is_plain(data: Any) -> bool:
     return data.__class__ is PLAIN and data.size < SETTINGS.defer_elements
 
 
-def runs_here(device: Device, nanoseconds: float, waits: bool) -> bool:
-    """Whether a program on a device runs in this thread rather than as a task on a lane.
+def runs_here(device: Device, nanoseconds: float, waits: bool, own_lane: bool) -> bool:
+    """Whether a program runs in this thread rather than as a task on a lane.
 
-    On devices with queues of their own the host only issues the work. On the host a short program whose operands are ready costs less
-    than the hand-off to another thread.
+    Parameters
+    ----------
+    device
+        Where its results are. For devices with their own queues the host only issues the work.
+    nanoseconds
+        Its estimated duration: a short program takes less time than the hand-off to another thread.
+    waits
+        Whether operands are pending.
+    own_lane
+        Whether it has a lane of its own, as a copy that waits for a device has.
     """
-    return not device.is_host or (nanoseconds < HAND_OVER and not waits)
+    if SETTINGS.engine == "naive":
+        return True
+    return not own_lane and (not device.is_host or (nanoseconds < HAND_OVER and not waits))
 
 
 def may_wait(v: Any) -> bool:

@@ -1,12 +1,13 @@
-"""The window: deferred operations of one thread and device, as typed nodes over leaves; run as one cached program.
+"""The window: deferred operations of one thread and device, as typed nodes over leaves, run as one cached program.
 
-It holds its results' Values weakly (a dead reference: nobody can see the result, so it is never made) and its inputs' data
-strongly, their Values weakly (a dead one: the input's memory may take a result). One lock guards recording, which is short;
-programs run outside it. A window is a task of the scheduler: a reader of another thread's pending Value closes that window
-and waits until the task is *done*.
+A window refers weakly to the Values of its results: once a result's Value is dead nobody can see the result, so it is never computed.
+It holds the data of its inputs strongly and their Values weakly: once an input's Value is dead its memory may take a result.
+
+Adding an operation takes one lock, briefly; programs run outside it. A window is a task of the scheduler. A thread that reads a pending
+Value of another thread closes that thread's window, and runs it or waits until it is *done*.
 
 An operation that is recorded on a tape has the same node here as there: the leaves that the tape has numbered are inputs of the
-window under those numbers, and what was not recorded enters under negative numbers of the window's own.
+window under those numbers. Other operands enter under the window's own numbers, which are negative.
 """
 
 import threading
@@ -64,38 +65,44 @@ USED: set[Device] = set()
 
 
 class Window(Task):
-    """Operations noted and not yet run.
+    """Deferred operations.
 
     Attributes
     ----------
     complete
-        Whether it holds a backward: the next iteration begins a new window, so that all have one structure.
+        Whether it contains a backward. The next iteration then begins a new window, so that the windows of all have one structure.
     data, holders
-        Its inputs: arrays and Python scalars by node; for each a weak reference to the Value that held the array when it entered, or
-        None where the memory must not take a result.
+        The inputs by node: arrays and Python scalars; and for each array a weak reference to the Value that it came from, or None if
+        its memory must not take a result.
     held
-        Values of inputs that others see too.
+        The Values of inputs whose buffers are shared.
     aliases
-        Leaves of the tape for what has another node in this window, with that node.
+        Leaves of the tape that stand for something with another node in this window, with that node.
     cuts
-        Inputs that are applications: results of earlier windows, or of what the tape has run at once.
+        Inputs that are applications: results of earlier windows, or of operations that the tape has run at once.
     outs
-        The results.
+        Weak references to the pending Values.
     records
-        Operations of a tape whose saved values are not among the results: see `save`.
+        Weak references to the records of operations for which nothing has been saved yet (see `save`).
     inner
-        Results that no caller holds as they are, with the applications that they follow from: values inside a definition, gradients.
+        Results that callers never hold as such (gradients, and values inside a definition), with the applications they belong to.
+    kept
+        Values made by `save`.
     issued
         For each operation its nodes, and where the user's code issued it.
     tape
-        The number of the one tape whose nodes it holds, 0 for none. Two tapes number their leaves alike.
+        The serial number of the one tape whose nodes it contains, or 0. Two tapes use the same numbers for their leaves.
+    taken
+        Locked by the one call that closes the window.
+    work
+        What `_close` leaves for the run: live results, their nodes, and inputs whose memory may take results.
     """
 
     __slots__ = (
         "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "kept", "outs",
         "records", "taken", "tape", "work",
     )  # fmt: skip
-    reports = False  # who reads a result holds the window, and learns of its error there
+    reports = False  # readers of the results find the error in their Values
 
     def __init__(self, device: Device) -> None:
         super().__init__(self._run_closed, compute_lane(device))
@@ -117,7 +124,7 @@ class Window(Task):
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more: from the moment on that one call has taken it, to run it."""
+        """Whether it takes no more operations, because it is about to run, is running, or has run."""
         return self.taken.locked()
 
     @property
@@ -126,19 +133,19 @@ class Window(Task):
         return len(self.issued) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
 
     def forget(self) -> None:
-        """Let go of everything; new containers, since what it interrupted may be about to add to the old ones, in vain."""
+        """Drop everything. The containers are replaced: code that this call has interrupted may still add to the old ones, to no effect."""
         self.data = self.holders = self.held = self.aliases = self.inner = self.kept = {}
         self.outs = self.cuts = self.records = self.issued = []
         self.work = None
 
     def finish(self) -> None:
-        """See to it that it has run."""
+        """Run it, or wait until it has run."""
         flush(self)
 
     # inputs
 
     def node_of(self, v: Any) -> Node:
-        """The node of a Value or Python scalar in this window; what was made elsewhere enters as a leaf."""
+        """The node of a Value or Python scalar in this window, which others enter as leaves."""
         if v.__class__ is Value:
             at = v.at
             return at[1] if at is not None and at[0] is self else self.enter(v, None)
@@ -148,7 +155,7 @@ class Window(Task):
         return node
 
     def enter(self, v: Value, node: Node | None) -> Node:
-        """Take an operand in, under the tape's node, or under a leaf of this window's own if that is None."""
+        """The node of an operand, which enters under the tape's node, or under a leaf of the window's own if that is None."""
         at = v.at
         if at is not None and at[0] is self:
             here: Node = at[1]
@@ -157,20 +164,20 @@ class Window(Task):
             return node or here
         if node is None:
             node = leaf(~len(self.data), *v.type)
-        elif node in self.data or node in self.aliases:  # by another Value with the same record, such as an alias
+        elif node in self.data or node in self.aliases:  # entered by another Value with the same record, such as an alias
             if node in self.data:
                 self.holders[node] = None
             return node
         elif isinstance(node, Application):
             self.cuts.append(node)
-        if at is not None and not at[0].is_done:  # two open windows read it: nobody may write over it
+        if at is not None and not at[0].is_done:  # two open windows read it: neither may overwrite it
             v.share()
         b = v.borrow
         seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
         self._add(node, v.data, None if seen_elsewhere else ref(v))
         if seen_elsewhere:
-            self.held[node] = v  # neither it nor who else has the buffer must look free to be written while this window reads it
-        v.at = self, node  # while this window is open, a write must not be in place
+            self.held[node] = v  # keeps it, and those that share its buffer, from looking writable while this window reads it
+        v.at = self, node  # no write in place until this window has run
         return node
 
     def _add(self, node: Node, data: Any, holder: "ref[Value] | None") -> None:
@@ -186,9 +193,10 @@ class Window(Task):
         return out
 
     def save(self) -> None:
-        """Have what backward reads of the recorded operations among the results: called under `LOCK`, before it is closed for good.
+        """Add what backward reads of the recorded operations to the results; called with `LOCK` held.
 
-        A backward that joins the window needs none of it: its gradients are nodes over those of the operations.
+        It is needed if the window runs before backward. A backward that joins the window needs nothing saved, since its gradients are
+        nodes over those of the operations.
         """
         records, self.records = self.records, []
         for reference in records:
@@ -209,7 +217,7 @@ class Window(Task):
         return self._kept(node, tape)
 
     def _kept(self, node: Node, tape: Tape, rec: Rec | None = None) -> Value:
-        """A Value of a node that a tape may save: never donated, and not written in place while the tape lives."""
+        """A Value of a node for a tape to save, which is not donated, and not written in place while the tape lives."""
         node = self.aliases.get(node, node)
         found = self.kept.get((node, rec))
         if found is None:
@@ -227,7 +235,7 @@ class Window(Task):
     # running
 
     def _run_closed(self) -> None:
-        """Run it; `_close` has left what there is to do."""
+        """The task's function."""
         live, wanted, dead = self.work
         self.work = None
         try:
@@ -244,7 +252,7 @@ class Window(Task):
                     hand_out(v, data)
             raise
         finally:
-            live = []  # an interrupt keeps this frame
+            live = []  # the traceback of an interrupt keeps this frame
             self.forget()
         OPEN.pop(self.serial, None)
 
@@ -271,7 +279,7 @@ def force(v: Value) -> Any:
     if v.data is None:
         at[0].finish()
         if v.data is None:
-            raise at[0].error.with_traceback(None)  # the same error for every reader: it must not hold on to all of their frames
+            raise at[0].error.with_traceback(None)  # every reader gets this error: it must not collect their frames
     return v.data
 
 
@@ -324,17 +332,17 @@ def flush(w: Window) -> None:
 
 
 def _close(w: Window, launch: bool = False) -> bool:
-    """Close a window, for this thread to run it, or, if it is to be launched, for the thread that takes it; False if it was closed before.
+    """Close a window so that this thread, or with ``launch`` any thread, can run it; False if it was closed already.
 
-    Under `LOCK`, which a signal handler of this thread may take too: the attribute that makes a handler raise rather than wait for
-    what it interrupted (``runner``) is set before the one that makes the window closed.
+    A signal handler may interrupt this thread anywhere in here, `LOCK` being reentrant. If it reads one of the results it must raise
+    rather than wait for the code that it has interrupted, so ``runner`` is set before the window becomes closed.
     """
     with LOCK:
         if w.closed:
             return False
         if not launch:
             w.runner = get_ident()
-        if not w.taken.acquire(blocking=False):  # a signal handler or finalizer that came in between has closed it
+        if not w.taken.acquire(blocking=False):  # a signal handler or finalizer has closed it in between
             return False
         try:
             if HERE.by_device.get(w.device) is w:
@@ -352,7 +360,7 @@ def _close(w: Window, launch: bool = False) -> bool:
 
 
 def _launch_others(w: Window) -> None:
-    """While this thread runs a window, other threads run those that it has open on other CPU devices, where that is enough work."""
+    """Launch the windows that this thread has open on other CPU devices, if they are worth a hand-off, while it runs this one."""
     if not HERE.by_device or SETTINGS.engine == "naive" or not w.device.is_host:
         return
     for other in list(HERE.by_device.values()):
@@ -361,9 +369,9 @@ def _launch_others(w: Window) -> None:
 
 
 def _replacing(w: Window) -> dict[Node, Node]:
-    """What stands for nodes of the tape in a window's programs: leaves for results of earlier windows, and its own nodes."""
+    """Replacements for nodes of the tape in the window's programs: leaves for results of earlier windows, and nodes of its own."""
     at = {node: leaf(("cut", k), node.shape, node.dtype) for k, node in enumerate(w.cuts)}
-    for node, here in w.aliases.items():  # in the order in which they were added: what ``here`` follows from came before
+    for node, here in w.aliases.items():  # in order of entry: whatever ``here`` depends on came before
         at[node] = substitute([here], at)[0]
     return at
 
@@ -376,7 +384,7 @@ def _key(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Any:
 
 def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Known:
     unique = list(dict.fromkeys(wanted))
-    # every application stands for an array that a caller held; what is inside a definition or a gradient does not
+    # every application stands for an array that a caller could hold, except inside a definition or a gradient
     held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
     at = _replacing(w)
     names = {n: at.get(n, n) for n in w.data}  # inputs, as the program knows them
@@ -386,7 +394,7 @@ def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Kn
     else:
         outputs = unique
     own = {name: node for node, name in names.items()}
-    leaves = [n for n in leaves_of(outputs) if n in own]  # a window of this structure may have further inputs
+    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have more inputs, of results that nobody wants
     donated = [names[n] for n in dead]
     program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
     where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
@@ -413,16 +421,16 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
     COUNTERS.kernels += len(program.kernels)
     COUNTERS.fused += sum(len(k.steps) for k in program.kernels)
     COUNTERS.donated += len(program.plan.donated)
-    with LOCK:  # a thread that sees the data may enter the Value in its window: then ``at`` is that window's
+    with LOCK:  # data before ``at``: a thread that sees the data may enter the Value in its own window, which sets ``at``
         for v, (k, shared) in zip(live, found.where, strict=True):
-            if shared:  # two Values of one structure share the result: neither may be written
+            if shared:  # two Values share the result: neither may be written
                 v.borrow = ALWAYS
             v.data = results[k]
             v.at = None
 
 
 def hand_out(v: Value, data: Any) -> None:
-    """Give a pending Value its data. A thread that sees it may enter the Value in its window: then ``at`` is that window's."""
+    """Give a pending Value its data, before ``at`` is cleared: a thread that sees the data may set ``at`` to its own window."""
     with LOCK:
         v.data = data
         v.at = None

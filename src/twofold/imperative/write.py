@@ -1,4 +1,4 @@
-"""Writing into cells: in place where nobody else can see it, else as a new value; through views, also while recording.
+"""Writes into cells, also through views and while recording: in place if nothing else sees the buffer, else as a new value.
 
 A view is a root cell and a chain of view operations (sigs of ``slice``, ``reshape``, ``permute_dims``, ``broadcast_to`` and, for
 what `detach` gives, ``stop_gradient``); reading applies them in turn, writing goes back through them. What operations read is in
@@ -31,7 +31,7 @@ Chain = tuple[Sig, ...]
 
 
 def look(backend: Any, data: Any, chain: Chain) -> Any:
-    """The part of an array that a chain of view operations shows, sharing its memory."""
+    """The part of an array that a chain of view operations selects, sharing its memory."""
     steps = _steps.get((chain, backend))
     if steps is None:
         if len(_steps) >= _MOST_CHAINS:
@@ -42,7 +42,7 @@ def look(backend: Any, data: Any, chain: Chain) -> Any:
     return data
 
 
-#: What shows the part that a chain shows, by chain and backend: one that was seen before costs a look-up.
+#: The functions that apply a chain, by chain and backend, so that a known chain costs one look-up.
 _steps: dict[Any, list[Callable[[Any], Any]]] = {}
 _MOST_CHAINS = 4096
 
@@ -54,7 +54,7 @@ def _step(backend: Any, sig: Sig) -> Callable[[Any], Any]:
 
 
 def read(root: Cell, chain: Chain) -> Any:
-    """The content that a view shows: recorded if the root is, else looking into the root's buffer where that is in row-major order."""
+    """The content of a view: recorded if the root is, else an alias of the root's buffer if it is C-contiguous there, else a copy."""
     v = root._v
     if v.__class__ is PLAIN:
         return HOST.as_array(look(HOST, v, chain))
@@ -68,7 +68,7 @@ def read(root: Cell, chain: Chain) -> Any:
 
 
 def is_visible(v: Value) -> bool:
-    """Whether a Value's array is ready and NumPy's: parts of it can be looked at and written in place, all else is done by operations."""
+    """Whether a Value's array is ready and NumPy's, so that parts of it can be viewed and written in place instead of by operations."""
     return v.data.__class__ is PLAIN and v.device.is_host
 
 
@@ -131,7 +131,7 @@ def _store(target: Any, key: Any, source: Any) -> None:
 
 
 def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
-    """The root's new content as the result of operations, recorded or deferred."""
+    """The root's new content, computed by recorded or deferred operations."""
     v = root._v
     if chain and chain[0].op is stop_gradient:
         return _written(root, chain[1:], key, value)
@@ -149,7 +149,7 @@ def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
 
 
 def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
-    """The root's content where what a view operation shows of it has become ``new``.
+    """The root's content with the part that a view operation selects replaced by ``new``.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
 
 
 def renew_leaf(v: Value) -> None:
-    """After a write in place the same Value is a new leaf: structure is identity, two contents must not have one node."""
+    """After a write in place the Value becomes a new leaf, since nodes are compared by identity: two contents must not share one."""
     rec = v.rec
     if rec is not None:
         shape, dtype = v.type
@@ -178,7 +178,7 @@ def renew_leaf(v: Value) -> None:
 
 
 def history_of(v: Value) -> Rec | None:
-    """What remains of a recorded result's history after a write that is not recorded: a leaf that continues it.
+    """The history of a recorded result after an unrecorded write: a leaf that continues it.
 
     Its gradient is that of what was recorded, as if the write had not been, as in MXNet.
     """
@@ -196,17 +196,17 @@ def mark(cell: Cell, variable: Any, before: Any = None) -> None:
     if v.__class__ is PLAIN and before.__class__ is Value and before.rec is not None and before.rec.grad is variable:
         node, old = before.rec.node, before.data
         if not isinstance(node, Application) and old.__class__ is PLAIN and old.dtype is v.dtype and old.shape == v.shape:
-            cell._v = Value(v, Rec(node, (), (), None, variable))  # it finds its number again in the next iteration
+            cell._v = Value(v, Rec(node, (), (), None, variable))  # so that it gets the same number in the next iteration
             return
     v = cell._capture()
     shape, dtype = v.type
-    if v.borrow is not None or (v.rec is not None and v.rec.tape is not None):  # a tape that reads it knows it by its record
+    if v.borrow is not None or (v.rec is not None and v.rec.tape is not None):  # a tape refers to this Value by its record
         cell._v = v = alias(data_of(v), v)
     v.rec = Rec(leaf("variable", shape, dtype, variable.req != "null"), (), (), None, variable)
 
 
 def update_in_place(root: Cell, chain: Chain, operation: Any, other: Any) -> bool:
-    """Try ``root[chain] = operation(root[chain], other)`` in the root's own memory; False where that must not be or does not fit."""
+    """Try ``root[chain] = operation(root[chain], other)`` in place; False if the buffer is shared or the operands do not fit."""
     v = root._v
     val = other._v if isinstance(other, Cell) else other
     if v.__class__ is not PLAIN:

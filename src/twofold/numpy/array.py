@@ -20,7 +20,7 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, ViewMixin, apply_op, view_of
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
-from ..imperative.layout import Layout, layout_of, reshaped_strides
+from ..imperative.strided_view import StridedView, strided_view, strides_after_reshape
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
 from ..opdef.registry import OPS
@@ -65,14 +65,14 @@ class ndarray(Array):  # NumPy's name
         return None
 
     @property
-    def _layout(self) -> Layout:
+    def _strided(self) -> StridedView:
         """Where the elements lie in the root's memory."""
-        return layout_of(self.shape, ())
+        return strided_view(self.shape, ())
 
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""
-        return tuple(s * self.itemsize for s in self._layout.strides)
+        return tuple(s * self.itemsize for s in self._strided.strides)
 
     @property
     def flags(self) -> Any:
@@ -95,7 +95,7 @@ class ndarray(Array):  # NumPy's name
     @property
     def flat(self) -> "ndarray":
         """The elements in row-major order: a view where memory allows it, else a copy that cannot be written."""
-        if reshaped_strides(self._layout, (self.size,)) is not None:
+        if strides_after_reshape(self._strided, (self.size,)) is not None:
             return self.reshape(-1)
         return self.copy().reshape(-1)._view(broadcast_to.sig(shape=(self.size,)))
 
@@ -214,7 +214,7 @@ class ndarray(Array):  # NumPy's name
         sig = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
         if order == "F":
             return self.transpose().reshape(sig.params["shape"][::-1], copy=copy).transpose()
-        fits = self.__class__ is ndarray or reshaped_strides(self._layout, sig.params["shape"]) is not None
+        fits = self.__class__ is ndarray or strides_after_reshape(self._strided, sig.params["shape"]) is not None
         if not fits and copy is False:
             raise ParameterError("reshape: the memory cannot be shown in that shape", f"{self.shape} as {sizes}", "allow a copy")
         return (self.copy() if copy or not fits else self)._view(sig)
@@ -335,5 +335,5 @@ class ndarrayView(ViewMixin, ndarray):
         return self._base
 
     @property
-    def _layout(self) -> Layout:
-        return layout_of(self._base.shape, self._chain)
+    def _strided(self) -> StridedView:
+        return strided_view(self._base.shape, self._chain)

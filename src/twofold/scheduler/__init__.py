@@ -1,1 +1,1 @@
-"""What happens when: who is told of what runs."""
+"""Tasks, the lanes that run them, the queues of devices, and the observers that are told what runs."""

@@ -1,4 +1,4 @@
-"""A lane's thread: it runs the tasks that are handed to it, the most urgent first."""
+"""A lane's thread: it runs the tasks handed to it, the most urgent first."""
 
 import threading
 from collections.abc import Callable
@@ -19,18 +19,18 @@ class Worker:
     name
         Of the thread.
     work
-        Runs a task, unless somebody else has begun it.
+        Runs a task unless another thread has started it.
     """
 
     def __init__(self, name: str, work: Callable[[Task], None]) -> None:
         self._name, self._work = name, work
-        self._lock = threading.RLock()  # a signal handler of the thread that holds it may come here
-        self._ready: list[tuple[int, int, ref[Task]]] = []  # by urgency; weakly: who waits for a task may have run it
+        self._lock = threading.RLock()  # reentrant: a signal handler may interrupt the thread that holds it
+        self._ready: list[tuple[int, int, ref[Task]]] = []  # by urgency; weak references, since a waiting thread may have run the task
         self._thread: threading.Thread | None = None
-        self._signals: SimpleQueue[bool] = SimpleQueue()  # the thread's own: one for each task, and a last one
+        self._signals: SimpleQueue[bool] = SimpleQueue()  # one True per task, and a final False; each thread has its own
 
     def put(self, task: Task) -> None:
-        """Hand over a task all of whose predecessors are done."""
+        """Hand over a task whose dependencies are all done."""
         with self._lock:
             HAND_OFFS.count += 1
             heappush(self._ready, (-task.priority, task.serial, ref(task)))
@@ -42,7 +42,7 @@ class Worker:
             self._signals.put(True)
 
     def stop(self) -> None:
-        """End the thread, after what it was handed; the next task starts another one."""
+        """Stop the thread once it has run what it was handed; the next task starts another."""
         with self._lock:
             thread, self._thread = self._thread, None
             self._signals.put(False)
@@ -54,6 +54,6 @@ class Worker:
             with self._lock:
                 task = heappop(self._ready)[-1]()
             if task is not None:
-                with suppress(BaseException):  # who waits for the task is told; the thread goes on
+                with suppress(BaseException):  # waiting threads find the error in the task; this thread goes on
                     self._work(task)
             del task  # an idle thread keeps nothing alive

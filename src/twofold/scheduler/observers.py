@@ -1,7 +1,7 @@
-"""Observers: layers report what they run, to nobody by default.
+"""Observers: layers report what they run, by default to nobody.
 
-Places that cost microseconds anyway test `LISTENERS`, an empty list as long as nobody listens. Shorter ones (the generated callables
-of small arrays) test nothing: the function that they call is exchanged for a timed one while somebody listens (`exchangeable`).
+Code that takes microseconds anyway tests `LISTENERS`, which is empty while nobody listens. Shorter code (the generated callables for small
+arrays) tests nothing: the function that it calls is replaced by a timed one while somebody listens (`exchangeable`).
 """
 
 import os
@@ -25,13 +25,13 @@ class Event(NamedTuple):
     start, duration
         In nanoseconds of `time.perf_counter_ns`.
     nbytes
-        Bytes that it read and wrote, where that is known; 0 else.
+        Bytes read and written, if known; else 0.
     device
         Where.
     symbolic
         Whether a graph (an executor, a hybridized block, ``mx.compile``) ran it, rather than a line of imperative code.
     thread
-        Number and name of the thread; numbers are not used again.
+        Number and name of the thread; numbers are never reused.
     details
         Further facts, by name.
     """
@@ -48,14 +48,14 @@ class Event(NamedTuple):
 
 
 class Listener(Protocol):
-    """What is told of events. It is called by the thread that ran them, right after."""
+    """Receives events, in the thread that ran them, right afterwards."""
 
     def happened(self, event: Event) -> None:
         """Something ran."""
         ...
 
     def allocated(self, arrays: Iterable[Any], device: Device) -> None:
-        """Arrays may own new memory of a device; the same one may be shown several times."""
+        """Arrays may own newly allocated memory of a device; an array may be reported several times."""
         ...
 
 
@@ -67,7 +67,7 @@ class _Here(threading.local):
         self.thread = next(_threads), threading.current_thread().name
 
 
-#: Who listens; the same list for good, so that it may be bound by other modules and by generated code.
+#: The listeners. Always the same list, since other modules and generated code bind it.
 LISTENERS: list[Listener] = []
 NOTHING: Mapping[str, Any] = {}
 _threads = count(1)
@@ -82,20 +82,20 @@ def this_thread() -> tuple[int, str]:
 
 
 def report(name: str, category: str, start: int, nbytes: int = 0, details: Mapping[str, Any] = NOTHING) -> None:
-    """Tell the listeners of something that began at `start` and ends now, where the innermost `span` says."""
+    """Tell the listeners of something that began at `start` and ends now, on the device of the innermost `span`."""
     event = Event(name, category, start, perf_counter_ns() - start, nbytes, _here.device, _here.symbolic, _here.thread, details)
     for listener in tuple(LISTENERS):
         listener.happened(event)
 
 
 def report_arrays(arrays: Iterable[Any], device: Device | None = None) -> None:
-    """Tell the listeners of arrays that may own new memory; where the innermost `span` says, if no device is given."""
+    """Tell the listeners of arrays that may own new memory, by default on the device of the innermost `span`."""
     for listener in tuple(LISTENERS):
         listener.allocated(arrays, device or _here.device)
 
 
 class span:
-    """``with span(...)``: reports its block, and says where what the block reports happened.
+    """``with span(...)``: reports its block, and sets the device for everything reported inside it.
 
     Parameters
     ----------
@@ -135,18 +135,18 @@ class span:
         _here.device, _here.symbolic = self._was
 
 
-# places that are exchanged
+# functions that are exchanged
 
 
 class _Place:
-    """A function that generated code looks up by a name in its globals, and the timed one that stands there while somebody listens."""
+    """A function that generated code finds under a name in its globals, and the timed one that replaces it while somebody listens."""
 
     def __init__(self, env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
         self._env, self._key, self._name, self._size = env, key, name, size
         self._plain: Callable[..., Any] = env[key]
 
     def timed(self) -> None:
-        """Exchange it."""
+        """Install the timed function."""
         self._env[self._key] = self._run
 
     def plain(self) -> None:
@@ -165,7 +165,7 @@ _places: list[_Place] = []
 
 
 def exchangeable(env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
-    """Have a function of generated code timed while somebody listens.
+    """Time a function of generated code while somebody listens.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def exchangeable(env: dict[str, Any], key: str, name: str, size: Callable[[Any],
 
 
 def listen(listener: Listener) -> None:
-    """Tell a listener of what happens from now on."""
+    """Report events to a listener from now on."""
     with _lock:
         if listener in LISTENERS:
             return
@@ -194,7 +194,7 @@ def listen(listener: Listener) -> None:
 
 
 def forget(listener: Listener) -> None:
-    """Tell a listener nothing more; what runs right now in other threads may still be reported."""
+    """Stop reporting to a listener; events that other threads are reporting right now may still arrive."""
     with _lock:
         if listener in LISTENERS:
             LISTENERS.remove(listener)

@@ -1,7 +1,7 @@
-"""The queue: tasks run as soon as what they read is there and what they write is free, on lanes that work side by side.
+"""The queue: a task runs once everything it reads has been written and nothing uses what it writes; lanes run concurrently.
 
-It cannot deadlock: a task depends only on tasks that were submitted before it, and whoever waits for one runs it, or one that it
-needs, unless a thread has begun it already.
+It cannot deadlock: a task depends only on tasks submitted before it, and a waiting thread runs the task, or a dependency, unless
+another thread has started it.
 """
 
 import atexit
@@ -15,23 +15,23 @@ from ..errors import EngineError
 from .lane import Worker
 from .variable import Lane, Task, Var
 
-#: Errors that are kept for `drain`.
+#: The greatest number of failed tasks kept for `drain`.
 MOST_FAILURES = 100
 
 
 class Queue:
-    """Tasks that are not done, and the threads that run them.
+    """The unfinished tasks, and the threads that run them.
 
     Attributes
     ----------
     at_once
-        Whether a task runs where it is submitted: naive mode, and children of a fork.
+        Whether a task runs in the thread that submits it: in forked children, and at exit.
     schedule
-        Where a seeded schedule is replayed: what chooses among the tasks that are ready; no thread runs tasks then, only who waits.
+        Under a seeded schedule: chooses among the ready tasks. No lane runs tasks then, only waiting threads do.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a signal handler or finalizer of the thread that holds it may come here
+        self._lock = threading.RLock()  # reentrant: a signal handler or finalizer may interrupt the thread that holds it
         self._open: dict[Task, None] = {}
         self._nbytes = 0
         self._workers: dict[Lane, Worker] = {}
@@ -40,7 +40,7 @@ class Queue:
         self.at_once = False
         self.schedule: Callable[[Sequence[Task]], Task] | None = None
 
-    # giving
+    # submitting
 
     def push(
         self,
@@ -53,7 +53,7 @@ class Queue:
         nanoseconds: float = float("inf"),
         nbytes: int = 0,
     ) -> Task:
-        """Have a function run when what it reads is there and what it writes is free.
+        """Run a function once what it reads has been written and what it writes is free.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class Queue:
         return task
 
     def submit(self, task: Task, reads: Iterable[Var] = (), writes: Iterable[Var] = ()) -> None:
-        """`push` for a task that others may know already, and wait for."""
+        """`push` for an existing task, which other threads may already wait for."""
         try:
             self._make_room(task.nbytes)
         except BaseException:
@@ -95,22 +95,22 @@ class Queue:
             self._start([task])
 
     def abandon(self, task: Task, error: BaseException) -> None:
-        """Have a task fail that will never run: those that wait for it wake up and find the error."""
+        """Fail a task that will never run: threads waiting for it wake up and find the error."""
         self._finish(task, error, True)
 
     def _make_room(self, nbytes: int) -> None:
-        """Back-pressure: who submits too much first sees to it that the oldest task is done."""
+        """Back-pressure: at the limit, the submitting thread first waits for the oldest task."""
         while len(self._open) >= SETTINGS.lane_operations or (self._open and self._nbytes + nbytes > SETTINGS.lane_bytes):
             with self._lock:
                 oldest = next(iter(self._open), None)
-            if oldest is None or oldest.runner == get_ident():  # a task that submits tasks
+            if oldest is None or oldest.runner == get_ident():  # the oldest is the task that submits this one
                 return
             self.wait(oldest)
 
     # running
 
     def _start(self, ready: list[Task]) -> None:
-        """Run tasks here, and what becomes ready by them, or hand them over."""
+        """Run short tasks, and those that become ready by them, in this thread; hand the others to their lanes."""
         here = ready
         while here:
             task, *here = here
@@ -127,7 +127,7 @@ class Queue:
         self._start(self._run(task))
 
     def _run(self, task: Task) -> list[Task]:
-        """Run a task, unless somebody has begun it; returns what has become ready by that."""
+        """Run a task unless another thread has started it; return the tasks that this makes ready."""
         with self._lock:
             if task.runner:
                 return []
@@ -135,7 +135,7 @@ class Queue:
         return self._perform(task)
 
     def run_here(self, task: Task) -> None:
-        """Run a task that was not submitted, whose ``runner`` is this thread already; `wait` waits for it in other threads."""
+        """Run a task that was never submitted and whose ``runner`` is already this thread. Other threads `wait` for it as for any task."""
         ready = self._perform(task)
         if ready:
             self._start(ready)
@@ -151,7 +151,7 @@ class Queue:
             except Exception as raised:
                 error = raised
                 clear_all_frames(raised)
-            except BaseException as raised:  # of the thread that waits: the task is lost, what comes after it learns that
+            except BaseException as raised:  # Ctrl-C in a waiting thread: the task is lost, its dependents fail
                 interrupt = raised
                 error = interrupted(raised)
         ready = self._finish(task, error, inherited)
@@ -181,13 +181,16 @@ class Queue:
     # waiting
 
     def _open_gates(self) -> None:
-        """Wake all who wait, to look again; called under the lock."""
+        """Wake all waiting threads to look again; called with the lock held.
+
+        Every finished or submitted task wakes every waiting thread, for any of them may now have something to run.
+        """
         for gate in self._gates:
             gate.release()
         self._gates.clear()
 
     def wait(self, task: Task) -> None:
-        """Wait until a task is done; this thread runs it, or what it needs, where nobody has begun that.
+        """Wait until a task is done, running it, or a dependency, in this thread unless another has started it.
 
         Raises
         ------
@@ -208,7 +211,7 @@ class Queue:
                 gate.acquire()
 
     def _runnable(self, target: Task) -> Task | None:
-        """A task that nobody has begun and that the target needs, or the target; None where others run all of these."""
+        """A ready task that nobody has started: the target or one of its dependencies; None if other threads are running all of them."""
         if self.schedule is not None:
             ready = [t for t in list(self._open) if not t.before and not t.runner]
             if ready:
@@ -253,7 +256,7 @@ class Queue:
         self.wait_to_read(var)
 
     def settle(self) -> None:
-        """Wait for all that has been submitted; errors stay for `drain`."""
+        """Wait for all submitted tasks; errors are kept for `drain`."""
         while True:
             with self._lock:
                 oldest = next((t for t in list(self._open) if t.runner != get_ident()), None)
@@ -262,7 +265,7 @@ class Queue:
             self.wait(oldest)
 
     def drain(self) -> list[tuple[int, BaseException]]:
-        """Wait for all that has been submitted; returns the errors since the last `drain`, each with its task's number, in order."""
+        """Wait for all submitted tasks; return the errors since the last `drain` with the serial numbers of their tasks, in order."""
         self.settle()
         with self._lock:
             failed, self._failed = self._failed, []
@@ -271,26 +274,26 @@ class Queue:
     # forks and the end
 
     def pause(self) -> None:
-        """Wait for all tasks and end the threads, which the next task starts again: before a fork, and at the end."""
+        """Wait for all tasks and stop the threads, which the next task restarts: before a fork, and at exit."""
         self.settle()
         for worker in list(self._workers.values()):
             worker.stop()
 
     def close(self) -> None:
-        """At the end: run what is left here, as no thread may be started any more."""
+        """At exit: run what is left in this thread, since no thread can be started any more."""
         self.at_once = True
         self.pause()
 
     def hold(self) -> None:
-        """Let nobody submit, begin or finish a task until `let_go`: while the process forks."""
+        """Keep other threads from submitting, starting or finishing a task until `let_go`, while the process forks."""
         self._lock.acquire()
 
     def let_go(self) -> None:
-        """The end of `hold`."""
+        """Undo `hold`."""
         self._lock.release()
 
     def in_child(self) -> None:
-        """In a forked child: no thread of the parent is there; tasks run where they are submitted."""
+        """In a forked child, where the parent's threads do not exist: tasks run in the thread that submits them."""
         self._lock = threading.RLock()
         self._workers, self._gates = {}, []
         self.at_once = True
@@ -299,12 +302,12 @@ class Queue:
 
 
 def interrupted(by: BaseException) -> EngineError:
-    """The error of a task that an interrupt has ended: its results are lost."""
+    """The error of a task that was ended by an interrupt, which loses its results."""
     return EngineError("this was being computed when the program was interrupted", type(by).__name__, "compute it again")
 
 
 def clear_all_frames(error: BaseException) -> None:
-    """Let go of what an error's frames, and those of its causes, worked on; their lines stay."""
+    """Clear the local variables of an error's frames and of those of its causes; tracebacks keep their lines."""
     found: BaseException | None = error
     while found is not None:
         clear_frames(found.__traceback__)

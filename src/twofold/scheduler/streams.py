@@ -1,7 +1,7 @@
-"""Order between the queues of devices that have queues of their own: GPUs, whose work the host only issues.
+"""Ordering between the queues (CUDA streams) of devices that have some: GPUs, for which the host only issues work.
 
-What is computed on such a device joins its compute queue, in the order in which the host issues it. Copies have queues of their own;
-a mark in one queue, for which another one waits, puts the two in order where that is needed and nowhere else.
+Computation on such a device joins its compute queue in the order in which the host issues it. Copies have their own queues. A mark (event)
+recorded in one queue, for which another queue waits, orders the two where that is needed and nowhere else.
 """
 
 import threading
@@ -14,7 +14,7 @@ from .observers import LISTENERS, span
 
 
 def run_on(device: Device, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function whose work is a device's: it joins the compute queue there, and what it reports happened there."""
+    """Call a function that issues work for a device: the work joins its compute queue, and observers are told that it ran there."""
     if LISTENERS:
         with span("", "", device):
             return _issued(device, function, args)
@@ -30,27 +30,27 @@ def _issued(device: Device, function: Callable[..., Any], args: tuple[Any, ...])
 
 
 class Arrival:
-    """A copy into a device by a queue of its own.
+    """A copy into a device, on the queue for such copies.
 
     Parameters
     ----------
     copy
-        Issues the copy of an array and returns the new one.
+        Issues the copy of an array and returns the new array.
     data, source
         The array and its device.
     device
-        Whose memory it goes to.
+        The device to copy to.
 
     Attributes
     ----------
     array
-        The new array, in which there is nothing yet.
+        The new array. Its content arrives later.
     """
 
     def __init__(self, copy: Callable[[Any], Any], data: Any, source: Device, device: Device) -> None:
         self._backend, self._device = backend_for(device), device
         queue = self._backend.stream(device, "h2d")
-        if not source.is_host:  # the host's memory has been read when `copy` returns
+        if not source.is_host:  # else `copy` has read the host's memory when it returns
             self._backend.wait(queue, self._backend.record(self._backend.stream(source)))
         with queue:
             self.array = copy(data)
@@ -61,18 +61,18 @@ class Arrival:
                 _read_elsewhere.setdefault(source, {})[device] = self._mark
 
     def receive(self) -> Any:
-        """The array, for the device's compute queue: from here on that waits for the copy."""
+        """The array, for use on the device's compute queue, which waits for the copy from here on."""
         self._backend.wait(self._backend.stream(self._device), self._mark)
         return self.array
 
 
 _lock = threading.RLock()
-#: For each device, and each that has copied its memory by a queue of its own, a mark after the last such copy.
+#: By source and target device: a mark after the last copy out of the source's memory.
 _read_elsewhere: dict[Device, dict[Device, Any]] = {}
 
 
 def before_overwriting(device: Device) -> None:
-    """Have a device's compute queue wait for the copies that read its memory: what comes next writes over some of it."""
+    """Have a device's compute queue wait for the copies that read its memory, some of which is about to be overwritten."""
     with _lock:
         marks = _read_elsewhere.pop(device, None)
         if marks:

@@ -1,19 +1,19 @@
-"""What is ordered: tasks, and the variables through which one depends on another."""
+"""Tasks, and the variables through which one depends on another."""
 
 from collections.abc import Callable, Hashable
 from functools import cache
 from itertools import count
 from typing import ClassVar, NamedTuple
 
-#: A task that takes longer than this (nanoseconds) is worth a hand-off to another thread, which costs 11 to 28 µs.
+#: Nanoseconds from which a task is worth handing to another thread, which costs 11 to 28 µs.
 HAND_OVER = 100_000
 SERIALS = count()
 
 
 class Lane(NamedTuple):
-    """Whose tasks they are: a device (or anything else that works on its own) and what for.
+    """A device (or anything else that works on its own) and a purpose, such as computing or copying.
 
-    A thread of its own runs them one after another; who waits for one may run it beside that thread.
+    One thread per lane runs its tasks in turn. A thread that waits for a task may run it concurrently with that one.
     """
 
     owner: Hashable
@@ -25,7 +25,7 @@ class Lane(NamedTuple):
 
 @cache
 def compute_lane(device: Hashable) -> Lane:
-    """The lane of what a device computes."""
+    """The lane on which a device computes."""
     return Lane(device)
 
 
@@ -35,28 +35,28 @@ class Task:
     Parameters
     ----------
     function
-        What to run. What it raises is the error of what the task writes.
+        What to run. An exception becomes the error of everything the task writes.
     lane
         Which thread may run it.
     priority
-        Of the tasks of a lane that are ready, those of the highest priority run first.
+        Among the ready tasks of a lane, those of the highest priority run first.
     nanoseconds
-        About how long it takes. A short one is run by whoever makes it ready, without a hand-off.
+        Estimated duration. A short task is run by the thread that makes it ready, without a hand-off.
     nbytes
         Memory that it will hold.
 
     Attributes
     ----------
     error
-        Why it failed: what it raised, or the error of something that it reads.
+        Why it failed: the exception that it raised, or the error of something that it reads.
     runner
-        The thread that has begun it; 0 before.
+        The thread that has started it; 0 before.
     before, after
-        Tasks not done that come before it, and those that wait for it.
+        Unfinished tasks that it depends on, and those that depend on it.
     sources
         Tasks whose results it reads.
     reports
-        Whether the queue keeps its error for `Queue.drain`; a class whose errors are kept elsewhere says no.
+        Whether the queue keeps its error for `Queue.drain`. False for classes whose errors are kept elsewhere.
     """
 
     __slots__ = (
@@ -83,7 +83,7 @@ class Task:
 
     @property
     def is_short(self) -> bool:
-        """Whether a hand-off would not pay."""
+        """Whether it is too short to be worth a hand-off."""
         return self.nanoseconds < HAND_OVER
 
     def __lt__(self, other: "Task") -> bool:
@@ -95,9 +95,9 @@ class Task:
 
 
 class Var:
-    """Something that tasks read and write: the memory of an array, an iterator.
+    """Something that tasks read and write, such as the memory of an array or an iterator.
 
-    Those that read it run after the last one that wrote it, in any order; one that writes it runs after all of these.
+    Readers run after the last writer, in any order; the next writer runs after all of them.
     """
 
     __slots__ = ("readers", "writer")
@@ -108,11 +108,11 @@ class Var:
 
     @property
     def error(self) -> BaseException | None:
-        """Why its content is not there, once its writer is done."""
+        """Why it has no content although its writer is done."""
         return self.writer.error if self.writer is not None else None
 
     def read_by(self, task: Task) -> None:
-        """Note a task that reads it."""
+        """Add a reader."""
         writer = self.writer
         if writer is not None and (not writer.is_done or writer.error is not None):
             task.sources.append(writer)
@@ -122,7 +122,7 @@ class Var:
         self.readers.append(task)
 
     def written_by(self, task: Task) -> None:
-        """Note a task that writes it."""
+        """Set the last writer."""
         task.before.update(t for t in self.readers if not t.is_done)
         if self.writer is not None and not self.writer.is_done:
             task.before.add(self.writer)
