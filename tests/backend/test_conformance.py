@@ -1,5 +1,7 @@
 """Every adapter of the repository keeps the backend protocol: the conformance suite that ships, on NumPy, the array API and the fake."""
 
+from dataclasses import FrozenInstanceError
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,12 @@ def test_a_wrong_value_is_found_and_named():
 
 def test_every_primitive_has_cases():
     assert all(cases(name) for name in conformance.names())
+
+
+def test_the_protocol_stays_narrow():
+    assert len([name for name in vars(Backend) if not name.startswith("_")]) <= 30
+
+
+def test_what_an_adapter_can_do_does_not_change_under_a_program():
+    with pytest.raises(FrozenInstanceError):
+        NumpyBackend().target.few_kernels = True

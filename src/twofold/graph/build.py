@@ -43,7 +43,7 @@ def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
     MXNetError
         A `ShapeError` or `DTypeError` that names the operator, if the inputs do not fit.
     """
-    node = sig.typed.get(inputs)
+    node = sig.typed.get(inputs)  # without the lock: most calls end here
     if node is not None:
         return node
     with TABLES.lock:  # no generation is dropped half-way through a rule: equal nodes in its result must be one node

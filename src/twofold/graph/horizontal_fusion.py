@@ -90,7 +90,7 @@ def _read_only_by_each_other(
 
 def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> list[Member]:
     """The kernels: connected nodes of one shape are one kernel, or several in sequence if there are too many."""
-    owner: dict[Node, Application] = {n: n for n in nodes}
+    owner: dict[Node, Application] = {n: n for n in nodes}  # union-find, with path halving
 
     def root(n: Node) -> Application:
         while owner[n] is not n:

@@ -95,7 +95,7 @@ class _Graph:
                 inputs = tuple([self.made[i, self._of_input(n, part, i)] for i in n.operands])
                 self.made[n, part] = inputs[0] if n in self.passed else apply(n.sig, inputs)
             return
-        whole = n
+        whole = n  # leaves and constants stay; a part of a constant array is a smaller one (see `_taken`)
         if isinstance(n, Application) and n.sig.op is not full:
             whole = apply(n.sig, tuple([self.made[i, None] for i in n.operands]))
         self.made[n, None] = whole

@@ -67,8 +67,8 @@ class Program:
         Whether it may overwrite its inputs' memory.
     passes
         Names of the passes that changed the graph, in order.
-    plan, steps, source
-        The memory plan, the steps and the source.
+    plan, steps
+        The memory plan and the steps.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class Program:
         self.steps, self.plan = plan.steps, plan.memory
         printer = Printer(plan, backend)
         code = printer.code()
-        self.source = code.source()
-        self.kernels, self._forms, self._spans = printer.kernels, printer.forms, code.spans(ENTRY)
+        self.kernels, self._forms, self._code = printer.kernels, printer.forms, code
+        # the text that runs differs from `source` by one statement, so that a program without observers pays one test of a global
         details = {"program": self} if title.category == "program" else NOTHING
         env = code.env | {"listeners": LISTENERS, "profiled": Profiled(details, title, plan, code)}
         exec(code_of(code.source(ENTRY), FILE), env)
@@ -117,6 +117,7 @@ class Program:
         run: Callable[[Sequence[Any]], list[Any]] = env["program"]
         self.launcher = backend.prepare(run, partial(self._traits, plan, set(donated), code, device))
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
+        # partials of C functions: a run enters no Python frame but the program's own
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(
             backend.quietly, run if self.launcher is None else partial(launch_or_step, self.launcher, run)
         )
@@ -135,6 +136,11 @@ class Program:
         return Program(sub.outputs, sub.leaves, self.backend).run
 
     @cached_property
+    def source(self) -> str:
+        """Its source text, without the test for observers."""
+        return self._code.source()
+
+    @cached_property
     def nanoseconds(self) -> float:
         """An estimate of its running time on one core."""
         return nanoseconds_of(self.steps)
@@ -151,7 +157,8 @@ class Program:
             for frame, line in walk_tb(cause.__traceback__):
                 if frame.f_code.co_filename == FILE:
                     at = line - 1  # lines of a source count from 1
-                    return next((s.nodes for s, (begin, end) in zip(self.steps, self._spans, strict=True) if begin <= at < end), ())
+                    spans = self._code.spans(ENTRY)
+                    return next((s.nodes for s, (begin, end) in zip(self.steps, spans, strict=True) if begin <= at < end), ())
             cause = cause.__cause__
         return ()
 

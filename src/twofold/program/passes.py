@@ -142,14 +142,18 @@ def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context
         Naming the pass and the invariant, if the setting ``verify`` is on and a pass broke one.
     """
     found, changed = list(outputs), list[str]()
-    operators = operators_of(found)
+    operators: set[Op] | None = None  # found when a pass asks for them, and again after a pass that changed the graph
     for row in PASSES:
-        if (row.concerns and operators.isdisjoint(row.concerns)) or not row.is_wanted(context):
+        if not row.is_wanted(context):
             continue
+        if row.concerns:
+            operators = operators_of(found) if operators is None else operators
+            if operators.isdisjoint(row.concerns):
+                continue
         before, found = found, row.rule(found, context)
         if found != before:
             changed.append(row.name)
-            operators = operators_of(found)
+            operators = None
         if SETTINGS.verify and (found != before or row is PASSES[0]):
             verify(found, [*leaves, *context.constants], row.name)
     return found, tuple(changed)

@@ -81,6 +81,7 @@ def plan_of(
     steps = with_epilogues(steps, unique, target.epilogues if SETTINGS.epilogues else ())
     singles = [s.nodes[0] for s in steps if not s.is_kernel]
     calls = {n: _call_of(n, backend, compile_) for n in singles if n.sig.op is not item}
+    # the backend allocates these results itself, so that the plan cannot place them
     own = {n for n in singles if n not in calls or not calls[n].into}
     memory = plan_memory(
         steps,

@@ -223,14 +223,14 @@ class Printer:
         keeps = self.target.keeps_scratch and self.backend.device_count() == 1  # scratch belongs to a device
         if not keeps or sum(n for n, _ in self.memory.buffers) > KEEP_SCRATCH:
             return [f" {names}, = fresh()"]
-        self.env["pool"] = []
+        self.env["pool"] = []  # list.pop and list.append are atomic, so that threads check out different instances without a lock
         end.insert(-1, "pool.append(S)")
         return [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}, = S"]
 
     def _releases(self) -> dict[int, list[Node]]:
         """The large backend-allocated values that die after each step."""
         last: dict[Node, int] = {}
-        views: dict[Node, Node] = {}
+        views: dict[Node, Node] = {}  # a use of a view is a use of the value that owns its memory
         for t, step in enumerate(self.plan.steps):
             for n in step.nodes:
                 if n.sig.op.view or n.sig.op is item:
