@@ -370,7 +370,7 @@ def _launch_others(w: Window) -> None:
 
 def _replacing(w: Window) -> dict[Node, Node]:
     """Replacements for nodes of the tape in the window's programs: leaves for results of earlier windows, and nodes of its own."""
-    at = {node: leaf(("cut", k), node.shape, node.dtype) for k, node in enumerate(w.cuts)}
+    at: dict[Node, Node] = {node: leaf(("cut", k), node.shape, node.dtype) for k, node in enumerate(w.cuts)}
     for node, here in w.aliases.items():  # in order of entry: whatever ``here`` depends on came before
         at[node] = substitute([here], at)[0]
     return at
