@@ -240,7 +240,7 @@ class AvgPool3D(_Pooling):
 
 
 class _GlobalPooling(_Pooling):
-    """One window over everything."""
+    """A single window over the whole input."""
 
     def __init__(self, layout: str, **kwargs: Any) -> None:
         super().__init__(1, None, 0, True, True, layout, **kwargs)
@@ -307,7 +307,7 @@ class GlobalAvgPool3D(_GlobalPooling):
 
 
 class ReflectionPad2D(HybridBlock):
-    """Pads images (n, c, h, w) with what lies inside, mirrored at the border.
+    """Pads images (n, c, h, w) by reflection at the border.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ class ReflectionPad2D(HybridBlock):
     Raises
     ------
     ParameterError
-        If it is neither one number nor eight.
+        If ``padding`` is neither one number nor eight.
     """
 
     def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Any) -> None:
@@ -327,7 +327,7 @@ class ReflectionPad2D(HybridBlock):
         self._padding = (0, 0, 0, 0, *(padding,) * 4) if isinstance(padding, int) else tuple(padding)
         if len(self._padding) != 8:
             raise Refused(
-                "ReflectionPad2D: padding must be a number or a list of 8 ints", str(padding), "give widths before and after each axis"
+                "ReflectionPad2D: padding must be a number or a list of 8 ints", str(padding), "pass the widths before and after each axis"
             )
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:

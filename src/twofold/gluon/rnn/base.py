@@ -1,4 +1,4 @@
-"""`RecurrentCell`: one step of a recurrent network, with states, and its unrolling over sequences."""
+"""`RecurrentCell`: one step of a recurrent network, and its unrolling over sequences."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +9,13 @@ from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_wanted, method_through_legacy
 from ..refusals import Refused
 from ..tracing import taken_by
-from .sequences import first_states, merged, steps_of
+from .sequences import initial_states, merge, steps_of
 
 __all__ = ["HybridRecurrentCell", "RecurrentCell"]
 
 
 class RecurrentCell(Block):
-    """The base of cells: called with the input and the states of a step, it returns the output and the next states.
+    """Base class of cells. Called with the input and states of a step, a cell returns the output and the next states.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class RecurrentCell(Block):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the steps so far, before another sequence."""
+        """Reset the step counter before another sequence."""
         self._init_counter = -1
         self._counter = -1
         for cell in self._children.values():
@@ -42,37 +42,45 @@ class RecurrentCell(Block):
         Parameters
         ----------
         batch_size
-            The size of the samples' axis; 0 if unknown.
+            Size of the batch axis; 0 if unknown.
         """
-        raise Refused(f"{type(self).__name__} does not say what its states are", None, "define state_info(self, batch_size) in it")
+        raise Refused(f"{type(self).__name__} has no state_info method", None, "define state_info(self, batch_size) in it")
 
-    def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:
-        """The states to begin with.
+    def _cells(self) -> list[Any]:
+        """The children, which are cells."""
+        return list(self._children.values())
 
-        Parameters
-        ----------
-        batch_size
-            The size of the samples' axis; 0 for symbols that find it out.
-        func
-            What makes a state: such as `twofold.nd.zeros`, `twofold.sym.zeros` or `twofold.sym.Variable`.
-        **kwargs
-            Further arguments of it, such as ``ctx`` or ``dtype``.
-
-        Raises
-        ------
-        ParameterError
-            If the cell is inside a modifier.
-        """
+    def _check_unmodified(self) -> None:
+        """Raise if the cell is inside a modifier, which changes how its states start."""
         if self._modified:
             raise Refused(
                 "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly",
                 self.name,
                 "call the modifier cell",
             )
+
+    def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:
+        """The initial states.
+
+        Parameters
+        ----------
+        batch_size
+            Size of the batch axis; 0 for symbols, which infer it.
+        func
+            The function that creates a state, such as `twofold.nd.zeros`, `twofold.sym.zeros` or `twofold.sym.Variable`.
+        **kwargs
+            Its other arguments, such as ``ctx`` or ``dtype``.
+
+        Raises
+        ------
+        ParameterError
+            If the cell is inside a modifier.
+        """
+        self._check_unmodified()
         states = []
         for info in self.state_info(batch_size):
             self._init_counter += 1
-            states.append(made_state(func, f"{self._prefix}begin_state_{self._init_counter}", {**info, **kwargs}))
+            states.append(create_state(func, f"{self._prefix}begin_state_{self._init_counter}", {**info, **kwargs}))
         return states
 
     @method_through_legacy
@@ -94,33 +102,34 @@ class RecurrentCell(Block):
         inputs
             An array or symbol with a time axis, or a list of steps.
         begin_state
-            States to begin with; zeros if None.
+            The initial states; zeros if None.
         layout
-            What the axes are: ``"NTC"`` or ``"TNC"``.
+            Order of the axes: ``"NTC"`` or ``"TNC"``.
         merge_outputs
-            Whether outputs are one array with a time axis; a list of steps if not, or if None (with ``valid_length`` one array).
+            Whether to return the outputs as one array with a time axis instead of a list of steps. None means a list, or one array
+            with ``valid_length``.
         valid_length
-            Lengths (n,) of sequences that are shorter: outputs beyond are 0, states are those of the last step.
+            Lengths (n,) of the sequences. Outputs beyond a length are 0, and states are those of the last valid step.
 
         Returns
         -------
         tuple
-            Outputs and last states.
+            Outputs and final states.
         """
         self.reset()
         steps = steps_of(length, inputs, layout)
         F = steps.F
-        states = first_states(self, steps, begin_state)
+        states = initial_states(self, steps, begin_state)
         outputs, history = [], []
         for x in steps.values:
             output, states = self(x, states)
             outputs.append(output)
             history.append(states)
         if valid_length is None:
-            return (merged(F, outputs, layout) if merge_outputs else outputs), states
+            return (merge(F, outputs, layout) if merge_outputs else outputs), states
         lengths = {"sequence_length": valid_length, "use_sequence_length": True}
         states = [F.SequenceLast(F.stack(*each, axis=0), axis=0, **lengths) for each in zip(*history, strict=True)]
-        masked = F.SequenceMask(merged(F, outputs, layout), axis=layout.find("T"), **lengths)
+        masked = F.SequenceMask(merge(F, outputs, layout), axis=layout.find("T"), **lengths)
         return (steps_of(length, masked, layout).values if merge_outputs is False else masked), states
 
     def forward(self, inputs: Any, states: Any) -> Any:
@@ -136,14 +145,14 @@ class RecurrentCell(Block):
         Returns
         -------
         tuple
-            Output and list of next states.
+            The output and the list of next states.
         """
         self._counter += 1
         return super().forward(inputs, states)
 
 
 class HybridRecurrentCell(RecurrentCell, HybridBlock):  # type: ignore[override]
-    """The base of cells that can be compiled: define ``hybrid_forward(F, inputs, states, …)``.
+    """Base class of cells that can be compiled. Subclasses define ``hybrid_forward(F, inputs, states, …)``.
 
     Parameters
     ----------
@@ -156,12 +165,12 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):  # type: ignore[override]
         return HybridBlock.hybrid_forward(self, F, x, *args, **kwargs)
 
     def _step_name(self, what: str) -> str:
-        """A node's name in the current step."""
+        """The name of a node in the current step."""
         return f"t{self._counter}_{what}"
 
 
-def made_state(func: Callable[..., Any], name: str, info: dict[str, Any]) -> Any:
-    """A state, made by a function that may not take all that is known of it."""
-    names, everything = taken_by(func)
+def create_state(func: Callable[..., Any], name: str, info: dict[str, Any]) -> Any:
+    """Create a state with a function, passing only the arguments that it accepts."""
+    names, takes_all = taken_by(func)
     given = {"name": name, **info}
-    return as_wanted(func(**{k: v for k, v in given.items() if everything or k in names}))
+    return as_wanted(func(**{k: v for k, v in given.items() if takes_all or k in names}))

@@ -1,4 +1,4 @@
-"""Cells of recurrent networks: plain, LSTM and GRU."""
+"""Recurrent cells: plain, LSTM and GRU."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -10,8 +10,8 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 Activation = str | Callable[..., Any]
 
 
-def activated(F: Any, x: Any, activation: Activation, name: str) -> Any:
-    """An activation by its name, or a function, of x."""
+def activate(F: Any, x: Any, activation: Activation, name: str) -> Any:
+    """Apply an activation, given by name or as a function."""
     if not isinstance(activation, str):
         return activation(x)
     if activation in ("tanh", "sigmoid", "relu", "softsign"):
@@ -20,18 +20,18 @@ def activated(F: Any, x: Any, activation: Activation, name: str) -> Any:
 
 
 class _Cell(HybridRecurrentCell):
-    """What the three cells share: gates that are affine in input and state, and their parameters.
+    """The base of the three cells: gates that are affine in input and state, and their parameters.
 
     Parameters
     ----------
     hidden_size
         Size of the state and of the output.
     i2h_weight_initializer, h2h_weight_initializer
-        How the weights of input and state start; as the whole model's initializer says if None.
+        Initializers of the input and state weights; None for the model's.
     i2h_bias_initializer, h2h_bias_initializer
-        How the biases start.
+        Initializers of the biases.
     input_size
-        Size of the input; found at the first step if 0.
+        Size of the input; inferred at the first step if 0.
     prefix, params
         See `Block`.
     """
@@ -63,7 +63,7 @@ class _Cell(HybridRecurrentCell):
         return type(self).__name__.removesuffix("Cell").lower()
 
     def _affine(self, F: Any, inputs: Any, state: Any, weights: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
-        """All gates' parts of the input and of the state, (n, gates · hidden) each."""
+        """The affine maps of input and state for all gates, (n, gates · hidden) each."""
         wx, wh, bx, bh = weights
         rows = self._gates * self._hidden_size
         return (
@@ -75,12 +75,12 @@ class _Cell(HybridRecurrentCell):
         """One state (n, hidden_size)."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
 
-    def _shown(self, *more: Any) -> str:
+    def _repr(self, *more: Any) -> str:
         rows, size = self.i2h_weight.shape  # type: ignore[misc]
         return f"{type(self).__name__}({', '.join([f'{size or None} -> {rows}', *map(str, more)])})"
 
     def __repr__(self) -> str:
-        return self._shown()
+        return self._repr()
 
 
 class RNNCell(_Cell):
@@ -93,9 +93,9 @@ class RNNCell(_Cell):
     activation
         Name of the activation, or a function.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        How the parameters start; weights, if None, as the whole model's initializer says.
+        Initializers of the parameters; None for the model's.
     input_size
-        Size of the input; found at the first step if 0.
+        Size of the input; inferred at the first step if 0.
     prefix, params
         See `Block`.
     """
@@ -129,13 +129,13 @@ class RNNCell(_Cell):
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
-        """Output (n, hidden) and states of one step."""
+        """The output (n, hidden) and states of one step."""
         i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
-        output = activated(F, i2h + h2h, self._activation, self._step_name("out"))
+        output = activate(F, i2h + h2h, self._activation, self._step_name("out"))
         return output, [output]
 
     def __repr__(self) -> str:
-        return self._shown(self._activation)
+        return self._repr(self._activation)
 
 
 class LSTMCell(_Cell):
@@ -146,13 +146,13 @@ class LSTMCell(_Cell):
     hidden_size
         Size of the states and of the output.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        How the parameters start; weights, if None, as the whole model's initializer says.
+        Initializers of the parameters; None for the model's.
     input_size
-        Size of the input; found at the first step if 0.
+        Size of the input; inferred at the first step if 0.
     prefix, params
         See `Block`.
     activation, recurrent_activation
-        Names of the activations of g and c', and of the other gates; or functions.
+        Activations of g and c', and of the other gates: names or functions.
 
     Notes
     -----
@@ -195,13 +195,13 @@ class LSTMCell(_Cell):
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
-        """Output (n, hidden) and states of one step."""
+        """The output (n, hidden) and states of one step."""
         i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         parts = list(F.SliceChannel(i2h + h2h, num_outputs=4, name=self._step_name("slice")))
-        i, f, o = (activated(F, parts[k], self._recurrent_activation, self._step_name(n)) for k, n in ((0, "i"), (1, "f"), (3, "o")))
-        g = activated(F, parts[2], self._activation, self._step_name("c"))
+        i, f, o = (activate(F, parts[k], self._recurrent_activation, self._step_name(n)) for k, n in ((0, "i"), (1, "f"), (3, "o")))
+        g = activate(F, parts[2], self._activation, self._step_name("c"))
         c = f * states[1] + i * g
-        h = o * activated(F, c, self._activation, self._step_name("activation0"))
+        h = o * activate(F, c, self._activation, self._step_name("activation0"))
         return h, [h, c]
 
 
@@ -213,16 +213,16 @@ class GRUCell(_Cell):
     hidden_size
         Size of the state and of the output.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        How the parameters start; weights, if None, as the whole model's initializer says.
+        Initializers of the parameters; None for the model's.
     input_size
-        Size of the input; found at the first step if 0.
+        Size of the input; inferred at the first step if 0.
     prefix, params
         See `Block`.
 
     Notes
     -----
-    Cho and others, Learning phrase representations using RNN encoder-decoder, EMNLP 2014, with the reset gate after the product, as
-    in cuDNN.
+    Cho et al., Learning phrase representations using RNN encoder-decoder, EMNLP 2014; as in cuDNN the reset gate is applied after
+    the matrix product.
     """
 
     _gates: ClassVar[int] = 3
@@ -252,7 +252,7 @@ class GRUCell(_Cell):
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
-        """Output (n, hidden) and states of one step."""
+        """The output (n, hidden) and states of one step."""
         i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
         ir, iz, i_n = F.SliceChannel(i2h, num_outputs=3, name=self._step_name("i2h_slice"))
         hr, hz, h_n = F.SliceChannel(h2h, num_outputs=3, name=self._step_name("h2h_slice"))

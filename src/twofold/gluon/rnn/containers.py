@@ -1,46 +1,35 @@
-"""Cells made of other cells: one after the other, or one for each direction."""
+"""Cells that combine other cells: sequences, and pairs that run in both directions."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from ... import ndarray as nd
 from ..numpy_arrays import method_through_legacy
-from ..refusals import Refused, Undefined
+from ..refusals import Undefined
 from .base import HybridRecurrentCell, RecurrentCell
-from .sequences import first_states, merged, steps_of
+from .sequences import initial_states, merge, steps_of
 
 __all__ = ["BidirectionalCell", "HybridSequentialRNNCell", "SequentialRNNCell"]
 
 
 class _Stack(RecurrentCell):
-    """What both kinds of sequence of cells have."""
+    """The base of both kinds of sequence."""
 
     def add(self, cell: RecurrentCell) -> None:
         """Add a cell at the end."""
         self.register_child(cell)
 
-    def _cells(self) -> list[Any]:
-        return list(self._children.values())
-
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The states of all cells, one after the other."""
+        """The states of all cells, in order."""
         return [info for cell in self._cells() for info in cell.state_info(batch_size)]
 
     def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
-        """The first states of all cells; see `RecurrentCell.begin_state`."""
+        """The initial states of all cells; see `RecurrentCell.begin_state`."""
         self._check_unmodified()
         return [state for cell in self._cells() for state in cell.begin_state(**kwargs)]
 
-    def _check_unmodified(self) -> None:
-        if self._modified:
-            raise Refused(
-                "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly",
-                self.name,
-                "call the modifier cell",
-            )
-
     def _with_states(self, states: Any) -> Iterator[tuple[Any, Any]]:
-        """Each cell with its own states."""
+        """(cell, its states) pairs."""
         at = 0
         for cell in self._cells():
             count = len(cell.state_info())
@@ -64,10 +53,10 @@ class _Stack(RecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, Any]:
-        """Run the cells over a sequence, one cell after the other; see `RecurrentCell.unroll`."""
+        """Run each cell over the whole sequence before the next; see `RecurrentCell.unroll`."""
         self.reset()
         steps = steps_of(length, inputs, layout)
-        states = first_states(self, steps, begin_state)
+        states = initial_states(self, steps, begin_state)
         found: list[Any] = []
         values: Any = steps.values
         last = len(self._children) - 1
@@ -88,7 +77,7 @@ class _Stack(RecurrentCell):
 
 
 class SequentialRNNCell(_Stack):
-    """Cells one after the other.
+    """Runs cells one after another in each step.
 
     Parameters
     ----------
@@ -97,13 +86,13 @@ class SequentialRNNCell(_Stack):
     """
 
     def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
-        """The last cell's output, and the states of all."""
+        """The output of the last cell, and the states of all cells."""
         self._counter += 1
         return self._step(inputs, states)
 
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[override]
-    """Hybrid cells one after the other, which may be compiled together.
+    """Runs hybrid cells one after another in each step; they can be compiled into one graph.
 
     Parameters
     ----------
@@ -112,23 +101,23 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[over
     """
 
     def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
-        """The last cell's output, and the states of all."""
+        """The output of the last cell, and the states of all cells."""
         return HybridRecurrentCell.__call__(self, inputs, states)
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:  # type: ignore[override]
-        """The last cell's output, and the states of all."""
+        """The output of the last cell, and the states of all cells."""
         return self._step(inputs, states)
 
 
 class BidirectionalCell(HybridRecurrentCell):
-    """Two cells that run over a sequence from both ends; outputs are joined on the last axis. It can only be unrolled.
+    """Runs two cells over a sequence from both ends and concatenates their outputs. It can only be unrolled.
 
     Parameters
     ----------
     l_cell, r_cell
-        The cells from the beginning and from the end.
+        The cells that run forward and backward.
     output_prefix
-        What names of outputs begin with, in symbols.
+        Prefix of the names of outputs in symbols.
     """
 
     def __init__(self, l_cell: RecurrentCell, r_cell: RecurrentCell, output_prefix: str = "bi_") -> None:
@@ -138,7 +127,7 @@ class BidirectionalCell(HybridRecurrentCell):
         self._output_prefix = output_prefix
 
     def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
-        """Not possible.
+        """Not supported: the backward cell needs the whole sequence.
 
         Raises
         ------
@@ -152,17 +141,12 @@ class BidirectionalCell(HybridRecurrentCell):
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """The states of both cells."""
-        return [info for cell in self._children.values() for info in cell.state_info(batch_size)]  # type: ignore[attr-defined]
+        return [info for cell in self._cells() for info in cell.state_info(batch_size)]
 
     def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
-        """The first states of both cells; see `RecurrentCell.begin_state`."""
-        if self._modified:
-            raise Refused(
-                "After applying modifier cells (e.g. DropoutCell) the base cell cannot be called directly",
-                self.name,
-                "call the modifier cell",
-            )
-        return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]  # type: ignore[attr-defined]
+        """The initial states of both cells; see `RecurrentCell.begin_state`."""
+        self._check_unmodified()
+        return [state for cell in self._cells() for state in cell.begin_state(**kwargs)]
 
     @method_through_legacy
     def unroll(
@@ -178,23 +162,23 @@ class BidirectionalCell(HybridRecurrentCell):
         self.reset()
         steps = steps_of(length, inputs, layout)
         F = steps.F
-        states = first_states(self, steps, begin_state)
-        left, right = self._children.values()
-        count = len(left.state_info())  # type: ignore[attr-defined]
-        forth, first = left.unroll(length, steps.values, states[:count], layout, False, valid_length)  # type: ignore[attr-defined]
-        turned = _turned(F, length, steps.values, layout, valid_length)
-        back, second = right.unroll(length, turned, states[count:], layout, False, valid_length)  # type: ignore[attr-defined]
-        back = _turned(F, length, back, layout, valid_length)
+        states = initial_states(self, steps, begin_state)
+        left, right = self._cells()
+        count = len(left.state_info())
+        forward, left_states = left.unroll(length, steps.values, states[:count], layout, False, valid_length)
+        reversed_steps = _reverse(F, length, steps.values, valid_length)
+        backward, right_states = right.unroll(length, reversed_steps, states[count:], layout, False, valid_length)
+        backward = _reverse(F, length, backward, valid_length)
         outputs = [
             F.concat(a, b, dim=1, name=f"{self._output_prefix}t{k}") if F is not nd else F.concat(a, b, dim=1)
-            for k, (a, b) in enumerate(zip(forth, back, strict=True))
+            for k, (a, b) in enumerate(zip(forward, backward, strict=True))
         ]
-        merge = merge_outputs or (merge_outputs is None and valid_length is not None)
-        return (merged(F, outputs, layout) if merge else outputs), [*first, *second]
+        merges = merge_outputs or (merge_outputs is None and valid_length is not None)
+        return (merge(F, outputs, layout) if merges else outputs), [*left_states, *right_states]
 
 
-def _turned(F: Any, length: int, steps: Any, layout: str, valid_length: Any) -> list[Any]:
-    """Steps from last to first; of shorter sequences only those within their length."""
+def _reverse(F: Any, length: int, steps: Any, valid_length: Any) -> list[Any]:
+    """Reverse the order of steps, in shorter sequences only up to their length."""
     if valid_length is None:
         return list(reversed(steps))
     whole = F.SequenceReverse(F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True)

@@ -1,4 +1,4 @@
-"""Recurrent layers over whole sequences, on the fused operator ``RNN``."""
+"""Recurrent layers over whole sequences, computed by the fused operator ``RNN``."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
 from ..refusals import Refused
-from .base import made_state
+from .base import create_state
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
@@ -20,7 +20,7 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 class _RNNLayer(HybridBlock):
-    """What the three layers share.
+    """The base of the three layers.
 
     Parameters
     ----------
@@ -29,25 +29,25 @@ class _RNNLayer(HybridBlock):
     hidden_size
         Size of a state.
     num_layers
-        Number of layers, each over the outputs of the one before.
+        Number of stacked layers.
     layout
-        ``"TNC"`` or ``"NTC"``: the axes of input and output.
+        Order of the axes of input and output: ``"TNC"`` or ``"NTC"``.
     dropout
-        The share of outputs between layers that is set to 0 in training.
+        The fraction of outputs between layers to zero in training.
     bidirectional
-        Whether each layer runs from both ends; outputs are joined.
+        Whether each layer runs in both directions, with concatenated outputs.
     input_size
-        Size of the input; found at the first forward if 0.
+        Size of the input; inferred in the first forward pass if 0.
     initializers
-        How weights and biases of input and state, and projections, start.
+        Initializers of the parameters by kind.
     dtype
-        Of the parameters.
+        Dtype of the parameters.
     projection_size
         Size that outputs and their state are projected to; None for no projection.
     clip
-        Bounds of the cell state, and whether not-a-number counts as one; of an LSTM.
+        For an LSTM: bounds of the cell state, and whether to replace NaN by a bound.
     use_sequence_length
-        Whether calls give the lengths of sequences, too.
+        Whether calls pass the lengths of sequences.
     """
 
     def __init__(
@@ -97,17 +97,17 @@ class _RNNLayer(HybridBlock):
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """Parameters under the names that they would have in a stack of cells, as MXNet writes them."""
+        """Parameters under the paths they would have in a stack of cells, as in MXNet's files."""
         prefix = prefix + "." if prefix else ""
         side = {"l": "l_cell.", "r": "r_cell."} if self._dir == 2 else {"l": ""}
         found = {}
         for name, param in self._reg_params.items():
-            place, kind = name.split("_", 1)
-            found[f"{prefix}_unfused.{place[1:]}.{side[place[0]]}{kind}"] = param
+            layer, kind = name.split("_", 1)
+            found[f"{prefix}_unfused.{layer[1:]}.{side[layer[0]]}{kind}"] = param
         return found
 
     def cast(self, dtype: Any) -> None:
-        """Cast the parameters, and the states that the layer makes."""
+        """Cast the parameters, and the initial states that the layer creates."""
         super().cast(dtype)
         self._dtype = dtype
 
@@ -117,18 +117,18 @@ class _RNNLayer(HybridBlock):
         return [{"shape": shape, "__layout__": "LNC", "dtype": self._dtype}]
 
     def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:
-        """The states to begin with.
+        """The initial states.
 
         Parameters
         ----------
         batch_size
-            Number of sequences; 0 for symbols that find it out.
+            Number of sequences; 0 for symbols, which infer it.
         func
-            What makes a state, such as `twofold.nd.zeros`.
+            The function that creates a state, such as `twofold.nd.zeros`.
         **kwargs
-            Further arguments of it, such as ``ctx``.
+            Its other arguments, such as ``ctx``.
         """
-        return [made_state(func, f"{self._prefix}h0_{k}", {**info, **kwargs}) for k, info in enumerate(self.state_info(batch_size))]
+        return [create_state(func, f"{self._prefix}h0_{k}", {**info, **kwargs}) for k, info in enumerate(self.state_info(batch_size))]
 
     def infer_shape(self, *args: Any) -> None:
         """Set the shapes of the first layer's weights from that of the input.
@@ -152,14 +152,14 @@ class _RNNLayer(HybridBlock):
         inputs
             Sequences (t, n, c), or in the layer's layout.
         states
-            States to begin with: an array, or a list; zeros if None.
+            The initial states: an array or a list; zeros if None.
         sequence_length
-            Lengths (n,), if ``use_sequence_length`` was set.
+            Lengths (n,), if ``use_sequence_length`` is set.
 
         Returns
         -------
         NDArray, or tuple
-            Outputs (t, n, h); with the list of last states if states were given.
+            Outputs (t, n, h); with the list of final states if states were passed.
         """
         given = states
         if states is None:
@@ -180,16 +180,16 @@ class _RNNLayer(HybridBlock):
     def _check(self, inputs: NDArray, states: list[NDArray]) -> None:
         if inputs.ndim != 3:
             raise ParameterError(
-                f"{type(self).__name__}: the input must have three axes", f"shape {inputs.shape}", f"give it as {self._layout}"
+                f"{type(self).__name__}: the input must have three axes", f"shape {inputs.shape}", f"pass it as {self._layout}"
             )
         for state, info in zip(states, self.state_info(inputs.shape[self._layout.find("N")]), strict=True):
             if state.shape != info["shape"]:
                 raise ParameterError(
-                    "Invalid recurrent state shape", f"Expecting {info['shape']}, got {state.shape}", "make it with begin_state"
+                    "Invalid recurrent state shape", f"Expecting {info['shape']}, got {state.shape}", "create it with begin_state"
                 )
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **params: Any) -> tuple[Any, list[Any]]:
-        """Outputs and last states."""
+        """Outputs and final states."""
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         kinds = ["i2h_weight", "h2h_weight", *(["h2r_weight"] if self._projection_size else [])]
@@ -221,50 +221,50 @@ _PARAMETERS = """
     hidden_size
         Size of a state.
     num_layers
-        Number of layers, each over the outputs of the one before.{activation}
+        Number of stacked layers.{activation}
     layout
-        ``"TNC"`` or ``"NTC"``: the axes of input and output.
+        Order of the axes of input and output: ``"TNC"`` or ``"NTC"``.
     dropout
-        The share of outputs between layers that is set to 0 in training.
+        The fraction of outputs between layers to zero in training.
     bidirectional
-        Whether each layer runs from both ends; outputs are joined.
+        Whether each layer runs in both directions, with concatenated outputs.
     input_size
-        Size of the input; found at the first forward if 0.
+        Size of the input; inferred in the first forward pass if 0.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        How the parameters start; weights, if None, as the whole model's initializer says.{lstm}
+        Initializers of the parameters; None for the model's.{lstm}
     dtype
-        Of the parameters.
+        Dtype of the parameters.
     **kwargs
-        ``use_sequence_length`` (whether calls give lengths of sequences, too), ``prefix`` and ``params``, see `Block`.
+        ``use_sequence_length`` (whether calls pass the lengths of sequences); ``prefix`` and ``params``, see `Block`.
 
     Raises
     ------
     ParameterError
-        For another layout.
+        If the layout is unknown.
     """
 _ACTIVATION = """
     activation
         ``"relu"`` or ``"tanh"``."""
 _LSTM = """
     projection_size, h2r_weight_initializer
-        Size that outputs are projected to (None: they are not), and how the projection starts.
+        Size that outputs are projected to (None for no projection), and the initializer of the projection.
     state_clip_min, state_clip_max, state_clip_nan
-        Bounds of the cell state, and whether not-a-number is replaced by them."""
+        Bounds of the cell state, and whether to replace NaN by a bound."""
 
 
-def _documented(cls: type[_RNNLayer]) -> type[_RNNLayer]:
+def _add_parameter_docs(cls: type[_RNNLayer]) -> type[_RNNLayer]:
     text = _PARAMETERS.format(activation=_ACTIVATION if cls.__name__ == "RNN" else "", lstm=_LSTM if cls.__name__ == "LSTM" else "")
     cls.__doc__ = (cls.__doc__ or "") + text
     return cls
 
 
-def _starts(i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any, h2r_weight: Any = None) -> dict[str, Any]:
+def _initializers(i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any, h2r_weight: Any = None) -> dict[str, Any]:
     return {"i2h_weight": i2h_weight, "h2h_weight": h2h_weight, "i2h_bias": i2h_bias, "h2h_bias": h2h_bias, "h2r_weight": h2r_weight}
 
 
-@_documented
+@_add_parameter_docs
 class RNN(_RNNLayer):
-    """Layers of plain recurrent cells, see `RNNCell`."""
+    """Layers of plain recurrent cells; see `RNNCell`."""
 
     _modes: ClassVar[dict[str, str]] = {"relu": "rnn_relu", "tanh": "rnn_tanh"}
 
@@ -286,14 +286,14 @@ class RNN(_RNNLayer):
     ) -> None:
         if activation not in self._modes:
             raise ParameterError("RNN: unknown activation", repr(activation), f"use one of {', '.join(self._modes)}")
-        starts = _starts(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
+        initializers = _initializers(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
         mode = self._modes[activation]
-        super().__init__(mode, hidden_size, num_layers, layout, dropout, bidirectional, input_size, starts, dtype, **kwargs)
+        super().__init__(mode, hidden_size, num_layers, layout, dropout, bidirectional, input_size, initializers, dtype, **kwargs)
 
 
-@_documented
+@_add_parameter_docs
 class LSTM(_RNNLayer):
-    """Layers of long short-term memory, see `LSTMCell`."""
+    """Layers of long short-term memory; see `LSTMCell`."""
 
     def __init__(
         self,
@@ -315,10 +315,23 @@ class LSTM(_RNNLayer):
         dtype: Any = "float32",
         **kwargs: Any,
     ) -> None:
-        starts = _starts(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, h2r_weight_initializer)
+        initializers = _initializers(
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, h2r_weight_initializer
+        )
         clip = {"lstm_state_clip_min": state_clip_min, "lstm_state_clip_max": state_clip_max, "lstm_state_clip_nan": state_clip_nan}
         super().__init__(
-            "lstm", hidden_size, num_layers, layout, dropout, bidirectional, input_size, starts, dtype, projection_size, clip, **kwargs
+            "lstm",
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            initializers,
+            dtype,
+            projection_size,
+            clip,
+            **kwargs,
         )
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
@@ -328,9 +341,9 @@ class LSTM(_RNNLayer):
         return [h, {**h, "shape": (layers, batch_size, self._hidden_size)}]
 
 
-@_documented
+@_add_parameter_docs
 class GRU(_RNNLayer):
-    """Layers of gated recurrent units, see `GRUCell`."""
+    """Layers of gated recurrent units; see `GRUCell`."""
 
     def __init__(
         self,
@@ -347,5 +360,5 @@ class GRU(_RNNLayer):
         dtype: Any = "float32",
         **kwargs: Any,
     ) -> None:
-        starts = _starts(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
-        super().__init__("gru", hidden_size, num_layers, layout, dropout, bidirectional, input_size, starts, dtype, **kwargs)
+        initializers = _initializers(i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
+        super().__init__("gru", hidden_size, num_layers, layout, dropout, bidirectional, input_size, initializers, dtype, **kwargs)

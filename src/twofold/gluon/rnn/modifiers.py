@@ -1,4 +1,4 @@
-"""Cells that change what another cell does: dropout, zoneout, residual connections."""
+"""Cells that modify other cells: dropout, zoneout, residual connections."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,20 +12,20 @@ from ..refusals import Refused
 from ..tracing import ARRAYS
 from .base import HybridRecurrentCell
 from .containers import BidirectionalCell
-from .sequences import merged, steps_of
+from .sequences import merge, steps_of
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
 
 
 class DropoutCell(HybridRecurrentCell):
-    """Sets elements of the input to 0 at random in training; without states.
+    """Zeroes random elements of the input in training; has no states.
 
     Parameters
     ----------
     rate
-        The share that is set to 0.
+        The fraction of elements to zero.
     axes
-        Axes along which one draw counts for all elements.
+        Axes along which all elements share one draw.
     prefix, params
         See `Block`.
     """
@@ -33,7 +33,7 @@ class DropoutCell(HybridRecurrentCell):
     def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
         if not isinstance(rate, (int, float)):
-            raise Refused("rate must be a number", repr(rate), "give a share between 0 and 1")
+            raise Refused("rate must be a number", repr(rate), "pass a fraction between 0 and 1")
         self._rate = rate
         self._axes = axes
 
@@ -44,11 +44,11 @@ class DropoutCell(HybridRecurrentCell):
         return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """No states."""
+        """An empty list: the cell has no states."""
         return []
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
-        """Output and states of one step."""
+        """The output and states of one step."""
         if self._rate > 0:
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=self._step_name("fwd"))
         return inputs, states
@@ -63,7 +63,7 @@ class DropoutCell(HybridRecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, Any]:
-        """Dropout of a whole sequence at once, unless it is given or wanted in steps; see `RecurrentCell.unroll`."""
+        """Apply dropout to a whole sequence at once if input and output are single arrays; see `RecurrentCell.unroll`."""
         if isinstance(inputs, ARRAYS) and merge_outputs is not False:
             self.reset()
             F = nd if isinstance(inputs, NDArray) else sym
@@ -72,12 +72,12 @@ class DropoutCell(HybridRecurrentCell):
 
 
 class ModifierCell(HybridRecurrentCell):
-    """The base of cells that change another one; they use its parameters and states.
+    """Base class of cells that modify another cell and use its parameters and states.
 
     Parameters
     ----------
     base_cell
-        The other cell.
+        The cell to modify.
     """
 
     def __init__(self, base_cell: Any) -> None:
@@ -87,21 +87,16 @@ class ModifierCell(HybridRecurrentCell):
 
     @property
     def params(self) -> ParameterDict:
-        """The parameters of the other cell."""
+        """The parameters of the base cell."""
         return self.base_cell.params if "base_cell" in vars(self) else self._params
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The states of the other cell."""
+        """The states of the base cell."""
         return self.base_cell.state_info(batch_size)
 
     def begin_state(self, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
-        """The first states of the other cell; see `RecurrentCell.begin_state`."""
-        if self._modified:
-            raise Refused(
-                "After applying modifier cells (e.g. DropoutCell) the base cell cannot be called directly",
-                self.name,
-                "call the modifier cell",
-            )
+        """The initial states of the base cell; see `RecurrentCell.begin_state`."""
+        self._check_unmodified()
         self.base_cell._modified = False
         try:
             return self.base_cell.begin_state(func=func, **kwargs)
@@ -113,24 +108,24 @@ class ModifierCell(HybridRecurrentCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Keeps elements of output and states from the step before at random, in training.
+    """Keeps random elements of output and states from the previous step, in training.
 
     Parameters
     ----------
     base_cell
-        The cell.
+        The cell to modify.
     zoneout_outputs, zoneout_states
-        The shares that are kept.
+        The fractions of elements to keep.
 
     Raises
     ------
     ParameterError
-        If the cell cannot be stepped.
+        If the base cell does not support single steps.
 
     Notes
     -----
-    Krueger and others, Zoneout, ICLR 2017. The output of the step before is no input of the cell, so the cell itself is never
-    compiled, only the one inside; in a compiled step of a cell around it each step counts as the first of its sequence.
+    Krueger et al., Zoneout, ICLR 2017. The previous output is not an input of the cell, so only the base cell is ever compiled, not
+    this one. Inside an outer cell that is compiled, each step counts as the first of its sequence.
     """
 
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
@@ -151,27 +146,27 @@ class ZoneoutCell(ModifierCell):
         return f"{type(self).__name__}(p_out={self.zoneout_outputs}, p_state={self.zoneout_states}, {self.base_cell!r})"
 
     def reset(self) -> None:
-        """Forget the steps so far, before another sequence."""
+        """Forget the previous steps before another sequence."""
         super().reset()
         self._prev_output = None
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:  # type: ignore[override]
-        """Have the cell inside run as a compiled graph; see `HybridBlock.hybridize`."""
+        """Run the base cell as a compiled graph; see `HybridBlock.hybridize`."""
         super().hybridize(active, **kwargs)
         self._active = False
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
-        """Output and states of one step."""
+        """The output and states of one step."""
         output, new = self.base_cell(inputs, states)
 
-        def mixed(share: float, now: Any, before: Any) -> Any:
-            return F.where(F.Dropout(F.ones_like(now), p=share), now, before)
+        def mix(rate: float, now: Any, before: Any) -> Any:
+            return F.where(F.Dropout(F.ones_like(now), p=rate), now, before)
 
         if self.zoneout_outputs:
             before = F.zeros_like(output) if self._prev_output is None else self._prev_output
-            output = mixed(self.zoneout_outputs, output, before)
+            output = mix(self.zoneout_outputs, output, before)
         if self.zoneout_states:
-            new = [mixed(self.zoneout_states, now, before) for now, before in zip(new, states, strict=True)]
+            new = [mix(self.zoneout_states, now, before) for now, before in zip(new, states, strict=True)]
         self._prev_output = output
         return output, new
 
@@ -182,15 +177,15 @@ class ResidualCell(ModifierCell):
     Parameters
     ----------
     base_cell
-        The cell, whose output has the input's size.
+        The cell to modify, whose output has the size of its input.
 
     Notes
     -----
-    Wu and others, Google's neural machine translation system, arXiv:1609.08144.
+    Wu et al., Google's neural machine translation system, arXiv:1609.08144.
     """
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
-        """Output and states of one step."""
+        """The output and states of one step."""
         output, new = self.base_cell(inputs, states)
         return output + inputs, new
 
@@ -215,7 +210,7 @@ class ResidualCell(ModifierCell):
             self.base_cell._modified = True
         given = steps.values
         if valid_length is not None:
-            masked = F.SequenceMask(merged(F, given, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
+            masked = F.SequenceMask(merge(F, given, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
             given = steps_of(length, masked, layout).values
         sums = [a + b for a, b in zip(outputs, given, strict=True)]
-        return (merged(F, sums, layout) if merge_outputs else sums), states
+        return (merge(F, sums, layout) if merge_outputs else sums), states

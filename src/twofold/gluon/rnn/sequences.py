@@ -1,4 +1,4 @@
-"""Sequences as one array or as lists of steps, for unrolling cells; their first states."""
+"""Sequences for unrolling cells: conversion between arrays and lists of steps, and initial states."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,20 +10,20 @@ from ...symbol.symbol import Symbol
 from ..numpy_arrays import as_legacy
 from ..refusals import Refused
 
-__all__ = ["Steps", "first_states", "merged", "steps_of"]
+__all__ = ["Steps", "initial_states", "merge", "steps_of"]
 
 
 class Steps(NamedTuple):
-    """A sequence step by step.
+    """The steps of a sequence.
 
     Attributes
     ----------
     values
-        One array or symbol (n, …) for each step.
+        One array or symbol (n, …) per step.
     F
         `twofold.nd` or `twofold.sym`.
     batch_size
-        n; 0 for symbols, which do not know it.
+        n; 0 for symbols, whose size is unknown.
     """
 
     values: list[Any]
@@ -32,7 +32,7 @@ class Steps(NamedTuple):
 
 
 def steps_of(length: int, inputs: Any, layout: str) -> Steps:
-    """A sequence as its steps.
+    """Split a sequence into steps.
 
     Parameters
     ----------
@@ -41,38 +41,36 @@ def steps_of(length: int, inputs: Any, layout: str) -> Steps:
     inputs
         An array or symbol with a time axis, or a list of steps without it.
     layout
-        What the axes are, such as ``"NTC"``.
+        Order of the axes, such as ``"NTC"``.
 
     Raises
     ------
     ParameterError
-        If there are not so many steps.
+        If the number of steps is another one.
     """
     axis = layout.find("T")
     if isinstance(inputs, (NDArray, Symbol)):
         F: Any = nd if isinstance(inputs, NDArray) else sym
         if isinstance(inputs, NDArray) and inputs.shape[axis] != length:
-            raise Refused("unroll: the sequence has another length", f"{inputs.shape[axis]} steps for length={length}", "give its length")
+            raise Refused("unroll: the sequence has another length", f"{inputs.shape[axis]} steps for length={length}", "pass its length")
         values = F.split(inputs, num_outputs=length, axis=axis, squeeze_axis=True)
         values = [values] if isinstance(values, NDArray) else list(values)
     else:
         values = list(inputs)
         F = nd if isinstance(values[0], NDArray) else sym
         if len(values) != length:
-            raise Refused(
-                "unroll: the list has another number of steps", f"{len(values)} for length={length}", "give one input for each step"
-            )
+            raise Refused("unroll: the list has another number of steps", f"{len(values)} for length={length}", "pass one input per step")
     size = values[0].shape[layout.replace("T", "").find("N")] if isinstance(values[0], NDArray) else 0
     return Steps(values, F, size)
 
 
-def merged(F: Any, steps: Sequence[Any], layout: str) -> Any:
-    """Steps as one array or symbol with a time axis."""
+def merge(F: Any, steps: Sequence[Any], layout: str) -> Any:
+    """Stack steps into one array or symbol with a time axis."""
     return F.stack(*steps, axis=layout.find("T"))
 
 
-def first_states(cell: Any, steps: Steps, given: Any) -> Any:
-    """The states to begin with: those that were given, or zeros."""
+def initial_states(cell: Any, steps: Steps, given: Any) -> Any:
+    """The given initial states, or zeros."""
     if given is not None:
         return given
     if steps.F is nd:

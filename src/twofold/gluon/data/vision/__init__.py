@@ -1,4 +1,4 @@
-"""``gluon.data.vision``: image data sets and transformations."""
+"""``gluon.data.vision``: image datasets and transformations."""
 
 from . import transforms
 from .datasets import MNIST, FashionMNIST

@@ -1,4 +1,4 @@
-"""Image data sets in local files."""
+"""Image datasets in local files."""
 
 import os
 from collections.abc import Callable
@@ -16,26 +16,26 @@ from ..dataset import Dataset
 
 __all__ = ["MNIST", "FashionMNIST"]
 
-#: Where MXNet keeps data sets.
+#: The folder in which MXNet keeps datasets.
 DATA = Path("~", ".mxnet", "datasets")
 
 
 class MNIST(Dataset):
-    """Handwritten digits: 60000 images for training and 10000 for tests, from the four idx files, compressed with gzip or not.
+    """Handwritten digits: 60000 training and 10000 test images, from the four IDX files, optionally compressed with gzip.
 
     Parameters
     ----------
     root
-        The folder of the files; nothing is downloaded.
+        The folder of the files. Nothing is downloaded.
     train
-        Whether to take the images for training.
+        Whether to use the training images.
     transform
-        A function of image and label, whose result is the sample; None for the two as they are.
+        A function from image and label to a sample; None for the pair itself.
 
     Raises
     ------
     MissingFileError
-        If the files are not there.
+        If a file is missing.
     FormatError
         If they are damaged.
 
@@ -55,9 +55,7 @@ class MNIST(Dataset):
         folder = Path(root).expanduser()
         images, labels = (_array_of(folder, name) for name in self._files[train])
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
-            raise FormatError(
-                f"{type(self).__name__}: images and labels do not belong together", f"shapes {images.shape} and {labels.shape}"
-            )
+            raise FormatError(f"{type(self).__name__}: images and labels do not match", f"shapes {images.shape} and {labels.shape}")
         self._data = nd.array(images[..., None], dtype=np.uint8)
         self._label = labels.astype(np.int32)
         self._transform = transform
@@ -71,7 +69,7 @@ class MNIST(Dataset):
 
 
 class FashionMNIST(MNIST):
-    """Images of clothing in the form of `MNIST`; parameters as there.
+    """Images of clothing in the format of `MNIST`, with the same parameters.
 
     Notes
     -----
@@ -85,7 +83,7 @@ class FashionMNIST(MNIST):
 
 
 def _array_of(folder: Path, name: str) -> np.ndarray:
-    """The content of an idx file, or of its compressed form."""
+    """The content of an IDX file, compressed or not."""
     for path in (folder / name, folder / f"{name}.gz"):
         if path.exists():
             try:
@@ -93,4 +91,4 @@ def _array_of(folder: Path, name: str) -> np.ndarray:
             except FormatError as error:
                 raise error.at_path(path) from None
             return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape or ())
-    raise MissingFileError(f"data set: no file {name} or {name}.gz", f"folder {folder}", "download it and put it there")
+    raise MissingFileError(f"dataset: no file {name} or {name}.gz", f"folder {folder}", "download it to that folder")

@@ -1,4 +1,4 @@
-"""Transformations of images, as blocks for ``Dataset.transform_first``."""
+"""Image transformations: blocks for ``Dataset.transform_first``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,12 @@ __all__ = ["Cast", "Compose", "Normalize", "ToTensor"]
 
 
 class Compose(Sequential):
-    """Transformations one after the other; hybrid ones that follow each other are compiled together.
+    """Applies transformations one after another. Consecutive hybrid ones are compiled into one graph.
 
     Parameters
     ----------
     transforms
-        The transformations, blocks.
+        The transformations, which are blocks.
 
     Examples
     --------
@@ -29,25 +29,25 @@ class Compose(Sequential):
 
     def __init__(self, transforms: Sequence[Block]) -> None:
         super().__init__()
-        together: list[HybridBlock] = []
+        run: list[HybridBlock] = []
         for transform in [*transforms, None]:
             if isinstance(transform, HybridBlock):
-                together.append(transform)
+                run.append(transform)
                 continue
-            if len(together) == 1:
-                self.add(together[0])
-            elif together:
+            if len(run) == 1:
+                self.add(run[0])
+            elif run:
                 stack = HybridSequential()
-                stack.add(*together)
+                stack.add(*run)
                 stack.hybridize()
                 self.add(stack)
-            together = []
+            run = []
             if transform is not None:
                 self.add(transform)
 
 
 class Cast(HybridBlock):
-    """The image in another dtype.
+    """Casts images to a dtype.
 
     Parameters
     ----------
@@ -60,26 +60,26 @@ class Cast(HybridBlock):
         self._dtype = dtype
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image of the same shape."""
+        """The image, with the same shape."""
         return F.Cast(x, dtype=self._dtype)
 
 
 class ToTensor(HybridBlock):
-    """Images (h, w, c) or (n, h, w, c) of bytes 0 … 255 as float32 images (c, h, w) or (n, c, h, w) of numbers 0 … 1."""
+    """Converts images (h, w, c) or (n, h, w, c) with values 0 to 255 to float32 (c, h, w) or (n, c, h, w) with values 0 to 1."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image with its channels first."""
+        """The image with channels first."""
         first = F.swapaxes(F.swapaxes(x, dim1=-1, dim2=-3), dim1=-1, dim2=-2)
         return F.Cast(first, dtype="float32") / 255.0
 
 
 class Normalize(HybridBlock):
-    """``(image − mean) / std`` for each channel of images (…, c, h, w).
+    """Computes ``(image − mean) / std`` for each channel of images (…, c, h, w).
 
     Parameters
     ----------
     mean, std
-        A number for each channel, or one for all.
+        One number per channel, or one for all channels.
     """
 
     def __init__(self, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> None:
@@ -88,11 +88,11 @@ class Normalize(HybridBlock):
         self._std = std
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image of the same shape."""
+        """The image, with the same shape."""
         return F.broadcast_div(F.broadcast_sub(x, _per_channel(F, self._mean)), _per_channel(F, self._std))
 
 
 def _per_channel(F: Any, values: float | Sequence[float]) -> Any:
-    """Numbers as an array (c, 1, 1)."""
+    """The numbers as an array (c, 1, 1)."""
     numbers = [values] if isinstance(values, (int, float)) else list(values)
     return F.concat(*[F.full((1, 1, 1), float(v)) for v in numbers], dim=0)
