@@ -1,4 +1,4 @@
-"""``mx.mod``: models that are trained: a symbol, its parameters on one or several devices, and an optimizer."""
+"""``mx.mod``: trainable models: a symbol, its parameters on one or more devices, and an optimizer."""
 
 from .base_module import BaseModule
 from .bucketing_module import BucketingModule

@@ -1,4 +1,4 @@
-"""`BaseModule`: the life of a module, from `bind` through `fit` to `predict`, on top of the few methods that its kinds define."""
+"""`BaseModule`: the interface of modules, and `fit`, `score` and `predict`, which are built on top of it."""
 
 import logging
 import time
@@ -28,7 +28,7 @@ Params = Mapping[str, NDArray]
 
 
 def call_all(callbacks: Callbacks, *args: Any) -> None:
-    """Call a callback, or each of several, or none."""
+    """Call a single callback, a list of them, or none."""
     if callbacks is None:
         return
     for callback in callbacks if isinstance(callbacks, Iterable) else [callbacks]:
@@ -36,20 +36,20 @@ def call_all(callbacks: Callbacks, *args: Any) -> None:
 
 
 class BaseModule:
-    """The base of all modules, and of users' own.
+    """Base class of modules, including user-defined ones.
 
-    A subclass defines `bind`, `init_params`, `init_optimizer`, `forward`, `backward`, `update`, `get_outputs`, `get_input_grads`,
+    Subclasses define `bind`, `init_params`, `init_optimizer`, `forward`, `backward`, `update`, `get_outputs`, `get_input_grads`,
     `get_params`, `update_metric`, `install_monitor` and the properties of names and shapes.
 
     Parameters
     ----------
     logger
-        Where progress is logged.
+        The logger for progress.
 
     Attributes
     ----------
     binded, for_training, inputs_need_grad, params_initialized, optimizer_initialized
-        How far it is.
+        The state of the module.
     """
 
     def __init__(self, logger: Any = logging) -> None:
@@ -65,12 +65,12 @@ class BaseModule:
         return MXNetError(f"{type(self).__name__} does not define {member}", None, "define it in the subclass")
 
     def _require(self, action: str, *, params: bool = False, optimizer: bool = False) -> None:
-        """Check that the module is bound, and its parameters or optimizer are there.
+        """Check that the module is bound and has parameters or an optimizer.
 
         Raises
         ------
         MXNetError
-            If not; it says what to call.
+            If not; the message says what to call.
         """
         missing = None
         if not self.binded:
@@ -82,7 +82,7 @@ class BaseModule:
         if missing:
             raise MXNetError(f"{type(self).__name__}.{action}: the module {missing[0]}", None, missing[1])
 
-    # what subclasses define
+    # for subclasses to define
 
     @property
     def data_names(self) -> Sequence[str]:
@@ -96,22 +96,22 @@ class BaseModule:
 
     @property
     def data_shapes(self) -> Any:
-        """Descriptions of the data that it is bound for."""
+        """Descriptions of the data that the module is bound to."""
         raise self._undefined("data_shapes")
 
     @property
     def label_shapes(self) -> Any:
-        """Descriptions of the labels that it is bound for; None without labels."""
+        """Descriptions of the labels that the module is bound to; None without labels."""
         raise self._undefined("label_shapes")
 
     @property
     def output_shapes(self) -> Any:
-        """Pairs of name and shape of the outputs."""
+        """(name, shape) pairs of the outputs."""
         raise self._undefined("output_shapes")
 
     @property
     def symbol(self) -> Any:
-        """The symbol that it computes; None if it has none."""
+        """The symbol of the module, if any."""
         return self._symbol
 
     def bind(
@@ -124,7 +124,7 @@ class BaseModule:
         shared_module: "BaseModule | None" = None,
         grad_req: Any = "write",
     ) -> None:
-        """Make the module ready for data of given shapes."""
+        """Prepare the module for data of the given shapes."""
         raise self._undefined("bind")
 
     def init_params(
@@ -136,13 +136,13 @@ class BaseModule:
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters and auxiliary states their first values."""
+        """Initialize parameters and auxiliary states."""
         raise self._undefined("init_params")
 
     def init_optimizer(
         self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
     ) -> None:
-        """Make the optimizer."""
+        """Create the optimizer."""
         raise self._undefined("init_optimizer")
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
@@ -154,7 +154,7 @@ class BaseModule:
         raise self._undefined("backward")
 
     def update(self) -> None:
-        """Update parameters by their gradients."""
+        """Update the parameters with their gradients."""
         raise self._undefined("update")
 
     def get_outputs(self, merge_multi_context: bool = True) -> Any:
@@ -166,40 +166,40 @@ class BaseModule:
         raise self._undefined("get_input_grads")
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """Dicts of the parameters and of the auxiliary states."""
+        """The parameters and auxiliary states, as two dicts."""
         raise self._undefined("get_params")
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Give a metric the labels of a batch and the outputs of the last `forward`."""
+        """Update a metric with the labels of a batch and the outputs of the last `forward`."""
         raise self._undefined("update_metric")
 
     def install_monitor(self, mon: Any) -> None:
-        """Have a monitor watch what is computed."""
+        """Install a monitor on the executors."""
         raise self._undefined("install_monitor")
 
     def get_states(self, merge_multi_context: bool = True) -> Any:
-        """Values that outlive a batch: none."""
+        """Values that persist between batches; none by default."""
         self._require("get_states", params=True)
         return []
 
     def set_states(self, states: Any = None, value: float | None = None) -> None:
-        """Write the values that outlive a batch: there are none."""
+        """Set the values that persist between batches; there are none by default."""
         self._require("set_states", params=True)
         if states or value:
-            raise ParameterError(f"{type(self).__name__}.set_states: there are no states", f"{states!r:.60}, {value!r}", "give none")
+            raise ParameterError(f"{type(self).__name__}.set_states: there are no states", f"{states!r:.60}, {value!r}", "pass none")
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[..., Any] | None = None) -> None:
-        """Get ready for a batch that comes next.
+        """Prepare for the next batch.
 
         Parameters
         ----------
         data_batch
             The batch.
         sparse_row_id_fn
-            Has no effect: parameters are dense, all of their rows are always there.
+            Has no effect: parameters are dense, so all their rows are always present.
         """
 
-    # built on top of these
+    # built on top of the above
 
     def forward_backward(self, data_batch: Any) -> None:
         """`forward` in training mode, then `backward`."""
@@ -214,28 +214,28 @@ class BaseModule:
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Write parameters and auxiliary states.
+        """Set parameters and auxiliary states.
 
         Parameters
         ----------
         arg_params, aux_params
             Arrays by name.
         allow_missing
-            Keep those of which there is none.
+            Whether to keep the values of those without an array.
         force_init
-            Write even if the parameters are there already.
+            Whether to set them even if the parameters are initialized.
         allow_extra
-            With ``allow_missing``, ignore names that the module does not have; without it they are always ignored.
+            With ``allow_missing``, whether to ignore unknown names; without it they are always ignored.
 
         Raises
         ------
         ParameterError
-            For a missing name, or with ``allow_missing`` an unknown one, otherwise.
+            If a name is missing, or unknown and not ignored.
         """
         self.init_params(None, arg_params, aux_params, allow_missing=allow_missing, force_init=force_init, allow_extra=allow_extra)
 
     def save_params(self, fname: str | PathLike[str]) -> None:
-        """Write parameters and auxiliary states into a file.
+        """Write parameters and auxiliary states to a file.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class BaseModule:
         save(fname, arrays | {f"aux:{name}": value for name, value in aux_params.items()})
 
     def load_params(self, fname: str | PathLike[str]) -> None:
-        """Read parameters and auxiliary states from a file that `save_params`, `save_checkpoint` or MXNet wrote.
+        """Read parameters and auxiliary states from a file written by `save_params`, `save_checkpoint` or MXNet.
 
         Parameters
         ----------
@@ -257,25 +257,25 @@ class BaseModule:
         Raises
         ------
         FormatError
-            If it is damaged, or holds other arrays.
+            If the file is damaged, or holds other arrays.
         """
         found: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
         arrays = load(fname)
         for key, value in arrays.items() if isinstance(arrays, dict) else enumerate(arrays):
             kind, _, name = str(key).partition(":")
             if not name or kind not in found:
-                raise FormatError("Invalid param file", f"array {key}", "names begin with arg: or aux:", path=str(fname))
+                raise FormatError("Invalid param file", f"array {key}", "names must start with arg: or aux:", path=str(fname))
             found[kind][name] = value
         self.set_params(found["arg"], found["aux"])
 
     # evaluation
 
     def _evaluate(self, eval_data: Any, num_batch: int | None, reset: bool) -> Iterator[tuple[int, Any]]:
-        """Run the batches of an iterator through `forward`, in inference; number and batch of each."""
+        """Run `forward` in inference mode on the batches of an iterator, and yield each batch with its index."""
         self._require("forward", params=True)
         if reset:
             eval_data.reset()
-        if num_batch == 0:  # do not take a batch from an iterator that goes on after this
+        if num_batch == 0:  # the iterator may be used further, so it must not lose a batch
             return
         for nbatch, batch in enumerate(eval_data):
             self.prepare(batch)
@@ -295,34 +295,34 @@ class BaseModule:
         epoch: int = 0,
         sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> list[tuple[str, Any]]:
-        """Evaluate a metric over data.
+        """Evaluate a metric on data.
 
         Parameters
         ----------
         eval_data
             An iterator over batches.
         eval_metric
-            A metric, or what `metric.create` makes one of.
+            A metric, or anything that `metric.create` accepts.
         num_batch
-            How many batches to take; all if None.
+            Number of batches to use; all if None.
         batch_end_callback, score_end_callback
-            Called with a `BatchEndParam` after each batch, and at the end; functions or lists of them.
+            Called with a `BatchEndParam` after each batch, and at the end; functions or lists of functions.
         reset
-            Whether to start the iterator anew first.
+            Whether to reset the iterator first.
         epoch
-            Number that callbacks are told.
+            Epoch number passed to callbacks.
         sparse_row_id_fn
             Has no effect, see `prepare`.
 
         Returns
         -------
         list
-            Pairs of name and figure.
+            (name, value) pairs.
 
         Raises
         ------
         MXNetError
-            If the module is not bound, or has no parameters.
+            If the module is not bound or has no parameters.
         """
         eval_metric = metrics.create(eval_metric)
         eval_metric.reset()
@@ -337,17 +337,17 @@ class BaseModule:
     def iter_predict(
         self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> Iterator[tuple[list[NDArray], int, Any]]:
-        """Outputs batch by batch, without the rows that only fill a batch up.
+        """Yield outputs batch by batch, without padding rows.
 
         Parameters
         ----------
         eval_data, num_batch, reset, sparse_row_id_fn
-            As of `score`.
+            See `score`.
 
         Yields
         ------
         tuple
-            The outputs, the number of the batch, and the batch.
+            The outputs, the index of the batch, and the batch.
         """
         for nbatch, batch in self._evaluate(eval_data, num_batch, reset):
             yield self._unpadded(batch), nbatch, batch
@@ -365,18 +365,18 @@ class BaseModule:
         always_output_list: bool = False,
         sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> Any:
-        """Outputs for data.
+        """Compute the outputs for data.
 
         Parameters
         ----------
         eval_data
-            An iterator over batches; or an array that is one batch.
+            An iterator over batches, or a single batch as an array.
         num_batch, reset, sparse_row_id_fn
-            As of `score`.
+            See `score`.
         merge_batches
-            Whether the outputs of all batches are joined.
+            Whether to concatenate the outputs of all batches.
         always_output_list
-            Whether a single output is returned in a list too.
+            Whether to return a list even for a single output.
 
         Returns
         -------
@@ -386,16 +386,16 @@ class BaseModule:
         Raises
         ------
         ParameterError
-            If batches have different numbers of outputs, which cannot be joined.
+            If the outputs cannot be merged because their number varies between batches.
         DTypeError
-            If the data is something else.
+            If the data is anything else.
         """
         if isinstance(eval_data, (NDArray, np.ndarray)):
             self._require("predict", params=True)
             self.forward(DataBatch([array(eval_data) if isinstance(eval_data, np.ndarray) else eval_data]), is_train=False)
             return self.get_outputs()[0].copy()
         if not isinstance(eval_data, Iterable) or isinstance(eval_data, (list, tuple, str)):
-            raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "make an NDArrayIter")
+            raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "create an NDArrayIter")
         found = [[out.copy() for out in outputs] for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
         if not found or not merge_batches:
             return found
@@ -434,28 +434,28 @@ class BaseModule:
         monitor: Any = None,
         sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> None:
-        """Train.
+        """Train the module.
 
         Parameters
         ----------
         train_data
             An iterator over batches.
         eval_data
-            An iterator over other batches, on which a metric is evaluated after each epoch.
+            An iterator over validation batches, evaluated after each epoch.
         eval_metric, validation_metric
-            Metrics of training and of evaluation, or what `metric.create` makes them of; the same if None.
+            Metrics of training and validation, or anything that `metric.create` accepts. The latter defaults to the former.
         epoch_end_callback
-            Called with the epoch, the symbol, the parameters and the auxiliary states; a function or a list of them.
+            Called with the epoch, the symbol, the parameters and the auxiliary states; a function or a list of functions.
         batch_end_callback, eval_batch_end_callback, eval_end_callback
-            Called with a `BatchEndParam`; functions or lists of them.
+            Called with a `BatchEndParam`; functions or lists of functions.
         kvstore, optimizer, optimizer_params
-            As of `init_optimizer`.
+            See `init_optimizer`.
         initializer, arg_params, aux_params, allow_missing, force_init
-            As of `init_params`.
+            See `init_params`.
         force_rebind
-            Whether to bind a module that is bound already.
+            Whether to rebind a bound module.
         begin_epoch, num_epoch
-            Number of the first epoch, and of the first that is not run any more.
+            The first epoch, and the epoch to stop before.
         monitor
             A `Monitor` to install.
         sparse_row_id_fn
@@ -464,10 +464,10 @@ class BaseModule:
         Raises
         ------
         ParameterError
-            Without ``num_epoch``.
+            If ``num_epoch`` is missing.
         """
         if num_epoch is None:
-            raise ParameterError("fit: please specify number of epochs", None, "give num_epoch")
+            raise ParameterError("fit: please specify number of epochs", None, "pass num_epoch")
         self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
         if monitor is not None:
             self.install_monitor(monitor)
@@ -480,7 +480,7 @@ class BaseModule:
             for name, value in self._train_epoch(epoch, train_data, eval_metric, monitor, batch_end_callback):
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
-            # Devices agree again on auxiliary states, which each of them has updated by its own rows.
+            # each device has updated the auxiliary states from its own rows: average them
             arg_now, aux_now = self.get_params()
             self.set_params(arg_now, aux_now)
             call_all(epoch_end_callback, epoch, self.symbol, arg_now, aux_now)
@@ -498,9 +498,9 @@ class BaseModule:
     def _train_epoch(
         self, epoch: int, train_data: Any, eval_metric: Any, monitor: Any, batch_end_callback: Callbacks
     ) -> list[tuple[str, Any]]:
-        """One pass through the data; names and figures of the metric."""
+        """Train for one epoch; return the (name, value) pairs of the metric."""
         eval_metric.reset()
-        figures: list[tuple[str, Any]] = []
+        values: list[tuple[str, Any]] = []
         batches = iter(train_data)
         data_batch, nbatch = next(batches, None), 0
         while data_batch is not None:
@@ -511,20 +511,20 @@ class BaseModule:
             self.update_metric(eval_metric, *_labels_of(data_batch))
             next_data_batch = next(batches, None)
             if next_data_batch is None:
-                figures = eval_metric.get_global_name_value()  # before callbacks that reset the metric
+                values = eval_metric.get_global_name_value()  # now, as callbacks may reset the metric
             else:
                 self.prepare(next_data_batch)
             if monitor is not None:
                 monitor.toc_print()
             call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
             data_batch, nbatch = next_data_batch, nbatch + 1
-        return figures
+        return values
 
 
 class _NotData(DTypeError, ValueError):
-    """What was given is neither an array nor an iterator over batches."""
+    """Data that is neither an array nor an iterator over batches."""
 
 
 def _labels_of(batch: Any) -> tuple[Any, bool]:
-    """Labels of a batch and whether they are divided among devices already: they are if the batch is a list."""
+    """The labels of a batch, and whether they are split by device already, as in a list of batches."""
     return ([b.label for b in batch], True) if isinstance(batch, list) else (batch.label, False)

@@ -1,4 +1,4 @@
-"""`BucketingModule`: modules for inputs of different lengths, of one symbol each, that share their parameters."""
+"""`BucketingModule`: one module per input length, all sharing their parameters."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -15,27 +15,27 @@ from ..ndarray.array import NDArray
 from ..symbol.naming import NameManager
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
 from .module import Contexts, Groups, Module
-from .shapes import Shapes, described
+from .shapes import Shapes, describe
 
 __all__ = ["BucketingModule"]
 
 
 class BucketingModule(BaseModule):
-    """Modules for inputs of different lengths, the buckets, that share parameters and optimizer; made when first needed.
+    """One module per bucket, such as an input length. They share parameters and optimizer, and are created on first use.
 
     Parameters
     ----------
     sym_gen
-        Function of a bucket's key to a symbol, or to a symbol, the names of its data and the names of its labels.
+        Function from a bucket's key to a symbol, or to (symbol, data names, label names).
     default_bucket_key
-        Key of the bucket that has all parameters; best the largest.
+        Key of the bucket that has all parameters, usually the largest.
     logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
-        As of `Module`.
+        See `Module`.
 
     Raises
     ------
     ParameterError
-        Without ``default_bucket_key``, or if the default symbol lacks one of the names.
+        If ``default_bucket_key`` is missing, or the default symbol lacks one of the names.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class BucketingModule(BaseModule):
     ) -> None:
         super().__init__(logger)
         if default_bucket_key is None:
-            raise ParameterError("BucketingModule: there is no default bucket", None, "give default_bucket_key")
+            raise ParameterError("BucketingModule: there is no default bucket", None, "pass default_bucket_key")
         self._sym_gen, self._default_bucket_key = sym_gen, default_bucket_key
         self._kwargs: dict[str, Any] = {
             "logger": logger,
@@ -63,15 +63,15 @@ class BucketingModule(BaseModule):
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
-        self._default = self._made(default_bucket_key)
+        self._default = self._create_module(default_bucket_key)
         self._buckets: dict[Any, Module] = {}
         self._curr_module: Module | None = None
         self._curr_bucket_key: Any = None
         self._grad_req: Any = "write"
         self._monitors: list[Any] = []
 
-    def _made(self, key: Any) -> Module:
-        """A new module of a bucket; automatic names are the same in each bucket."""
+    def _create_module(self, key: Any) -> Module:
+        """The module of a bucket. A fresh name manager makes automatic names the same in all buckets."""
         with NameManager():
             found = self._sym_gen(key)
         if not isinstance(found, tuple):
@@ -87,21 +87,21 @@ class BucketingModule(BaseModule):
     # files
 
     def save_checkpoint(self, prefix: str | PathLike[str], epoch: int, remove_amp_cast: bool = False) -> None:
-        """Write the symbols of all buckets, ``prefix-KEY-symbol.json``, their keys, ``prefix.buckets``, and the parameters.
+        """Write the symbols of all buckets (``prefix-KEY-symbol.json``), their keys (``prefix.buckets``) and the parameters.
 
         Parameters
         ----------
         prefix
-            How the files' names begin.
+            Prefix of the file names.
         epoch
-            Number that the parameters' file has in its name.
+            Epoch number in the name of the parameter file.
         remove_amp_cast
-            Leave out the casts that mixed precision put into the symbols.
+            Whether to remove the casts inserted for mixed precision.
 
         Raises
         ------
         ParameterError
-            If keys are not integers or tuples of them, which the file of keys holds.
+            If keys are not integers or tuples of integers, which is all that the file of keys can hold.
         """
         self._require("save_checkpoint", params=True)
         keys = list(self._buckets)
@@ -117,26 +117,26 @@ class BucketingModule(BaseModule):
     def load(
         prefix: str | PathLike[str], epoch: int, sym_gen: Callable[[Any], Any] | None = None, default_bucket_key: Any = None, **kwargs: Any
     ) -> "BucketingModule":
-        """A module with the parameters of a checkpoint; bind it next.
+        """Create a module with the parameters of a checkpoint. It must be bound next.
 
         Parameters
         ----------
         prefix, epoch
-            As of `save_checkpoint`.
+            See `save_checkpoint`.
         sym_gen, default_bucket_key
-            As of `BucketingModule`; symbols are made anew, those in the files are not read.
+            See `BucketingModule`. Symbols are generated; those in the files are not read.
         **kwargs
-            Further parameters of `BucketingModule`.
+            Other parameters of `BucketingModule`.
 
         Raises
         ------
         ParameterError
-            Without ``sym_gen`` or ``default_bucket_key``.
+            If ``sym_gen`` or ``default_bucket_key`` is missing.
         """
         if sym_gen is None:
-            raise ParameterError("sym_gen is required for loading BucketingModule", None, "give it")
+            raise ParameterError("sym_gen is required for loading BucketingModule", None, "pass it")
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
-        module._take_params(*load_params(prefix, epoch))
+        module._adopt_params(*load_params(prefix, epoch))
         return module
 
     @staticmethod
@@ -148,43 +148,43 @@ class BucketingModule(BaseModule):
         aux_params: Params | None = None,
         **kwargs: Any,
     ) -> "BucketingModule":
-        """A module of given symbols and parameters; bind it next.
+        """Create a module from symbols and parameters. It must be bound next.
 
         Parameters
         ----------
         sym_dict
-            Symbols by bucket's key.
+            Symbols by bucket key.
         sym_gen
-            Makes those that are not there.
+            Generates the symbols that are not in ``sym_dict``.
         default_bucket_key
-            As of `BucketingModule`.
+            See `BucketingModule`.
         arg_params, aux_params
             Parameters and auxiliary states by name.
         **kwargs
-            Further parameters of `BucketingModule`.
+            Other parameters of `BucketingModule`.
 
         Raises
         ------
         ParameterError
-            Without symbols, or for a bucket that neither has.
+            If there are no symbols, or none for a bucket.
         """
         if not sym_dict and sym_gen is None:
-            raise ParameterError("BucketingModule.load_dict: there are no symbols", None, "give sym_dict or sym_gen")
+            raise ParameterError("BucketingModule.load_dict: there are no symbols", None, "pass sym_dict or sym_gen")
         symbols = dict(sym_dict or {})
 
         def generate(key: Any) -> Any:
             if key in symbols:
                 return symbols[key]
             if sym_gen is None:
-                raise ParameterError("BucketingModule: there is no symbol of this bucket", repr(key), f"there are {list(symbols)}")
+                raise ParameterError("BucketingModule: there is no symbol for this bucket", repr(key), f"there are {list(symbols)}")
             return sym_gen(key)
 
         module = BucketingModule(generate, default_bucket_key, **kwargs)
         if arg_params is not None:
-            module._take_params(dict(arg_params), dict(aux_params or {}))
+            module._adopt_params(dict(arg_params), dict(aux_params or {}))
         return module
 
-    def _take_params(self, arg_params: dict[str, NDArray], aux_params: dict[str, NDArray]) -> None:
+    def _adopt_params(self, arg_params: dict[str, NDArray], aux_params: dict[str, NDArray]) -> None:
         self._default._arg_params, self._default._aux_params = arg_params, aux_params
         self._default.params_initialized = self.params_initialized = True
 
@@ -192,27 +192,27 @@ class BucketingModule(BaseModule):
 
     @property
     def data_names(self) -> Sequence[str]:
-        """Names of the data, of the current bucket."""
+        """Names of the current bucket's data."""
         return (self._curr_module or self._default).data_names
 
     @property
     def output_names(self) -> Sequence[str]:
-        """Names of the outputs, of the current bucket."""
+        """Names of the current bucket's outputs."""
         return (self._curr_module or self._default).output_names
 
     @property
     def data_shapes(self) -> Any:
-        """Descriptions of the data that the current bucket is bound for."""
+        """Descriptions of the data that the current bucket is bound to."""
         return self._current("data_shapes").data_shapes
 
     @property
     def label_shapes(self) -> Any:
-        """Descriptions of the labels that the current bucket is bound for."""
+        """Descriptions of the labels that the current bucket is bound to."""
         return self._current("label_shapes").label_shapes
 
     @property
     def output_shapes(self) -> Any:
-        """Pairs of name and shape of the current bucket's outputs."""
+        """(name, shape) pairs of the current bucket's outputs."""
         return self._current("output_shapes").output_shapes
 
     @property
@@ -232,22 +232,22 @@ class BucketingModule(BaseModule):
         shared_module: BaseModule | None = None,
         grad_req: Any = "write",
     ) -> None:
-        """Bind the default bucket; others follow when batches for them come.
+        """Bind the default bucket. Others are bound when their first batch arrives.
 
         Parameters
         ----------
         data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, grad_req
-            As of `Module.bind`, for the default bucket.
+            See `Module.bind`; for the default bucket.
         shared_module
-            Must be None: buckets share with one another.
+            Must be None: buckets share with each other only.
 
         Raises
         ------
         ParameterError
-            If it is not.
+            If ``shared_module`` is not None.
         """
         if shared_module is not None:
-            raise ParameterError("shared_module for BucketingModule is not supported", type(shared_module).__name__, "leave it out")
+            raise ParameterError("shared_module for BucketingModule is not supported", type(shared_module).__name__, "omit it")
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
@@ -260,7 +260,7 @@ class BucketingModule(BaseModule):
             self._default.install_monitor(monitor)
 
     def switch_bucket(self, bucket_key: Any, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
-        """Go on with another bucket; its module is made and bound when it comes first.
+        """Switch to another bucket, whose module is created and bound on first use.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class BucketingModule(BaseModule):
         """
         self._require("switch_bucket")
         if bucket_key not in self._buckets:
-            module = self._made(bucket_key)
+            module = self._create_module(bucket_key)
             shared = self._default if self.params_initialized else None
             if shared is None:
                 raise MXNetError("BucketingModule.switch_bucket: there are no parameters to share yet", None, "call init_params() first")
@@ -287,18 +287,18 @@ class BucketingModule(BaseModule):
         self._curr_module, self._curr_bucket_key = self._buckets[bucket_key], bucket_key
 
     def _switch_to(self, batch: Any) -> None:
-        """The bucket of a batch; a batch that names none is for the current one."""
+        """Switch to the bucket of a batch; a batch without a bucket key is for the current one."""
         if batch.bucket_key is None or batch.bucket_key == self._curr_bucket_key:
             return
         if batch.bucket_key not in self._buckets and not batch.provide_data:
             raise ParameterError(
-                "BucketingModule: a batch does not describe its data", f"bucket {batch.bucket_key!r}", "give DataBatch(provide_data=…)"
+                "BucketingModule: a batch does not describe its data", f"bucket {batch.bucket_key!r}", "pass DataBatch(provide_data=…)"
             )
-        label = described(batch.provide_label) if batch.provide_label else None
-        self.switch_bucket(batch.bucket_key, described(batch.provide_data), label)
+        label = describe(batch.provide_label) if batch.provide_label else None
+        self.switch_bucket(batch.bucket_key, describe(batch.provide_data), label)
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[..., Any] | None = None) -> None:
-        """Make and bind the module of a batch that comes next.
+        """Create and bind the module for the next batch.
 
         Parameters
         ----------
@@ -312,10 +312,10 @@ class BucketingModule(BaseModule):
         self._switch_to(data_batch)
         self._curr_bucket_key, self._curr_module = before
 
-    # parameters and optimizer: the default bucket has them all
+    # parameters and optimizer, which all belong to the default bucket
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """Dicts of the parameters and of the auxiliary states, on the CPU."""
+        """The parameters and auxiliary states on the CPU, as two dicts."""
         return self._default.get_params()
 
     def init_params(
@@ -327,14 +327,14 @@ class BucketingModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters and auxiliary states their first values: see `Module.init_params`."""
+        """Initialize parameters and auxiliary states; see `Module.init_params`."""
         self._default.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)
         self.params_initialized = True
 
     def init_optimizer(
         self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
     ) -> None:
-        """Make the optimizer of all buckets: see `Module.init_optimizer`."""
+        """Create the optimizer of all buckets; see `Module.init_optimizer`."""
         self._require("init_optimizer", params=True)
         self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         for module in self._buckets.values():
@@ -342,44 +342,44 @@ class BucketingModule(BaseModule):
         self.optimizer_initialized = True
 
     def update(self) -> None:
-        """Update the parameters by the gradients of the current bucket."""
+        """Update the parameters with the gradients of the current bucket."""
         self._require("update", params=True, optimizer=True)
         self._current("update").update()
 
     # computation, by the current bucket
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch, by the module of its bucket."""
+        """Compute the outputs of a batch with the module of its bucket."""
         self._require("forward", params=True)
         self._switch_to(data_batch)
         self._current("forward").forward(data_batch, is_train)
 
     def backward(self, out_grads: Any = None) -> None:
-        """Compute gradients: see `Module.backward`."""
+        """Compute gradients; see `Module.backward`."""
         self._current("backward").backward(out_grads)
 
     def get_outputs(self, merge_multi_context: bool = True) -> Any:
-        """The outputs of the last `forward`: see `Module.get_outputs`."""
+        """The outputs of the last `forward`; see `Module.get_outputs`."""
         return self._current("get_outputs").get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Any:
-        """Gradients with respect to the data: see `Module.get_input_grads`."""
+        """Gradients with respect to the data; see `Module.get_input_grads`."""
         return self._current("get_input_grads").get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> Any:
-        """The states of the current bucket: see `Module.get_states`."""
+        """The states of the current bucket; see `Module.get_states`."""
         return self._current("get_states").get_states(merge_multi_context)
 
     def set_states(self, states: Any = None, value: float | None = None) -> None:
-        """Write the states of the current bucket: see `Module.set_states`."""
+        """Set the states of the current bucket; see `Module.set_states`."""
         self._current("set_states").set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Give a metric the labels of a batch and the outputs of the last `forward`."""
+        """Update a metric with the labels of a batch and the outputs of the last `forward`."""
         self._current("update_metric").update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
-        """Have a monitor watch all buckets, also those that come later."""
+        """Install a monitor on all buckets, including future ones."""
         self._require("install_monitor")
         self._monitors.append(mon)
         for module in self._buckets.values():

@@ -1,4 +1,4 @@
-"""`SequentialModule`: modules one after the other, each on the outputs of the one before."""
+"""`SequentialModule`: a chain of modules."""
 
 import logging
 from collections.abc import Sequence
@@ -8,18 +8,18 @@ from ..errors import MXNetError, ParameterError
 from ..io.iterator import DataBatch, DataDesc
 from ..ndarray.array import NDArray
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
-from .shapes import Shapes, described
+from .shapes import Shapes, describe
 
 __all__ = ["SequentialModule"]
 
 
 class SequentialModule(BaseModule):
-    """Modules one after the other, each on the outputs of the one before.
+    """A chain of modules, each of which takes the outputs of the previous one as its data.
 
     Parameters
     ----------
     logger
-        Where progress is logged.
+        The logger for progress.
     """
 
     META_TAKE_LABELS = "take_labels"
@@ -32,25 +32,25 @@ class SequentialModule(BaseModule):
         self._label_shapes: Any = None
 
     def add(self, module: BaseModule, **kwargs: Any) -> "SequentialModule":
-        """Add a module at the end; everything has to be bound anew.
+        """Append a module. The chain must then be bound again.
 
         Parameters
         ----------
         module
             The module.
         **kwargs
-            ``take_labels=True`` if it is given the labels; ``auto_wiring=True`` if its data takes the outputs before by position, not
-            by name.
+            ``take_labels=True`` to pass it the labels; ``auto_wiring=True`` to match the previous outputs to its data by position
+            instead of by name.
 
         Returns
         -------
         SequentialModule
-            Itself.
+            The chain itself.
 
         Raises
         ------
         ParameterError
-            For another keyword.
+            For an unknown keyword.
         """
         known = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
         for key in kwargs:
@@ -78,7 +78,7 @@ class SequentialModule(BaseModule):
 
     @property
     def data_shapes(self) -> Any:
-        """Descriptions of the data that the first module is bound for."""
+        """Descriptions of the data that the first module is bound to."""
         self._require("data_shapes")
         return self._modules[0].data_shapes
 
@@ -90,7 +90,7 @@ class SequentialModule(BaseModule):
 
     @property
     def output_shapes(self) -> Any:
-        """Pairs of name and shape of the last module's outputs."""
+        """(name, shape) pairs of the last module's outputs."""
         self._require("output_shapes")
         return self._modules[-1].output_shapes
 
@@ -113,14 +113,14 @@ class SequentialModule(BaseModule):
         data_shapes, label_shapes
             Descriptions of the first module's data, and of the labels.
         for_training, inputs_need_grad, force_rebind, grad_req
-            As of `Module.bind`.
+            See `Module.bind`.
         shared_module
             Must be None.
 
         Raises
         ------
         ParameterError
-            If it is not, or data does not fit the outputs that it is to take.
+            If ``shared_module`` is not None, or the outputs of a module do not match the data of the next.
         MXNetError
             If there are no modules.
         """
@@ -128,39 +128,40 @@ class SequentialModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if shared_module is not None:
-            raise ParameterError("Shared module is not supported", type(shared_module).__name__, "leave it out")
+            raise ParameterError("Shared module is not supported", type(shared_module).__name__, "omit it")
         if not self._modules:
             raise MXNetError("Attempting to bind an empty SequentialModule", None, "add modules first")
-        given: Any = data_shapes
+        inputs: Any = data_shapes
         for place, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
             if meta.get(self.META_AUTO_WIRING):
-                given = self._wired(module, described(given))
+                inputs = self._rename(module, describe(inputs))
             module.bind(
-                given,
+                inputs,
                 label_shapes if meta.get(self.META_TAKE_LABELS) else None,
                 for_training,
                 inputs_need_grad or (for_training and place > 0),
                 force_rebind=force_rebind,
                 grad_req=grad_req,
             )
-            given = module.output_shapes
+            inputs = module.output_shapes
         self._label_shapes = label_shapes if self._takes_labels() else None
         self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
 
-    def _wired(self, module: BaseModule, shapes: Sequence[DataDesc]) -> list[DataDesc]:
+    def _rename(self, module: BaseModule, shapes: Sequence[DataDesc]) -> list[DataDesc]:
+        """Give the outputs of a module the names of the next module's data."""
         names = module.data_names
         if len(names) != len(shapes):
             raise ParameterError(
-                "SequentialModule: a module takes another number of arrays than the one before makes",
+                "SequentialModule: the number of outputs differs from that of the next module's data",
                 f"{len(shapes)} for {', '.join(names)}",
-                "make them fit",
+                "make them agree",
             )
         return [DataDesc(name, x.shape, x.dtype, x.layout) for name, x in zip(names, shapes, strict=True)]
 
     # parameters and optimizer
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """Dicts of the parameters and of the auxiliary states of all modules."""
+        """The parameters and auxiliary states of all modules, as two dicts."""
         self._require("get_params", params=True)
         arg_params: dict[str, NDArray] = {}
         aux_params: dict[str, NDArray] = {}
@@ -179,19 +180,19 @@ class SequentialModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give the parameters and auxiliary states of all modules their first values; those of each are picked by name.
+        """Initialize the parameters and auxiliary states of all modules, matched by name.
 
         Parameters
         ----------
         initializer, arg_params, aux_params, allow_missing, force_init
-            As of `Module.init_params`.
+            See `Module.init_params`.
         allow_extra
-            With ``allow_missing`` and without an initializer, whether names that no module has are ignored; else they always are.
+            With ``allow_missing`` and without an initializer, whether to ignore unknown names; otherwise they are always ignored.
 
         Raises
         ------
         ParameterError
-            If two modules have parameters of one name, or one is missing or unknown otherwise.
+            If two modules have parameters of the same name, or a name is missing, or unknown and not ignored.
         """
         if self.params_initialized and not force_init:
             return
@@ -206,18 +207,18 @@ class SequentialModule(BaseModule):
                         f'Duplicated parameter names: name "{name}" in layer {place} ({type(module).__name__}) is already used in layer '
                         f"{owners[name]} ({type(self._modules[owners[name]]).__name__})",
                         None,
-                        "give the modules' symbols other names",
+                        "rename the parameters of one module",
                     )
                 owners[name] = place
         unknown = sorted({*(arg_params or ()), *(aux_params or ())} - set(owners))
         if unknown and initializer is None and allow_missing and not allow_extra:
-            raise ParameterError(f'Find name "{unknown[0]}" that is not in any module', None, "pass allow_extra=True to leave such out")
+            raise ParameterError(f'Find name "{unknown[0]}" that is not in any module', None, "pass allow_extra=True to ignore it")
         self.params_initialized = True
 
     def init_optimizer(
         self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
     ) -> None:
-        """Make an optimizer for each module: see `Module.init_optimizer`."""
+        """Create an optimizer for each module; see `Module.init_optimizer`."""
         self._require("init_optimizer", params=True)
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
@@ -242,17 +243,17 @@ class SequentialModule(BaseModule):
         data_batch
             The batch.
         is_train
-            As of `Module.forward`.
+            See `Module.forward`.
         """
         self._require("forward", params=True)
         batch = data_batch
         for place, module in enumerate(self._modules):
             module.forward(batch, is_train=is_train)
             if place + 1 < len(self._modules):
-                batch = self._following_batch(place, data_batch)
+                batch = self._next_batch(place, data_batch)
 
-    def _following_batch(self, place: int, first: Any) -> DataBatch:
-        """What the module after one is given: that one's outputs, with the labels of the first batch."""
+    def _next_batch(self, place: int, first: Any) -> DataBatch:
+        """The batch for the next module: the outputs of this one with the labels of the first batch."""
         outputs = self._modules[place].get_outputs()
         names = [name for name, _ in self._modules[place].output_shapes]
         if self._metas[place + 1].get(self.META_AUTO_WIRING):
@@ -261,12 +262,12 @@ class SequentialModule(BaseModule):
         return DataBatch(outputs, first.label, first.pad, first.index, None, shapes, first.provide_label)
 
     def backward(self, out_grads: Any = None) -> None:
-        """Run gradients back through all modules.
+        """Propagate gradients back through all modules.
 
         Parameters
         ----------
         out_grads
-            Head gradients of the last module's outputs; not needed where these are losses.
+            Head gradients of the last module's outputs; not needed if these are losses.
         """
         self._require("backward")
         for place in reversed(range(len(self._modules))):
@@ -285,7 +286,7 @@ class SequentialModule(BaseModule):
         Raises
         ------
         MXNetError
-            If the modules are bound without them.
+            If the modules were bound without them.
         """
         self._require("get_input_grads", params=True)
         if not self.inputs_need_grad:
@@ -293,13 +294,13 @@ class SequentialModule(BaseModule):
         return self._modules[0].get_input_grads(merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Give a metric the labels of a batch and the outputs of the modules that take labels."""
+        """Update a metric with the labels of a batch and the outputs of the modules that take labels."""
         self._require("update_metric", params=True)
         for module in self._takes_labels():
             module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
-        """Have a monitor watch all modules."""
+        """Install a monitor on all modules."""
         self._require("install_monitor")
         for module in self._modules:
             module.install_monitor(mon)

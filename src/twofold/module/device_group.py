@@ -1,4 +1,4 @@
-"""`DeviceGroup`: one executor for each device. Batches are divided among them, outputs and gradients joined."""
+"""`DeviceGroup`: one executor per device. Batches are split among them, outputs and gradients merged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,36 +10,36 @@ from ..errors import MXNetError, ParameterError, ShapeError
 from ..executor.executor import Executor
 from ..io.iterator import DataBatch, DataDesc
 from ..ndarray.array import NDArray
-from .shapes import batch_axis, batch_size_of, described, divided, shapes_of_batch
+from .shapes import batch_axis, batch_size_of, describe, shapes_of_batch, split_rows
 
 __all__ = ["DeviceGroup", "Groups", "Plan", "groups_by_device"]
 
-#: How many sets of shapes keep their executors; memory bounds it, and the last, smaller batch of an epoch needs two.
-KEPT_SHAPES = 4
+#: Number of sets of shapes whose executors are cached. It bounds memory; the smaller last batch of an epoch needs a second set.
+MAX_CACHED_SHAPES = 4
 
-#: Devices of ``ctx_group`` s: by group, or such dicts for each device of a module.
+#: Devices by ``ctx_group``, or one such dict per device of a module.
 Groups = Mapping[str, Any] | Sequence[Mapping[str, Device]]
 Requests = str | Sequence[str] | Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What of a group does not change when shapes do.
+    """The part of a group's description that does not depend on shapes.
 
     Attributes
     ----------
     symbol
-        What is computed.
+        The symbol to compute.
     contexts, workload
-        The devices, and how much each does in proportion.
+        The devices, and their shares of the work.
     param_names, data_names, label_names, state_names, fixed_param_names
-        What the symbol's arguments are for; fixed parameters get no gradient.
+        The roles of the symbol's arguments; fixed parameters get no gradient.
     for_training, inputs_need_grad
-        Whether gradients of parameters, and of data, are wanted.
+        Whether gradients of parameters, and of data, are needed.
     grad_req
-        ``"write"``, ``"add"`` or ``"null"``, for all, in the order of arguments, or by name.
+        ``"write"``, ``"add"`` or ``"null"``: one for all, one per argument in order, or by name.
     groups
-        For each device, where nodes of each ``ctx_group`` run.
+        For each device of the module, the device of each ``ctx_group``.
     """
 
     symbol: Any
@@ -56,12 +56,12 @@ class Plan:
     groups: Sequence[Mapping[str, Device]] = field(default=())
 
     def requests(self) -> dict[str, str]:
-        """What is wanted of each argument's gradient.
+        """The gradient request of each argument.
 
         Raises
         ------
         ParameterError
-            If ``grad_req`` is a list of another length than the arguments.
+            If ``grad_req`` is a list whose length differs from the number of arguments.
         """
         arguments = self.symbol.list_arguments()
         if not self.for_training:
@@ -69,9 +69,9 @@ class Plan:
         if isinstance(self.grad_req, (list, tuple)):
             if len(self.grad_req) != len(arguments):
                 raise ParameterError(
-                    "module: grad_req has another length than the arguments",
+                    "module: grad_req and the arguments differ in number",
                     f"{len(self.grad_req)}",
-                    f"give one for {', '.join(arguments)}",
+                    f"pass one for each of {', '.join(arguments)}",
                 )
             return dict(zip(arguments, self.grad_req, strict=True))
         wanted = {n for n in self.param_names if n not in self.fixed_param_names}
@@ -87,20 +87,20 @@ class DeviceGroup:
     Parameters
     ----------
     plan
-        What is computed where.
+        What to compute where.
     data_shapes, label_shapes
         Descriptions of whole batches.
     shared
-        A group on the same devices whose parameters and states this one uses too.
+        A group on the same devices with which to share parameters and states.
 
     Attributes
     ----------
     execs
-        The executors, one for each device.
+        The executors, one per device.
     slices
-        The rows of a batch that each device does.
+        The rows of a batch that each device computes.
     param_arrays, grad_arrays, aux_arrays
-        For each parameter, or auxiliary state, a list of its arrays on the devices; gradients are None where none is wanted.
+        For each parameter or auxiliary state, a list of its arrays on the devices. Gradients that are not needed are None.
     """
 
     def __init__(
@@ -112,10 +112,10 @@ class DeviceGroup:
         self._output_names = self.symbol.list_outputs()
         self._output_axes = [DataDesc.get_batch_axis(output.attr("__layout__")) for output in self.symbol]
         self._monitors: list[Any] = []
-        self._kept: dict[Any, list[Executor]] = {}
+        self._cache: dict[Any, list[Executor]] = {}
         self._set_shapes(data_shapes, label_shapes)
-        self.execs = [self._bound(k, shared) for k in range(len(self.contexts))]
-        self._kept[self._key()] = self.execs
+        self.execs = [self._bind(k, shared) for k in range(len(self.contexts))]
+        self._cache[self._key()] = self.execs
         self.param_arrays = [[e.arg_dict[n] for e in self.execs] for n in self.param_names]
         self.grad_arrays = [[e.grad_dict[n] for e in self.execs] for n in self.param_names]
         self.aux_arrays = [[e.aux_dict[n] for e in self.execs] for n in self.aux_names]
@@ -125,7 +125,7 @@ class DeviceGroup:
     def _set_shapes(self, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc]) -> None:
         data, label = list(data_shapes), list(label_shapes)
         size = batch_size_of([*data, *label])
-        slices = divided(size, self.plan.workload)
+        slices = split_rows(size, self.plan.workload)
         self.data_shapes, self.label_shapes, self.batch_size, self.slices = data, label, size, slices
 
     def _key(self) -> Any:
@@ -141,7 +141,7 @@ class DeviceGroup:
                 found[x.name] = x.shape if axis == -1 else (*x.shape[:axis], rows, *x.shape[axis + 1 :])
         return found
 
-    def _bound(self, place: int, shared: "DeviceGroup | None") -> Executor:
+    def _bind(self, place: int, shared: "DeviceGroup | None") -> Executor:
         dtypes = {x.name: x.dtype for x in (*self.data_shapes, *self.label_shapes) if x.name in self._arguments}
         return self.symbol.simple_bind(
             self.contexts[place],
@@ -154,7 +154,7 @@ class DeviceGroup:
         )
 
     def reshape(self, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc]) -> None:
-        """Go on with batches of other shapes; parameters stay.
+        """Switch to batches of other shapes; parameters stay.
 
         Parameters
         ----------
@@ -164,22 +164,22 @@ class DeviceGroup:
         Raises
         ------
         ShapeError
-            If parameters would need other shapes.
+            If parameters would have to change their shapes.
         """
         before = self.data_shapes, self.label_shapes
         self._set_shapes(data_shapes, label_shapes)
         key = self._key()
         try:
-            new = self._kept.pop(key, None) or self._reshaped()
+            new = self._cache.pop(key, None) or self._reshape_executors()
         except MXNetError:
             self._set_shapes(*before)
             raise
-        self._kept[key] = self.execs = new
-        while len(self._kept) > KEPT_SHAPES:
-            del self._kept[next(iter(self._kept))]
+        self._cache[key] = self.execs = new
+        while len(self._cache) > MAX_CACHED_SHAPES:  # the least recently used set is first
+            del self._cache[next(iter(self._cache))]
 
-    def _reshaped(self) -> list[Executor]:
-        """Executors for the shapes that were set. Parameters are named, so that they cannot change; what is left may."""
+    def _reshape_executors(self) -> list[Executor]:
+        """Executors for the current shapes. Parameters are named explicitly to pin their shapes; other arguments may change theirs."""
         new = []
         for place, executor in enumerate(self.execs):
             params = {n: executor.arg_dict[n].shape for n in self.param_names}
@@ -189,7 +189,7 @@ class DeviceGroup:
                 monitor.install(executor)
         return new
 
-    # data in
+    # inputs
 
     def forward(self, batch: DataBatch | Sequence[DataBatch], is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.
@@ -197,18 +197,18 @@ class DeviceGroup:
         Parameters
         ----------
         batch
-            The batch; or a list of one for each device.
+            The batch, or a list of one per device.
         is_train
-            Whether operators run in training mode; whether the group is for training if None.
+            Whether operators run in training mode; by default, whether the group is for training.
 
         Raises
         ------
         ShapeError
-            If the batch does not fit the symbol.
+            If the batch does not match the symbol.
         ParameterError
-            If there are not as many arrays as were bound.
+            If the number of arrays differs from what was bound.
         """
-        self._fit_to(batch)
+        self._adapt_to(batch)
         for place, executor in enumerate(self.execs):
             if isinstance(batch, DataBatch):
                 self._load(executor, batch, self.slices[place])
@@ -217,22 +217,22 @@ class DeviceGroup:
         for executor in self.execs:
             executor.forward(is_train=self.plan.for_training if is_train is None else is_train)
 
-    def _fit_to(self, batch: DataBatch | Sequence[DataBatch]) -> None:
-        """Take over the shapes of a batch."""
-        whole = batch if isinstance(batch, DataBatch) else self._joined(batch)
+    def _adapt_to(self, batch: DataBatch | Sequence[DataBatch]) -> None:
+        """Reshape the executors if the shapes of a batch differ."""
+        whole = batch if isinstance(batch, DataBatch) else self._join(batch)
         data, label = shapes_of_batch(whole, self.data_shapes, self.label_shapes)
         shapes = tuple((x.name, x.shape) for x in (*data, *label))
         if shapes != self._key():
             self.reshape(data, label)
 
-    def _joined(self, batches: Sequence[DataBatch]) -> DataBatch:
-        """The descriptions of a batch of which each device is given its own part."""
+    def _join(self, batches: Sequence[DataBatch]) -> DataBatch:
+        """A description of the whole batch, given each device's part."""
         if len(batches) != len(self.execs):
-            raise ParameterError("module: a list of batches needs one for each device", f"{len(batches)} for {len(self.execs)}", "add some")
+            raise ParameterError("module: a list of batches needs one per device", f"{len(batches)} for {len(self.execs)}", "pass one each")
         first = batches[0]
         shapes = [[tuple(a.shape) for a in (*b.data, *(b.label or ()))] for b in batches]
         if any(s != shapes[0] for s in shapes):
-            raise ShapeError("All data batches in a list need to have the same shape", repr(shapes), "divide the batch evenly")
+            raise ShapeError("All data batches in a list need to have the same shape", repr(shapes), "split the batch evenly")
 
         def whole(descriptions: Sequence[DataDesc], arrays: Sequence[NDArray]) -> list[DataDesc]:
             out = []
@@ -251,15 +251,17 @@ class DeviceGroup:
         pairs += zip(self.label_shapes, batch.label, strict=True) if batch.label and self.label_shapes else ()
         for x, array in pairs:
             target = executor.arg_dict.get(x.name)
-            if target is None:  # a label that only metrics read
+            if target is None:  # a label that only metrics use
                 continue
             part = array if rows is None else self._rows(array, rows, batch_axis(x))
             if tuple(part.shape) != target.shape:
-                raise ShapeError(f"module: {x.name} has another shape than described", f"{part.shape} for {target.shape}", "reshape it")
+                raise ShapeError(
+                    f"module: the shape of {x.name} differs from its description", f"{part.shape} for {target.shape}", "reshape it"
+                )
             target[:] = part
 
     def _rows(self, array: Any, rows: slice, axis: int) -> Any:
-        """The rows of one device."""
+        """The rows of an array that belong to one device."""
         if len(self.execs) == 1 or axis == -1:
             return array
         return array[rows] if axis == 0 else nd.slice_axis(array, axis=axis, begin=rows.start, end=rows.stop)
@@ -270,7 +272,7 @@ class DeviceGroup:
         Parameters
         ----------
         out_grads
-            Head gradients of the outputs of the whole batch; not needed where the outputs are losses.
+            Head gradients of the outputs of the whole batch; not needed if the outputs are losses.
         """
         heads = [out_grads] if isinstance(out_grads, NDArray) else out_grads
         for place, executor in enumerate(self.execs):
@@ -280,19 +282,19 @@ class DeviceGroup:
             parts = [self._rows(h, self.slices[place], axis) for h, axis in zip(heads, self._output_axes, strict=True)]
             executor.backward(out_grads=[p.as_in_context(self.contexts[place]) for p in parts])
 
-    # results out
+    # results
 
     def get_outputs(self, merge_multi_context: bool = True) -> Any:
-        """The outputs: of the whole batch, or for each a list of the devices' parts."""
+        """The outputs for the whole batch, or a list of the devices' parts of each."""
         parts = [list(column) for column in zip(*(e.outputs for e in self.execs), strict=True)]
-        return self._merged(parts, self._output_axes) if merge_multi_context else parts
+        return self._merge(parts, self._output_axes) if merge_multi_context else parts
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Any:
-        """Gradients with respect to the data: of the whole batch, or for each a list of the devices' parts."""
+        """Gradients with respect to the data for the whole batch, or a list of the devices' parts of each."""
         parts = [[e.grad_dict[x.name] for e in self.execs] for x in self.data_shapes]
-        return self._merged(parts, [batch_axis(x) for x in self.data_shapes]) if merge_multi_context else parts
+        return self._merge(parts, [batch_axis(x) for x in self.data_shapes]) if merge_multi_context else parts
 
-    def _merged(self, parts: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
+    def _merge(self, parts: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
         """Arrays of the whole batch, on the first device."""
         home = self.contexts[0]
         out = []
@@ -305,7 +307,7 @@ class DeviceGroup:
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Names and shapes of the outputs of the whole batch."""
+        """(name, shape) pairs of the outputs for the whole batch."""
         found = []
         for name, axis, output in zip(self._output_names, self._output_axes, self.execs[0].outputs, strict=True):
             shape = list(output.shape)
@@ -315,18 +317,18 @@ class DeviceGroup:
         return found
 
     def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
-        """Give a metric the labels and outputs of each device.
+        """Update a metric with the labels and outputs of each device.
 
         Parameters
         ----------
         metric
             The metric.
         labels
-            Labels of the whole batch; or a list of them for each device if ``pre_sliced``.
+            Labels of the whole batch, or a list of labels per device.
         pre_sliced
-            See ``labels``.
+            Whether ``labels`` is split by device already.
         """
-        descriptions = self.label_shapes or described([(n, (self.batch_size,)) for n in self.plan.label_names])
+        descriptions = self.label_shapes or describe([(n, (self.batch_size,)) for n in self.plan.label_names])
         for place, executor in enumerate(self.execs):
             if pre_sliced:
                 parts = list(labels[place])
@@ -343,15 +345,15 @@ class DeviceGroup:
         return [[e.arg_dict[n] for e in self.execs] for n in self.plan.state_names]
 
     def set_states(self, states: Sequence[Sequence[NDArray]] | None, value: float | None) -> None:
-        """Write states, from arrays as `get_states` gives them, or from one number."""
+        """Set the states to arrays in the form that `get_states` returns, or to a number."""
         if (states is None) == (value is None):
-            raise ParameterError("set_states: one of states and value is needed, and only one", f"{states!r:.60}, {value!r}", "give one")
+            raise ParameterError("set_states: exactly one of states and value is needed", f"{states!r:.60}, {value!r}", "pass one of them")
         for k, name in enumerate(self.plan.state_names):
             for place, executor in enumerate(self.execs):
                 executor.arg_dict[name][:] = value if states is None else states[k][place]
 
     def get_params(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
-        """Copy parameters and auxiliary states, averaged over the devices, into arrays by name."""
+        """Copy parameters and auxiliary states, averaged over the devices, to the given arrays."""
         blocks = [(n, b, arg_params) for n, b in zip(self.param_names, self.param_arrays, strict=True)]
         blocks += [(n, b, aux_params) for n, b in zip(self.aux_names, self.aux_arrays, strict=True)]
         for name, arrays, targets in blocks:
@@ -366,26 +368,26 @@ class DeviceGroup:
         Raises
         ------
         ParameterError
-            For names that the symbol does not have, unless ``allow_extra``.
+            For unknown names, unless ``allow_extra``.
         """
         for executor in self.execs:
             executor.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
 
     def install_monitor(self, monitor: Any) -> None:
-        """Have a monitor watch all executors."""
+        """Install a monitor on all executors."""
         self._monitors.append(monitor)
-        for executors in self._kept.values():
+        for executors in self._cache.values():
             for executor in executors:
                 monitor.install(executor)
 
 
 def groups_by_device(groups: Groups | None, count: int) -> list[dict[str, Device]]:
-    """For each device where the groups run.
+    """For each device of a module, the devices of the groups.
 
     Raises
     ------
     ParameterError
-        If there is a list of another length than the devices.
+        If the length of a list differs from the number of devices.
     """
     if not groups:
         return []
@@ -395,8 +397,12 @@ def groups_by_device(groups: Groups | None, count: int) -> list[dict[str, Device
         columns = {name: [place] * count if isinstance(place, Device) else list(place) for name, place in groups.items()}
         columns = {name: column * count if len(column) == 1 else column for name, column in columns.items()}
         if any(len(column) != count for column in columns.values()):
-            raise ParameterError("Module: group2ctxs has another length than context", repr(groups), f"give {count} devices for each group")
+            raise ParameterError(
+                "Module: the lengths of group2ctxs and context differ", repr(groups), f"pass {count} devices for each group"
+            )
         found = [{name: column[k] for name, column in columns.items()} for k in range(count)]
     if len(found) != count:
-        raise ParameterError("Module: group2ctxs has another length than context", f"{len(found)} for {count}", "give one dict each")
+        raise ParameterError(
+            "Module: the lengths of group2ctxs and context differ", f"{len(found)} for {count}", "pass one dict per device"
+        )
     return found

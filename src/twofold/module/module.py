@@ -1,4 +1,4 @@
-"""`Module`: a symbol with its parameters, on one or several devices."""
+"""`Module`: a symbol with its parameters, on one or more devices."""
 
 import logging
 import warnings
@@ -15,8 +15,8 @@ from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
-from .parameters import Start, check_loaded, refuse_unknown
-from .shapes import Shapes, check_data, check_labels, described
+from .parameters import ParameterFiller, check_loaded, check_names
+from .shapes import Shapes, check_data, check_labels, describe
 from .updates import Updates, prepare_optimizer
 
 __all__ = ["Module"]
@@ -25,34 +25,34 @@ Contexts = Device | Sequence[Device]
 
 
 class Module(BaseModule):
-    """A symbol with its parameters, on one or several devices, that divide each batch among them.
+    """A symbol with its parameters, on one or more devices, among which each batch is split.
 
     Parameters
     ----------
     symbol
-        The symbol; its outputs are losses such as SoftmaxOutput, or `backward` is given head gradients.
+        The symbol. Its outputs are losses such as SoftmaxOutput, or `backward` is called with head gradients.
     data_names, label_names
         Its arguments that are data and labels.
     logger
-        Where progress is logged.
+        The logger for progress.
     context
-        A device, or a list of them.
+        A device or a list of devices.
     work_load_list
-        How much each device does, in proportion; all the same if None.
+        The devices' shares of the work; equal if None.
     fixed_param_names
         Parameters that are not trained.
     state_names
-        Arguments that are neither data nor trained: they are written by `set_states`.
+        Arguments that are neither data nor trained but set by `set_states`.
     group2ctxs
-        Where nodes with the attribute ``ctx_group`` run: a dict of group to device, or to a list of one for each of ``context``; or a
-        list of dicts, one for each of ``context``.
+        Devices of the nodes with a ``ctx_group`` attribute: a dict from group to device, or to a list of one device per entry of
+        ``context``; or a list of such dicts, one per entry of ``context``.
     compression_params
-        How gradients are compressed between devices, see `KVStore.set_gradient_compression`.
+        How to compress gradients sent between devices; see `KVStore.set_gradient_compression`.
 
     Raises
     ------
     ParameterError
-        If the symbol lacks one of the names (a missing label only warns), or there is no device.
+        If the symbol lacks one of the names (a missing label is only a warning), or there is no device.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class Module(BaseModule):
         self._work_load_list = [1] * len(self._context) if work_load_list is None else list(work_load_list)
         if not self._context or len(self._work_load_list) != len(self._context):
             raise ParameterError(
-                "Module: as many work loads as devices are needed, and at least one",
+                "Module: work_load_list and context must have the same, non-zero length",
                 f"{self._work_load_list} for {self._context}",
-                "fit them",
+                "pass one work load per device",
             )
         self._groups = groups_by_device(group2ctxs, len(self._context))
         self._compression_params = compression_params
@@ -111,23 +111,23 @@ class Module(BaseModule):
 
     @staticmethod
     def load(prefix: str | PathLike[str], epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> "Module":
-        """A module from a checkpoint; bind it next.
+        """Create a module from a checkpoint. It must be bound next.
 
         Parameters
         ----------
         prefix, epoch
-            As of `save_checkpoint`.
+            See `save_checkpoint`.
         load_optimizer_states
-            Whether `init_optimizer` is to read the optimizer's states.
+            Whether `init_optimizer` shall read the optimizer's states.
         **kwargs
-            Further parameters of `Module`.
+            Other parameters of `Module`.
 
         Raises
         ------
         MissingFileError
-            If there are no such files.
+            If a file is missing.
         FormatError
-            If one of them is damaged.
+            If a file is damaged.
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         module = Module(symbol=symbol, **kwargs)
@@ -140,18 +140,18 @@ class Module(BaseModule):
     def save_checkpoint(
         self, prefix: str | PathLike[str], epoch: int, save_optimizer_states: bool = False, remove_amp_cast: bool = True
     ) -> None:
-        """Write the symbol, the parameters and, if wished, the optimizer's states.
+        """Write the symbol, the parameters and, on request, the optimizer's states.
 
         Parameters
         ----------
         prefix
-            How the files' names begin: ``prefix-symbol.json``, ``prefix-NNNN.params``, ``prefix-NNNN.states``.
+            Prefix of the file names ``prefix-symbol.json``, ``prefix-NNNN.params`` and ``prefix-NNNN.states``.
         epoch
-            Number NNNN.
+            The number NNNN.
         save_optimizer_states
-            Whether to write them.
+            Whether to write the optimizer's states.
         remove_amp_cast
-            Leave out the casts that mixed precision put into the symbol.
+            Whether to remove the casts inserted for mixed precision.
         """
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
         if save_optimizer_states:
@@ -159,11 +159,11 @@ class Module(BaseModule):
             self.logger.info('Saved optimizer state to "%s"', _states_path(prefix, epoch))
 
     def save_optimizer_states(self, fname: str | PathLike[str]) -> None:
-        """Write the optimizer's states into a file that MXNet reads too."""
+        """Write the optimizer's states to a file that MXNet can read too."""
         self._updates_for("save_optimizer_states").save(fname)
 
     def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
-        """Read the optimizer's states from a file that `save_optimizer_states` or MXNet wrote."""
+        """Read the optimizer's states from a file written by `save_optimizer_states` or MXNet."""
         self._updates_for("load_optimizer_states").load(fname, self._exec_group)
 
     def _updates_for(self, action: str) -> Updates:
@@ -190,19 +190,19 @@ class Module(BaseModule):
 
     @property
     def data_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the data that it is bound for."""
+        """Descriptions of the data that the module is bound to."""
         self._require("data_shapes")
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the labels that it is bound for; None without labels."""
+        """Descriptions of the labels that the module is bound to; None without labels."""
         self._require("label_shapes")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Pairs of name and shape of the outputs."""
+        """(name, shape) pairs of the outputs."""
         self._require("output_shapes")
         return self._exec_group.output_shapes
 
@@ -218,42 +218,42 @@ class Module(BaseModule):
         shared_module: BaseModule | None = None,
         grad_req: Any = "write",
     ) -> None:
-        """Make executors for data of given shapes; they hold the parameters.
+        """Create executors for data of the given shapes. They hold the parameters.
 
         Parameters
         ----------
         data_shapes, label_shapes
-            Descriptions of data and labels, or pairs of name and shape, of whole batches.
+            Descriptions, or (name, shape) pairs, of the data and labels of whole batches.
         for_training
-            Whether gradients are wanted.
+            Whether gradients are needed.
         inputs_need_grad
-            Whether gradients with respect to the data are wanted too.
+            Whether gradients with respect to the data are needed too.
         force_rebind
-            Whether to bind a module that is bound already; else nothing is done then.
+            Whether to rebind a bound module; otherwise the call is ignored with a warning.
         shared_module
-            A bound module whose parameters, auxiliary states and optimizer are used.
+            A bound module whose parameters, auxiliary states and optimizer to share.
         grad_req
-            ``"write"``, ``"add"`` or ``"null"``, for all parameters, in the order of arguments, or by name.
+            ``"write"``, ``"add"`` or ``"null"``: one for all parameters, one per argument in order, or by name.
 
         Raises
         ------
         ParameterError
-            If names do not fit the symbol, or the shared module lacks parameters.
+            If names do not match the symbol, or the shared module lacks parameters.
         ShapeError
-            If shapes do not fit the symbol.
+            If shapes do not match the symbol.
         """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
         if inputs_need_grad and not for_training:
             raise ParameterError("Module.bind: inputs_need_grad needs for_training", "for_training=False", "bind for training")
-        data, label = described(data_shapes), described(label_shapes)
+        data, label = describe(data_shapes), describe(label_shapes)
         arguments = self._symbol.list_arguments()
         check_data(data, self._data_names)
         check_labels(label, self._label_names, arguments)
         shared = None if shared_module is None else self._shared_group(shared_module)
         if self.binded and self.params_initialized:
-            self.get_params()  # from the devices, before they are let go
+            self.get_params()  # copy them from the devices before their executors are dropped
         plan = Plan(
             self._symbol,
             self._context,
@@ -296,32 +296,32 @@ class Module(BaseModule):
         return module._exec_group
 
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
-        """Go on with batches of other shapes; parameters stay. `forward` does so by itself.
+        """Switch to batches of other shapes; parameters stay. `forward` does so automatically.
 
         Parameters
         ----------
         data_shapes, label_shapes
-            As of `bind`.
+            See `bind`.
         """
         self._require("reshape")
-        data, label = described(data_shapes), described(label_shapes)
+        data, label = describe(data_shapes), describe(label_shapes)
         check_data(data, self._data_names)
         check_labels(label, self._label_names, self._symbol.list_arguments())
         self._exec_group.reshape(data, label)
-        self._take_over_shapes()
+        self._update_shapes()
 
-    def _take_over_shapes(self) -> None:
+    def _update_shapes(self) -> None:
         self._data_shapes, self._label_shapes = self._exec_group.data_shapes, self._exec_group.label_shapes or None
 
     # parameters
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """Dicts of the parameters and of the auxiliary states, on the CPU; the same arrays at each call.
+        """The parameters and auxiliary states on the CPU, as two dicts. Every call returns the same arrays.
 
         Raises
         ------
         MXNetError
-            If there are none yet.
+            If the parameters are not initialized.
         """
         if not self.params_initialized or self._arg_params is None or self._aux_params is None:
             raise MXNetError("Module.get_params: the module has no parameters yet", None, "call bind() and init_params() first")
@@ -338,25 +338,25 @@ class Module(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters and auxiliary states their first values.
+        """Initialize parameters and auxiliary states.
 
         Parameters
         ----------
         initializer
-            Fills those that are not given; an attribute of their variable goes before it.
+            Initializer of those without an array. The ``init`` attribute of a variable takes precedence.
         arg_params, aux_params
-            Arrays by name; if None, all are filled by the initializer.
+            Arrays by name; if None, all are initialized by the initializer.
         allow_missing
-            Whether the initializer fills what these do not hold.
+            Whether the initializer may initialize those without an array.
         force_init
-            Whether to do so if there are parameters already; else a warning says that nothing was done.
+            Whether to re-initialize initialized parameters; otherwise the call is ignored with a warning.
         allow_extra
-            With ``allow_missing``, whether `set_params` ignores names that the symbol does not have; without it they always are.
+            With ``allow_missing``, whether `set_params` ignores unknown names; without it they are always ignored.
 
         Raises
         ------
         ParameterError
-            If one is missing or unknown otherwise.
+            If a name is missing, or unknown and not ignored.
         ShapeError
             If an array has another shape than its parameter.
         """
@@ -368,16 +368,16 @@ class Module(BaseModule):
         group = self._exec_group
         arguments = dict(zip(self._param_names, (block[0] for block in group.param_arrays), strict=True))
         states = dict(zip(self._aux_names, (block[0] for block in group.aux_arrays), strict=True))
-        if initializer is None and allow_missing and not allow_extra:  # MXNet ignores unknown names where all known ones are given
-            refuse_unknown(arg_params, arguments, "arguments")
-            refuse_unknown(aux_params, states, "auxiliary states")
+        if initializer is None and allow_missing and not allow_extra:  # MXNet ignores unknown names if all known ones are given
+            check_names(arg_params, arguments, "arguments")
+            check_names(aux_params, states, "auxiliary states")
         if self.params_initialized and allow_missing:
-            self.get_params()  # what is not given stays as the devices have it
+            self.get_params()  # parameters without an array keep the values that the devices hold
         self._arg_params = {} if self._arg_params is None else self._arg_params
         self._aux_params = {} if self._aux_params is None else self._aux_params
-        start = Start(self._symbol.attr_dict(), initializer, allow_missing)
-        start.fill(self._arg_params, arguments, arg_params)
-        start.fill(self._aux_params, states, aux_params)
+        filler = ParameterFiller(self._symbol.attr_dict(), initializer, allow_missing)
+        filler.fill(self._arg_params, arguments, arg_params)
+        filler.fill(self._aux_params, states, aux_params)
         self.params_initialized = True
         group.set_params(self._arg_params, self._aux_params, allow_extra=True)
         if self._updates is not None:
@@ -388,23 +388,23 @@ class Module(BaseModule):
     def init_optimizer(
         self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
     ) -> None:
-        """Make the optimizer.
+        """Create the optimizer.
 
         Parameters
         ----------
         kvstore
-            A key-value store, a name of one, or None: what sums the gradients of several devices.
+            The store that sums the gradients of several devices: a store, a kind of store, or None.
         optimizer
-            An optimizer, or the name of one; one that is made here divides gradients by the batch size.
+            An optimizer, or the name of one. An optimizer given by name divides gradients by the batch size.
         optimizer_params
-            Its parameters, a dict or pairs.
+            Keyword arguments for an optimizer given by name, as a dict or pairs.
         force_init
-            Whether to do so if there is one already; else nothing is done then.
+            Whether to replace an existing optimizer; otherwise the call is ignored with a warning.
 
         Raises
         ------
         MXNetError
-            If there are no parameters yet.
+            If the parameters are not initialized.
         """
         self._require("init_optimizer", params=True)
         if self.optimizer_initialized and not force_init:
@@ -416,8 +416,8 @@ class Module(BaseModule):
         store, on_store = store_for(kvstore, len(self._context), params.values())
         devices = 1 if on_store else len(self._context)
         names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
-        made = prepare_optimizer(optimizer, dict(optimizer_params), names, 1.0 / self._exec_group.batch_size, self._symbol)
-        updates = Updates(made, store, on_store, self._param_names)
+        prepared = prepare_optimizer(optimizer, dict(optimizer_params), names, 1.0 / self._exec_group.batch_size, self._symbol)
+        updates = Updates(prepared, store, on_store, self._param_names)
         updates.start(self._exec_group, params, self._compression_params)
         self._updates, self.optimizer_initialized = updates, True
         if self._preload_opt_states is not None:
@@ -425,12 +425,12 @@ class Module(BaseModule):
             self._preload_opt_states = None
 
     def borrow_optimizer(self, shared_module: "Module") -> None:
-        """Use the optimizer of another module, with its states.
+        """Share the optimizer of another module, including its states.
 
         Parameters
         ----------
         shared_module
-            The other module, whose parameters this one shares.
+            The other module, with which this one shares parameters.
         """
         shared_module._require("borrow_optimizer", optimizer=True)
         self._updates, self.optimizer_initialized = shared_module._updates, True
@@ -452,12 +452,12 @@ class Module(BaseModule):
         return None if self._updates is None else self._updates.on_store
 
     def update(self) -> None:
-        """Update the parameters by the gradients of the last `backward`.
+        """Update the parameters with the gradients of the last `backward`.
 
         Raises
         ------
         MXNetError
-            If the module is not bound for training, or has no optimizer.
+            If the module is not bound for training or has no optimizer.
         """
         updates = self._updates_for("update")
         self._require_training("update")
@@ -471,31 +471,31 @@ class Module(BaseModule):
             raise MXNetError(f"Module.{action}: the module is not bound for training", None, "re-bind with for_training=True")
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch, which may have other shapes than those before.
+        """Compute the outputs of a batch, whose shapes may differ from those of previous batches.
 
         Parameters
         ----------
         data_batch
-            The batch; or a list of one for each device.
+            The batch, or a list of one per device.
         is_train
-            Whether operators run in training mode; whether the module is bound for training if None.
+            Whether operators run in training mode; by default, whether the module is bound for training.
 
         Raises
         ------
         ShapeError
-            If the batch does not fit the symbol.
+            If the batch does not match the symbol.
         """
         self._require("forward", params=True)
         self._exec_group.forward(data_batch, is_train)
-        self._take_over_shapes()
+        self._update_shapes()
 
     def backward(self, out_grads: Any = None) -> None:
-        """Compute gradients of the parameters, and of the data if they are wanted.
+        """Compute gradients of the parameters, and of the data if bound with ``inputs_need_grad``.
 
         Parameters
         ----------
         out_grads
-            Head gradients, one for each output; not needed where the outputs are losses.
+            Head gradients, one per output; not needed if the outputs are losses.
         """
         self._require_training("backward")
         self._require("backward", params=True)
@@ -507,18 +507,18 @@ class Module(BaseModule):
         Parameters
         ----------
         merge_multi_context
-            Whether the devices' parts are joined, on the first one; else there is a list of them for each output.
+            Whether to merge the devices' parts on the first device; otherwise each output is a list of parts.
         """
         self._require("get_outputs", params=True)
         return self._exec_group.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Any:
-        """Gradients with respect to the data, of the last `backward`; joined as of `get_outputs`.
+        """Gradients with respect to the data from the last `backward`, merged as by `get_outputs`.
 
         Raises
         ------
         MXNetError
-            If the module is bound without them.
+            If the module was bound without them.
         """
         self._require("get_input_grads", params=True)
         if not self.inputs_need_grad:
@@ -531,43 +531,43 @@ class Module(BaseModule):
         Raises
         ------
         ParameterError
-            If they are to be joined.
+            If ``merge_multi_context`` is true: states are not merged.
         """
         self._require("get_states", params=True)
         if merge_multi_context:
-            raise ParameterError("Module.get_states: states of devices are not joined", None, "pass merge_multi_context=False")
+            raise ParameterError("Module.get_states: states of devices are not merged", None, "pass merge_multi_context=False")
         return self._exec_group.get_states()
 
     def set_states(self, states: Any = None, value: float | None = None) -> None:
-        """Write states.
+        """Set the states.
 
         Parameters
         ----------
         states
-            Arrays as `get_states` gives them; or
+            Arrays in the form that `get_states` returns.
         value
-            one number for all.
+            A number for all states, instead of arrays.
         """
         self._require("set_states", params=True)
         self._exec_group.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Give a metric the labels of a batch and the outputs of the last `forward`.
+        """Update a metric with the labels of a batch and the outputs of the last `forward`.
 
         Parameters
         ----------
         eval_metric
             The metric.
         labels
-            A list of labels; or a list of such lists, one for each device, if ``pre_sliced``.
+            A list of labels, or a list of such lists, one per device.
         pre_sliced
-            See ``labels``.
+            Whether ``labels`` is split by device already.
         """
         self._require("update_metric", params=True)
         self._exec_group.update_metric(eval_metric, labels or [], pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
-        """Have a monitor watch the executors."""
+        """Install a monitor on the executors."""
         self._require("install_monitor")
         self._exec_group.install_monitor(mon)
 

@@ -1,4 +1,4 @@
-"""First values of a module's parameters: given, or from an initializer; and what of those given does not fit."""
+"""Initializes a module's parameters from given arrays or an initializer, and checks given arrays."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from ..errors import ParameterError, ShapeError
 from ..initializer.base import InitDesc
 from ..ndarray.array import NDArray
 
-__all__ = ["Start", "check_loaded", "refuse_unknown"]
+__all__ = ["ParameterFiller", "check_loaded", "check_names"]
 
 Params = Mapping[str, NDArray]
 
 
 @dataclass(frozen=True)
-class Start:
-    """How parameters start.
+class ParameterFiller:
+    """Fills parameters with initial values.
 
     Attributes
     ----------
     attributes
         Attributes of the symbol's variables, by name.
     initializer
-        Fills those that are not given; None if nothing does.
+        Initializer of parameters without a given array, if any.
     allow_missing
-        Whether it does so if others are given.
+        Whether parameters without a given array are allowed when others have one.
     """
 
     attributes: Mapping[str, dict[str, str]]
@@ -39,20 +39,20 @@ class Start:
         Parameters
         ----------
         own
-            The parameters by name; arrays of others' shapes are replaced.
+            The parameters by name; arrays of the wrong shape or dtype are replaced.
         like
-            An array of the shape and dtype of each.
+            For each parameter, an array of its shape and dtype.
         given
-            Values by name.
+            Given arrays by name.
 
         Raises
         ------
         ParameterError
-            If nothing says how one starts.
+            If a parameter has neither a given array nor an initializer.
         ShapeError
-            If a given one has another shape.
+            If a given array has the wrong shape.
         """
-        for name, array in like.items():  # the symbol's order is that of `get_params`
+        for name, array in like.items():  # `get_params` returns parameters in the symbol's order
             if name not in own or own[name].shape != array.shape or own[name]._dtype != array._dtype:
                 own[name] = nd.zeros(array.shape, ctx=CPU, dtype=array.dtype)
         for name in sorted(like):  # initializers draw in alphabetical order, as in MXNet
@@ -64,58 +64,58 @@ class Start:
             if given[name] is not target:
                 target[:] = given[name]
         elif given is not None and not self.allow_missing:
-            raise ParameterError(f"{name} is not presented", ", ".join(given), "give it, or pass allow_missing=True")
+            raise ParameterError(f"{name} is not presented", ", ".join(given), "pass it, or allow_missing=True")
         elif self.initializer is not None:
             self.initializer(InitDesc(name, self.attributes.get(name)), target)
         elif given is None and not self.allow_missing:
-            raise ParameterError(f"Module: nothing says how {name} starts", "no initializer, no arrays", "give one of them")
+            raise ParameterError(f"Module: cannot initialize {name}", "no initializer, no arrays", "pass one of them")
 
 
 def check_shape(name: str, given: NDArray, own: NDArray) -> None:
-    """Compare the shape of a parameter with what is needed.
+    """Check the shape of a given parameter.
 
     Raises
     ------
     ShapeError
-        If it is another.
+        If it is wrong.
     """
     if given.shape != own.shape:
-        raise ShapeError(f"Module: parameter {name} has another shape", f"{given.shape} for {own.shape}", "give those of this symbol")
+        raise ShapeError(f"Module: parameter {name} has the wrong shape", f"{given.shape} for {own.shape}", "pass this symbol's parameters")
 
 
 def check_loaded(given: Params, names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> None:
-    """Compare parameters from a file with what a symbol needs.
+    """Check parameters from a file against a symbol's.
 
     Parameters
     ----------
     given
         The parameters by name.
     names, arrays
-        Names of those needed, and for each its arrays on the devices.
+        Names of the symbol's parameters, and for each its arrays on the devices.
 
     Raises
     ------
     ParameterError
         If one is missing.
     ShapeError
-        If one has another shape.
+        If one has the wrong shape.
     """
     for name, block in zip(names, arrays, strict=True):
         if name not in given:
             raise ParameterError(
-                f"Module: parameter {name} is missing", f"{len(given)} others", "load those of this symbol, or bind, then init_params"
+                f"Module: parameter {name} is missing", f"{len(given)} others", "load this symbol's file, or bind, then init_params"
             )
         check_shape(name, given[name], block[0])
 
 
-def refuse_unknown(given: Params | None, own: Collection[str], what: str) -> None:
-    """Look for parameters that a symbol does not have.
+def check_names(given: Params | None, own: Collection[str], what: str) -> None:
+    """Check that a symbol has all given parameters.
 
     Raises
     ------
     ParameterError
-        If there are any.
+        If it lacks one.
     """
     for name in given or ():
         if name not in own:
-            raise ParameterError(f'Find name "{name}" that is not in the {what}', None, "pass allow_extra=True to leave such out")
+            raise ParameterError(f'Find name "{name}" that is not in the {what}', None, "pass allow_extra=True to ignore it")

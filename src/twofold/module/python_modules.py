@@ -1,4 +1,4 @@
-"""`PythonModule`, `PythonLossModule`: modules without parameters whose computation is written in Python."""
+"""`PythonModule`, `PythonLossModule`: modules written in Python, without parameters."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -9,20 +9,22 @@ from ..io.iterator import DataDesc
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
-from .shapes import Shapes, check_data, described
+from .shapes import Shapes, check_data, describe
 
 __all__ = ["PythonLossModule", "PythonModule"]
 
 
 class PythonModule(BaseModule):
-    """A module without parameters; a subclass defines `forward`, `backward`, `get_outputs`, `get_input_grads` and the shapes of outputs.
+    """A module without parameters.
+
+    Subclasses define `forward`, `backward`, `get_outputs`, `get_input_grads` and ``_compute_output_shapes``.
 
     Parameters
     ----------
     data_names, label_names, output_names
         Names of data, labels (None for none) and outputs.
     logger
-        Where progress is logged.
+        The logger for progress.
     """
 
     def __init__(
@@ -47,19 +49,19 @@ class PythonModule(BaseModule):
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        """Descriptions of the data that it is bound for."""
+        """Descriptions of the data that the module is bound to."""
         self._require("data_shapes")
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the labels that it is bound for; None without labels."""
+        """Descriptions of the labels that the module is bound to; None without labels."""
         self._require("label_shapes")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> Any:
-        """Pairs of name and shape of the outputs."""
+        """(name, shape) pairs of the outputs."""
         self._require("output_shapes")
         return self._output_shapes
 
@@ -73,16 +75,16 @@ class PythonModule(BaseModule):
         shared_module: BaseModule | None = None,
         grad_req: Any = "write",
     ) -> None:
-        """Take over shapes.
+        """Set the shapes of data and labels.
 
         Parameters
         ----------
         data_shapes, label_shapes
             Descriptions of data and labels.
         for_training, inputs_need_grad
-            Whether gradients are wanted.
+            Whether gradients are needed.
         force_rebind
-            Whether to bind a module that is bound already.
+            Whether to rebind a bound module.
         shared_module
             Has no effect: there are no parameters to share.
         grad_req
@@ -91,31 +93,31 @@ class PythonModule(BaseModule):
         Raises
         ------
         ParameterError
-            If names do not fit, or for another ``grad_req``.
+            If names do not match, or ``grad_req`` is not ``"write"``.
         """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
         if grad_req != "write":
             raise ParameterError("Python module only support write gradient", repr(grad_req), "pass grad_req='write'")
-        data, label = described(data_shapes), described(label_shapes)
+        data, label = describe(data_shapes), describe(label_shapes)
         check_data(data, self._data_names)
         if label and [x.name for x in label] != self._label_names:
             raise ParameterError(
-                "PythonModule.bind: other labels than it was made for",
+                "PythonModule.bind: labels do not match label_names",
                 ", ".join(x.name for x in label),
-                f"give {', '.join(self._label_names)}",
+                f"pass {', '.join(self._label_names)}",
             )
         self._data_shapes, self._label_shapes = data, label or None
         self._output_shapes = self._compute_output_shapes()
         self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
 
     def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Pairs of name and shape of the outputs, from ``_data_shapes``; a subclass defines it."""
+        """(name, shape) pairs of the outputs, from ``_data_shapes``; defined by subclasses."""
         raise self._undefined("_compute_output_shapes")
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """There are none: two empty dicts."""
+        """Two empty dicts: there are no parameters."""
         return {}, {}
 
     def init_params(
@@ -127,20 +129,20 @@ class PythonModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """There are no parameters; those given are other modules'."""
+        """Does nothing: there are no parameters. Given arrays belong to other modules."""
         self.params_initialized = True
 
     def init_optimizer(
         self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
     ) -> None:
-        """There is nothing to optimize."""
+        """Does nothing: there are no parameters."""
         self.optimizer_initialized = True
 
     def update(self) -> None:
-        """There is nothing to update."""
+        """Does nothing: there are no parameters."""
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Give a metric the labels of a batch and the outputs, if it was made for labels.
+        """Update a metric with the labels of a batch and the outputs, if the module has labels.
 
         Parameters
         ----------
@@ -152,33 +154,33 @@ class PythonModule(BaseModule):
             Must be False: the module runs on one device.
         """
         if pre_sliced:
-            raise ParameterError("PythonModule.update_metric: it runs on one device", "pre_sliced=True", "give the whole batch's labels")
+            raise ParameterError("PythonModule.update_metric: it runs on one device", "pre_sliced=True", "pass the whole batch's labels")
         if self._label_names:
             eval_metric.update(labels, self.get_outputs())
 
     def install_monitor(self, mon: Any) -> None:
-        """There is no executor to watch."""
+        """Does nothing: there is no executor to watch."""
 
 
 class PythonLossModule(PythonModule):
-    """A loss written in Python: passes scores on, and starts gradients from them and the labels.
+    """A loss written in Python: its output is the scores, and it computes their gradient from scores and labels.
 
     Parameters
     ----------
     name
-        Name of the output is ``<name>_output``.
+        The output is named ``<name>_output``.
     data_names, label_names
         One name each.
     logger
-        Where progress is logged.
+        The logger for progress.
     grad_func
-        Function of scores and labels to the gradient of the loss with respect to the scores. Without one a subclass defines
-        ``_backward_impl``, which writes ``_scores_grad``.
+        Function from scores and labels to the gradient of the loss with respect to the scores. Without it, a subclass defines
+        ``_backward_impl``, which sets ``_scores_grad``.
 
     Raises
     ------
     ParameterError
-        If there are several data or labels.
+        If there is more than one data or label name.
     DTypeError
         If ``grad_func`` is not a function.
     """
@@ -194,9 +196,9 @@ class PythonLossModule(PythonModule):
         super().__init__(data_names, label_names, [f"{name}_output"], logger)
         self._name = name
         if len(data_names) != 1 or len(label_names) != 1:
-            raise ParameterError("PythonLossModule: it takes one array and one label", f"{data_names}, {label_names}", "name one of each")
+            raise ParameterError("PythonLossModule: takes one array and one label", f"{data_names}, {label_names}", "name one of each")
         if grad_func is not None and not callable(grad_func):
-            raise DTypeError("PythonLossModule: grad_func is not a function", type(grad_func).__name__, "give a function")
+            raise DTypeError("PythonLossModule: grad_func is not a function", type(grad_func).__name__, "pass a function")
         self._grad_func = grad_func
         self._scores: Any = None
         self._labels: Any = None
@@ -207,21 +209,21 @@ class PythonLossModule(PythonModule):
         return [(self._output_names[0], self._data_shapes[0].shape)]
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Take the scores and, in training, the labels of a batch.
+        """Store the scores and, in training, the labels of a batch.
 
         Parameters
         ----------
         data_batch
             The batch.
         is_train
-            Whether labels are needed; whether the module is bound for training if None.
+            Whether labels are needed; by default, whether the module is bound for training.
         """
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
             self._labels = data_batch.label[0]
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
-        """The scores; there is one device, nothing to join."""
+        """The scores, from the only device."""
         return [self._scores] if merge_multi_context else [[self._scores]]  # type: ignore[list-item]
 
     def backward(self, out_grads: Any = None) -> None:
@@ -230,12 +232,12 @@ class PythonLossModule(PythonModule):
         Parameters
         ----------
         out_grads
-            Must be None: gradients start here.
+            Must be None: a loss has no head gradients.
 
         Raises
         ------
         ParameterError
-            If it is not.
+            If ``out_grads`` is not None.
         MXNetError
             If the module is not bound for training.
         """
@@ -254,5 +256,5 @@ class PythonLossModule(PythonModule):
         self._scores_grad = grad if isinstance(grad, NDArray) else array(grad, ctx=self._scores.context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """The gradient with respect to the scores; there is one device, nothing to join."""
+        """The gradient with respect to the scores, from the only device."""
         return [self._scores_grad] if merge_multi_context else [[self._scores_grad]]

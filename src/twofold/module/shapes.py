@@ -1,4 +1,4 @@
-"""What modules are bound to: descriptions of data and labels, checked; how the rows of a batch are divided among devices."""
+"""Descriptions of the data and labels that modules are bound to, and how the rows of a batch are split among devices."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 from ..errors import ParameterError, ShapeError
 from ..io.iterator import DataBatch, DataDesc
 
-__all__ = ["Shapes", "batch_axis", "batch_size_of", "described", "divided", "shapes_of_batch"]
+__all__ = ["Shapes", "batch_axis", "batch_size_of", "describe", "shapes_of_batch", "split_rows"]
 
-#: Descriptions, or pairs of name and shape.
+#: Descriptions, or (name, shape) pairs.
 Shapes = Sequence[DataDesc | tuple[str, tuple[int, ...]]]
 
 
-def described(shapes: Shapes | None) -> list[DataDesc]:
-    """Descriptions of arrays, from descriptions or from pairs of name and shape; float32 where nothing is said."""
+def describe(shapes: Shapes | None) -> list[DataDesc]:
+    """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept."""
     return [x if isinstance(x, DataDesc) else DataDesc(*x) for x in shapes or ()]
 
 
 def check_data(descriptions: Iterable[DataDesc], names: Collection[str]) -> None:
-    """Compare the names of data with those that a module was made for.
+    """Check that the names of data match those of a module.
 
     Raises
     ------
@@ -35,38 +35,38 @@ def check_data(descriptions: Iterable[DataDesc], names: Collection[str]) -> None
 
 
 def check_labels(descriptions: Iterable[DataDesc], names: Collection[str], arguments: Collection[str]) -> None:
-    """Look for labels that the symbol does not have while it lacks one of its own.
+    """Check the names of labels against those of a module.
 
-    Labels that the symbol has no use for are only for metrics.
+    Labels that the symbol does not use are allowed: metrics may need them.
 
     Raises
     ------
     ParameterError
-        If a label would stay without values that way.
+        If there are unknown labels while one of the symbol's labels is missing.
     """
     given = {x.name for x in descriptions}
     unknown = sorted(given - set(arguments))
-    waiting = [name for name in names if name in arguments and name not in given]
-    if unknown and waiting:
+    missing = [name for name in names if name in arguments and name not in given]
+    if unknown and missing:
         raise ParameterError(
             "Data provided by label_shapes don't match names specified by label_names",
-            f"{', '.join(unknown)} for {', '.join(waiting)}",
+            f"{', '.join(unknown)} for {', '.join(missing)}",
             "make Module(label_names=…) and the iterator's provide_label agree",
         )
 
 
 def batch_axis(description: DataDesc) -> int:
-    """Axis of the batch, -1 if there is none."""
+    """The batch axis, -1 if there is none."""
     return DataDesc.get_batch_axis(description.layout)
 
 
 def batch_size_of(descriptions: Sequence[DataDesc]) -> int:
-    """Number of rows of a batch.
+    """The number of rows of a batch.
 
     Raises
     ------
     ShapeError
-        If descriptions differ in it, or an array has no axis for it.
+        If the descriptions disagree, or an array lacks its batch axis.
     """
     size = None
     for x in descriptions:
@@ -74,26 +74,26 @@ def batch_size_of(descriptions: Sequence[DataDesc]) -> int:
         if axis == -1:
             continue
         if axis >= len(x.shape):
-            raise ShapeError(f"module: {x.name} has no axis of the batch", f"shape {x.shape}, layout {x.layout}", "give its layout")
+            raise ShapeError(f"module: {x.name} has no batch axis", f"shape {x.shape}, layout {x.layout}", "specify its layout")
         if size is not None and x.shape[axis] != size:
             raise ShapeError(
                 f"all data must have the same batch size: batch_size = {size}, but {x.name} has shape {x.shape}",
                 None,
-                "give as many rows of each",
+                "pass the same number of rows for each",
             )
         size = x.shape[axis]
     return 1 if size is None else size
 
 
-def divided(size: int, loads: Sequence[float]) -> list[slice]:
-    """The rows of each device.
+def split_rows(size: int, loads: Sequence[float]) -> list[slice]:
+    """The rows of a batch that each device computes.
 
     Parameters
     ----------
     size
         Number of rows.
     loads
-        How much each device does, in proportion.
+        The devices' shares of the work.
 
     Raises
     ------
@@ -112,27 +112,27 @@ def divided(size: int, loads: Sequence[float]) -> list[slice]:
 
 
 def shapes_of_batch(batch: DataBatch, data: Sequence[DataDesc], label: Sequence[DataDesc]) -> tuple[list[DataDesc], list[DataDesc]]:
-    """Descriptions of a batch's data and labels, which may have other shapes than those before.
+    """Descriptions of a batch's data and labels, whose shapes may differ from previous ones.
 
     Parameters
     ----------
     batch
         The batch.
     data, label
-        Descriptions before.
+        The previous descriptions.
 
     Raises
     ------
     ParameterError
-        If there are not as many arrays as before.
+        If the number of arrays has changed.
     """
-    new_data = described(batch.provide_data) if batch.provide_data else _with_shapes(data, batch.data, "data")
+    new_data = describe(batch.provide_data) if batch.provide_data else _with_shapes(data, batch.data, "data")
     if batch.provide_label:
-        return new_data, described(batch.provide_label)
+        return new_data, describe(batch.provide_label)
     if batch.label:
         return new_data, _with_shapes(label, batch.label, "label")
     size = batch_size_of(new_data)
-    return new_data, [_resized(x, size) for x in label]
+    return new_data, [_resize(x, size) for x in label]
 
 
 def _with_shapes(descriptions: Sequence[DataDesc], arrays: Sequence[Any], what: str) -> list[DataDesc]:
@@ -140,11 +140,11 @@ def _with_shapes(descriptions: Sequence[DataDesc], arrays: Sequence[Any], what: 
         return []
     if len(arrays) != len(descriptions):
         names = ", ".join(x.name for x in descriptions)
-        raise ParameterError(f"module: a batch with another number of {what} arrays", f"{len(arrays)} for {names}", "give one for each")
+        raise ParameterError(f"module: the batch has the wrong number of {what} arrays", f"{len(arrays)} for {names}", "pass one for each")
     return [DataDesc(x.name, tuple(a.shape), x.dtype, x.layout) for x, a in zip(descriptions, arrays, strict=True)]
 
 
-def _resized(x: DataDesc, size: int) -> DataDesc:
+def _resize(x: DataDesc, size: int) -> DataDesc:
     axis = batch_axis(x)
     shape = x.shape if axis == -1 else (*x.shape[:axis], size, *x.shape[axis + 1 :])
     return DataDesc(x.name, shape, x.dtype, x.layout)

@@ -163,9 +163,7 @@ class Updates:
         if any(isinstance(key, str) for key in states):
             unknown = sorted(str(key) for key in states if key not in self.places)
             if unknown:
-                raise ParameterError(
-                    "Module: optimizer states of unknown parameters", ", ".join(unknown), f"it has {', '.join(self.names)}"
-                )
+                raise ParameterError("Module: optimizer states of other parameters", ", ".join(unknown), f"it has {', '.join(self.names)}")
             return {name: [state] for name, state in states.items()}
         count = max(1, len(states) // max(1, len(trained)))
         keys = {name: [self.places[name] * count + k for k in range(count)] for name in trained}
