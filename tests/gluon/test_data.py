@@ -138,7 +138,7 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 def test_files_of_different_lengths_are_refused(digits: Path) -> None:
     (digits / "train-labels-idx1-ubyte").write_bytes(idx(np.array([1], "uint8")))
-    with pytest.raises(FormatError, match="do not belong together"):
+    with pytest.raises(FormatError, match="do not match"):
         MNIST(digits)
 
 

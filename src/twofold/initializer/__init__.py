@@ -1,4 +1,4 @@
-"""``mx.initializer``, ``mx.init``: what parameters start from."""
+"""``mx.initializer``, ``mx.init``: initial values of parameters."""
 
 from .base import InitDesc, Initializer, Load, Mixed, alias, create, register
 from .fused_rnn import FusedRNN

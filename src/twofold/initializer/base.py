@@ -1,4 +1,4 @@
-"""`Initializer`: which part of a model an array is, by its name; the registry, and initializers made of others."""
+"""`Initializer`: dispatches on a parameter's name; the registry, and initializers composed of others."""
 
 import json
 import logging
@@ -16,8 +16,8 @@ from ..ndarray.array import NDArray
 
 __all__ = ["InitDesc", "Initializer", "Load", "Mixed", "alias", "bilinear_kernel", "create", "register"]
 
-#: How a parameter's name ends to the method that fills it; the first that fits counts.
-_BY_ENDING = (
+#: Suffix of a parameter's name to the method that initializes it; the first match counts.
+_BY_SUFFIX = (
     ("weight", "_init_weight"),
     ("bias", "_init_bias"),
     ("gamma", "_init_gamma"),
@@ -34,16 +34,16 @@ _BY_ENDING = (
 
 
 class InitDesc(str):
-    """The name of a parameter, with what else is known of it.
+    """The name of a parameter, with its attributes.
 
     Parameters
     ----------
     name
         The name.
     attrs
-        Attributes of its variable; ``"__init__"`` holds the initializer that it was given.
+        Attributes of its variable; ``"__init__"`` holds its own initializer.
     global_init
-        The initializer of the whole model, for initializers that hand parts on.
+        The initializer of the whole model, for initializers that delegate.
     """
 
     attrs: dict[str, str]
@@ -57,12 +57,12 @@ class InitDesc(str):
 
 
 class Initializer:
-    """The base of all initializers: biases and offsets become 0, scales 1; weights are the subclass's, in ``_init_weight``.
+    """Base class of initializers: biases and offsets become 0, scales 1. Subclasses define ``_init_weight``.
 
     Parameters
     ----------
     kwargs
-        The parameters that `dumps` writes down.
+        The parameters that `dumps` serializes.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -71,42 +71,42 @@ class Initializer:
         self._print_func: Callable[[NDArray], str] = _root_mean_square
 
     def set_verbosity(self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None) -> "Initializer":
-        """Whether to log what was initialized how.
+        """Set whether to log how each parameter is initialized.
 
         Parameters
         ----------
         verbose
-            Whether to.
+            Whether to log.
         print_func
-            What to say about an array; the root of its mean square if None.
+            Function that describes an array; its root mean square if None.
         """
         self._verbose = verbose
         self._print_func = print_func or _root_mean_square
         return self
 
     def dumps(self) -> str:
-        """The initializer as the JSON text that `create` reads: ``'["name", {parameters}]'``."""
+        """The initializer as JSON that `create` accepts: ``'["name", {parameters}]'``."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, desc: str, arr: NDArray) -> None:
-        """Fill an array.
+        """Initialize an array.
 
         Parameters
         ----------
         desc
-            The parameter's name. An `InitDesc` whose attributes name an initializer is filled by that one.
+            The parameter's name. An `InitDesc` whose attributes name an initializer is initialized by that one.
         arr
             The array, of any shape.
 
         Raises
         ------
         ParameterError
-            If the name does not tell what the array is for.
+            If the name matches no pattern.
         """
         if not isinstance(desc, str):
-            raise DTypeError("Initializer: name must be string", type(desc).__name__, "give a name or an InitDesc")
+            raise DTypeError("Initializer: name must be string", type(desc).__name__, "pass a name or an InitDesc")
         if not isinstance(desc, InitDesc):
-            getattr(self, _method_for(desc, _BY_BEGINNING))(desc, arr)
+            getattr(self, _method_for(desc, _BY_PREFIX))(desc, arr)
             return
         if desc.global_init is None:
             desc.global_init = self
@@ -122,14 +122,14 @@ class Initializer:
             logging.info("Initialized %s as %s: %s", desc, how, self._print_func(arr))
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        raise MXNetError(f"{type(self).__name__} does not say how weights start", str(name), "define _init_weight(self, name, arr) in it")
+        raise MXNetError(f"{type(self).__name__} has no _init_weight method", str(name), "define _init_weight(self, name, arr) in it")
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         raise ParameterError(
             "Initializer: Unknown initialization pattern for this name",
             str(name),
             "default initialization is limited to names that end in weight, bias, gamma (1.0) and beta (0.0); "
-            "use mx.sym.Variable(init=mx.init.*) to say how it starts",
+            "use mx.sym.Variable(init=mx.init.*) to set an initializer",
         )
 
     def _init_zero(self, _: str, arr: NDArray) -> None:
@@ -148,9 +148,9 @@ class Initializer:
         arr[:] = bilinear_kernel(arr.shape)
 
     def _init_loc_bias(self, _: str, arr: NDArray) -> None:
-        """A spatial transformer starts from the identity, as the six numbers of an affine map."""
+        """A spatial transformer starts as the identity, a 2x3 affine map."""
         if arr.shape != (6,):
-            raise ShapeError("Initializer: the bias of an affine map has 6 elements", f"shape {arr.shape}", "make it of shape (6,)")
+            raise ShapeError("Initializer: the bias of an affine map has 6 elements", f"shape {arr.shape}", "give it shape (6,)")
         arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
 
     def __eq__(self, other: object) -> bool:
@@ -159,8 +159,8 @@ class Initializer:
     __hash__ = None  # type: ignore[assignment]
 
 
-#: Before 1.0 names were all that was known, and two operators' parameters went by how they begin: (beginning, ending, method).
-_BY_BEGINNING = (
+#: Rules for plain names, used before MXNet 1.0 had `InitDesc`: (prefix, suffix, method).
+_BY_PREFIX = (
     ("upsampling", "", "_init_bilinear"),
     ("stn_loc", "weight", "_init_zero"),
     ("stn_loc", "bias", "_init_loc_bias"),
@@ -168,11 +168,11 @@ _BY_BEGINNING = (
 
 
 def _method_for(name: str, first: tuple[tuple[str, str, str], ...] = ()) -> str:
-    """The method that fills an array of this name."""
-    for beginning, ending, method in first:
-        if name.startswith(beginning) and name.endswith(ending):
+    """The method that initializes an array of this name."""
+    for prefix, suffix, method in first:
+        if name.startswith(prefix) and name.endswith(suffix):
             return method
-    return next((method for ending, method in _BY_ENDING if name.endswith(ending)), "_init_default")
+    return next((method for suffix, method in _BY_SUFFIX if name.endswith(suffix)), "_init_default")
 
 
 register = registry.get_register_func(Initializer, "initializer")
@@ -181,7 +181,7 @@ create = registry.get_create_func(Initializer, "initializer")
 
 
 def bilinear_kernel(shape: tuple[int, ...]) -> np.ndarray:
-    """The kernel (n, c, h, w) of a transposed convolution that interpolates linearly, the same for each n and c.
+    """The bilinear interpolation kernel (n, c, h, w) of a transposed convolution, the same for each n and c.
 
     Notes
     -----
@@ -199,16 +199,16 @@ def _root_mean_square(arr: NDArray) -> str:
 
 
 class Load:
-    """Fills arrays from those of a file or dict by name, and others by an initializer.
+    """Initializes arrays from a file or dict by name, and others by an initializer.
 
     Parameters
     ----------
     param
-        Dict of name to array, or the path of a file that holds one; ``arg:`` and ``aux:`` before names are ignored.
+        Dict from name to array, or the path of a file that holds one. The prefixes ``arg:`` and ``aux:`` are ignored.
     default_init
-        The initializer of what is not there.
+        The initializer of arrays without an entry.
     verbose
-        Whether to log what comes from where.
+        Whether to log the source of each array.
     """
 
     def __init__(
@@ -219,20 +219,20 @@ class Load:
     ) -> None:
         loaded = nd.load(param) if isinstance(param, (str, PathLike)) else param
         if not isinstance(loaded, Mapping):
-            raise DTypeError("Load: not a dict of names to arrays", type(loaded).__name__, "give a dict, or a file that was saved from one")
+            raise DTypeError("Load: not a dict from names to arrays", type(loaded).__name__, "pass a dict, or a file saved from one")
         self.param = {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in loaded.items()}
         self.default_init = default_init
         self.verbose = verbose
 
     def __call__(self, name: str, arr: NDArray) -> None:
-        """Fill an array.
+        """Initialize an array.
 
         Raises
         ------
         ShapeError
-            If the loaded array's shape is another.
+            If the loaded array has another shape.
         ParameterError
-            If there is none of that name, and no default.
+            If there is neither an entry of that name nor a default.
         """
         if name in self.param:
             loaded = self.param[name]
@@ -240,12 +240,12 @@ class Load:
                 raise ShapeError(
                     f"Load: Parameter {name} cannot be initialized from loading: Shape mismatch",
                     f"target {arr.shape}, loaded {loaded.shape}",
-                    "load the file that belongs to this model",
+                    "load the file of this model",
                 )
             arr[:] = loaded
         elif self.default_init is None:
             raise ParameterError(
-                f"Load: Cannot Initialize {name}", f"{len(self.param)} loaded arrays, none of that name", "give default_init"
+                f"Load: Cannot Initialize {name}", f"{len(self.param)} loaded arrays, none of that name", "pass default_init"
             )
         else:
             self.default_init(name, arr)
@@ -254,25 +254,25 @@ class Load:
 
 
 class Mixed:
-    """Fills each array by the initializer of the first pattern that its name begins with.
+    """Initializes each array by the initializer of the first pattern that its name matches.
 
     Parameters
     ----------
     patterns
-        Regular expressions; make the last one ``".*"``.
+        Regular expressions, matched at the start of names. The last one should be ``".*"``.
     initializers
-        One each.
+        One initializer per pattern.
     """
 
     def __init__(self, patterns: Sequence[str], initializers: Sequence[Callable[[str, NDArray], None]]) -> None:
         if len(patterns) != len(initializers):
             raise ParameterError(
-                "Mixed: as many initializers as patterns are needed", f"{len(patterns)} and {len(initializers)}", "give one each"
+                "Mixed: patterns and initializers differ in number", f"{len(patterns)} and {len(initializers)}", "pass one initializer each"
             )
         self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers, strict=True)]
 
     def __call__(self, name: str, arr: NDArray) -> None:
-        """Fill an array.
+        """Initialize an array.
 
         Raises
         ------

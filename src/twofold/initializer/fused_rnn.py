@@ -1,4 +1,4 @@
-"""Initializes the packed parameter vector of the fused `RNN` operator part by part, as if its gates were apart."""
+"""Initializes the packed parameter vector of the fused `RNN` operator gate by gate."""
 
 from collections.abc import Iterator
 
@@ -13,23 +13,23 @@ GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"),
 
 @register
 class FusedRNN(Initializer):
-    """The packed parameters of a fused recurrent layer.
+    """Initializes the packed parameters of a fused recurrent layer.
 
     Parameters
     ----------
     init
-        Initializer of each gate's weights and biases, or its JSON text; the model's own if None.
+        Initializer of each gate's weights and biases, or its JSON; the model's if None.
     num_hidden, num_layers, mode, bidirectional
-        As of the `RNN` operator; ``mode`` is ``"rnn_relu"``, ``"rnn_tanh"``, ``"lstm"`` or ``"gru"``.
+        See the `RNN` operator; ``mode`` is ``"rnn_relu"``, ``"rnn_tanh"``, ``"lstm"`` or ``"gru"``.
     forget_bias
         Value of the biases of an LSTM's forget gates.
 
     Raises
     ------
     ParameterError
-        For another mode.
+        If the mode is unknown.
     ShapeError
-        When it is used, if the vector's length fits no input size.
+        On use, if the vector's length matches no input size.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class FusedRNN(Initializer):
         global_init = name.global_init if isinstance(name, InitDesc) else None
         init = self._init or global_init
         if init is None:
-            raise ParameterError("FusedRNN: neither an initializer of its own nor the model's", str(name), "give init")
+            raise ParameterError("FusedRNN: there is no initializer", str(name), "pass init")
         start = 0
         for part, shape in self._parts(self._input_size(arr.size)):
             size = shape[0] * (shape[1] if len(shape) == 2 else 1)
@@ -74,7 +74,7 @@ class FusedRNN(Initializer):
                 init(InitDesc(part, global_init=global_init), piece)
 
     def _parts(self, input_size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Name and shape of each gate's part: all weights first, then all biases; layer by layer, direction by direction."""
+        """Name and shape of each part, in packed order: all weights, then all biases; by layer, direction, input or state, and gate."""
         hidden = self._num_hidden
         for kind in ("weight", "bias"):
             for layer in range(self._num_layers):
@@ -86,11 +86,11 @@ class FusedRNN(Initializer):
                             yield f"{direction}{layer}_{group}{gate}_{kind}", shape
 
     def _input_size(self, total: int) -> int:
-        """The size of the input, from the vector's length."""
+        """The input size, computed from the vector's length."""
         hidden, both = self._num_hidden, len(self._directions)
         rows = both * hidden * len(GATES[self._mode])
         upper = (self._num_layers - 1) * (hidden + both * hidden + 2)
         size = total / rows - upper - hidden - 2
         if size != int(size) or size < 1:
-            raise ShapeError("FusedRNN: no input size gives a vector of this length", f"{total}", "check num_hidden, num_layers and mode")
+            raise ShapeError("FusedRNN: the length of the vector is invalid", f"{total}", "check num_hidden, num_layers and mode")
         return int(size)

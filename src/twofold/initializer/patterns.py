@@ -1,4 +1,4 @@
-"""Initializers whose values are given, not drawn: constants, the interpolating kernel, the bias of LSTM gates."""
+"""Deterministic initializers: constants, the bilinear kernel, the bias of LSTM gates."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ __all__ = ["Bilinear", "Constant", "LSTMBias", "One", "Zero"]
 @alias("zeros")
 @register
 class Zero(Initializer):
-    """Weights of 0."""
+    """Sets weights to 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Zero(Initializer):
 @alias("ones")
 @register
 class One(Initializer):
-    """Weights of 1."""
+    """Sets weights to 1."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class One(Initializer):
 
 @register
 class Constant(Initializer):
-    """Weights of a given value.
+    """Sets weights to a value.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class Constant(Initializer):
         arr[:] = np.asarray(self.value) if isinstance(self.value, (list, tuple)) else self.value
 
     def dumps(self) -> str:
-        """The initializer as JSON text, an array as nested lists."""
+        """The initializer as JSON, with an array as nested lists."""
         value = self.value.tolist() if isinstance(self.value, (NDArray, np.ndarray, np.generic)) else self.value
         return json.dumps([type(self).__name__.lower(), {"value": value}])
 
 
 @register
 class Bilinear(Initializer):
-    """The kernel of a transposed convolution that interpolates linearly, for up-sampling."""
+    """Bilinear interpolation, for transposed convolutions that upsample."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,12 +71,12 @@ class Bilinear(Initializer):
 
 @register
 class LSTMBias(Initializer):
-    """The bias (4 · hidden,) of an LSTM's gates: 0, but for the forget gate.
+    """The bias (4 · hidden,) of LSTM gates: 0 except for the forget gate.
 
     Parameters
     ----------
     forget_bias
-        Value of the forget gate's part, the second quarter.
+        Bias of the forget gate, which is the second quarter.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Initializers that draw weights: uniform and normal ones, scaled by the layer's size or not, and orthogonal ones."""
+"""Random initializers: uniform, normal, scaled by fan-in and fan-out, and orthogonal."""
 
 from math import prod, sqrt
 
@@ -22,7 +22,7 @@ def _draw_normal(arr: NDArray, scale: float) -> None:
 
 @register
 class Uniform(Initializer):
-    """Weights drawn evenly from (−scale, scale).
+    """Uniform weights in (−scale, scale).
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class Uniform(Initializer):
 
 @register
 class Normal(Initializer):
-    """Weights drawn from a normal distribution around 0.
+    """Normal weights with mean 0.
 
     Parameters
     ----------
     sigma
-        Its standard deviation.
+        The standard deviation.
     """
 
     def __init__(self, sigma: float = 0.01) -> None:
@@ -58,14 +58,14 @@ class Normal(Initializer):
 
 @register
 class Xavier(Initializer):
-    """Weights (out, in, …) scaled so that activations and gradients keep their size from layer to layer.
+    """Weights (out, in, …) scaled so that activations and gradients keep their magnitude from layer to layer.
 
-    The scale is ``sqrt(magnitude / factor)``, where the factor counts what goes into an output or comes out of an input.
+    The scale is ``sqrt(magnitude / factor)``, where the factor is the fan-in, the fan-out, or their mean.
 
     Parameters
     ----------
     rnd_type
-        ``"uniform"``: evenly from (−scale, scale); ``"gaussian"``: normal with standard deviation ``scale``.
+        ``"uniform"`` in (−scale, scale), or ``"gaussian"`` with standard deviation ``scale``.
     factor_type
         ``"in"``, ``"out"``, or ``"avg"`` for the mean of both.
     magnitude
@@ -74,9 +74,9 @@ class Xavier(Initializer):
     Raises
     ------
     ParameterError
-        When it is used, for another kind of draw or factor.
+        On use, if ``rnd_type`` or ``factor_type`` is unknown.
     ShapeError
-        When it is used, for weights of fewer than two axes.
+        On use, for weights with fewer than two axes.
 
     Notes
     -----
@@ -113,14 +113,14 @@ class Xavier(Initializer):
 
 @register
 class MSRAPrelu(Xavier):
-    """Weights for layers that a (leaky) rectifier follows.
+    """Weights for layers followed by a (leaky) rectifier.
 
     Parameters
     ----------
     factor_type
         See `Xavier`.
     slope
-        Slope of the rectifier below 0, at the start if it is learnt.
+        Slope of the rectifier below 0 (the initial slope if it is learned).
 
     Notes
     -----
@@ -134,19 +134,19 @@ class MSRAPrelu(Xavier):
 
 @register
 class Orthogonal(Initializer):
-    """Weights (out, …) whose rows, or columns if these are fewer, are orthogonal and of one length.
+    """Weights (out, …) whose rows, or columns if there are fewer, are orthogonal and of equal norm.
 
     Parameters
     ----------
     scale
-        That length.
+        The norm.
     rand_type
-        What the basis is made from: ``"uniform"`` in (−1, 1) or ``"normal"`` draws.
+        Distribution of the matrix that is orthogonalized: ``"uniform"`` in (−1, 1) or ``"normal"``.
 
     Raises
     ------
     ParameterError
-        When it is used, for another kind of draw.
+        On use, if ``rand_type`` is unknown.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""``mx.io``: batches of training data, from arrays, files and iterators of one's own."""
+"""``mx.io``: iterators over batches of training data, from arrays, files or user code."""
 
 from typing import Any as _Any
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Iterators that upper layers registered, such as those over image records."""
+    """Iterators registered by higher packages, such as those over image records."""
     found = iterator.REGISTERED.get(name)
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

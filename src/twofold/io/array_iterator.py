@@ -1,4 +1,4 @@
-"""`NDArrayIter`: batches of the rows of arrays."""
+"""`NDArrayIter`: an iterator over batches of the rows of arrays."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,31 +17,31 @@ LAST_BATCH = ("pad", "discard", "roll_over")
 
 
 class NDArrayIter(DataIter):
-    """Batches of the rows of arrays that fit into memory.
+    """Iterates over batches of the rows of arrays in memory.
 
     Parameters
     ----------
     data, label
-        An array (`NDArray`, or anything that NumPy makes one of, which becomes float32), a list of them, or a dict of name to array;
-        all of one length. A dict's arrays come in the order of their names, a list's are named ``_0_data``, ``_1_data`` ….
+        An array (`NDArray`, or anything that NumPy accepts, converted to float32), a list of arrays, or a dict from names to arrays,
+        all of equal length. A dict is traversed in sorted key order; the arrays of a list are named ``_0_data``, ``_1_data`` ….
     batch_size
-        Number of rows of a batch.
+        Number of rows in a batch.
     shuffle
-        Whether each epoch goes through the rows in a new random order, drawn from ``numpy.random``.
+        Whether to visit the rows in a new random order in each epoch, drawn from ``numpy.random``.
     last_batch_handle
-        What happens to rows that do not fill a batch: ``"pad"`` fills it with rows from the start, ``"discard"`` leaves them out,
-        ``"roll_over"`` puts them before the next epoch's.
+        How to treat an incomplete last batch: ``"pad"`` fills it with rows from the start, ``"discard"`` drops it, ``"roll_over"``
+        prepends its rows to the next epoch.
     data_name, label_name
-        Names of arrays that are given without.
+        Names of arrays without one.
     layout
         Layout of all arrays, see `DataDesc`.
 
     Raises
     ------
     ParameterError
-        For another ``last_batch_handle``, a batch of no rows, or no data.
+        If ``last_batch_handle`` is unknown, ``batch_size`` is below 1, or there is no data.
     ShapeError
-        If the arrays are not of one length.
+        If the arrays differ in length.
     """
 
     def __init__(
@@ -59,24 +59,24 @@ class NDArrayIter(DataIter):
         if last_batch_handle not in LAST_BATCH:
             raise ParameterError("NDArrayIter: unknown last_batch_handle", repr(last_batch_handle), f"use one of {', '.join(LAST_BATCH)}")
         if batch_size < 1:
-            raise ParameterError("NDArrayIter: a batch needs rows", f"batch_size={batch_size}", "give 1 or more")
+            raise ParameterError("NDArrayIter: a batch needs rows", f"batch_size={batch_size}", "pass 1 or more")
         self.data = _named_arrays(data, data_name)
         self.label = [] if label is None else _named_arrays(label, label_name)
         if not self.data:
-            raise ParameterError("NDArrayIter: there is no data", repr(data), "give an array, a list or a dict of arrays")
+            raise ParameterError("NDArrayIter: there is no data", repr(data), "pass an array, or a list or dict of arrays")
         self.data_list = [x for _, x in (*self.data, *self.label)]
         self.num_source = len(self.data_list)
         self.num_data = self.data_list[0].shape[0]
         if any(x.shape[0] != self.num_data for x in self.data_list):
             lengths = {name: x.shape[0] for name, x in (*self.data, *self.label)}
-            raise ShapeError("NDArrayIter: arrays differ in length", str(lengths), "give as many rows of each")
+            raise ShapeError("NDArrayIter: arrays differ in length", str(lengths), "pass the same number of rows of each")
         self.idx = np.arange(self.num_data)
         self._order = self.idx.copy()
         self.shuffle = shuffle
         self.last_batch_handle = last_batch_handle
         self.layout = layout
         self.cursor = -batch_size
-        self._left_over = self._order[:0]
+        self._rolled_over = self._order[:0]
         self.reset()
 
     @property
@@ -93,26 +93,26 @@ class NDArrayIter(DataIter):
         return [DataDesc(name, (self.batch_size, *x.shape[1:]), x.dtype, self.layout) for name, x in sources]
 
     def hard_reset(self) -> None:
-        """Start a new epoch at the first row, without what rolled over."""
+        """Start a new epoch at the first row, dropping rows rolled over."""
         self._shuffle()
         self.cursor = -self.batch_size
-        self._left_over = self._order[:0]
+        self._rolled_over = self._order[:0]
 
     def reset(self) -> None:
         """Start a new epoch."""
         rolls_over = self.last_batch_handle == "roll_over" and self.num_data - self.batch_size < self.cursor < self.num_data
-        self._left_over = self._order[max(self.cursor, 0) :] if rolls_over else self._order[:0]
+        self._rolled_over = self._order[max(self.cursor, 0) :] if rolls_over else self._order[:0]
         self._shuffle()
-        self.cursor = -self.batch_size - len(self._left_over)
+        self.cursor = -self.batch_size - len(self._rolled_over)
 
     def _shuffle(self) -> None:
-        """A new order of the rows: of those of the epoch before, as MXNet does, so that equal seeds of numpy.random give equal orders."""
+        """Permute the previous epoch's order. MXNet does the same, so that equal NumPy seeds give equal orders."""
         if self.shuffle:
             np.random.shuffle(self.idx)  # noqa: NPY002
             self._order = self._order[self.idx]
 
     def iter_next(self) -> bool:
-        """Move to the next batch; whether there is one."""
+        """Advance to the next batch; return whether there is one."""
         self.cursor += self.batch_size
         return self.cursor < self.num_data
 
@@ -138,28 +138,28 @@ class NDArrayIter(DataIter):
         return self._rows(self.label)
 
     def getpad(self) -> int:
-        """How many rows of the current batch come from elsewhere: in its end with ``"pad"``, in its start after a roll-over."""
+        """The number of rows of the current batch that are padding, at its end, or rolled over, at its start."""
         if self.last_batch_handle == "pad":
             return max(0, self.cursor + self.batch_size - self.num_data)
-        return len(self._left_over) if self.cursor < 0 else 0
+        return len(self._rolled_over) if self.cursor < 0 else 0
 
     def _rows(self, sources: list[tuple[str, NDArray]]) -> list[NDArray]:
-        """Rows of the current batch; of arrays in their own order a view if they lie together."""
+        """The rows of the current batch; a view if they are contiguous and not shuffled."""
         start, stop = self.cursor, self.cursor + self.batch_size
         if not self.shuffle and start >= 0 and stop <= self.num_data:
             return [x[start:stop] for _, x in sources]
-        left_over = self._left_over if start < 0 else self._order[:0]
-        rows = np.concatenate([left_over, self._order[np.arange(max(start, 0), stop) % self.num_data]])
+        rolled_over = self._rolled_over if start < 0 else self._order[:0]
+        rows = np.concatenate([rolled_over, self._order[np.arange(max(start, 0), stop) % self.num_data]])
         return [x[rows] for _, x in sources]
 
 
 def _named_arrays(given: Any, default_name: str) -> list[tuple[str, NDArray]]:
-    """Pairs of name and array.
+    """(name, array) pairs.
 
     Raises
     ------
     DTypeError
-        If something is no array.
+        If a value is not an array.
     """
     if isinstance(given, Mapping):
         return [(name, _array_of(given[name])) for name in sorted(given)]
@@ -172,7 +172,7 @@ def _named_arrays(given: Any, default_name: str) -> list[tuple[str, NDArray]]:
 
 
 def _is_row(x: Any) -> bool:
-    """Whether a list that starts with this is one array's rows, and not a list of arrays."""
+    """Whether a list starting with this element is the rows of a single array, not a list of arrays."""
     return isinstance(x, (int, float, np.generic))
 
 
@@ -180,5 +180,5 @@ def _array_of(x: Any) -> Any:
     if isinstance(x, Array):
         return x
     if isinstance(x, (str, bytes)) or x is None:
-        raise DTypeError("NDArrayIter: not an array", type(x).__name__, "give NDArray, numpy.ndarray, a list of them or a dict of them")
+        raise DTypeError("NDArrayIter: not an array", type(x).__name__, "pass an NDArray, a numpy.ndarray, or a list or dict of these")
     return array(np.asarray(x))

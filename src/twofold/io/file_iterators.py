@@ -1,4 +1,4 @@
-"""Iterators over data sets in files."""
+"""Iterators over datasets in files."""
 
 from math import prod
 from typing import Any
@@ -17,14 +17,14 @@ __all__ = ["MNISTIter", "MXDataIter"]
 
 
 class MXDataIter(DataIter):
-    """The base of iterators over rows that are read as a whole and made into arrays batch by batch; what does not fill one is left out.
+    """Base class of iterators over rows that are read at once and converted batch by batch. An incomplete last batch is dropped.
 
     Parameters
     ----------
     data, label
-        The rows, as NumPy arrays of one length.
+        The rows, as NumPy arrays of equal length.
     batch_size
-        Number of rows of a batch.
+        Number of rows in a batch.
     data_name, label_name
         Names of the two arrays.
     dtype
@@ -42,7 +42,7 @@ class MXDataIter(DataIter):
     ) -> None:
         super().__init__(batch_size)
         if batch_size < 1:
-            raise ParameterError(f"{type(self).__name__}: a batch needs rows", f"batch_size={batch_size}", "give 1 or more")
+            raise ParameterError(f"{type(self).__name__}: a batch needs rows", f"batch_size={batch_size}", "pass 1 or more")
         self._data, self._label = data, label
         self._order = np.arange(len(data))
         self._dtype = NUMPY[dtype_name(dtype)]
@@ -55,29 +55,29 @@ class MXDataIter(DataIter):
         self._at = -self.batch_size
 
     def iter_next(self) -> bool:
-        """Move to the next batch; whether there is one."""
-        following = self._at + self.batch_size
-        if following + self.batch_size > len(self._order):
+        """Advance to the next batch; return whether there is one."""
+        start = self._at + self.batch_size
+        if start + self.batch_size > len(self._order):
             return False
-        self._at = following
+        self._at = start
         return True
 
     def getdata(self) -> NDArray:
         """Data of the current batch."""
-        return array(self._converted(self._data[self.getindex()]), dtype=self._dtype)
+        return array(self._convert(self._data[self.getindex()]), dtype=self._dtype)
 
     def getlabel(self) -> NDArray:
         """Labels of the current batch, float32."""
         return array(self._label[self.getindex()])
 
     def getindex(self) -> np.ndarray:
-        """Numbers of the current batch's rows in the file."""
+        """Indices of the current batch's rows in the file."""
         if self._at < 0:
             raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
         return self._order[self._at : self._at + self.batch_size]
 
     def getpad(self) -> int:
-        """0: all rows of a batch count."""
+        """0: batches are not padded."""
         return 0
 
     def next(self) -> DataBatch:
@@ -92,47 +92,47 @@ class MXDataIter(DataIter):
             raise StopIteration
         return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())
 
-    def _converted(self, rows: np.ndarray) -> np.ndarray:
-        """Rows as numbers for a model."""
+    def _convert(self, rows: np.ndarray) -> np.ndarray:
+        """The rows as inputs of a model."""
         return rows
 
 
 class MNISTIter(MXDataIter):
-    """Batches of images and labels in idx files, such as MNIST's, plain or compressed with gzip.
+    """Iterates over images and labels in IDX files such as MNIST's, plain or compressed with gzip.
 
     Parameters
     ----------
     image, label
-        The two files: paths, or addresses that fsspec opens.
+        The two files: paths, or URLs that fsspec opens.
     batch_size
-        Number of images of a batch; what does not fill one is left out.
+        Number of images in a batch. An incomplete last batch is dropped.
     shuffle
-        Whether the images come in a random order, the same in each epoch.
+        Whether to visit the images in a random order, which is the same in each epoch.
     flat
-        Images as (n, height · width), else (n, 1, height, width).
+        Whether images have shape (n, height · width) instead of (n, 1, height, width).
     seed
-        Of that order.
+        Seed of the random order.
     silent
-        Not to say what was read.
+        Whether to suppress the message about what was read.
     num_parts, part_index
-        Read the part of this number, from 0, of so many equal parts.
+        Number of equal parts, and the index of the part to read.
     prefetch_buffer, ctx
-        Have no effect: the images are in memory, and batches are made on the current device.
+        Have no effect: images are in memory, and batches are created on the current device.
     dtype
         Dtype of the data, float32 if None.
     data_name, label_name
         Names of the two arrays.
     input_shape
-        Shape of an image in a batch, instead of that which ``flat`` says.
+        Shape of an image in a batch; overrides ``flat``.
 
     Raises
     ------
     FormatError
-        If a file is no idx file of its kind.
+        If a file is not an IDX file.
     ParameterError
-        If there is no such part.
+        If ``part_index`` is out of range.
     ShapeError
-        If the images are not as many as the labels, or ``input_shape`` does not hold one.
+        If images and labels differ in number, or ``input_shape`` does not match the size of an image.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class MNISTIter(MXDataIter):
         images, labels = _idx_array(image, 3), _idx_array(label, 1)
         if len(images) != len(labels):
             raise ShapeError(
-                "MNISTIter: images and labels differ in number", f"{len(images)} and {len(labels)}", "give files that belong together"
+                "MNISTIter: images and labels differ in number", f"{len(images)} and {len(labels)}", "pass files that belong together"
             )
         part = slice(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
         rows = images[part].reshape(-1, *_row_shape(images.shape[1:], flat, input_shape))
@@ -168,27 +168,27 @@ class MNISTIter(MXDataIter):
         if not silent:
             print(f"MNISTIter: load {len(rows)} images, shuffle={int(shuffle)}, shape={self.provide_data[0].shape}")
 
-    def _converted(self, rows: np.ndarray) -> np.ndarray:
-        return rows * np.float32(1 / 256)
+    def _convert(self, rows: np.ndarray) -> np.ndarray:
+        return rows * np.float32(1 / 256)  # MXNet's scale, not 1 / 255
 
 
 def _row_shape(shape: tuple[int, ...], flat: bool, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
     if wanted is None:
         return (prod(shape),) if flat else (1, *shape)
     if prod(wanted) != prod(shape):
-        raise ShapeError("MNISTIter: input_shape does not hold an image", f"{wanted} for {shape}", "give as many elements")
+        raise ShapeError("MNISTIter: input_shape does not match the image size", f"{wanted} for {shape}", "pass a shape of that size")
     return wanted
 
 
 def _idx_array(path: str, ndim: int) -> np.ndarray:
-    """The array in an idx file of bytes.
+    """The array in an IDX file.
 
     Raises
     ------
     ShapeError
-        If it has another number of axes.
+        If it has the wrong number of axes.
     """
     record = load_idx(read_file(path))
     if record.shape is None or len(record.shape) != ndim:
-        raise ShapeError(f"MNISTIter: {path} is not what it should be", f"shape {record.shape}", f"give a file of {ndim}-d arrays")
+        raise ShapeError(f"MNISTIter: {path} has the wrong number of axes", f"shape {record.shape}", f"pass a file with a {ndim}-d array")
     return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape)

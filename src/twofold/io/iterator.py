@@ -1,4 +1,4 @@
-"""What an iterator over batches is: `DataIter`, its batches and their descriptions; iterators that upper layers add."""
+"""`DataIter`: the interface of iterators over batches, with `DataBatch` and `DataDesc`; the registry of iterators."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,14 +15,14 @@ REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
 def register_iterator(name: str, make: Callable[..., Any]) -> None:
-    """Add an iterator to ``mx.io``; for layers above it.
+    """Add an iterator to ``mx.io``; for use by higher packages.
 
     Parameters
     ----------
     name
-        Its name there.
+        Its name in ``mx.io``.
     make
-        The class, or a function that makes one.
+        The class, or a function that creates an iterator.
     """
     REGISTERED[name] = make
 
@@ -33,18 +33,18 @@ class _NameAndShape(NamedTuple):
 
 
 class DataDesc(_NameAndShape):
-    """Name, shape, dtype and layout of one array of a batch; equal to the tuple (name, shape).
+    """Name, shape, dtype and layout of an array of a batch. It compares equal to the tuple (name, shape).
 
     Parameters
     ----------
     name
-        Name of the variable that it is for.
+        Name of the variable that it feeds.
     shape
-        Its shape, the batch's size included.
+        Its shape, including the batch size.
     dtype
         Its dtype.
     layout
-        What its axes are, a letter each; ``N`` is the axis of the batch.
+        One letter per axis; ``N`` is the batch axis.
     """
 
     dtype: Any
@@ -64,12 +64,12 @@ class DataDesc(_NameAndShape):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """Axis of the batch in a layout: that of ``N``, −1 if there is none, 0 if the layout is not known."""
+        """The batch axis of a layout, marked ``N``; −1 if there is none, 0 if the layout is None."""
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
     def get_list(shapes: Sequence[tuple[str, tuple[int, ...]]], types: Sequence[tuple[str, Any]] | None) -> "list[DataDesc]":
-        """Descriptions from pairs of name and shape, and of name and dtype."""
+        """Descriptions from (name, shape) and (name, dtype) pairs."""
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
         dtypes = dict(types)
@@ -77,25 +77,25 @@ class DataDesc(_NameAndShape):
 
 
 class DataBatch:
-    """A batch.
+    """A batch of data and labels.
 
     Parameters
     ----------
     data, label
         Lists of arrays.
     pad
-        How many of its last rows only fill it up.
+        Number of padding rows at its end.
     index
-        Numbers of its rows in the data set, if known.
+        Indices of its rows in the dataset, if known.
     bucket_key
-        Which model of a `BucketingModule` it is for.
+        The bucket of a `BucketingModule` that it belongs to.
     provide_data, provide_label
-        `DataDesc` s of the arrays, where these differ from batch to batch.
+        Descriptions of the arrays, if they differ from batch to batch.
 
     Raises
     ------
     DTypeError
-        If ``data`` or ``label`` is no list.
+        If ``data`` or ``label`` is not a list.
     """
 
     def __init__(
@@ -125,15 +125,15 @@ class DataBatch:
 
 
 class DataIter:
-    """The base of iterators over batches, and of users' own.
+    """Base class of iterators over batches, including user-defined ones.
 
-    A subclass gives ``provide_data`` and ``provide_label`` (lists of `DataDesc`), and either `next`, or `iter_next` with `getdata`,
-    `getlabel`, `getpad` and `getindex`, which speak of the batch that `iter_next` moved to.
+    Subclasses define ``provide_data`` and ``provide_label`` (lists of `DataDesc`), and either `next`, or `iter_next` with `getdata`,
+    `getlabel`, `getpad` and `getindex`, which refer to the batch that `iter_next` advanced to.
 
     Parameters
     ----------
     batch_size
-        Number of rows of a batch.
+        Number of rows in a batch.
     """
 
     provide_data: Any
@@ -148,7 +148,7 @@ class DataIter:
         return self
 
     def reset(self) -> None:
-        """Go back to the start of the data."""
+        """Return to the start of the data."""
 
     def next(self) -> DataBatch:
         """The next batch.
@@ -166,7 +166,7 @@ class DataIter:
         return self.next()
 
     def iter_next(self) -> bool:
-        """Move to the next batch; whether there is one."""
+        """Advance to the next batch; return whether there is one."""
         raise self._undefined("iter_next")
 
     def getdata(self) -> Any:
@@ -178,11 +178,11 @@ class DataIter:
         raise self._undefined("getlabel")
 
     def getindex(self) -> Any:
-        """Numbers of the current batch's rows in the data set; None if not known."""
+        """Indices of the current batch's rows in the dataset; None if unknown."""
         return None
 
     def getpad(self) -> Any:
-        """How many of the current batch's last rows only fill it up."""
+        """Number of padding rows at the end of the current batch."""
         raise self._undefined("getpad")
 
     def _undefined(self, method: str) -> MXNetError:
@@ -190,7 +190,7 @@ class DataIter:
 
 
 class OneBatchAhead(DataIter):
-    """An iterator that holds its current batch, which `iter_next` fetches."""
+    """An iterator whose `iter_next` fetches and stores the current batch."""
 
     current_batch: DataBatch | None = None
 
@@ -215,11 +215,11 @@ class OneBatchAhead(DataIter):
         return self._current().label
 
     def getindex(self) -> Any:
-        """Numbers of the current batch's rows in the data set."""
+        """Indices of the current batch's rows in the dataset."""
         return self._current().index
 
     def getpad(self) -> int | None:
-        """How many of the current batch's last rows only fill it up."""
+        """Number of padding rows at the end of the current batch."""
         return self._current().pad
 
     def _current(self) -> DataBatch:
@@ -229,16 +229,16 @@ class OneBatchAhead(DataIter):
 
 
 class ResizeIter(OneBatchAhead):
-    """Another iterator, as if an epoch had a given number of batches.
+    """Wraps an iterator so that an epoch has a given number of batches.
 
     Parameters
     ----------
     data_iter
-        The iterator; it starts anew whenever it ends within an epoch.
+        The iterator. It is reset whenever it ends within an epoch.
     size
-        Number of batches of an epoch.
+        Number of batches per epoch.
     reset_internal
-        Whether `reset` starts it anew too; else the next epoch goes on where this one ended.
+        Whether `reset` also resets the wrapped iterator; otherwise the next epoch continues where this one ended.
     """
 
     def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
@@ -260,7 +260,7 @@ class ResizeIter(OneBatchAhead):
             self.data_iter.reset()
 
     def iter_next(self) -> bool:
-        """Move to the next batch; whether there is one."""
+        """Advance to the next batch; return whether there is one."""
         if self.cur == self.size:
             return False
         try:

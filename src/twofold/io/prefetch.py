@@ -1,4 +1,4 @@
-"""`PrefetchingIter`: fetches the next batch in threads of its own while the current one is used."""
+"""`PrefetchingIter`: fetches the next batch in background threads while the current one is in use."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -14,19 +14,19 @@ Names = Sequence[Mapping[str, str]]
 
 
 class PrefetchingIter(OneBatchAhead):
-    """One or several iterators, each read one batch ahead in a thread; their arrays become one batch.
+    """Prefetches one batch from each of several iterators, in one thread each, and combines their arrays into one batch.
 
     Parameters
     ----------
     iters
-        An iterator, or a list of iterators that end together.
+        An iterator, or a list of iterators of equal length.
     rename_data, rename_label
-        For each iterator a dict of its names to new ones, so that they do not collide.
+        For each iterator a dict from its names to new ones, to avoid collisions.
 
     Raises
     ------
     ParameterError
-        If there is no iterator, or not a dict for each.
+        If there is no iterator, or not one dict per iterator.
     """
 
     def __init__(self, iters: Any, rename_data: Names | None = None, rename_label: Names | None = None) -> None:
@@ -35,50 +35,50 @@ class PrefetchingIter(OneBatchAhead):
         self.n_iter = len(self.iters)
         for what, names in (("rename_data", rename_data), ("rename_label", rename_label)):
             if not self.n_iter or (names is not None and len(names) != self.n_iter):
-                raise ParameterError(f"PrefetchingIter: one {what} for each iterator is needed", f"{self.n_iter} iterators", "give as many")
+                raise ParameterError(f"PrefetchingIter: one {what} per iterator is needed", f"{self.n_iter} iterators", "pass as many")
         self.rename_data = rename_data
         self.rename_label = rename_label
         self.batch_size = self.provide_data[0][1][0]
         self._device = current_device()
         self._threads = [ThreadPoolExecutor(1, "prefetch") for _ in self.iters]
-        self._coming = self._fetch()
+        self._pending = self._fetch()
 
     @property
     def provide_data(self) -> list[DataDesc]:
         """Descriptions of a batch's data, under the new names."""
-        return _renamed([x.provide_data for x in self.iters], self.rename_data)
+        return _rename([x.provide_data for x in self.iters], self.rename_data)
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Descriptions of a batch's labels, under the new names."""
-        return _renamed([x.provide_label for x in self.iters], self.rename_label)
+        return _rename([x.provide_label for x in self.iters], self.rename_label)
 
     def _fetch(self) -> list[Future[DataBatch | None]]:
         return [thread.submit(_next_of, x, self._device) for thread, x in zip(self._threads, self.iters, strict=True)]
 
     def reset(self) -> None:
         """Start a new epoch."""
-        wait(self._coming)
+        wait(self._pending)  # an iterator must not be reset while its thread reads it
         for x in self.iters:
             x.reset()
-        self._coming = self._fetch()
+        self._pending = self._fetch()
 
     def iter_next(self) -> bool:
-        """Move to the next batch; whether there is one.
+        """Advance to the next batch; return whether there is one.
 
         Raises
         ------
         MXNetError
-            If the iterators do not end together, or fill up their batches differently. What an iterator raises comes through.
+            If the iterators differ in length or padding. Exceptions of an iterator propagate.
         """
-        batches = [coming.result() for coming in self._coming]
+        batches = [future.result() for future in self._pending]
         found = [batch for batch in batches if batch is not None]
         if len(found) not in (0, self.n_iter):
-            raise MXNetError("PrefetchingIter: iterators do not end together", f"{len(found)} of {self.n_iter} go on", "give equal lengths")
+            raise MXNetError("PrefetchingIter: iterators differ in length", f"{len(found)} of {self.n_iter} go on", "use equal lengths")
         if not found:
             return False
         if len({batch.pad for batch in found}) > 1:
-            raise MXNetError("PrefetchingIter: Different pad in the data batches", str([b.pad for b in found]), "give equal lengths")
+            raise MXNetError("PrefetchingIter: Different pad in the data batches", str([b.pad for b in found]), "use equal lengths")
         self.current_batch = DataBatch(
             [x for batch in found for x in batch.data],
             [x for batch in found for x in batch.label or ()],
@@ -87,20 +87,20 @@ class PrefetchingIter(OneBatchAhead):
             provide_data=self.provide_data,
             provide_label=self.provide_label,
         )
-        self._coming = self._fetch()
+        self._pending = self._fetch()
         return True
 
 
 def _next_of(source: Any, device: Device) -> DataBatch | None:
-    """The next batch, made as where the iterator was made; None at the end."""
-    with device:
+    """The next batch; None at the end."""
+    with device:  # the current device is per thread: use the one of the thread that created the iterator
         try:
             return source.next()
         except StopIteration:
             return None
 
 
-def _renamed(descriptions: Sequence[Sequence[Any]], names: Names | None) -> list[DataDesc]:
+def _rename(descriptions: Sequence[Sequence[Any]], names: Names | None) -> list[DataDesc]:
     if names is None:
         return [each for listed in descriptions for each in listed]
     found = []

@@ -1,4 +1,4 @@
-"""``mx.metric``: figures that are gathered over batches, such as accuracy."""
+"""``mx.metric``: evaluation metrics accumulated over batches, such as accuracy."""
 
 from .base import EvalMetric, alias, check_label_shapes, register
 from .classification import Accuracy, TopKAccuracy

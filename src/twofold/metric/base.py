@@ -1,4 +1,4 @@
-"""`EvalMetric`: sums over batches since the last reset and since the start; the registry; arrays on the host."""
+"""`EvalMetric`: accumulates a metric over batches, since the last reset and globally; the registry; transfers to the host."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,16 +26,16 @@ Arrays = Sequence[NDArray | numpy.ndarray]
 
 
 class EvalMetric:
-    """The base of all metrics: ``sum_metric / num_inst``, both gathered by `update`, which a subclass defines.
+    """Base class of metrics: ``sum_metric / num_inst``, both accumulated by `update`, which subclasses define.
 
     Parameters
     ----------
     name
-        What the figure is called.
+        Name of the metric.
     output_names, label_names
-        Which outputs and labels `update_dict` takes, in this order; all if None.
+        The outputs and labels that `update_dict` uses, in this order; all if None.
     kwargs
-        What `get_config` writes down besides. ``has_global_stats=True`` says that `update` keeps the global sums too.
+        Other entries of `get_config`. ``has_global_stats=True`` states that `update` accumulates the global sums too.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class EvalMetric:
     __repr__ = __str__
 
     def get_config(self) -> dict[str, Any]:
-        """The metric as a dict from which `create` makes another of its kind."""
+        """The configuration of the metric, from which `create` creates an equivalent one."""
         return {
             **self._kwargs,
             "metric": type(self).__name__,
@@ -64,54 +64,54 @@ class EvalMetric:
         }
 
     def update_dict(self, label: Mapping[str, NDArray], pred: Mapping[str, NDArray]) -> None:
-        """Take in a batch whose labels and outputs are given by name.
+        """Update the metric with a batch whose labels and outputs are given by name.
 
         Parameters
         ----------
         label, pred
-            Dicts of name to array, in the order of the model.
+            Dicts from name to array, in the order of the model.
 
         Raises
         ------
         ParameterError
-            If one of the metric's names is not there.
+            If one of the metric's names is missing.
         """
-        self.update(_selected(label, self.label_names, "label"), _selected(pred, self.output_names, "output"))
+        self.update(_select(label, self.label_names, "label"), _select(pred, self.output_names, "output"))
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
-        """Take in a batch.
+        """Update the metric with a batch.
 
         Parameters
         ----------
         labels, preds
-            Lists of arrays, one of each for every device or output; they may lie on different devices.
+            Lists of arrays, one of each per device or output. They may be on different devices.
         """
-        raise MXNetError(f"{type(self).__name__} does not take in batches", None, "define update(self, labels, preds) in it")
+        raise MXNetError(f"{type(self).__name__} has no update method", None, "define update(self, labels, preds) in it")
 
     def _add(self, total: float, count: float) -> None:
-        """Add a sum over a number of instances, here and globally."""
+        """Add a sum over a number of instances to the local and global sums."""
         self.sum_metric += total
         self.num_inst += count
         self.global_sum_metric += total
         self.global_num_inst += count
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset all sums."""
         self.reset_local()
         self.global_num_inst = 0
         self.global_sum_metric = 0.0
 
     def reset_local(self) -> None:
-        """Forget what came in since the last reset; the global figures stay."""
+        """Reset the sums since the last reset; global sums stay."""
         self.num_inst = 0
         self.sum_metric = 0.0
 
     def get(self) -> tuple[Any, Any]:
-        """(name, figure since the last reset), nan if nothing came in."""
+        """(name, value since the last reset); NaN if there was no update."""
         return self.name, self._value(self.sum_metric, self.num_inst) if self.num_inst else float("nan")
 
     def get_global(self) -> tuple[Any, Any]:
-        """(name, figure since the start), or since the last reset for a metric that keeps no global sums."""
+        """(name, global value); the value since the last reset for a metric without global sums."""
         if not self._has_global_stats:
             return self.get()
         return self.name, self._value(self.global_sum_metric, self.global_num_inst) if self.global_num_inst else float("nan")
@@ -120,27 +120,27 @@ class EvalMetric:
         return total / count
 
     def get_name_value(self) -> list[tuple[str, Any]]:
-        """Pairs of name and figure since the last reset."""
+        """(name, value) pairs since the last reset."""
         return pairs_of(*self.get())
 
     def get_global_name_value(self) -> list[tuple[str, Any]]:
-        """Pairs of name and figure since the start."""
+        """Global (name, value) pairs."""
         return pairs_of(*self.get_global())
 
 
 def pairs_of(names: Any, values: Any) -> list[tuple[str, Any]]:
-    """Pairs of name and figure, of what `get` gave."""
+    """The (name, value) pairs of a result of `get`."""
     if not isinstance(names, list):
         return [(names, values)]
     return list(zip(names, values, strict=True))
 
 
-def _selected(arrays: Mapping[str, NDArray], names: Sequence[str] | None, what: str) -> list[NDArray]:
+def _select(arrays: Mapping[str, NDArray], names: Sequence[str] | None, what: str) -> list[NDArray]:
     if names is None:
         return list(arrays.values())
-    absent = [name for name in names if name not in arrays]
-    if absent:
-        raise ParameterError(f"metric: no {what} of the name {absent[0]!r}", ", ".join(arrays), f"give {what}_names that are there")
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise ParameterError(f"metric: no {what} named {missing[0]!r}", ", ".join(arrays), f"pass {what}_names that exist")
     return [arrays[name] for name in names]
 
 
@@ -149,16 +149,16 @@ alias = registry.get_alias_func(EvalMetric, "metric")
 
 
 def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool = False) -> tuple[Any, Any]:
-    """Labels and predictions, after a check that there are as many of the ones as of the others.
+    """Check that labels and predictions agree in number or shape, and return them.
 
     Parameters
     ----------
     labels, preds
         Arrays, or lists of them.
     wrap
-        Make lists of single arrays.
+        Whether to wrap single arrays in lists.
     shape
-        Compare shapes, not lengths.
+        Whether to compare shapes instead of lengths.
 
     Raises
     ------
@@ -167,30 +167,30 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
     """
     label, pred = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if label != pred:
-        raise ShapeError(f"metric: Shape of labels {label} does not match shape of predictions {pred}", None, "give one label each")
+        raise ShapeError(f"metric: Shape of labels {label} does not match shape of predictions {pred}", None, "pass one label each")
     if wrap:
         return (x if isinstance(x, (list, tuple)) else [x] for x in (labels, preds))  # type: ignore[return-value]
     return labels, preds
 
 
 def on_host(arrays: Any) -> list[numpy.ndarray]:
-    """Arrays, or a single one, as NumPy arrays: one transfer each; floats of 16 bits are widened, so that sums are exact enough."""
+    """Arrays, or a single one, as NumPy arrays, with one transfer each. 16-bit floats are widened so that sums stay accurate."""
     found = arrays if isinstance(arrays, (list, tuple)) else [arrays]
-    return [_widened(a.asnumpy() if isinstance(a, Array) else numpy.asarray(a)) for a in found]
+    return [_widen(a.asnumpy() if isinstance(a, Array) else numpy.asarray(a)) for a in found]
 
 
-def _widened(array: numpy.ndarray) -> numpy.ndarray:
+def _widen(array: numpy.ndarray) -> numpy.ndarray:
     dtype = dtype_name(array.dtype)
     return array.astype("float32") if is_float(dtype) and ITEMSIZE[dtype] < 4 else array
 
 
 def host_pairs(labels: Any, preds: Any) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
-    """Pairs of label and prediction as NumPy arrays.
+    """(label, prediction) pairs as NumPy arrays.
 
     Raises
     ------
     ShapeError
-        If there are not as many of the ones as of the others.
+        If labels and predictions differ in number.
     """
     on_left, on_right = on_host(labels), on_host(preds)
     check_label_shapes(on_left, on_right)

@@ -1,4 +1,4 @@
-"""How often the predicted class is the right one, or among the best few."""
+"""Accuracy and top-k accuracy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,12 +14,12 @@ __all__ = ["Accuracy", "TopKAccuracy"]
 @alias("acc")
 @register
 class Accuracy(EvalMetric):
-    """Share of predictions whose largest score is that of the label's class.
+    """Fraction of predictions whose largest score is that of the true class.
 
     Parameters
     ----------
     axis
-        Axis of the classes in predictions (n, …, classes, …). Predictions of the labels' shape are classes already.
+        Class axis of predictions (n, …, classes, …). Predictions with the shape of the labels are classes already.
     name, output_names, label_names
         See `EvalMetric`.
     """
@@ -35,31 +35,31 @@ class Accuracy(EvalMetric):
         self.axis = axis
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in labels of any shape, and scores with the axis of the classes besides."""
+        """Update the metric with labels of any shape, and scores with an additional class axis."""
         for label, pred in host_pairs(labels, preds):
             if pred.shape != label.shape:
                 if not -pred.ndim <= self.axis < pred.ndim:
                     raise ShapeError(
                         f"Accuracy: axis {self.axis} exceeds the input dimension of {pred.ndim}",
                         f"label {label.shape}, prediction {pred.shape}",
-                        "give scores of each class, or classes of the labels' shape",
+                        "pass scores for each class, or classes with the shape of the labels",
                     )
                 pred = pred.argmax(axis=self.axis)
-            right, predicted = check_label_shapes(label.astype("int32").ravel(), pred.astype("int32").ravel())
-            self._add(int((predicted == right).sum()), len(right))
+            expected, predicted = check_label_shapes(label.astype("int32").ravel(), pred.astype("int32").ravel())
+            self._add(int((predicted == expected).sum()), len(expected))
 
 
 @alias("top_k_accuracy", "top_k_acc")
 @register
 class TopKAccuracy(EvalMetric):
-    """Share of predictions (n, classes) with the label's class (n,) among the ``top_k`` largest scores.
+    """Fraction of predictions (n, classes) with the true class (n,) among the ``top_k`` largest scores.
 
     Parameters
     ----------
     top_k
-        How many; at least 2.
+        Number of scores; at least 2.
     name, output_names, label_names
-        See `EvalMetric`; the number is added to the name.
+        See `EvalMetric`. The number is appended to the name.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class TopKAccuracy(EvalMetric):
         label_names: Sequence[str] | None = None,
     ) -> None:
         if top_k <= 1:
-            raise ParameterError("TopKAccuracy: Please use Accuracy if top_k is no more than 1", str(top_k), "give 2 or more")
+            raise ParameterError("TopKAccuracy: Please use Accuracy if top_k is no more than 1", str(top_k), "pass 2 or more")
         super().__init__(f"{name}_{top_k}", output_names, label_names, has_global_stats=True, top_k=top_k)
         self.top_k = top_k
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in labels (n,) and scores (n, classes), or classes (n,)."""
+        """Update the metric with labels (n,) and scores (n, classes), or classes (n,)."""
         for label, pred in host_pairs(labels, preds):
             if pred.ndim > 2:
                 raise ShapeError("TopKAccuracy: Predictions should be no more than 2 dims", f"{pred.shape}", "reshape them to (n, classes)")

@@ -1,4 +1,4 @@
-"""Metrics made of others or of a function, and `create`, which makes them of whatever says what is wanted."""
+"""Metrics composed of other metrics or defined by a function, and `create`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,15 +16,15 @@ _create = registry.get_create_func(EvalMetric, "metric")
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
-    """A metric from its name, a function, a list of these, or a configuration.
+    """Create a metric from its name, a function, a list of these, or a configuration.
 
     Parameters
     ----------
     metric
         A registered name (``"acc"``), a metric (returned), a class of metrics, a function of label and prediction as NumPy arrays
-        (see `CustomMetric`), a list of any of these (`CompositeEvalMetric`), or what `EvalMetric.get_config` gave.
+        (see `CustomMetric`), a list of any of these (`CompositeEvalMetric`), or a result of `EvalMetric.get_config`.
     args, kwargs
-        For the constructor.
+        Arguments of the constructor.
 
     Raises
     ------
@@ -48,9 +48,9 @@ class CompositeEvalMetric(EvalMetric):
     Parameters
     ----------
     metrics
-        The metrics, or what `create` makes them from.
+        The metrics, or anything that `create` accepts.
     name, output_names, label_names
-        See `EvalMetric`; the metrics' own names are what `get` returns.
+        See `EvalMetric`. `get` returns the names of the individual metrics.
     """
 
     def __init__(
@@ -64,23 +64,23 @@ class CompositeEvalMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def add(self, metric: Any) -> None:
-        """Add a metric, or what `create` makes one from."""
+        """Add a metric, or anything that `create` accepts."""
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """The metric of a number.
+        """The metric at an index.
 
         Raises
         ------
         ParameterError
-            If there is none.
+            If the index is out of range.
         """
         if not -len(self.metrics) <= index < len(self.metrics):
             raise ParameterError(f"Metric index {index} is out of range 0 and {len(self.metrics)}", None, "add it first")
         return self.metrics[index]
 
     def update_dict(self, label: Mapping[str, NDArray], pred: Mapping[str, NDArray]) -> None:
-        """Take in a batch given by name; each metric selects its own from what the composite selects."""
+        """Update the metrics with a batch given by name. Each metric selects its arrays from those the composite selects."""
         if self.label_names is not None:
             label = {name: array for name, array in label.items() if name in self.label_names}
         if self.output_names is not None:
@@ -89,50 +89,50 @@ class CompositeEvalMetric(EvalMetric):
             metric.update_dict(label, pred)
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
-        """Take in a batch."""
+        """Update the metrics with a batch."""
         for metric in self.metrics:
             metric.update(labels, preds)
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset all sums."""
         for metric in self.metrics:
             metric.reset()
 
     def reset_local(self) -> None:
-        """Forget what came in since the last reset."""
+        """Reset the sums since the last reset."""
         for metric in self.metrics:
             metric.reset_local()
 
     def get(self) -> tuple[list[str], list[Any]]:
-        """(names, figures) since the last reset."""
-        return _joined([metric.get() for metric in self.metrics])
+        """(names, values) since the last reset."""
+        return _join([metric.get() for metric in self.metrics])
 
     def get_global(self) -> tuple[list[str], list[Any]]:
-        """(names, figures) since the start."""
-        return _joined([metric.get_global() for metric in self.metrics])
+        """(names, global values)."""
+        return _join([metric.get_global() for metric in self.metrics])
 
     def get_config(self) -> dict[str, Any]:
-        """The metric as a dict from which `create` makes another of its kind."""
+        """The configuration of the metric, from which `create` creates an equivalent one."""
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
 
-def _joined(results: list[tuple[Any, Any]]) -> tuple[list[str], list[Any]]:
+def _join(results: list[tuple[Any, Any]]) -> tuple[list[str], list[Any]]:
     pairs = [pair for result in results for pair in pairs_of(*result)]
     return [name for name, _ in pairs], [value for _, value in pairs]
 
 
 @register
 class CustomMetric(EvalMetric):
-    """A metric made of a function.
+    """A metric defined by a function.
 
     Parameters
     ----------
     feval
-        Function of a label and a prediction as NumPy arrays; returns the figure of the batch, or (sum, number of instances).
+        Function of a label and a prediction as NumPy arrays. It returns the value for the batch, or (sum, number of instances).
     name
-        What the figure is called; the function's name if None.
+        Name of the metric; the function's name if None.
     allow_extra_outputs
-        Whether there may be more predictions than labels; those are left out.
+        Whether there may be more predictions than labels; the extra ones are ignored.
     output_names, label_names
         See `EvalMetric`.
     """
@@ -152,7 +152,7 @@ class CustomMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
-        """Take in a batch."""
+        """Update the metric with a batch."""
         on_left, on_right = on_host(labels), on_host(preds)
         if not self._allow_extra_outputs:
             check_label_shapes(on_left, on_right)
@@ -161,7 +161,7 @@ class CustomMetric(EvalMetric):
             self._add(*(result if isinstance(result, tuple) else (result, 1)))
 
     def get_config(self) -> dict[str, Any]:
-        """Not possible: a function cannot be written down.
+        """Not supported: a function cannot be serialized.
 
         Raises
         ------
@@ -174,14 +174,14 @@ class CustomMetric(EvalMetric):
 def np(
     numpy_feval: Callable[[numpy.ndarray, numpy.ndarray], Any], name: str | None = None, allow_extra_outputs: bool = False
 ) -> CustomMetric:
-    """A metric made of a function of NumPy arrays; see `CustomMetric`.
+    """Create a metric from a function of NumPy arrays; see `CustomMetric`.
 
     Parameters
     ----------
     numpy_feval
         The function of label and prediction.
     name
-        What the figure is called; the function's name if None.
+        Name of the metric; the function's name if None.
     allow_extra_outputs
         Whether there may be more predictions than labels.
     """

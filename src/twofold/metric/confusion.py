@@ -1,4 +1,4 @@
-"""Metrics of the confusion matrix: the F1 score and the correlation of predicted and right classes."""
+"""Metrics computed from the confusion matrix: F1 score, Matthews and multi-class correlation."""
 
 from collections.abc import Callable, Sequence
 from math import nan, sqrt
@@ -12,8 +12,8 @@ from .base import EvalMetric, check_label_shapes, host_pairs, register
 __all__ = ["F1", "MCC", "PCC"]
 
 
-def _with_counts(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """The confusion matrix (predicted, right) with more predictions in it, grown to the number of classes."""
+def _count(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Add predictions to a confusion matrix (predicted, true), which grows with the number of classes."""
     classes = max(len(matrix), int(right.max(initial=0)) + 1, int(predicted.max(initial=0)) + 1)
     grown = np.zeros((classes, classes))
     grown[: len(matrix), : len(matrix)] = matrix
@@ -22,19 +22,19 @@ def _with_counts(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -
 
 
 def _f1(matrix: np.ndarray) -> float:
-    """The harmonic mean of precision and recall of class 1; 0 where one of them is undefined."""
+    """The harmonic mean of precision and recall of class 1; 0 if one of them is undefined."""
     hits = matrix[1, 1]
     return float(2 * hits / (matrix[1].sum() + matrix[:, 1].sum())) if hits else 0.0
 
 
 def _matthews(matrix: np.ndarray) -> float:
-    """The correlation of two predicted and right classes; sums of 0 count as 1 in its denominator."""
+    """The Matthews correlation coefficient; zero sums count as 1 in its denominator."""
     sums = np.concatenate([matrix.sum(axis=0), matrix.sum(axis=1)])
     return float((matrix[1, 1] * matrix[0, 0] - matrix[1, 0] * matrix[0, 1]) / sqrt(np.where(sums, sums, 1.0).prod()))
 
 
 def _correlation(matrix: np.ndarray) -> float:
-    """The correlation of predicted and right classes of any number; nan if all are of one class."""
+    """The correlation of predicted and true classes; NaN if all are of one class."""
     total = matrix.sum()
     predicted, right = matrix.sum(axis=1), matrix.sum(axis=0)
     spread = (predicted * (total - predicted)).sum() * (right * (total - right)).sum()
@@ -42,17 +42,17 @@ def _correlation(matrix: np.ndarray) -> float:
 
 
 def _binary(label: np.ndarray, pred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Labels (n,) of two classes and scores (n, 2) as the right and the predicted class, 0 or 1.
+    """The true and predicted classes, 0 or 1, from labels (n,) and scores (n, 2).
 
     Raises
     ------
     ShapeError
-        If there are not as many of the ones as of the others, or no scores of two classes.
+        If labels and scores differ in number, or there are no scores of two classes.
     ParameterError
-        If the labels are of more than two classes.
+        If there are more than two classes.
     """
     if pred.ndim < 2:
-        raise ShapeError("F1, MCC: scores of two classes are needed", f"shape {pred.shape}", "give predictions (n, 2)")
+        raise ShapeError("F1, MCC: scores of two classes are needed", f"shape {pred.shape}", "pass predictions (n, 2)")
     right, predicted = check_label_shapes(label.astype("int32").ravel(), pred.argmax(axis=1).ravel())
     if len(np.unique(right)) > 2:
         raise ParameterError("F1, MCC: only binary classification is supported", f"labels {np.unique(right)}", "use PCC")
@@ -60,7 +60,7 @@ def _binary(label: np.ndarray, pred: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 class _Binary(EvalMetric):
-    """A score of the confusion matrix of two classes, averaged over batches (macro) or taken of all predictions (micro)."""
+    """A score of a two-class confusion matrix, averaged over batches (macro) or computed over all predictions (micro)."""
 
     _score: Callable[[np.ndarray], float]
 
@@ -73,10 +73,10 @@ class _Binary(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in labels (n,) of two classes, one of them 1, and scores (n, 2)."""
+        """Update the metric with labels (n,) of two classes, one of which is 1, and scores (n, 2)."""
         batch = np.zeros((2, 2))
         for label, pred in host_pairs(labels, preds):
-            batch = _with_counts(batch, *_binary(label, pred))
+            batch = _count(batch, *_binary(label, pred))
         score = self._score
         self._local += batch
         self._global += batch
@@ -87,12 +87,12 @@ class _Binary(EvalMetric):
             self.sum_metric, self.global_sum_metric = score(self._local) * self.num_inst, score(self._global) * self.global_num_inst
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset all sums."""
         super().reset()
         self._global = np.zeros((2, 2))
 
     def reset_local(self) -> None:
-        """Forget what came in since the last reset."""
+        """Reset the sums since the last reset."""
         super().reset_local()
         self._local = np.zeros((2, 2))
 
@@ -106,12 +106,12 @@ class F1(_Binary):
     name, output_names, label_names
         See `EvalMetric`.
     average
-        ``"macro"``: mean of the batches' scores; ``"micro"``: score of all predictions.
+        ``"macro"``: mean over batches; ``"micro"``: over all predictions.
 
     Raises
     ------
     ParameterError
-        For another average.
+        If ``average`` is unknown.
     """
 
     _score = staticmethod(_f1)
@@ -128,19 +128,19 @@ class F1(_Binary):
 
 @register
 class MCC(_Binary):
-    """Matthews' correlation of predicted and right classes, −1 to 1, of binary classification.
+    """The Matthews correlation coefficient, −1 to 1, of binary classification.
 
     Parameters
     ----------
     name, output_names, label_names
         See `EvalMetric`.
     average
-        ``"macro"``: mean of the batches' figures; ``"micro"``: figure of all predictions.
+        ``"macro"``: mean over batches; ``"micro"``: over all predictions.
 
     Raises
     ------
     ParameterError
-        For another average.
+        If ``average`` is unknown.
 
     Notes
     -----
@@ -161,14 +161,14 @@ class MCC(_Binary):
 
 @register
 class PCC(EvalMetric):
-    """The correlation of predicted and right classes, of any number of them: `MCC` where there are two.
+    """The correlation of predicted and true classes: a generalization of `MCC` to any number of classes.
 
     Parameters
     ----------
     name, output_names, label_names
         See `EvalMetric`.
     has_global_stats
-        Whether `get_global` gives the figure since the start, not since the last reset.
+        Whether `get_global` returns the global value instead of that since the last reset.
 
     Notes
     -----
@@ -185,23 +185,23 @@ class PCC(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in labels (n,) and scores (n, classes), or classes (n,)."""
+        """Update the metric with labels (n,) and scores (n, classes), or classes (n,)."""
         for label, pred in host_pairs(labels, preds):
             classes = pred if pred.shape == label.shape else pred.argmax(axis=1)
             right, predicted = check_label_shapes(label.astype("int32").ravel(), classes.astype("int32").ravel())
-            self._local = _with_counts(self._local, right, predicted)
-            self._global = _with_counts(self._global, right, predicted)
+            self._local = _count(self._local, right, predicted)
+            self._global = _count(self._global, right, predicted)
             self.num_inst += 1
             self.global_num_inst += 1
         self.sum_metric = _correlation(self._local) * self.num_inst
         self.global_sum_metric = _correlation(self._global) * self.global_num_inst
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset all sums."""
         super().reset()
         self._global = np.zeros((2, 2))
 
     def reset_local(self) -> None:
-        """Forget what came in since the last reset."""
+        """Reset the sums since the last reset."""
         super().reset_local()
         self._local = np.zeros((2, 2))

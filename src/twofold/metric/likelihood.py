@@ -1,4 +1,4 @@
-"""Metrics of the probability that a model gives to the right class."""
+"""Metrics of the probability assigned to the true class."""
 
 from collections.abc import Sequence
 from math import exp
@@ -13,21 +13,21 @@ __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
 
 
 class _LogLoss(EvalMetric):
-    """Mean of ``−log(probability of the right class + eps)``."""
+    """Mean of ``−log(probability of the true class + eps)``."""
 
     def __init__(self, eps: float, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True, eps=eps)
         self.eps = eps
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in labels (n,) and probabilities (n, classes)."""
+        """Update the metric with labels (n,) and probabilities (n, classes)."""
         for label, pred in host_pairs(labels, preds):
             classes = label.ravel().astype("int64")
             if pred.ndim != 2 or len(classes) != len(pred):
                 raise ShapeError(
-                    f"{type(self).__name__}: one label for each row of probabilities is needed",
+                    f"{type(self).__name__}: one label per row of probabilities is needed",
                     f"labels {label.shape}, probabilities {pred.shape}",
-                    "give labels (n,) and probabilities (n, classes)",
+                    "pass labels (n,) and probabilities (n, classes)",
                 )
             right = pred[np.arange(len(classes)), classes]
             self._add(float((-np.log(right + self.eps)).sum()), len(classes))
@@ -36,12 +36,12 @@ class _LogLoss(EvalMetric):
 @alias("ce")
 @register
 class CrossEntropy(_LogLoss):
-    """Mean of ``−log p`` over the probabilities p of the right classes.
+    """Mean of ``−log p`` over the probabilities p of the true classes.
 
     Parameters
     ----------
     eps
-        Added to each probability, so that 0 has a logarithm.
+        Added to each probability to avoid the logarithm of 0.
     name, output_names, label_names
         See `EvalMetric`.
     """
@@ -59,12 +59,12 @@ class CrossEntropy(_LogLoss):
 @alias("nll_loss")
 @register
 class NegativeLogLikelihood(_LogLoss):
-    """Mean of ``−log p`` over the probabilities p of the right classes: `CrossEntropy` by its other name.
+    """`CrossEntropy` under another name.
 
     Parameters
     ----------
     eps
-        Added to each probability, so that 0 has a logarithm.
+        Added to each probability to avoid the logarithm of 0.
     name, output_names, label_names
         See `EvalMetric`.
     """
@@ -81,19 +81,19 @@ class NegativeLogLikelihood(_LogLoss):
 
 @register
 class Perplexity(EvalMetric):
-    """``exp`` of the mean of ``−log p`` over the probabilities p of the right classes: among how many classes a model wavers.
+    """``exp`` of the mean of ``−log p`` over the probabilities p of the true classes.
 
     Parameters
     ----------
     ignore_label
-        Label that does not count, such as that of padding; None for none.
+        Label to ignore, such as that of padding; None for none.
     axis
-        Axis of the classes in the predictions.
+        Class axis of the predictions.
     name, output_names, label_names
         See `EvalMetric`.
     """
 
-    SMALLEST = 1e-10  # probabilities below it count as this
+    SMALLEST = 1e-10  # lower bound of probabilities
 
     def __init__(
         self,
@@ -108,15 +108,16 @@ class Perplexity(EvalMetric):
         self.axis = axis
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in labels of any shape, and probabilities with the axis of the classes besides."""
+        """Update the metric with labels of any shape, and probabilities with an additional class axis."""
         for label, pred in host_pairs(labels, preds):
             scores = np.moveaxis(pred, self.axis, -1)
             if label.size != scores[..., 0].size:
                 raise ShapeError(
-                    "Perplexity: one label for each distribution is needed", f"{label.shape} vs. {pred.shape}", "check shapes and axis"
+                    "Perplexity: one label per distribution is needed", f"{label.shape} vs. {pred.shape}", "check shapes and axis"
                 )
             classes = label.reshape(scores.shape[:-1]).astype("int64")
             right = np.take_along_axis(scores, np.clip(classes, 0, scores.shape[-1] - 1)[..., None], axis=-1)[..., 0]
+            # ignored labels such as -1 are no valid indices, hence the clipping above
             counted = right if self.ignore_label is None else right[classes != self.ignore_label]
             self._add(float(-np.log(np.maximum(counted, self.SMALLEST)).sum()), counted.size)
 

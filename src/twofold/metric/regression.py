@@ -1,4 +1,4 @@
-"""How far predicted numbers are from the right ones, how they correlate, and the mean of outputs that are losses already."""
+"""Regression errors, Pearson correlation, and the mean of outputs that are losses."""
 
 from collections.abc import Sequence
 from math import nan, sqrt
@@ -13,20 +13,20 @@ __all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "PearsonCorrelation", "Torch"]
 
 
 class _Distance(EvalMetric):
-    """Mean over batches of a batch's distance."""
+    """Mean over batches of an error."""
 
     def __init__(self, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in labels and predictions of one shape; (n,) counts as (n, 1)."""
+        """Update the metric with labels and predictions of equal shape; (n,) counts as (n, 1)."""
         for label, pred in host_pairs(labels, preds):
             left, right = (x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred))
             check_label_shapes(left, right)
             self._add(self._distance(left - right), 1)
 
     def _distance(self, difference: np.ndarray) -> float:
-        """The distance of a batch."""
+        """The error of a batch."""
         return float((difference**2.0).mean())
 
 
@@ -79,7 +79,7 @@ class RMSE(_Distance):
 
 
 class _Moments:
-    """Number, means and sums of products of deviations of pairs of numbers, gathered batch by batch.
+    """Count, means and co-moments of pairs of numbers, updated batch by batch without loss of accuracy.
 
     Notes
     -----
@@ -92,7 +92,7 @@ class _Moments:
         self.products = np.zeros((2, 2))
 
     def add(self, pairs: np.ndarray) -> None:
-        """Take in pairs (2, n)."""
+        """Add pairs (2, n)."""
         count, means = pairs.shape[1], pairs.mean(axis=1)
         deviations, shift = pairs - means[:, None], means - self.means
         total = self.count + count
@@ -101,7 +101,7 @@ class _Moments:
         self.count = total
 
     def correlation(self) -> float:
-        """Pearson's coefficient; nan of fewer than two pairs."""
+        """Pearson's coefficient; NaN for fewer than two pairs."""
         spread = self.products[0, 0] * self.products[1, 1]
         return float(self.products[0, 1] / sqrt(spread)) if self.count > 1 and spread else nan
 
@@ -109,19 +109,19 @@ class _Moments:
 @alias("pearsonr")
 @register
 class PearsonCorrelation(EvalMetric):
-    """Pearson's coefficient of correlation between labels and predictions.
+    """The Pearson correlation coefficient of labels and predictions.
 
     Parameters
     ----------
     name, output_names, label_names
         See `EvalMetric`.
     average
-        ``"macro"``: mean of the batches' coefficients; ``"micro"``: coefficient of all pairs.
+        ``"macro"``: mean over batches; ``"micro"``: over all pairs.
 
     Raises
     ------
     ParameterError
-        For another average.
+        If ``average`` is unknown.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class PearsonCorrelation(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in labels and predictions of one shape."""
+        """Update the metric with labels and predictions of equal shape."""
         for label, pred in host_pairs(labels, preds):
             check_label_shapes(label, pred, shape=True)
             pairs = np.stack([label.ravel(), pred.ravel()]).astype("float64")
@@ -155,19 +155,19 @@ class PearsonCorrelation(EvalMetric):
             self.global_sum_metric = self._global_moments.correlation() * self.global_num_inst
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset all sums."""
         super().reset()
         self._global_moments = _Moments()
 
     def reset_local(self) -> None:
-        """Forget what came in since the last reset."""
+        """Reset the sums since the last reset."""
         super().reset_local()
         self._moments = _Moments()
 
 
 @register
 class Loss(EvalMetric):
-    """Mean of all elements of the outputs, which are losses; labels do not count.
+    """Mean of all elements of the outputs, which are losses; labels are ignored.
 
     Parameters
     ----------
@@ -179,14 +179,14 @@ class Loss(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in outputs of any shape."""
+        """Update the metric with outputs of any shape."""
         for pred in on_host(preds):
             self._add(float(pred.sum()), pred.size)
 
 
 @register
 class Torch(Loss):
-    """`Loss` under the name that outputs of Torch criterions had.
+    """`Loss` under the name for outputs of Torch criterions.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class Torch(Loss):
 
 @register
 class Caffe(Loss):
-    """`Loss` under the name that outputs of Caffe losses had.
+    """`Loss` under the name for outputs of Caffe losses.
 
     Parameters
     ----------
