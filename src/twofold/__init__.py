@@ -31,7 +31,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "sym": "symbol",
     "symbol": "symbol",
     "engine": "engine",
-    "explain": ("explanation", "explain"),
+    "explain": ("profiler.explanation", "explain"),
     "executor": "executor",
     "Executor": ("executor", "Executor"),
     "elementwise": ("opdef.declare", "elementwise"),

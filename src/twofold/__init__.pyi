@@ -21,7 +21,7 @@ from .errors import MXNetError
 from . import symbol as sym
 from . import symbol
 from . import engine
-from .explanation import explain
+from .profiler.explanation import explain
 from . import executor
 from .executor import Executor
 from .opdef.declare import elementwise

@@ -66,11 +66,6 @@ def is_float(name: str) -> bool:
     return name in FLOATS or name == "weakf"
 
 
-def is_integer(name: str) -> bool:
-    """Whether values of this dtype are integers (bool is not)."""
-    return name in INTEGERS or name == "weaki"
-
-
 @cache
 def promote(*names: str) -> str:
     """The common dtype of operands by NumPy's rules, weak Python scalars included; all weak gives float64 or int64.

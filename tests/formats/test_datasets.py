@@ -57,8 +57,8 @@ def test_bytes_of_a_plain_file_are_not_copied():
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\1\0\x08\1", "not an idx file"),
-        (b"\0\0\x0a\1", "not an idx file"),
+        (b"\1\0\x08\1", "not an IDX file"),
+        (b"\0\0\x0a\1", "not an IDX file"),
         (b"\0\0\x08", "the file ends inside the type"),
         (b"\0\0\x08\2\0\0", "the file ends inside the shape"),
         (b"\0\0\x08\x40" + bytes(4 * 64), "more than 32 axes"),

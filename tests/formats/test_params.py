@@ -153,7 +153,7 @@ def test_an_array_is_written_without_copying_its_elements():
         (one_array(block(0, 2**62, 2**62)), "a shape with more elements", 72),
         (one_array(block(1, stype=7)), "unknown storage type", 28),
         (one_array(block(1, dtype=13)), "unknown element type", 52),
-        (one_array(block(1, magic=V3, stype=2)), "a sparse array cannot have NumPy's shapes", 32),
+        (one_array(block(1, magic=V3, stype=2)), "a sparse array cannot have NumPy shape semantics", 32),
         (struct.pack("<QQQQQ", 0x112, 0, 0, 1, 1) + b"a", "names and arrays differ", 41),
         (struct.pack("<QQQQQ", 0x112, 0, 0, 1, 1) + b"\xff", "a name is not UTF-8", 40),
         (struct.pack("<QQQQQ", 0x112, 0, 0, 1, 9) + b"a", "a name's length is beyond the end", 32),
@@ -187,7 +187,7 @@ def test_a_row_sparse_array_whose_rows_are_outside_is_refused():
         (lambda: ArrayRecord("complex64", (1,), bytes(8)), "unknown element type"),
         (lambda: ArrayRecord("float32", (2,), bytes(4)), "needs 8 bytes: given 4 bytes"),
         (lambda: ArrayRecord("uint8", (2,), memoryview(b"abcd")[::2]), "not contiguous"),
-        (lambda: ArrayRecord("uint8", (2,), b"ab", "csr"), "storage, shape and index arrays do not fit"),
+        (lambda: ArrayRecord("uint8", (2,), b"ab", "csr"), "storage, shape and index arrays do not match"),
         (lambda: ArrayRecord("uint8", (1, 1), b"a", "row_sparse", (ArrayRecord("int64", (), bytes(8)),)), "must be 1-d"),
     ],
 )

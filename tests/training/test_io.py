@@ -117,12 +117,12 @@ def test_iterators_of_different_lengths_raise():
     iterator = mx.io.PrefetchingIter([Made(2), Made(3)])
     iterator.next()
     iterator.next()
-    with pytest.raises(MXNetError, match="do not end together"):
+    with pytest.raises(MXNetError, match="differ in length"):
         iterator.next()
 
 
 def test_a_name_for_each_iterator_is_needed():
-    with pytest.raises(ParameterError, match="one rename_data for each"):
+    with pytest.raises(ParameterError, match="one rename_data per iterator"):
         mx.io.PrefetchingIter([Made(), Made()], rename_data=[{}])
 
 

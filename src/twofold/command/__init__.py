@@ -1,4 +1,4 @@
-"""The programs: ``twofold run``, ``twofold doctor``, ``twofold demo``."""
+"""The command line programs: ``twofold run``, ``twofold doctor``, ``twofold demo``."""
 
 from .command_line import main
 

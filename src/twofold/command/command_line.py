@@ -1,4 +1,4 @@
-"""The command line: which programs there are, and which one was asked for."""
+"""The command line: parses arguments and runs the selected program."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ PROGRAMS = {"run": run, "doctor": doctor, "demo": demo}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program that the arguments ask for.
+    """Run the program that the arguments select.
 
     Parameters
     ----------
@@ -37,6 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return given.program.execute(given)
     except (MissingDependency, MissingFileError) as error:
         if given.program is run:
-            raise  # the script's own, and its traceback says where
+            raise  # it is the script's own error, and its traceback is useful
         print(f"twofold: {error}", file=sys.stderr)
         return 1

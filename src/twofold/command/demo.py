@@ -1,4 +1,4 @@
-"""``twofold demo``: train real handwritten digits in four ways, check that they agree, and write a report."""
+"""``twofold demo``: train on real handwritten digits in four ways, check that they agree, and write a report."""
 
 import argparse
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .digits import Digits, digits
-from .four_ways import WAYS, Outcome, Task, trained
+from .four_ways import WAYS, Outcome, Task, train
 from .progress import progress
 from .report import write_report
 
@@ -25,22 +25,24 @@ IMAGES_TOLERANCE = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the program's arguments."""
     parser.add_argument(
-        "--data", metavar="DIR", help="folder of MNIST's four files, plain or .gz; else $TWOFOLD_DATA/mnist, ~/.mxnet/datasets/mnist"
+        "--data",
+        metavar="DIR",
+        help="folder of MNIST's four files, plain or .gz (default: $TWOFOLD_DATA/mnist or ~/.mxnet/datasets/mnist)",
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path("demo-report"), help="where report.html goes (default: %(default)s)"
+        "--out", metavar="DIR", type=Path, default=Path("demo-report"), help="folder for report.html (default: %(default)s)"
     )
-    parser.add_argument("--epochs", type=_from_1, help="how often all images are seen")
+    parser.add_argument("--epochs", type=_positive, help="number of passes over all images")
 
 
-def _from_1(text: str) -> int:
+def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"give a whole number from 1, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive integer, not {text!r}")
     return int(text)
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Train, compare, and write the report.
+    """Train, compare the results, and write the report.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def execute(given: argparse.Namespace) -> int:
     task = _task(digits(given.data), given.epochs)
     print(f"{task.data.source}: {len(task.data.labels)} images to train on, {len(task.data.held_out_labels)} held out")
     with _one_blas_thread(), progress() as bar:
-        outcomes = [trained(way, task, bar(way, task.epochs * task.steps_per_epoch)) for way in WAYS]
+        outcomes = [train(way, task, bar(way, task.epochs * task.steps_per_epoch)) for way in WAYS]
     faults = differences(outcomes, len(task.data.held_out_labels))
     for outcome in outcomes:
         print(f"{outcome.way:<24} accuracy {outcome.accuracy:.4f}, {outcome.seconds:.1f} s")
@@ -67,7 +69,7 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _one_blas_thread() -> AbstractContextManager[object]:
-    """Products of this size gain nothing from threads, and on a busy machine those of OpenBLAS wait for one another."""
+    """Limit BLAS to one thread: these products are too small to gain from more, and OpenBLAS threads block each other under load."""
     if find_spec("threadpoolctl") is None:
         return nullcontext()
     from threadpoolctl import threadpool_limits
@@ -76,7 +78,7 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
 
 def _task(data: Digits, epochs: int | None) -> Task:
-    """Sizes that fit the data: a minute on two cores is more than enough."""
+    """Layer sizes and epochs suited to the data; training takes less than a minute on two cores."""
     height, width = data.images.shape[1:]
     if height * width > 100:
         return Task(data, (height * width, 128, 64, 10), batch_size=100, epochs=epochs or 5, learning_rate=0.1)
@@ -84,14 +86,14 @@ def _task(data: Digits, epochs: int | None) -> Task:
 
 
 def differences(outcomes: Sequence[Outcome], images: int) -> list[str]:
-    """In what the ways differ more than rounding explains; each sentence says which.
+    """Describe the differences between the ways that rounding cannot explain, one sentence each.
 
     Parameters
     ----------
     outcomes
-        Of the ways.
+        The outcomes of the ways.
     images
-        How many were held out.
+        Number of test images.
     """
     faults = []
     for one, other in pairwise(outcomes):

@@ -1,4 +1,4 @@
-"""Real handwritten digits: MNIST's four files where there are any, else scikit-learn's 1,797 images of 8 x 8."""
+"""Real handwritten digits: MNIST if its four files are present, else scikit-learn's 1,797 images of 8 x 8 pixels."""
 
 import os
 from collections.abc import Iterator
@@ -16,21 +16,21 @@ from ..formats.files import read_file
 __all__ = ["Digits", "digits", "mnist", "mnist_folder"]
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
-HELD_OUT = 360  # of scikit-learn's 1,797 images, drawn at random: each time the same
+HELD_OUT = 360  # of scikit-learn's 1,797 images, selected at random with a fixed seed
 
 
 @dataclass(frozen=True)
 class Digits:
-    """Images and their labels, some to train on and some held out.
+    """Images and labels, for training and held out for testing.
 
     Attributes
     ----------
     source
-        Where they come from, in words.
+        Description of the source.
     images, held_out_images
         Shape (n, height, width), float32 from 0 (paper) to 1 (ink).
     labels, held_out_labels
-        Shape (n,), float32 of whole numbers.
+        Shape (n,), float32 with integral values.
     """
 
     source: str
@@ -41,27 +41,27 @@ class Digits:
 
 
 def digits(folder: str | None = None) -> Digits:
-    """MNIST's if its files are somewhere, else scikit-learn's.
+    """MNIST's digits if its files are found, else scikit-learn's.
 
     Parameters
     ----------
     folder
-        Where MNIST's files must be; if None they are looked for in ``$TWOFOLD_DATA/mnist`` and in ``~/.mxnet/datasets/mnist``.
+        The folder of MNIST's files; if None, ``$TWOFOLD_DATA/mnist`` and ``~/.mxnet/datasets/mnist`` are searched.
 
     Raises
     ------
     MissingFileError
-        If they are not in the folder given.
+        If the files are not in the given folder.
     MissingDependency
-        If there is no MNIST and no scikit-learn.
+        If neither MNIST nor scikit-learn is available.
     """
     found = mnist_folder(folder)
     return mnist(found) if found is not None else _of_scikit_learn()
 
 
 def mnist_folder(folder: str | None = None) -> Path | None:
-    """The folder that holds MNIST's four files, see `digits`; None where there is none."""
-    for candidate in [Path(folder)] if folder is not None else _usual_folders():
+    """The folder of MNIST's four files, see `digits`; None if there is none."""
+    for candidate in [Path(folder)] if folder is not None else _default_folders():
         if all(_file(candidate, name) is not None for name in FILES):
             return candidate
     if folder is not None:
@@ -69,7 +69,7 @@ def mnist_folder(folder: str | None = None) -> Path | None:
     return None
 
 
-def _usual_folders() -> Iterator[Path]:
+def _default_folders() -> Iterator[Path]:
     if os.environ.get("TWOFOLD_DATA"):
         yield Path(os.environ["TWOFOLD_DATA"], "mnist")
     yield Path(data_dir(), "datasets", "mnist")
@@ -80,18 +80,18 @@ def _file(folder: Path, name: str) -> Path | None:
 
 
 def mnist(folder: Path) -> Digits:
-    """MNIST's 60,000 images and the 10,000 held out, from a folder with its four files.
+    """Read MNIST's 60,000 training images and 10,000 test images from a folder with its four files.
 
     Raises
     ------
     FormatError
-        If the files do not hold images and as many labels.
+        If the numbers of images and labels differ.
     """
     images, labels, held_out_images, held_out_labels = (_array(_file(folder, name) or folder / name) for name in FILES)
     for some, their_labels in ((images, labels), (held_out_images, held_out_labels)):
         if some.ndim != 3 or their_labels.shape != some.shape[:1]:
             raise FormatError(
-                "MNIST: images and labels do not match", f"shapes {some.shape} and {their_labels.shape}", "fetch the files anew"
+                "MNIST: images and labels do not match", f"shapes {some.shape} and {their_labels.shape}", "download the files again"
             )
     scaled = (x.astype(np.float32) / 255 for x in (images, held_out_images))
     images, held_out_images = scaled

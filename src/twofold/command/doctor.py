@@ -1,4 +1,4 @@
-"""``twofold doctor``: say what is installed, what is in use, and what would bring more."""
+"""``twofold doctor``: show what is installed, what is in use, and what could be added."""
 
 import argparse
 import os
@@ -22,54 +22,54 @@ from ..errors import MXNetError
 
 __all__ = ["OPTIONAL", "VARIABLES", "add_arguments", "capabilities", "execute"]
 
-#: Variables of the environment that are honoured, beside those of the settings.
+#: Environment variables that take effect, besides those of the settings.
 VARIABLES = {
     "TWOFOLD_ARRAY_API": "which library the adapter array_api uses, by its namespace",
     "TWOFOLD_BACKEND_CPU": "which adapter serves the CPU",
     "TWOFOLD_BACKEND_GPU": "which adapter serves GPUs",
-    "TWOFOLD_CACHE": "folder of compiled kernels, in place of ~/.cache/twofold",
-    "TWOFOLD_DATA": "folder of data sets: the demo reads mnist/ in it",
-    "TWOFOLD_FAKE_GPUS": "so many GPUs that are NumPy arrays, to try programs without any",
-    "TWOFOLD_FAKE_SCHEDULE": "when their operations run",
-    "MXNET_BACKWARD_DO_MIRROR": "1: training keeps about √n of n values for backward, and computes the others again",
-    "MXNET_ENGINE_TYPE": "NaiveEngine: as TWOFOLD_ENGINE=naive; TWOFOLD_ENGINE goes first",
-    "MXNET_GPU_MEM_POOL_RESERVE": "as TWOFOLD_GPU_MEMORY_RESERVE, which goes first",
-    "MXNET_HOME": "folder of data sets and models, in place of ~/.mxnet",
-    "MXNET_PROFILER_AUTOSTART": "1: mx.profiler runs from the import on, and writes profile.json at the end",
+    "TWOFOLD_CACHE": "folder of compiled kernels, instead of ~/.cache/twofold",
+    "TWOFOLD_DATA": "folder of datasets: the demo reads mnist/ in it",
+    "TWOFOLD_FAKE_GPUS": "number of simulated GPUs, backed by NumPy arrays, for trying programs without a GPU",
+    "TWOFOLD_FAKE_SCHEDULE": "when the operations of simulated GPUs run",
+    "MXNET_BACKWARD_DO_MIRROR": "1: training keeps about √n of n values for backward and recomputes the others",
+    "MXNET_ENGINE_TYPE": "NaiveEngine: same as TWOFOLD_ENGINE=naive; TWOFOLD_ENGINE takes precedence",
+    "MXNET_GPU_MEM_POOL_RESERVE": "same as TWOFOLD_GPU_MEMORY_RESERVE, which takes precedence",
+    "MXNET_HOME": "folder of datasets and models, instead of ~/.mxnet",
+    "MXNET_PROFILER_AUTOSTART": "1: mx.profiler starts on import, and writes profile.json at exit",
     "MXNET_UPDATE_ON_KVSTORE": "0: gluon's Trainer updates each device's copy of the weights",
 }
-#: Package that may be missing, as (name to install, name to import), to what it brings.
+#: Optional package, as (name to install, name to import), to what it provides.
 OPTIONAL = {
     ("cupy-cuda12x", "cupy"): "NVIDIA GPUs",
-    ("fsspec", "fsspec"): "files at addresses such as s3://…",
-    ("graphviz", "graphviz"): "drawings of networks by mx.viz.plot_network; else Mermaid text",
+    ("fsspec", "fsspec"): "files at URLs such as s3://…",
+    ("graphviz", "graphviz"): "drawings of networks by mx.viz.plot_network, instead of Mermaid text",
     ("llvmlite", "llvmlite"): "fused kernels on the CPU as machine code",
-    ("matplotlib", "matplotlib"): "the figures of the demo's report",
-    ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs by cuDNN",
+    ("matplotlib", "matplotlib"): "the figures in the demo's report",
+    ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs with cuDNN",
     ("rich", "rich"): "progress bars of the demo",
-    ("scikit-learn", "sklearn"): "the demo's digits where MNIST's files are not",
-    ("threadpoolctl", "threadpoolctl"): "this page's line about the BLAS kernel in use",
+    ("scikit-learn", "sklearn"): "the demo's digits, if MNIST's files are missing",
+    ("threadpoolctl", "threadpoolctl"): "the line about the BLAS kernel in this report",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the program's arguments: none."""
+    """Declare the program's arguments; there are none."""
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Print the page.
+    """Print the report.
 
     Returns
     -------
     int
-        0 if arrays can be made on the CPU, else 1.
+        0 if arrays can be created on the CPU, else 1.
     """
     sections = {
         "Python and NumPy": _libraries(),
         "Adapters": _adapters(),
         "GPU": _gpu(),
         "Settings": _settings(),
-        "Other variables of the environment": _variables(),
+        "Other environment variables": _variables(),
         "Optional packages": _packages(),
     }
     for title, rows in sections.items():
@@ -96,7 +96,7 @@ def _installed(package: str) -> str | None:
 
 
 def _libraries() -> Rows:
-    yield "Twofold", _installed("twofold") or "not installed, run from its source"
+    yield "Twofold", _installed("twofold") or "not installed; running from source"
     yield "Python", f"{platform.python_version()} ({sys.executable})"
     yield "machine", f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
     yield "NumPy", np.__version__
@@ -109,7 +109,7 @@ def _libraries() -> Rows:
 
 def _blas_kernel() -> str:
     if find_spec("threadpoolctl") is None:
-        return "unknown; pip install threadpoolctl tells"
+        return "unknown; pip install threadpoolctl to find out"
     import threadpoolctl
 
     pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
@@ -121,7 +121,7 @@ def _adapters() -> Rows:
         try:
             backend = entry.load()()
         except (ImportError, MXNetError) as error:
-            yield entry.name, f"cannot be used: {error}"
+            yield entry.name, f"not usable: {error}"
         else:
             yield entry.name, capabilities(backend.target)
 
@@ -138,11 +138,11 @@ DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def _gpu() -> Rows:
-    """What stands between this machine and a GPU: driver, array library, devices."""
+    """The components needed for GPUs: driver, array library, devices."""
     driver = DRIVER.read_text(encoding="utf-8").splitlines()[0] if DRIVER.exists() else shutil.which("nvidia-smi")
-    yield "NVIDIA driver", f"found: {driver}" if driver else "not found: this machine shows no NVIDIA GPU"
+    yield "NVIDIA driver", f"found: {driver}" if driver else "not found: no NVIDIA GPU is visible on this machine"
     cupy = next((f"{name} {_installed(name)}" for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy") if _installed(name)), None)
-    missing = "; pip install 'twofold[cuda12]' (or cuda13 for a driver from 580 on) would use the GPU" if driver else ""
+    missing = "; pip install 'twofold[cuda12]' to use the GPU (cuda13 for drivers from 580)" if driver else ""
     yield "CuPy", cupy or f"not installed{missing}"
     yield (
         "visible devices",
@@ -177,7 +177,7 @@ def _variables() -> Rows:
     known = {*VARIABLES, *(f"TWOFOLD_{setting.name.upper()}" for setting in TABLE)}
     for name in sorted(os.environ):
         if name.startswith(("TWOFOLD_", "MXNET_")) and name not in known:
-            yield name, "set, and has no effect: Twofold knows no such variable"
+            yield name, "set, but has no effect: unknown to Twofold"
 
 
 def _packages() -> Rows:

@@ -1,4 +1,4 @@
-"""The figures of the demo's report as HTML, drawn by matplotlib; a line of text where that is not installed."""
+"""The figures of the demo's report as HTML, drawn by matplotlib, or a line of text if that is not installed."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -11,14 +11,14 @@ import numpy as np
 __all__ = ["confusion_figure", "curves_figure", "misread_figure"]
 
 MISREAD_SHOWN = 30
-SMOOTHED_POINTS = 200  # of a curve
+SMOOTHED_POINTS = 200  # number of averaged points in a curve
 
 
-def _drawn(draw: Callable[[Any], None], width: float, height: float) -> str:
-    """An image that a function draws into a figure; sizes in inches."""
+def _image(draw: Callable[[Any], None], width: float, height: float) -> str:
+    """An image drawn by a function into a figure; sizes in inches."""
     if find_spec("matplotlib") is None:
-        return "<p>(no figure: pip install 'twofold[demo]' brings matplotlib)</p>"
-    from matplotlib.figure import Figure  # without pyplot there is no window and no global state
+        return "<p>(no figure: pip install 'twofold[demo]' installs matplotlib)</p>"
+    from matplotlib.figure import Figure  # unlike pyplot, it opens no window and has no global state
 
     figure, file = Figure(figsize=(width, height), layout="constrained"), BytesIO()
     draw(figure)
@@ -27,18 +27,19 @@ def _drawn(draw: Callable[[Any], None], width: float, height: float) -> str:
 
 
 def curves_figure(losses: Mapping[str, Sequence[float]]) -> str:
-    """The losses of each way over steps: of the first twenty steps, and of all, averaged over stretches.
+    """The losses of each way: the first twenty steps, and all steps with local averaging.
 
     Parameters
     ----------
     losses
-        By way, of each step.
+        The loss of each step, by way.
     """
 
     def draw(figure: Any) -> None:
         first, whole = figure.subplots(1, 2)
         for number, (way, values) in enumerate(losses.items()):
-            first.plot(values[:20], label=way, linewidth=7 - 1.8 * number, alpha=0.7)  # the later over the earlier
+            # the curves coincide: later ones are thinner, so that all remain visible
+            first.plot(values[:20], label=way, linewidth=7 - 1.8 * number, alpha=0.7)
             stretch = max(1, len(values) // SMOOTHED_POINTS)
             means = np.reshape(values[: len(values) // stretch * stretch], (-1, stretch)).mean(axis=1)
             whole.semilogy(np.arange(len(means)) * stretch, means, label=way, linewidth=5 - 1.3 * number, alpha=0.7)
@@ -46,16 +47,16 @@ def curves_figure(losses: Mapping[str, Sequence[float]]) -> str:
         whole.set(xlabel="step", title="all steps, averaged")
         first.legend()
 
-    return _drawn(draw, 10, 4)
+    return _image(draw, 10, 4)
 
 
 def confusion_figure(counts: np.ndarray) -> str:
-    """How often each digit is read as which.
+    """The confusion matrix.
 
     Parameters
     ----------
     counts
-        Shape (10, 10): what it is, what it is read as.
+        Shape (10, 10): true digit, predicted digit.
     """
 
     def draw(figure: Any) -> None:
@@ -66,18 +67,18 @@ def confusion_figure(counts: np.ndarray) -> str:
                 axes.text(column, row, str(count), ha="center", va="center", color="white" if row == column else "black", fontsize=8)
         axes.set(xticks=range(10), yticks=range(10), xlabel="read as", ylabel="is")
 
-    return _drawn(draw, 5, 5)
+    return _image(draw, 5, 5)
 
 
 def misread_figure(images: np.ndarray, true: np.ndarray, read: np.ndarray) -> str:
-    """The first images that are misread.
+    """The first misclassified images.
 
     Parameters
     ----------
     images
         Shape (n, height, width).
     true, read
-        Shape (n,): what they are, and what they are read as.
+        Shape (n,): true and predicted digits.
     """
     wrong = np.flatnonzero(true != read)
     if not len(wrong):
@@ -91,4 +92,4 @@ def misread_figure(images: np.ndarray, true: np.ndarray, read: np.ndarray) -> st
                 axes.imshow(images[k], cmap="gray_r")
                 axes.set_title(f"{true[k]} as {read[k]}", fontsize=8)
 
-    return f"<p>{len(wrong)} of {len(true)}; the first of them:</p>{_drawn(draw, 10, 3.6)}"
+    return f"<p>{len(wrong)} of {len(true)}; the first of them:</p>{_image(draw, 10, 3.6)}"

@@ -1,4 +1,4 @@
-"""One perceptron trained in four ways, from the same weights on the same batches: by hand, Module, Gluon, Gluon hybridized."""
+"""Trains one perceptron in four ways, from the same weights on the same batches: by hand, Module, Gluon, hybridized Gluon."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,23 +18,23 @@ from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .digits import Digits
 
-__all__ = ["WAYS", "Outcome", "Task", "network", "trained"]
+__all__ = ["WAYS", "Outcome", "Task", "network", "train"]
 
-Told = Callable[[float], None]  # the loss of each step, once it is known
+Report = Callable[[float], None]  # called with the loss of each step
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained, on what, and how.
+    """A training task.
 
     Attributes
     ----------
     data
         The digits.
     sizes
-        Of the layers: pixels, hidden units, …, classes.
+        Layer sizes: pixels, hidden units, …, classes.
     batch_size, epochs, learning_rate
-        Of stochastic gradient descent on the mean cross-entropy of a batch.
+        Parameters of stochastic gradient descent on the mean cross-entropy of a batch.
     """
 
     data: Digits
@@ -45,29 +45,29 @@ class Task:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of an epoch; what does not fill one is left out."""
+        """Number of batches per epoch, without an incomplete last one."""
         return len(self.data.labels) // self.batch_size
 
     @property
     def images(self) -> np.ndarray:
-        """The images as rows, shape (n, pixels)."""
+        """The training images as rows, shape (n, pixels)."""
         return self.data.images.reshape(-1, self.sizes[0])
 
     @property
     def held_out(self) -> NDArray:
-        """The images held out as rows."""
+        """The test images as rows."""
         return nd.array(self.data.held_out_images.reshape(-1, self.sizes[0]))
 
     def initial(self) -> dict[str, np.ndarray]:
-        """The weights to begin with, by name: He et al. (2015), eq. 10, each time the same."""
-        draw, made = np.random.RandomState(7), {}
+        """The initial weights by name, from a fixed seed: He et al. (2015), eq. 10."""
+        draw, weights = np.random.RandomState(7), {}
         for k, (inputs, units) in enumerate(zip(self.sizes, self.sizes[1:], strict=False)):
-            made[f"fc{k}_weight"] = draw.normal(0, np.sqrt(2 / inputs), (units, inputs)).astype(np.float32)
-            made[f"fc{k}_bias"] = np.zeros(units, np.float32)
-        return made
+            weights[f"fc{k}_weight"] = draw.normal(0, np.sqrt(2 / inputs), (units, inputs)).astype(np.float32)
+            weights[f"fc{k}_bias"] = np.zeros(units, np.float32)
+        return weights
 
     def batches(self, epoch: int) -> Iterator[tuple[NDArray, NDArray]]:
-        """Images (batch, pixels) and labels (batch,) of an epoch, in an order of its own that is each time the same."""
+        """Images (batch, pixels) and labels (batch,) of an epoch, in an order that depends only on the epoch."""
         order, images = np.random.RandomState(epoch).permutation(len(self.data.labels)), self.images
         for start in range(0, self.steps_per_epoch * self.batch_size, self.batch_size):
             rows = order[start : start + self.batch_size]
@@ -76,20 +76,20 @@ class Task:
 
 @dataclass
 class Outcome:
-    """How a way went.
+    """The result of a way.
 
     Attributes
     ----------
     way
         Its name.
     scores
-        Of the images held out, shape (n, classes).
+        Scores of the test images, shape (n, classes).
     accuracy
-        Fraction of them that is read right.
+        Fraction of test images classified correctly.
     losses
-        Of each step.
+        The loss of each step.
     seconds
-        Of training.
+        Training time.
     """
 
     way: str
@@ -99,23 +99,23 @@ class Outcome:
     seconds: float
 
 
-def trained(way: str, task: Task, told: Told) -> Outcome:
-    """Train in a way and look how it reads the images held out.
+def train(way: str, task: Task, report: Report) -> Outcome:
+    """Train in one way, and evaluate on the test images.
 
     Parameters
     ----------
     way
         One of `WAYS`.
     task
-        What to train.
-    told
+        The task.
+    report
         Called with the loss of each step.
     """
     losses: list[float] = []
 
     def note(loss: float) -> None:
         losses.append(loss)
-        told(loss)
+        report(loss)
 
     start = perf_counter()
     scores_of = WAYS[way](task, note)
@@ -127,8 +127,8 @@ def trained(way: str, task: Task, told: Told) -> Outcome:
 Scores = Callable[[NDArray], NDArray]
 
 
-def _by_hand(task: Task, told: Told) -> Scores:
-    """Arrays, recorded gradients, and the update written out."""
+def _by_hand(task: Task, report: Report) -> Scores:
+    """Arrays, recorded gradients, and a hand-written update."""
     parameters = [nd.array(value) for value in task.initial().values()]
     for parameter in parameters:
         parameter.attach_grad()
@@ -145,7 +145,7 @@ def _by_hand(task: Task, told: Told) -> Scores:
             loss.backward()
             for parameter in parameters:
                 parameter -= task.learning_rate * parameter.grad
-            told(loss.asscalar())
+            report(loss.asscalar())
     return scores
 
 
@@ -158,7 +158,7 @@ def network(task: Task) -> Symbol:
 
 
 class _Epochs(DataIter):
-    """The task's batches; each reset begins the next epoch."""
+    """The batches of the task; each reset starts the next epoch."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task.batch_size)
@@ -175,13 +175,13 @@ class _Epochs(DataIter):
         return DataBatch([images], [labels], pad=0)
 
 
-def _by_module(task: Task, told: Told) -> Scores:
+def _by_module(task: Task, report: Report) -> Scores:
     """A symbol with its loss, and `Module.fit`."""
     module = Module(network(task))
 
     def tell(progress: object) -> None:
         metric = progress.eval_metric  # type: ignore[attr-defined]
-        told(metric.get()[1])
+        report(metric.get()[1])
         metric.reset()
 
     module.fit(
@@ -198,7 +198,7 @@ def _by_module(task: Task, told: Told) -> Scores:
     return lambda x: scores.bind(CPU, {"data": x, **weights}).forward()[0]
 
 
-def _by_gluon(task: Task, told: Told, hybridize: bool = False) -> Scores:
+def _by_gluon(task: Task, report: Report, hybridize: bool = False) -> Scores:
     """Layers, a loss and a `Trainer`."""
     net = nn.HybridSequential()
     for k, (inputs, units) in enumerate(zip(task.sizes, task.sizes[1:], strict=False)):
@@ -217,14 +217,14 @@ def _by_gluon(task: Task, told: Told, hybridize: bool = False) -> Scores:
                 loss = loss_of(net(images), labels)
             loss.backward()
             trainer.step(task.batch_size)
-            told(loss.mean().asscalar())
+            report(loss.mean().asscalar())
     return net
 
 
-#: The ways by name; each trains and returns the function from images to scores.
-WAYS: dict[str, Callable[[Task, Told], Scores]] = {
+#: The ways by name. Each trains and returns a function from images to scores.
+WAYS: dict[str, Callable[[Task, Report], Scores]] = {
     "NDArray and autograd": _by_hand,
     "Symbol and Module.fit": _by_module,
     "Gluon": _by_gluon,
-    "Gluon, hybridized": lambda task, told: _by_gluon(task, told, hybridize=True),
+    "Gluon, hybridized": lambda task, report: _by_gluon(task, report, hybridize=True),
 }

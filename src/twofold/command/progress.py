@@ -7,14 +7,14 @@ from importlib.util import find_spec
 
 __all__ = ["progress"]
 
-LINES = 4  # how many lines of text a bar makes
+LINES = 4  # number of lines per bar in text output
 
 Bar = Callable[[str, int], Callable[[float], None]]
 
 
 @contextmanager
 def progress() -> Iterator[Bar]:
-    """A function that begins a bar: of a title and a number of steps it makes a function to be called with each step's loss."""
+    """A function that starts a bar, given its title and number of steps, and returns a function to call with each step's loss."""
     if find_spec("rich") is None or not sys.stdout.isatty():
         yield _lines
         return

@@ -1,4 +1,4 @@
-"""The demo's report: one page of HTML that needs no other file."""
+"""The demo's report: a self-contained HTML page."""
 
 from collections.abc import Sequence
 from html import escape
@@ -22,21 +22,21 @@ img, svg { max-width: 100%; } .failed { color: #b00020; }
 
 
 def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> Path:
-    """Write ``report.html`` into a folder, which is made if need be.
+    """Write ``report.html`` to a folder, which is created if necessary.
 
     Parameters
     ----------
     folder
-        Where to.
+        The folder.
     task, outcomes
-        What was trained, and how it went in each way; figures are of the last one.
+        The task, and the outcome of each way. The figures show the last one.
     faults
-        In what the ways differ.
+        Differences between the ways.
 
     Returns
     -------
     Path
-        The page.
+        The path of the page.
     """
     last = outcomes[-1]
     read = last.scores.argmax(axis=1)
@@ -51,7 +51,7 @@ def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: 
     }
     body = "".join(f"<h2>{title}</h2>\n{content}\n" for title, content in sections.items())
     head = f"<title>Twofold: digits in four ways</title><style>{STYLE}</style>"
-    intro = f"<h1>Digits in four ways</h1><p>{escape(_described(task))}</p>"
+    intro = f"<h1>Digits in four ways</h1><p>{escape(_describe(task))}</p>"
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "report.html"
     page.write_text(
@@ -60,7 +60,7 @@ def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: 
     return page
 
 
-def _described(task: Task) -> str:
+def _describe(task: Task) -> str:
     data = task.data
     return (
         f"{data.source}: {len(data.labels)} images to train on, {len(data.held_out_labels)} held out. A perceptron "

@@ -17,13 +17,15 @@ __all__ = ["add_arguments", "execute"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the program's arguments."""
-    parser.add_argument("--numpy", action="store_true", help="let the script's own imports of numpy mean twofold.np (also after its name)")
-    parser.add_argument("script", help="the script: `import mxnet` in it, and in what it imports, means Twofold")
+    parser.add_argument(
+        "--numpy", action="store_true", help="make the script's own imports of numpy import twofold.np (may follow the script)"
+    )
+    parser.add_argument("script", help="the script: `import mxnet` in it, and in modules it imports, imports Twofold")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Run the script as Python would: as ``__main__``, with its folder first among those searched for modules.
+    """Run the script as Python would: as ``__main__``, with its folder first in the module search path.
 
     Parameters
     ----------
@@ -33,11 +35,11 @@ def execute(given: argparse.Namespace) -> int:
     Raises
     ------
     MissingFileError
-        If there is no such script.
+        If the script does not exist.
     """
     script = Path(given.script)
     if not script.is_file():
-        raise MissingFileError("run: there is no such script", str(script), "give the path of a Python file")
+        raise MissingFileError("run: there is no such script", str(script), "pass the path of a Python file")
     replaces_numpy = given.numpy or given.args[:1] == ["--numpy"]
     arguments = given.args if given.numpy or not replaces_numpy else given.args[1:]
     mxnet_alias.install()
@@ -47,14 +49,14 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def run_script(script: Path, arguments: Sequence[str], replaces_numpy: bool) -> None:
-    """Run a script's text in a fresh ``__main__``.
+    """Run a script in a fresh ``__main__`` module.
 
     Parameters
     ----------
     script, arguments
-        The file and what it finds in ``sys.argv``.
+        The file, and its ``sys.argv``.
     replaces_numpy
-        Whether its own imports of numpy mean `twofold.numpy`; those of the modules that it imports do not.
+        Whether its own imports of numpy import `twofold.numpy`. Modules that it imports are not affected.
     """
     main = ModuleType("__main__")
     main.__dict__["__file__"] = str(script)
@@ -66,7 +68,7 @@ def run_script(script: Path, arguments: Sequence[str], replaces_numpy: bool) -> 
 
 
 def _builtins_with(importer: Callable[..., Any]) -> dict[str, Any]:
-    """Python's built-in functions with another import: frames of the script's own code look them up there."""
+    """The built-ins with another ``__import__``. Only frames of the script's own code look it up there."""
     return {**vars(builtins), "__import__": importer}
 
 
@@ -77,7 +79,7 @@ def _import_of_numpy(
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> Any:
-    """Python's import, but for ``numpy`` and all below it."""
+    """``__import__`` with `twofold.numpy` in place of ``numpy`` and its submodules."""
     head, _, below = name.partition(".")
     if head != "numpy" or level:
         return builtins.__import__(name, globals, locals, fromlist or (), level)

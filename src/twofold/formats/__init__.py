@@ -1,1 +1,1 @@
-"""File formats: bytes to plain records and back. Pure: no arrays, no devices, nothing in a file is ever run."""
+"""File formats: bytes to plain records and back. Pure: no arrays, no devices, and no code in a file ever runs."""

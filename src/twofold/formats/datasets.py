@@ -1,4 +1,4 @@
-"""Data set files to records: idx, the format of MNIST (http://yann.lecun.com/exdb/mnist), plain or compressed with gzip."""
+"""Dataset files to records: IDX, the format of MNIST (http://yann.lecun.com/exdb/mnist), plain or compressed with gzip."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from array import array
 
 from ..errors import FormatError
 from .reader import Reader
-from .records import ITEM_SIZES, ArrayRecord, Buffer, checked_shape
+from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
 __all__ = ["load_idx"]
 
@@ -17,30 +17,30 @@ ELEMENT_TYPES = {8: "uint8", 9: "int8", 11: "int16", 12: "int32", 13: "float32",
 SWAP_FORMATS = {2: "h", 4: "i", 8: "q"}
 GZIP_MAGIC = b"\x1f\x8b"
 LARGEST_HEADER = 4 + 4 * 255
-LARGEST_RATIO = 1032  # deflate cannot do better; a header that promises more than that is damaged
+LARGEST_RATIO = 1032  # the limit of deflate: a header that promises more is damaged
 
 
 def load_idx(data: Buffer) -> ArrayRecord:
-    """Read an idx file: two zero bytes, a type code, the number of axes, their sizes and the elements, all big-endian.
+    """Read an IDX file: two zero bytes, a type code, the number of axes, their sizes and the elements, all big-endian.
 
     Returns
     -------
-    The array, little-endian as all records; of a plain file of bytes a view into ``data``.
+    The array, little-endian like all records; for an uncompressed file of bytes a view into ``data``.
 
     Raises
     ------
     FormatError
-        If it is not an idx file, or not as long as its header says.
+        If it is not an IDX file, or its length contradicts the header.
     """
-    source = _Unpacked(data) if bytes(memoryview(data).cast("B")[:2]) == GZIP_MAGIC else _Plain(data)
+    source = _Gzipped(data) if bytes(memoryview(data).cast("B")[:2]) == GZIP_MAGIC else _Plain(data)
     reader = Reader(source.head)
     zeros, code, ndim = bytes(reader.take(2, "the magic number")), *reader.take(2, "the type")
     if zeros != b"\0\0" or code not in ELEMENT_TYPES:
-        raise reader.error("not an idx file", f"it starts with {bytes(reader.view[:4])!r}", offset=0)
+        raise reader.error("not an IDX file", f"it starts with {bytes(reader.view[:4])!r}", offset=0)
     dtype = ELEMENT_TYPES[code]
     sizes = reader.take(4 * ndim, "the shape")
     shape = tuple(int.from_bytes(sizes[start : start + 4], "big") for start in range(0, 4 * ndim, 4))
-    fault = checked_shape(shape, ITEM_SIZES[dtype])
+    fault = shape_fault(shape, ITEM_SIZES[dtype])
     if fault:
         raise reader.error(f"a shape with {fault}", shape, offset=4)
     elements = source.elements(reader.offset, math.prod(shape) * ITEM_SIZES[dtype])
@@ -48,7 +48,7 @@ def load_idx(data: Buffer) -> ArrayRecord:
 
 
 class _Plain:
-    """The bytes of a file as it is."""
+    """The contents of an uncompressed file."""
 
     def __init__(self, data: Buffer) -> None:
         self.head = memoryview(data).cast("B").toreadonly()
@@ -59,8 +59,8 @@ class _Plain:
         return self.head[start:]
 
 
-class _Unpacked:
-    """The bytes of a compressed file, no more of them unpacked than its header asks for."""
+class _Gzipped:
+    """The contents of a compressed file. No more is decompressed than the header calls for: a small file may expand without bound."""
 
     def __init__(self, data: Buffer) -> None:
         self.packed = data

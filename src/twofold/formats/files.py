@@ -1,4 +1,4 @@
-"""Whole files: read, and written so that a reader finds either the old content or the new; local paths and fsspec addresses."""
+"""Reads whole files, and writes them atomically: a reader sees the old content or the new. Local paths and fsspec URLs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_file", "write_file"]
 
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")  # two letters at least: "c:/data" is a path
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")  # at least two letters: "c:/data" is a path
 LOCAL = "file://"
 
 
@@ -28,7 +28,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     Parameters
     ----------
     path
-        A local path, or an address such as ``"s3://bucket/key"``, which fsspec opens.
+        A local path, or a URL such as ``"s3://bucket/key"``, which fsspec opens.
 
     Raises
     ------
@@ -37,37 +37,37 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     FileAccessError
         If it cannot be read.
     MissingDependency
-        If the address needs a package that is not installed.
+        If the URL needs a package that is not installed.
     """
     name = os.fspath(path)
     with _named_errors(name, "read"):
-        if _is_address(name):
+        if _is_url(name):
             system, inner = _filesystem(name)
             return system.cat_file(inner)
         return Path(name.removeprefix(LOCAL)).read_bytes()
 
 
 def write_file(path: str | os.PathLike[str], chunks: Iterable[Buffer]) -> None:
-    """Write a file in one step: whatever fails or is interrupted, the old content stays, and nothing is left behind.
+    """Write a file atomically: on failure or interruption the old content stays and no temporary file is left behind.
 
-    An existing file keeps its mode, a symbolic link stays and its target is replaced. What is no regular file, such as a pipe, is
-    written as it is. At an address the bytes are sent in one piece.
+    An existing file keeps its mode. A symbolic link stays, and its target is replaced. Anything but a regular file, such as a pipe,
+    is written directly. At a URL the bytes are sent in one piece.
 
     Parameters
     ----------
     path
-        A local path, or an address such as ``"s3://bucket/key"``, which fsspec opens.
+        A local path, or a URL such as ``"s3://bucket/key"``, which fsspec opens.
     chunks
         The content, piece by piece.
 
     Raises
     ------
     MissingFileError, FileAccessError, MissingDependency
-        As `read_file`.
+        See `read_file`.
     """
     name = os.fspath(path)
     with _named_errors(name, "write"):
-        if _is_address(name):
+        if _is_url(name):
             system, inner = _filesystem(name)
             system.pipe_file(inner, b"".join(chunks))
         else:
@@ -80,12 +80,13 @@ def _write_local(path: Path, chunks: Iterable[Buffer]) -> None:
         with path.open("wb") as file:
             file.writelines(chunks)
         return
+    # in the same folder, because a rename is atomic only within a file system
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
             file.writelines(chunks)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # or a crash after the rename could leave an empty file under the name
         if mode is not None:
             temporary.chmod(mode & 0o7777)
         temporary.replace(path)
@@ -96,7 +97,7 @@ def _write_local(path: Path, chunks: Iterable[Buffer]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system can; the content is safe already."""
+    """Make the rename survive a power failure, where the system supports it. The content is safe already."""
     if os.name == "posix":
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)
@@ -106,32 +107,32 @@ def _sync_folder(folder: Path) -> None:
                 os.close(descriptor)
 
 
-def _is_address(name: str) -> bool:
-    return ADDRESS.match(name) is not None and not name.startswith(LOCAL)
+def _is_url(name: str) -> bool:
+    return URL.match(name) is not None and not name.startswith(LOCAL)
 
 
-def _filesystem(address: str) -> tuple[Any, str]:
-    """Return fsspec's file system for an address, and the path within it."""
-    scheme = address.partition(":")[0]
+def _filesystem(url: str) -> tuple[Any, str]:
+    """Return fsspec's file system for a URL, and the path within it."""
+    scheme = url.partition(":")[0]
     try:
         core = import_module("fsspec.core")
     except ImportError as error:
-        raise MissingDependency.of("fsspec", f"opening {scheme}:// addresses", "fsspec") from error
+        raise MissingDependency.of("fsspec", f"opening {scheme}:// URLs", "fsspec") from error
     try:
-        return core.url_to_fs(address)
-    except ImportError as error:  # fsspec itself is there, the package behind it for this scheme is not
-        raise MissingDependency(f"opening {scheme}:// addresses needs a package that is not installed", todo=str(error)) from error
+        return core.url_to_fs(url)
+    except ImportError as error:  # fsspec is installed, but not the package that it needs for this scheme
+        raise MissingDependency(f"opening {scheme}:// URLs needs a package that is not installed", todo=str(error)) from error
     except ValueError as error:
-        raise FileAccessError(f"{address}: no file system of that name", str(error), "use a path, or a scheme that fsspec knows") from error
+        raise FileAccessError(f"{url}: unknown file system", str(error), "use a path, or a scheme that fsspec knows") from error
 
 
 @contextlib.contextmanager
 def _named_errors(name: str, action: str) -> Iterator[None]:
-    """Make the system's errors the library's, which callers of MXNet's functions catch."""
+    """Translate the system's errors to the library's, which users of MXNet's API catch."""
     try:
         yield
     except FileNotFoundError as error:
-        place = "address" if _is_address(name) else f"path; the working folder is {Path.cwd()}"
+        place = "URL" if _is_url(name) else f"path; the working folder is {Path.cwd()}"
         raise MissingFileError(f"cannot {action} {name}: no such file or folder", todo=f"check the {place}") from error
     except FileAccessError:
         raise

@@ -1,4 +1,4 @@
-"""JSON that was written by somebody else: parsed within bounds, every fault a FormatError."""
+"""Parses untrusted JSON within bounds of memory; every fault raises FormatError."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 __all__ = ["parse_json"]
 
-# Bytes that an empty list, an empty dict and half a short string take in CPython; a list's entry, with slack for growth.
+# Sizes in CPython, in bytes: an empty list, an empty dict, half a short string (it has two quotes), a list entry with spare capacity.
 COSTS = {b"[": 56, b"{": 64, b'"': 28, b",": 12}
 EXPANSION, ALLOWANCE = 12, 1 << 24
 
 
 def parse_json(data: Buffer | str, what: str) -> object:
-    """Return the parsed text, named ``what`` in errors.
+    """Parse JSON, called ``what`` in errors.
 
-    Control characters stand for themselves within strings, as MXNet writes them.
+    Control characters are allowed inside strings, because MXNet writes them unescaped.
 
     Raises
     ------
     FormatError
-        If the bytes are not UTF-8 or not JSON, hold lone surrogates, nest too deeply, or would take far more memory than the file.
+        If the bytes are not UTF-8 or not JSON, contain lone surrogates, nest too deeply, or expand to far more memory than the file.
     """
     encoded = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     estimate = sum(encoded.count(mark) * cost for mark, cost in COSTS.items())
     if estimate > EXPANSION * len(encoded) + ALLOWANCE:
         raise FormatError(f"{what}: its values would take far more memory than the file", f"{len(encoded)} bytes for about {estimate}")
     try:
-        return _checked_text(json.loads(encoded.decode("utf-8"), strict=False), encoded)
+        return _check_surrogates(json.loads(encoded.decode("utf-8"), strict=False), encoded)
     except json.JSONDecodeError as error:
         raise FormatError(f"{what} is not JSON: {error.msg}", f"line {error.lineno}", offset=len(error.doc[: error.pos].encode())) from None
     except UnicodeError as error:
@@ -43,8 +43,8 @@ def parse_json(data: Buffer | str, what: str) -> object:
         raise FormatError(f"{what}: a number cannot be read", str(error)) from None
 
 
-def _checked_text(value: object, encoded: bytes) -> object:
-    """Refuse strings that could not be written again: escapes may spell half a surrogate pair."""
+def _check_surrogates(value: object, encoded: bytes) -> object:
+    """Reject strings that could not be written again: an escape may denote half of a surrogate pair."""
     if rb"\u" in encoded:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     return value

@@ -10,11 +10,11 @@ V0       none          u32 axes, u32 sizes, device, type, data
 V1       0xF993FAC8    u32 axes, i64 sizes, device, type, data
 V2       0xF993FAC9    i32 storage, [i32 axes, i64 sizes of the stored values], i32 axes, i64 sizes, device, type,
                        [i32 type, i32 axes, i64 sizes per index array], data, [data of each index array]
-V3       0xF993FACA    as V2, dense only, written under NumPy's shapes: no axes means one element, not an array without shape
+V3       0xF993FACA    as V2, dense only, written under NumPy shape semantics: no axes means one element, not an unknown shape
 ======== ============= ==================================================================================================
 
-What stands in brackets is there for sparse arrays only. A device is (i32 type, i32 index), a type an i32 code. An array without
-a shape ends after its 0 axes. The layout was worked out from files that MXNet 1.9.1 wrote.
+Parts in brackets exist for sparse arrays only. A device is (i32 type, i32 index), a type an i32 code. An array without a shape
+ends after its 0 axes. The layout was derived from files written by MXNet 1.9.1.
 """
 
 from __future__ import annotations
@@ -26,41 +26,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ..dtype import FROM_MXNET_CODE, MXNET_CODES
 from ..errors import FormatError
 from .reader import Reader
-from .records import ITEM_SIZES, MAX_NDIM, ArrayRecord, Buffer, checked_shape
+from .records import ITEM_SIZES, MAX_NDIM, ArrayRecord, Buffer, shape_fault
 
 __all__ = ["ParameterFile", "dump_array", "dump_params", "load_array", "load_params", "params_chunks"]
 
 LIST_MAGIC = 0x112
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
-TYPE_CODES = {
-    "float32": 0,
-    "float64": 1,
-    "float16": 2,
-    "uint8": 3,
-    "int32": 4,
-    "int8": 5,
-    "int64": 6,
-    "bool": 7,
-    "int16": 8,
-    "uint16": 9,
-    "uint32": 10,
-    "uint64": 11,
-    "bfloat16": 12,
-}
-TYPE_NAMES = {code: name for name, code in TYPE_CODES.items()}
 STORAGE_CODES = {"default": 0, "row_sparse": 1, "csr": 2}
 STORAGE_NAMES = {code: name for name, code in STORAGE_CODES.items()}
 INDEX_ARRAYS = {"default": (), "row_sparse": ("indices",), "csr": ("indptr", "indices")}
 INDEX_FORMATS: dict[str, Literal["i", "q"]] = {"int32": "i", "int64": "q"}
-SMALL = 128  # bytes; below it a copy costs less memory than a view
+SMALL = 128  # bytes; below this a copy takes less memory than a view
 SHAPELESS = ArrayRecord("float32", None)
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterFile:
-    """What a parameter file holds.
+    """The contents of a parameter file.
 
     Parameters
     ----------
@@ -80,7 +65,7 @@ class ParameterFile:
 def load_params(data: Buffer) -> ParameterFile:
     """Read a parameter file.
 
-    Arrays of more than a few bytes are views into ``data``. Bytes after the last name are ignored, as MXNet does.
+    All but the smallest arrays are views into ``data``. Bytes after the last name are ignored, as in MXNet.
 
     Raises
     ------
@@ -103,12 +88,12 @@ def load_params(data: Buffer) -> ParameterFile:
 
 
 def load_array(data: Buffer) -> ArrayRecord:
-    """Read one array block on its own, as pickled arrays hold it."""
+    """Read a single array block, as contained in pickled arrays."""
     return read_array(Reader(data))
 
 
 def read_array(reader: Reader) -> ArrayRecord:
-    """Read the block of one array, of any version."""
+    """Read an array block of any version."""
     version = reader.peek_u32("an array's magic number")
     if version <= MAX_NDIM:
         return _read_dense(reader, reader.u32s(reader.u32("the number of axes"), "the shape"))
@@ -121,14 +106,14 @@ def read_array(reader: Reader) -> ArrayRecord:
     if stype == "default":
         return _read_dense(reader, _read_shape(reader, "the shape"), scalar=version == V3)
     if version == V3:
-        raise reader.error("a sparse array cannot have NumPy's shapes", stype)
+        raise reader.error("a sparse array cannot have NumPy shape semantics", stype)
     return _read_sparse(reader, stype)
 
 
 def _read_dense(reader: Reader, shape: tuple[int, ...], *, scalar: bool = False) -> ArrayRecord:
     if not shape and not scalar:
         return SHAPELESS
-    device, dtype = _read_device(reader), _read_code(reader, TYPE_NAMES, "element type")
+    device, dtype = _read_device(reader), _read_code(reader, FROM_MXNET_CODE, "element type")
     return ArrayRecord(dtype, shape, _read_elements(reader, dtype, shape), device=device)
 
 
@@ -136,9 +121,10 @@ def _read_sparse(reader: Reader, stype: str) -> ArrayRecord:
     start = reader.offset
     stored_shape = _read_shape(reader, "the shape of the stored values")
     shape = _read_shape(reader, "the shape")
-    device, dtype = _read_device(reader), _read_code(reader, TYPE_NAMES, "element type")
+    device, dtype = _read_device(reader), _read_code(reader, FROM_MXNET_CODE, "element type")
     headers = [
-        (_read_code(reader, TYPE_NAMES, f"type of {name}"), _read_shape(reader, f"the shape of {name}")) for name in INDEX_ARRAYS[stype]
+        (_read_code(reader, FROM_MXNET_CODE, f"type of {name}"), _read_shape(reader, f"the shape of {name}"))
+        for name in INDEX_ARRAYS[stype]
     ]
     data = _read_elements(reader, dtype, stored_shape)
     aux = tuple(ArrayRecord(kind, sizes, _read_elements(reader, kind, sizes)) for kind, sizes in headers)
@@ -148,12 +134,12 @@ def _read_sparse(reader: Reader, stype: str) -> ArrayRecord:
     except FormatError as error:
         raise reader.error(error.what, error.given, error.todo, offset=start) from error
     if record.stored_shape != stored_shape:
-        raise reader.error("the stored values' shape does not fit the indices", f"{stored_shape}, not {record.stored_shape}", offset=start)
+        raise reader.error("the stored values do not match the indices", f"shape {stored_shape}, not {record.stored_shape}", offset=start)
     return record
 
 
 def _check_indices(record: ArrayRecord, shape: tuple[int, ...]) -> None:
-    """Check that a sparse array's indices point into it; only those in use, as MXNet stores slack beyond them."""
+    """Check that a sparse array's indices are in range. Only those in use are checked: MXNet also stores unused capacity."""
     if any(index.dtype not in INDEX_FORMATS for index in record.aux):
         raise FormatError("sparse array: indices must be int32 or int64", ", ".join(index.dtype for index in record.aux))
     indices = memoryview(record.aux[-1].data).cast("B").cast(INDEX_FORMATS[record.aux[-1].dtype])
@@ -162,7 +148,7 @@ def _check_indices(record: ArrayRecord, shape: tuple[int, ...]) -> None:
         size = shape[1]
         indptr = memoryview(record.aux[0].data).cast("B").cast(INDEX_FORMATS[record.aux[0].dtype])
         if len(indptr) not in (0, shape[0] + 1) or (indptr and indptr[0] != 0) or not all(map(operator.le, indptr, indptr[1:])):
-            raise FormatError("csr array: indptr must rise from 0 and have one entry more than there are rows", f"{len(indptr)} entries")
+            raise FormatError("csr array: indptr must increase from 0 and have one entry more than rows", f"{len(indptr)} entries")
         used = indptr[-1] if indptr else 0
     if used > len(indices) or not all(0 <= index < size for index in indices[:used]):
         raise FormatError(f"{record.stype} array: an index is out of range", f"shape {shape}")
@@ -192,7 +178,7 @@ def _read_device(reader: Reader) -> tuple[int, int]:
 
 
 def _read_elements(reader: Reader, dtype: str, shape: tuple[int, ...]) -> Buffer:
-    fault = checked_shape(shape, ITEM_SIZES[dtype])
+    fault = shape_fault(shape, ITEM_SIZES[dtype])
     if fault:
         raise reader.error(f"a shape with {fault}", shape)
     elements = reader.take(math.prod(shape) * ITEM_SIZES[dtype], f"{dtype} elements of shape {shape}")
@@ -200,17 +186,17 @@ def _read_elements(reader: Reader, dtype: str, shape: tuple[int, ...]) -> Buffer
 
 
 def dump_params(file: ParameterFile) -> bytes:
-    """Return the bytes of a parameter file, the same that MXNet 1.9.1 would write (blocks V2, or V3 under NumPy's shapes)."""
+    """Return the bytes of a parameter file, identical to those of MXNet 1.9.1 (blocks V2, or V3 under NumPy shape semantics)."""
     return b"".join(params_chunks(file))
 
 
 def params_chunks(file: ParameterFile) -> Iterator[Buffer]:
-    """Yield the bytes of a parameter file piece by piece, the arrays' own not copied.
+    """Yield the bytes of a parameter file in pieces, without copying array data.
 
     Raises
     ------
     FormatError
-        If names and arrays differ in number, or an array cannot be written under the file's kind of shapes.
+        If names and arrays differ in number, or an array cannot be written under the file's shape semantics.
     """
     if file.names and len(file.names) != len(file.arrays):
         raise FormatError("names and arrays differ in number", f"{len(file.names)} names, {len(file.arrays)} arrays")
@@ -224,25 +210,25 @@ def params_chunks(file: ParameterFile) -> Iterator[Buffer]:
 
 
 def dump_array(record: ArrayRecord, *, numpy_shape: bool = False) -> bytes:
-    """Return the block of one array on its own, as pickled arrays hold it."""
+    """Return a single array block, as contained in pickled arrays."""
     return b"".join(_array_chunks(record, numpy_shape))
 
 
 def _array_chunks(record: ArrayRecord, numpy_shape: bool) -> Iterator[Buffer]:
     is_dense = record.stype == "default"
     if numpy_shape and (not is_dense or record.shape is None):
-        raise FormatError("only dense arrays that have a shape can be saved under NumPy's shapes", f"{record.stype} {record.shape}")
+        raise FormatError("only dense arrays with a shape can be saved under NumPy shape semantics", f"{record.stype} {record.shape}")
     if not numpy_shape and record.shape == ():
-        raise FormatError("a 0-d array can be saved only under NumPy's shapes", "shape ()", "use mx.npx.save, or reshape it to (1,)")
+        raise FormatError("a 0-d array needs NumPy shape semantics", "shape ()", "use mx.npx.save, or reshape it to (1,)")
     yield struct.pack("<Ii", V3 if numpy_shape else V2, STORAGE_CODES[record.stype])
     if not is_dense:
         yield _shape_bytes(record.stored_shape)
     yield _shape_bytes(record.shape or ())
     if record.shape is None:
         return
-    yield struct.pack("<iii", *record.device, TYPE_CODES[record.dtype])
+    yield struct.pack("<iii", *record.device, MXNET_CODES[record.dtype])
     for index in record.aux:
-        yield struct.pack("<i", TYPE_CODES[index.dtype]) + _shape_bytes(index.shape or ())
+        yield struct.pack("<i", MXNET_CODES[index.dtype]) + _shape_bytes(index.shape or ())
     yield record.data
     for index in record.aux:
         yield index.data

@@ -1,6 +1,6 @@
-"""Runs a pickle's opcodes without running what they name: a call becomes a `Call`, a name a `Name`, and nothing is imported.
+"""Interprets a pickle's opcodes without importing or calling anything: a call becomes a `Call`, a global name a `Name`.
 
-The result is a tree for `pickle_records` to make sense of. Containers stay lists of items, as their keys need not be hashable yet.
+The result is a tree that `pickle_records` interprets. Containers stay lists of items, since their keys may not be hashable yet.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bag", "Budget", "Call", "Name", "Pairs", "run_pickle"]
 
-EXPANSION, ALLOWANCE = 3, 14 << 20  # memory in bytes: so many per byte of the file, and so many more
-ENTRY_COST, MEMO_COST, NODE_COST = 24, 100, 160  # what a stack entry, a memo entry and a container take in CPython, rounded up
+EXPANSION, ALLOWANCE = 3, 14 << 20  # memory bound in bytes: EXPANSION times the file's size, plus ALLOWANCE
+ENTRY_COST, MEMO_COST, NODE_COST = 24, 100, 160  # bytes of a stack entry, a memo entry and a container in CPython, rounded up
 MAX_INTEGER_BITS = 512
 
 
@@ -49,7 +49,7 @@ class Pairs:
 
 
 class Call:
-    """What calling a named class or function would have given, and what was then done to it."""
+    """A call of a named class or function, and what was then done to its result."""
 
     __slots__ = ("args", "items", "pairs", "state", "target")
 
@@ -62,7 +62,7 @@ class Call:
 
 
 class Budget:
-    """The memory that reading may take; a small file must not become a large object."""
+    """The memory that reading may use, so that a small file cannot expand into a huge object."""
 
     __slots__ = ("left", "total")
 
@@ -70,7 +70,7 @@ class Budget:
         self.left = self.total = EXPANSION * size + ALLOWANCE
 
     def spend(self, size: int) -> None:
-        """Take off an estimate in bytes of what is about to be made."""
+        """Charge the estimated size, in bytes, of the next allocation."""
         self.left -= size
         if self.left < 0:
             raise FormatError(
@@ -79,7 +79,7 @@ class Budget:
 
 
 class _Mark:
-    """Where a list of arguments starts on the stack."""
+    """Marks the start of a list of arguments on the stack."""
 
 
 _MARK = _Mark()
@@ -95,12 +95,12 @@ def run_pickle(data: Buffer, allowed: Container[Name], budget: Budget) -> object
     allowed
         The classes and functions that it may name.
     budget
-        Is spent on the way.
+        The memory budget to charge.
 
     Raises
     ------
     FormatError
-        If it is damaged, names something else, or asks for too much memory.
+        If it is damaged, names anything else, or exceeds the budget.
     """
     machine = _Machine(allowed, budget)
     position = 0
@@ -110,8 +110,8 @@ def run_pickle(data: Buffer, allowed: Container[Name], budget: Budget) -> object
             machine.step(opcode.name, argument)
     except FormatError as error:
         raise FormatError(error.what, error.given, error.todo, offset=position) from error.__cause__
-    except (ValueError, OverflowError, DeprecationWarning) as error:  # pickletools' own checks; it warns of odd escapes
-        raise FormatError("pickle: an opcode cannot be read", str(error)[:200], "it is damaged or no pickle", offset=position) from None
+    except (ValueError, OverflowError, DeprecationWarning) as error:  # from pickletools' checks, which warn about invalid escapes
+        raise FormatError("pickle: an opcode cannot be read", str(error)[:200], "it is damaged or not a pickle", offset=position) from None
     return machine.pop()
 
 
@@ -130,7 +130,7 @@ class _Machine:
         elif opcode in _STEPS:
             _STEPS[opcode](self, argument)
         elif opcode not in _IGNORED:
-            raise FormatError("pickle: an opcode for objects that live outside of the file", opcode, "pickle it whole")
+            raise FormatError("pickle: an opcode refers to objects outside the file", opcode, "pickle the whole object")
 
     def push(self, value: object, cost: int = ENTRY_COST) -> None:
         self.budget.spend(cost)
@@ -173,7 +173,7 @@ class _Machine:
         self.push(Bag(tuple, items), NODE_COST)
 
     def extend(self, items: list[object], *, kinds: tuple[type, ...]) -> None:
-        """Add items to the list or set on top of the stack, or to the object that behaves like one."""
+        """Add items to the list or set on top of the stack, or to an object that behaves like one."""
         self.budget.spend(16 * len(items))
         match self.top():
             case Bag(kind=kind, items=present) if kind in kinds:
@@ -214,7 +214,7 @@ class _Machine:
             _refuse("names a class by", (module, name))
         target = Name(module, name)
         if target not in self.allowed:
-            raise FormatError("pickle: it names something that this reader does not make", f"{module}.{name}", _TODO)
+            raise FormatError("pickle: it names a class or function that is not allowed", f"{module}.{name}", _TODO)
         self.push(target, NODE_COST)
 
     def push_stacked_name(self) -> None:
@@ -249,19 +249,19 @@ class _Machine:
 
     def recall(self, index: object) -> None:
         if index not in self.memo:
-            raise FormatError("pickle: it refers back to nothing", f"memo {index}", "the file is damaged")
+            raise FormatError("pickle: it refers to a missing memo entry", f"memo {index}", "the file is damaged")
         self.push(self.memo[index])
 
 
-_TODO = "it was not written by MXNet's optimizers, or name your own classes in classes="
+_TODO = "load states written by MXNet's optimizers, or name your own classes in classes="
 
 
 def _refuse(action: str, value: object) -> NoReturn:
-    raise FormatError(f"pickle: it {action} something that does not allow it", type(value).__name__, "the file is damaged")
+    raise FormatError(f"pickle: it {action} a value that does not allow it", type(value).__name__, "the file is damaged")
 
 
 def _split(name: object) -> tuple[str, str]:
-    module, _, name = str(name).partition(" ")  # as pickletools puts the two lines of GLOBAL and INST
+    module, _, name = str(name).partition(" ")  # pickletools joins the two lines of GLOBAL and INST by a space
     return module, name
 
 

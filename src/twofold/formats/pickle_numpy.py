@@ -1,4 +1,4 @@
-"""NumPy's arrays, scalars and element types as its pickles describe them, to records."""
+"""Converts pickled NumPy arrays, scalars and dtypes to records."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 from ..errors import FormatError
 from .pickle_machine import Name
-from .records import ITEM_SIZES, ArrayRecord, DTypeRecord, checked_shape
+from .records import ITEM_SIZES, ArrayRecord, DTypeRecord, shape_fault
 
-__all__ = ["NUMPY_BUILDERS", "Parts", "element_type", "encoded_latin"]
+__all__ = ["NUMPY_BUILDERS", "Parts", "element_type", "encode_latin1"]
 
 CODES = {
     "b1": "bool",
@@ -30,7 +30,7 @@ MEMORY_FORMATS: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I"
 
 
 class Parts(NamedTuple):
-    """What a pickle says of one call: its arguments, and the state and pairs (flat) that its result was then given."""
+    """The parts of a pickled call: its arguments, and the state and items (alternating keys and values) set on its result."""
 
     args: tuple[object, ...]
     state: object
@@ -38,19 +38,19 @@ class Parts(NamedTuple):
 
 
 def element_type(target: Name) -> str | None:
-    """Return the element type that a scalar class such as ``numpy.float32`` stands for, None if it is no such class."""
+    """Return the element type of a scalar class such as ``numpy.float32``; None for other classes."""
     if target == ("ml_dtypes", "bfloat16"):
         return "bfloat16"
     name = "bool" if target.name == "bool_" else target.name
     return name if target.module == "numpy" and name in ITEM_SIZES and name != "bfloat16" else None
 
 
-def encoded_latin(text: str) -> bytes:
-    """Return bytes that a pickle of Python 2, or of protocol 2 and before, holds as text."""
+def encode_latin1(text: str) -> bytes:
+    """Return bytes that a pickle of Python 2, or of protocol 2 or lower, stores as text."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError as error:
-        raise FormatError("pickle: bytes that are written as text hold more than bytes", str(error)) from None
+        raise FormatError("pickle: bytes stored as text contain other characters", str(error)) from None
 
 
 def _dtype(parts: Parts) -> DTypeRecord:
@@ -61,14 +61,14 @@ def _dtype(parts: Parts) -> DTypeRecord:
             return DTypeRecord(CODES[code])
         case (str(code), *_), None if code in CODES and code[1] == "1":
             return DTypeRecord(CODES[code])
-    raise FormatError("pickle: an element type that records do not have", str((parts.args[:1], parts.state))[:80], f"little-endian {CODES}")
+    raise FormatError("pickle: unsupported element type", str((parts.args[:1], parts.state))[:80], f"little-endian {CODES}")
 
 
 def _array(parts: Parts) -> ArrayRecord:
     match parts.args, parts.state:
         case (Name("numpy", "ndarray"), *_), (int(), tuple(shape), DTypeRecord(name), int(is_fortran), bytes() | str() as data):
             return _array_of(name, shape, data, "F" if is_fortran else "C")
-    raise FormatError("pickle: a NumPy array of a kind that records do not have", todo="save it as numbers, of NumPy's own array class")
+    raise FormatError("pickle: unsupported kind of NumPy array", todo="save numeric arrays of class numpy.ndarray")
 
 
 def _scalar(parts: Parts) -> ArrayRecord:
@@ -87,17 +87,17 @@ def _from_buffer(parts: Parts) -> ArrayRecord:
 
 def _array_of(dtype: str, shape: tuple[object, ...], data: bytes | str, order: str) -> ArrayRecord:
     sizes = [size for size in shape if type(size) is int]
-    if len(sizes) != len(shape) or checked_shape(tuple(sizes), ITEM_SIZES[dtype]):
-        raise FormatError("pickle: a NumPy array's shape is not a shape", str(shape)[:80])
-    stored = encoded_latin(data) if isinstance(data, str) else data
+    if len(sizes) != len(shape) or shape_fault(tuple(sizes), ITEM_SIZES[dtype]):
+        raise FormatError("pickle: a NumPy array has an invalid shape", str(shape)[:80])
+    stored = encode_latin1(data) if isinstance(data, str) else data
     record = ArrayRecord(dtype, tuple(sizes), stored)
     if order == "C" or len(sizes) < 2 or not stored:
         return record
-    return ArrayRecord(dtype, tuple(sizes), _row_major(memoryview(stored).cast(MEMORY_FORMATS[ITEM_SIZES[dtype]]), sizes))
+    return ArrayRecord(dtype, tuple(sizes), _to_row_major(memoryview(stored).cast(MEMORY_FORMATS[ITEM_SIZES[dtype]]), sizes))
 
 
-def _row_major(elements: memoryview, shape: Sequence[int]) -> bytearray:
-    """Return the bytes, last axis fastest, of elements that stand with the first axis fastest."""
+def _to_row_major(elements: memoryview, shape: Sequence[int]) -> bytearray:
+    """Convert elements from column-major (Fortran) to row-major order."""
     rows = shape[:-1]
     strides = [math.prod(shape[:axis]) for axis in range(len(shape))]
     ordered = bytearray(elements.nbytes)

@@ -1,7 +1,7 @@
-"""Pickles of plain data, arrays and optimizers to records; MXNet's ``.states`` files are such. Nothing in them is run.
+"""Converts pickles of plain data, arrays and optimizers, such as MXNet's ``.states`` files, to records. No code in them runs.
 
-What can come out: None, bools, numbers, strings, bytes, tuples, lists, dicts, sets, `ArrayRecord` for NDArrays and NumPy's arrays
-and scalars, `DTypeRecord` for NumPy's element types, `ObjectRecord` for instances of the classes that the caller allows.
+Possible results: None, bools, numbers, strings, bytes, tuples, lists, dicts, sets; `ArrayRecord` for NDArrays and NumPy arrays and
+scalars, `DTypeRecord` for NumPy dtypes, `ObjectRecord` for instances of classes that the caller allows.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from itertools import islice
 from ..errors import FormatError
 from .params import SHAPELESS, load_array
 from .pickle_machine import NODE_COST, Bag, Budget, Call, Name, Pairs, run_pickle
-from .pickle_numpy import NUMPY_BUILDERS, Parts, element_type, encoded_latin
+from .pickle_numpy import NUMPY_BUILDERS, Parts, element_type, encode_latin1
 from .records import ArrayRecord, Buffer, DTypeRecord, ObjectRecord
 
 __all__ = ["MXNET_CLASSES", "load_pickle", "load_states"]
 
 MXNET_CLASSES = ("mxnet.lr_scheduler.*", "mxnet.optimizer.*", "mxnet.optimizer.contrib.*", "mxnet.optimizer.optimizer.*")
-"""What optimizer states may hold instances of: optimizers and their schedules, as MXNet 0.9 to 1.9 name them."""
+"""Classes whose instances optimizer states may contain: optimizers and schedulers, as named by MXNet 0.9 to 1.9."""
 
 MAX_DEPTH = 100
 MAX_VALUES = 1_000_000
-KEY_BITS = 64  # larger integers can be chosen to share one hash
+KEY_BITS = 64  # larger integers can be chosen to collide in their hashes
 SCALARS = (bool, int, float, str, bytes, type(None))
 
 Builder = Callable[[Parts], object]
 
 
 def load_states(data: Buffer, *, classes: Collection[str] = MXNET_CLASSES) -> object:
-    """Read a file of optimizer states, as ``Updater.get_states`` and ``Trainer.save_states`` write them.
+    """Read optimizer states written by ``Updater.get_states`` or ``Trainer.save_states``.
 
     Returns
     -------
-    A dict of index to state (an `ArrayRecord`, a tuple of them, None …), or the pair of that and the optimizer's `ObjectRecord`.
+    A dict from index to state (an `ArrayRecord`, a tuple of them, None …), or (that dict, the optimizer's `ObjectRecord`).
 
     Raises
     ------
@@ -55,13 +55,13 @@ def load_pickle(data: Buffer, *, classes: Collection[str] = ()) -> object:
     data
         The pickle.
     classes
-        The classes whose instances become `ObjectRecord` s: ``"module.Class"``, or ``"module.*"`` for all of a module's own.
+        Classes whose instances become an `ObjectRecord`: ``"module.Class"``, or ``"module.*"`` for all classes of a module.
 
     Raises
     ------
     FormatError
-        If it is damaged, names anything else, nests deeper than 100 levels, refers to itself, or would take more memory than about
-        three times the file and 14 MB.
+        If it is damaged, names anything else, nests deeper than 100 levels, contains itself, or takes more memory than about three
+        times the file's size plus 14 MB.
     """
     budget = Budget(memoryview(data).nbytes)
     allowed = _Allowed(classes)
@@ -71,7 +71,7 @@ def load_pickle(data: Buffer, *, classes: Collection[str] = ()) -> object:
 
 
 class _Allowed:
-    """The names that a pickle may name: those that have a builder, element types, and the caller's classes."""
+    """The names that a pickle may contain: those with a builder, element types, and the caller's classes."""
 
     def __init__(self, classes: Collection[str]) -> None:
         self.classes = frozenset(classes)
@@ -82,18 +82,18 @@ class _Allowed:
         )
 
     def is_class(self, target: Name) -> bool:
-        """Whether instances of it are to become object records."""
+        """Whether its instances become object records."""
         return f"{target.module}.{target.name}" in self.classes or ("." not in target.name and f"{target.module}.*" in self.classes)
 
 
 class _Resolver:
-    """Turns the machine's tree into records, each of its nodes once."""
+    """Converts the machine's tree to records, each node once."""
 
     def __init__(self, allowed: _Allowed, budget: Budget) -> None:
         self.allowed = allowed
         self.budget = budget
         self.done: dict[int, object] = {}
-        self.sizes: dict[int, tuple[int, int]] = {}  # levels below a node, values in it (each as often as it is referred to)
+        self.sizes: dict[int, tuple[int, int]] = {}  # depth below a node; number of values in it, counting every reference
         self.open: set[int] = set()
 
     def resolve(self, node: object, depth: int = 0) -> object:
@@ -112,7 +112,7 @@ class _Resolver:
         return self.done[id(node)]
 
     def measure(self, node: object, children: list[object]) -> None:
-        """Refuse what would take a reader that does not share what is shared too long, or too deep."""
+        """Reject trees that are too deep, or too large once shared parts are expanded: later readers may copy them."""
         sizes = [self.sizes.get(id(child), (0, 1)) for child in children]
         levels = 1 + max((levels for levels, _ in sizes), default=0)
         values = 1 + sum(values for _, values in sizes)
@@ -122,7 +122,7 @@ class _Resolver:
         self.sizes[id(node)] = (levels, values)
 
     def make(self, node: object, values: list[object]) -> object:
-        """Make the record of a node, given those of its children."""
+        """Build the record of a node from those of its children."""
         match node:
             case bytearray():
                 return bytes(node)
@@ -131,15 +131,15 @@ class _Resolver:
                 return node if name is None else DTypeRecord(name)
             case Bag(kind=kind):
                 _refuse_names(values)
-                return kind(values if kind in (list, tuple) else map(_checked_key, values))
+                return kind(values if kind in (list, tuple) else map(_check_key, values))
             case Pairs():
                 return _dict_of(values)
             case Call():
                 return self.make_call(node, values)
-        raise FormatError("pickle: a value of a kind that no record has", type(node).__name__)
+        raise FormatError("pickle: unsupported kind of value", type(node).__name__)
 
     def make_call(self, call: Call, values: list[object]) -> object:
-        """Make what a call of a named class or function gives."""
+        """Build the record of a call's result."""
         here = iter(values)
         args = tuple(islice(here, len(call.args.items)))
         items, pairs, state = list(islice(here, len(call.items or ()))), list(islice(here, len(call.pairs or ()))), next(here)
@@ -150,7 +150,7 @@ class _Resolver:
         if builder is not None:
             return builder(parts)
         if not self.allowed.is_class(call.target):
-            raise FormatError("pickle: it calls what it may only name", f"{call.target.module}.{call.target.name}")
+            raise FormatError("pickle: it calls a class that is not allowed", f"{call.target.module}.{call.target.name}")
         return _object_of(call.target, parts)
 
 
@@ -174,21 +174,21 @@ def _refuse_names(values: list[object]) -> None:
             raise FormatError("pickle: a class or function where a value belongs", f"{value.module}.{value.name}")
 
 
-def _checked_key(value: object) -> object:
-    """Return a value that may be a dict's key: one whose hash costs little and cannot be chosen to collide."""
+def _check_key(value: object) -> object:
+    """Return the value if it may be a dict's key: its hash must be cheap, and collisions must not be easy to construct."""
     parts = value if isinstance(value, tuple) else (value,)
     if not all(isinstance(part, SCALARS) and not (isinstance(part, int) and part.bit_length() > KEY_BITS) for part in parts):
-        raise FormatError("pickle: a key that is no number, string or tuple of those", type(value).__name__)
+        raise FormatError("pickle: a key is not a number, string or tuple of those", type(value).__name__)
     return value
 
 
 def _dict_of(pairs: list[object]) -> dict[object, object]:
     _refuse_names(pairs)
-    return {_checked_key(key): value for key, value in zip(pairs[::2], pairs[1::2], strict=True)}
+    return {_check_key(key): value for key, value in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
 def _ndarray(parts: Parts) -> ArrayRecord:
-    """MXNet pickles an NDArray as the block that `nd.save` would write, under the attribute ``handle``."""
+    """An NDArray. MXNet pickles it as the block that `nd.save` writes, in the attribute ``handle``."""
     match parts.state:
         case {"handle": bytes(block)}:
             return load_array(block)
@@ -198,23 +198,23 @@ def _ndarray(parts: Parts) -> ArrayRecord:
 
 
 def _dict_like(parts: Parts) -> dict[object, object]:
-    """Dicts of `collections`; Python 2 gives an OrderedDict its items as a list of pairs."""
+    """A dict of `collections`. Python 2 passes the items of an OrderedDict as a list of pairs."""
     initial: list[object] = []
     for pair in _items_of(parts):
         match pair:
             case [key, value]:
                 initial += [key, value]
             case _:
-                raise FormatError("pickle: an item of a dict that is no pair", type(pair).__name__)
+                raise FormatError("pickle: an item of a dict is not a pair", type(pair).__name__)
     return _dict_of([*initial, *parts.pairs])
 
 
 def _set_like(kind: type) -> Builder:
-    return lambda parts: kind(map(_checked_key, _items_of(parts)))
+    return lambda parts: kind(map(_check_key, _items_of(parts)))
 
 
 def _items_of(parts: Parts) -> Sequence[object]:
-    """Return the items that a container's constructor is given; a defaultdict is given its factory, which is none."""
+    """Return the items passed to a container's constructor. A defaultdict's first argument is its factory, not items."""
     first = parts.args[0] if parts.args else ()
     return first if isinstance(first, list | tuple) and not isinstance(first, Name) else ()
 
@@ -226,18 +226,18 @@ def _bytes_of(parts: Parts) -> bytes:
         case (bytes(data),):
             return data
         case (str(text), "latin-1" | "latin1"):
-            return encoded_latin(text)
-    raise FormatError("pickle: bytes that are given by neither bytes nor Latin-1 text", f"{len(parts.args)} arguments")
+            return encode_latin1(text)
+    raise FormatError("pickle: bytes are stored as neither bytes nor Latin-1 text", f"{len(parts.args)} arguments")
 
 
-def _reconstructed(parts: Parts) -> object:
-    """Protocols 0 and 1 make instances by ``copyreg._reconstructor(cls, object, None)``."""
+def _reconstruct(parts: Parts) -> object:
+    """An instance in protocols 0 and 1, which call ``copyreg._reconstructor(cls, object, None)``."""
     match parts.args:
         case (Name() as target, Name("builtins" | "__builtin__", "object"), None):
             rest = Parts((), parts.state, parts.pairs)
             builder = _BUILDERS.get(_current(target))
             return _object_of(target, rest) if builder is None else builder(rest)
-    raise FormatError("pickle: an instance of a class that extends a built-in one", f"{len(parts.args)} arguments")
+    raise FormatError("pickle: an instance of a subclass of a built-in class", f"{len(parts.args)} arguments")
 
 
 def _current(target: Name) -> Name:
@@ -250,7 +250,7 @@ _RENAMED = {
     "numpy._core.multiarray": "numpy.core.multiarray",
     "numpy._core.numeric": "numpy.core.numeric",
 }
-_BARE = frozenset(  # named by others' arguments, never called
+_BARE = frozenset(  # may be named as arguments, but not called
     Name(module, name) for module in ("builtins", "__builtin__") for name in ("dict", "float", "int", "list", "object")
 ) | {Name("numpy", "ndarray")}
 _BUILDERS: dict[Name, Builder] = {
@@ -262,7 +262,7 @@ _BUILDERS: dict[Name, Builder] = {
     Name("builtins", "frozenset"): _set_like(frozenset),
     Name("collections", "OrderedDict"): _dict_like,
     Name("collections", "defaultdict"): _dict_like,
-    Name("copyreg", "_reconstructor"): _reconstructed,
+    Name("copyreg", "_reconstructor"): _reconstruct,
     Name("mxnet.ndarray", "NDArray"): _ndarray,
     Name("mxnet.ndarray.ndarray", "NDArray"): _ndarray,
     Name("mxnet.ndarray.sparse", "CSRNDArray"): _ndarray,

@@ -1,4 +1,4 @@
-"""Writes optimizer states as the pickle that MXNet's ``Updater.set_states`` and ``Trainer.load_states`` read."""
+"""Writes optimizer states as a pickle for MXNet's ``Updater.set_states`` and ``Trainer.load_states``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARRAY_CLASSES = {
 }
 NUMPY_ARRAY_CLASS = ("mxnet.numpy", "ndarray")
 
-# Opcodes of protocol 4: `python -m pickletools` explains them.
+# Opcodes of protocol 4; see `python -m pickletools`.
 PROTO_4, STOP, MARK = b"\x80\x04", b".", b"("
 NONE, TRUE, FALSE, BININT, LONG1, BINFLOAT = b"N", b"\x88", b"\x89", b"J", b"\x8a", b"G"
 BINUNICODE, BINUNICODE8, BINBYTES, BINBYTES8 = b"X", b"\x8d", b"B", b"\x8e"
@@ -33,15 +33,15 @@ def dump_states(states: object, *, numpy_arrays: bool = False) -> bytes:
     Parameters
     ----------
     states
-        A dict of index to state, or the pair of that and the optimizer's `ObjectRecord`: made of dicts, lists, tuples, None, bools,
-        numbers, strings, bytes, `ArrayRecord`, `DTypeRecord` and `ObjectRecord`. What is one object here is one after reading.
+        A dict from index to state, or (that dict, the optimizer's `ObjectRecord`), consisting of dicts, lists, tuples, None, bools,
+        numbers, strings, bytes, `ArrayRecord`, `DTypeRecord` and `ObjectRecord`. Shared objects stay shared after reading.
     numpy_arrays
-        Write arrays as ``mx.np.ndarray`` of NumPy's shapes instead of ``mx.nd.NDArray``.
+        Whether to write arrays as ``mx.np.ndarray`` with NumPy shape semantics instead of ``mx.nd.NDArray``.
 
     Raises
     ------
     FormatError
-        If there is anything else in it, or it is nested deeper than 100 levels.
+        If it contains anything else, or nests deeper than 100 levels.
     """
     writer = _Writer(numpy_arrays)
     writer.write(states, 0)
@@ -52,7 +52,7 @@ class _Writer:
     def __init__(self, numpy_arrays: bool) -> None:
         self.numpy_arrays = numpy_arrays
         self.chunks: list[Buffer] = []
-        self.memo: dict[object, int] = {}  # number of what was written: by identity, classes by name
+        self.memo: dict[object, int] = {}  # memo index of objects by identity, of classes by name
 
     def write(self, value: object, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -74,7 +74,7 @@ class _Writer:
                 self.write_shared(value, depth)
 
     def write_shared(self, value: object, depth: int) -> None:
-        """Write what may be referred to twice: once, then by number."""
+        """Write an object that may be referred to again: in full the first time, then as a memo reference."""
         if not self.write_reference(id(value)):
             self.write_compound(value, depth)
             self.remember(id(value))
@@ -140,7 +140,7 @@ class _Writer:
         self.chunks += [opcode + struct.pack("<I", size) if size < 2**32 else opcode8 + struct.pack("<Q", size), data]
 
     def write_reference(self, key: object) -> bool:
-        """Refer to what was written before under a key; whether there was any."""
+        """Write a memo reference if the key was written before; return whether it was."""
         if key in self.memo:
             self.chunks.append(LONG_BINGET + struct.pack("<I", self.memo[key]))
         return key in self.memo

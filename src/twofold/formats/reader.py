@@ -1,4 +1,4 @@
-"""A bounds-checked little-endian cursor over bytes: where binary formats find out that a file is damaged."""
+"""A bounds-checked little-endian cursor over bytes, which detects damaged files for all binary formats."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _U64 = struct.Struct("<Q")
 
 
 class Reader:
-    """Reads numbers and stretches of bytes one after another; what is beyond the end raises `FormatError`.
+    """Reads numbers and runs of bytes in sequence. Reading beyond the end raises `FormatError`.
 
     Parameters
     ----------
     data
-        The bytes; kept, not copied.
+        The bytes, which are not copied.
     offset
         Where to start.
 
     Attributes
     ----------
     offset
-        The next byte to be read, from the start of the data.
+        Offset of the next byte to read.
     """
 
     __slots__ = ("offset", "view")
@@ -45,11 +45,11 @@ class Reader:
         return len(self.view) - self.offset
 
     def error(self, reason: str, given: object = None, todo: str | None = None, *, offset: int | None = None) -> FormatError:
-        """Return the error for something wrong here, or at another offset."""
+        """Return an error at the current offset or another one."""
         return FormatError(reason, given, todo, offset=self.offset if offset is None else offset)
 
     def take(self, size: int, what: str) -> memoryview:
-        """Return a view of the next ``size`` bytes, named ``what`` in errors, and go past them."""
+        """Return a view of the next ``size`` bytes, called ``what`` in errors, and advance past them."""
         if not 0 <= size <= self.remaining:
             raise self.error(f"the file ends inside {what}", f"{self.remaining} of {size} bytes", "the file is damaged or cut off")
         start = self.offset
@@ -57,7 +57,7 @@ class Reader:
         return self.view[start : self.offset]
 
     def peek_u32(self, what: str) -> int:
-        """Return the next unsigned 32-bit number without going past it."""
+        """Return the next unsigned 32-bit number without advancing."""
         value = self.u32(what)
         self.offset -= 4
         return value
@@ -92,7 +92,7 @@ class Reader:
             raise self.error(f"{what} is not UTF-8", bytes(data[:40]), offset=start) from error
 
     def count(self, smallest: int, what: str) -> int:
-        """Read an unsigned 64-bit number of things, each of at least ``smallest`` bytes, and check that they can be there."""
+        """Read an unsigned 64-bit count of items of at least ``smallest`` bytes each, and check that the file can contain them."""
         start = self.offset
         number = self.u64(what)
         if number * smallest > self.remaining:

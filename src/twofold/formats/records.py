@@ -1,4 +1,4 @@
-"""The plain records that file formats are read into and written from: arrays as bytes, objects as attributes."""
+"""Plain records, the common representation of file contents: arrays as bytes, objects as attributes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import FormatError
 
-__all__ = ["ITEM_SIZES", "ArrayRecord", "Buffer", "DTypeRecord", "ObjectRecord", "checked_shape"]
+__all__ = ["ITEM_SIZES", "ArrayRecord", "Buffer", "DTypeRecord", "ObjectRecord", "shape_fault"]
 
 Buffer = bytes | bytearray | memoryview
 
@@ -26,35 +26,35 @@ ITEM_SIZES = {
     "int64": 8,
     "float64": 8,
 }
-"""Size of one element in bytes, by the name of its type."""
+"""Size of an element in bytes, by the name of its type."""
 
-MAX_NDIM = 32  # MXNet's limit, and that of the NumPy it was written for
+MAX_NDIM = 32  # the limit of MXNet, and of the NumPy versions of its time
 MAX_BYTES = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayRecord:
-    """An array as it lies in a file: little-endian elements in row-major order.
+    """An array as stored in a file: little-endian elements in row-major order.
 
     Parameters
     ----------
     dtype
         Name of the element type, a key of `ITEM_SIZES`.
     shape
-        The array's shape; None for an array that never was given one (MXNet writes and reads those).
+        The array's shape; None for an array without one, which MXNet reads and writes.
     data
-        The elements' bytes; of a sparse array those that are stored. Often a view into the file's bytes: copy to keep.
+        The bytes of the elements, or of the stored elements of a sparse array. Often a view into the file's bytes: copy to keep.
     stype
         ``"default"`` (dense), ``"csr"`` or ``"row_sparse"``.
     aux
-        Where a sparse array's elements stand: ``(indptr, indices)`` of csr, ``(indices,)`` of row_sparse.
+        Index arrays of a sparse array: ``(indptr, indices)`` for csr, ``(indices,)`` for row_sparse.
     device
         MXNet's (device type, index), such as (1, 0) for ``cpu(0)`` and (2, 0) for ``gpu(0)``.
 
     Raises
     ------
     FormatError
-        If the parts do not fit together.
+        If the parts contradict each other.
     """
 
     dtype: str
@@ -85,7 +85,7 @@ class ArrayRecord:
         if self.stype == "row_sparse" and len(self.aux) == 1 and self.shape:
             return (*_length(self.aux[0]), *self.shape[1:])
         raise FormatError(
-            "array record: storage, shape and index arrays do not fit",
+            "array record: storage, shape and index arrays do not match",
             f"{self.stype!r} {self.shape} with {len(self.aux)} index arrays",
             "csr is 2-d and has (indptr, indices); row_sparse has (indices,); default has none",
         )
@@ -99,23 +99,23 @@ def _length(indices: ArrayRecord) -> tuple[int]:
 
 @dataclass(frozen=True, slots=True)
 class DTypeRecord:
-    """An element type that stands on its own in a file, such as the ``dtype`` attribute of a pickled object."""
+    """An element type as a value of its own, such as the ``dtype`` attribute of a pickled object."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectRecord:
-    """An instance of a class, as the names and values that a file holds: nothing of the class itself.
+    """An instance of a class, as the names and values in a file. The class itself is never imported.
 
     Parameters
     ----------
     module, name
-        The class, as the file names it.
+        The class, as named in the file.
     args
-        The arguments that its constructor was to be given.
+        The arguments of its constructor.
     state
-        Its attributes, usually a dict; None if the file gives none.
+        Its attributes, usually a dict; None if there are none.
     """
 
     module: str
@@ -124,10 +124,10 @@ class ObjectRecord:
     state: object = None
 
 
-def checked_shape(shape: tuple[int, ...], itemsize: int) -> str | None:
-    """Return what is wrong with a dense array's shape, None if nothing is.
+def shape_fault(shape: tuple[int, ...], itemsize: int) -> str | None:
+    """Return what is wrong with the shape of a dense array, or None if it is valid.
 
-    Besides negative sizes those are refused that no array library can hold, even where a size of 0 makes the array empty.
+    Sizes must be non-negative and small enough for array libraries, even if a size of 0 makes the array empty.
     """
     if len(shape) > MAX_NDIM:
         return f"more than {MAX_NDIM} axes"

@@ -1,8 +1,8 @@
-"""safetensors files (https://github.com/huggingface/safetensors) to records and back.
+"""Converts safetensors files (https://github.com/huggingface/safetensors) to records and back.
 
-A file is u64 size of the header, the header (JSON: name -> dtype, shape, data_offsets; ``__metadata__`` of strings), and the
-elements without gaps. Read and written here, because the package ``safetensors`` copies what it reads, drops the metadata, and
-writes only from memory addresses; what it writes and this writes are the same bytes.
+A file consists of the u64 size of the header, the header (JSON: name -> dtype, shape, data_offsets; ``__metadata__`` of strings), and
+the elements without gaps. The package ``safetensors`` is not used because it copies what it reads, drops the metadata, and only
+writes from memory addresses. The bytes written are the same.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from itertools import chain
 from ..errors import FormatError
 from .json_text import parse_json
 from .reader import Reader
-from .records import ITEM_SIZES, ArrayRecord, Buffer, checked_shape
+from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
 __all__ = ["dump_safetensors", "load_safetensors", "safetensors_chunks"]
 
-# In the order in which the package writes arrays: larger elements first; among those of one type, by name.
+# In the order in which the package writes arrays: by decreasing element size; arrays of one type by name.
 CODES = {
     "uint64": "U64",
     "int64": "I64",
@@ -47,12 +47,12 @@ def load_safetensors(data: Buffer) -> tuple[dict[str, ArrayRecord], dict[str, st
 
     Returns
     -------
-    The arrays by name, in the header's order, views into ``data``; and the metadata.
+    The arrays by name, in the header's order and as views into ``data``; and the metadata.
 
     Raises
     ------
     FormatError
-        If it is not a safetensors file, or holds an element type that there is no record of.
+        If it is not a safetensors file, or contains an unsupported element type.
     """
     reader = Reader(data)
     size = reader.u64("the header's size")
@@ -60,10 +60,10 @@ def load_safetensors(data: Buffer) -> tuple[dict[str, ArrayRecord], dict[str, st
         raise reader.error("not a safetensors file: its header would be too large", f"{size} bytes", offset=0)
     header = parse_json(reader.take(size, "the header"), "safetensors header")
     if not isinstance(header, dict):
-        raise reader.error("the header is not a table of arrays", type(header).__name__, offset=8)
+        raise reader.error("the header is not an object of arrays", type(header).__name__, offset=8)
     metadata = header.pop(METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
-        raise reader.error("the metadata is not a table of strings", type(metadata).__name__, offset=8)
+        raise reader.error("the metadata is not an object of strings", type(metadata).__name__, offset=8)
     arrays = {name: _array_of(name, entry, reader) for name, entry in header.items()}
     _check_gaps(header, reader)
     return arrays, metadata
@@ -75,10 +75,10 @@ def _array_of(name: str, entry: object, reader: Reader) -> ArrayRecord:
             code in DTYPES and all(type(size) is int for size in shape) and 0 <= start <= stop <= reader.remaining
         ):
             dtype, sizes = DTYPES[code], tuple(shape)
-            fault = checked_shape(sizes, ITEM_SIZES[dtype])
+            fault = shape_fault(sizes, ITEM_SIZES[dtype])
             if fault is None and math.prod(sizes) * ITEM_SIZES[dtype] == stop - start:
                 return ArrayRecord(dtype, sizes, reader.view[reader.offset + start : reader.offset + stop])
-    raise reader.error(f"array {name!r}: its type, shape and place do not fit", str(entry)[:120], offset=8)
+    raise reader.error(f"array {name!r}: its type, shape and offsets do not match", str(entry)[:120], offset=8)
 
 
 def _check_gaps(header: Mapping[str, dict[str, list[int]]], reader: Reader) -> None:
@@ -94,12 +94,12 @@ def dump_safetensors(arrays: Mapping[str, ArrayRecord], metadata: Mapping[str, s
 
 
 def safetensors_chunks(arrays: Mapping[str, ArrayRecord], metadata: Mapping[str, str] | None = None) -> Iterator[Buffer]:
-    """Yield the bytes of a safetensors file piece by piece, the arrays' own not copied.
+    """Yield the bytes of a safetensors file in pieces, without copying array data.
 
     Raises
     ------
     FormatError
-        If an array is sparse, has no shape, or has the name that is the metadata's.
+        If an array is sparse, has no shape, or is named like the metadata.
     """
     header: dict[str, object] = {METADATA: dict(sorted(metadata.items()))} if metadata else {}
     names = sorted(arrays, key=lambda name: (ORDER[arrays[name].dtype], name))

@@ -1,8 +1,8 @@
-"""Symbol JSON of every MXNet 1.x, and of those before, to graph records and back.
+"""Converts symbol JSON of every MXNet 1.x, and earlier versions, to graph records and back.
 
-Layouts differ in little: a node's attributes stand under ``attrs`` (since 1.0) or ``attr``, before 0.9 its operator's
-parameters under ``param``; an entry is [node, output] or [node, output, version]; old nodes have a ``backward_source_id`` of no use.
-What is written reads as MXNet 1.9.1 writes it, byte for byte.
+The versions differ slightly: a node's attributes are under ``attrs`` (since 1.0) or ``attr``, and before 0.9 its operator's parameters
+are under ``param``; an entry is [node, output] or [node, output, version]; old nodes have an unused ``backward_source_id``.
+The output is identical to MXNet 1.9.1's, byte for byte.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..errors import FormatError
 from .json_text import parse_json
 from .symbol_print import print_graph
 from .symbol_records import Entry, GraphRecord, NodeRecord, check_graph
-from .symbol_upgrade import InputNames, names_of_variables, upgraded
+from .symbol_upgrade import InputNames, names_of_variables, upgrade
 
 if TYPE_CHECKING:
     from .records import Buffer
@@ -24,34 +24,34 @@ __all__ = ["dump_symbol", "load_symbol"]
 NODE_KEYS = {"op", "name", "attrs", "attr", "param", "inputs", "control_deps", "subgraphs", "backward_source_id"}
 GRAPH_KEYS = {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr"}
 LARGEST_INDEX = 2**31 - 1
-MAX_DEPTH = 32  # of control flow within control flow
+MAX_DEPTH = 32  # of nested control flow
 
 
 def load_symbol(data: Buffer | str, *, input_names: InputNames = names_of_variables) -> GraphRecord:
-    """Read a symbol and bring old layouts up to date.
+    """Read a symbol and upgrade it if it was written by an older version.
 
     Parameters
     ----------
     data
         JSON text, UTF-8 if bytes.
     input_names
-        Names of an operator's inputs in order, asked for only by files from before 1.9.1; see `symbol_upgrade.upgraded`.
+        Returns the names of an operator's inputs in order; called only for files from before 1.9.1. See `symbol_upgrade.upgrade`.
 
     Raises
     ------
     FormatError
-        If it is not a symbol, naming the node and what is wrong with it.
+        If it is not a symbol; the message names the node and the fault.
     """
-    return upgraded(_read_graph(parse_json(data, "symbol"), "symbol", 0), input_names)
+    return upgrade(_read_graph(parse_json(data, "symbol"), "symbol", 0), input_names)
 
 
 def dump_symbol(graph: GraphRecord) -> str:
-    """Return the JSON text of a graph, laid out as MXNet 1.9.1 lays it out.
+    """Return the JSON text of a graph, formatted as by MXNet 1.9.1.
 
     Raises
     ------
     FormatError
-        If an index does not point where it may.
+        If an index is invalid.
     """
     check_graph(graph)
     return print_graph(graph)
@@ -91,7 +91,7 @@ def _read_node(value: object, place: str, depth: int) -> NodeRecord:
 
 
 def _node_attrs(fields: Mapping[str, object], place: str) -> dict[str, str]:
-    """Merge what the layouts keep apart: of ``attr`` and ``attrs`` the later counts, and both come before ``param``."""
+    """Merge the attributes of all layouts: the later of ``attr`` and ``attrs`` counts, and takes precedence over ``param``."""
     merged: Mapping[str, object] = {}
     for key, value in fields.items():
         if key in ("attr", "attrs"):
@@ -109,12 +109,12 @@ def _graph_attrs(value: object, place: str) -> dict[str, tuple[str, object]]:
             case [str(kind), [*items]] if all(isinstance(item, str | int | float) for item in items):
                 attrs[key] = (kind, items)
             case _:
-                raise FormatError(f"{place}: attribute {key!r} is not [type, number, string or list of those]", _shortened(pair))
+                raise FormatError(f"{place}: attribute {key!r} is not [type, number, string or list of those]", _abbreviate(pair))
     return attrs
 
 
 def _row_pointer(value: object, count: int) -> tuple[int, ...] | None:
-    """Return the row pointer if it fits: edited files often keep a stale one, which MXNet itself does not read either."""
+    """Return the row pointer if it is valid. Edited files often keep a stale one, which MXNet ignores too."""
     if not isinstance(value, list) or len(value) != count + 1 or not all(map(_is_index, value)):
         return None
     return tuple(value) if value[0] == 0 and value == sorted(value) else None
@@ -130,7 +130,7 @@ def _entry(value: object, place: str) -> Entry:
             return (node, output, 0)
         case [node, output, version] if _is_index(node) and _is_index(output) and _is_index(version):
             return (node, output, version)
-    raise FormatError(f"{place}: an entry is not [node, output] or [node, output, version]", _shortened(value))
+    raise FormatError(f"{place}: an entry is not [node, output] or [node, output, version]", _abbreviate(value))
 
 
 def _indices(value: object, place: str) -> tuple[int, ...]:
@@ -140,7 +140,7 @@ def _indices(value: object, place: str) -> tuple[int, ...]:
 def _checked_indices(values: Iterable[object], place: str) -> Iterable[int]:
     for value in values:
         if not _is_index(value):
-            raise FormatError(f"{place}: not an index", _shortened(value))
+            raise FormatError(f"{place}: not an index", _abbreviate(value))
         yield value
 
 
@@ -156,22 +156,22 @@ def _required(fields: Mapping[str, object], key: str, place: str) -> object:
 
 def _dict(value: object, place: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise FormatError(f"{place}: not an object with keys", _shortened(value))
+        raise FormatError(f"{place}: not an object with keys", _abbreviate(value))
     return value
 
 
 def _list(value: object, place: str) -> list[object]:
     if not isinstance(value, list):
-        raise FormatError(f"{place}: not a list", _shortened(value))
+        raise FormatError(f"{place}: not a list", _abbreviate(value))
     return value
 
 
 def _text(value: object, place: str) -> str:
     if not isinstance(value, str):
-        raise FormatError(f"{place}: not a string", _shortened(value))
+        raise FormatError(f"{place}: not a string", _abbreviate(value))
     return value
 
 
-def _shortened(value: object) -> str:
+def _abbreviate(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

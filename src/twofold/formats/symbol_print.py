@@ -1,4 +1,4 @@
-"""Prints graph records as the JSON that MXNet 1.9.1 writes: its key order, line breaks, blanks and few escapes."""
+"""Prints graph records as the JSON of MXNet 1.9.1, with its key order, line breaks, spaces and few escapes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 __all__ = ["print_graph"]
 
-LONGEST_LINE = 10  # a longer list is written with one entry per line, a longer map than 1 likewise
-# MXNet's reader knows no other escape; all else stands for itself, control characters too.
+LONGEST_LINE = 10  # longer lists, and maps with more than one entry, are written with one entry per line
+# MXNet's reader knows no other escapes; all other characters, including control characters, are written verbatim.
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
 def print_graph(graph: GraphRecord, indent: str = "") -> str:
-    """Return the graph's text; its first line is not indented, the rest by ``indent`` more."""
+    """Return the graph's text. All lines but the first are indented by ``indent``."""
     inner = f"{indent}  "
     fields = {
         "nodes": _lines("[]", [_print_node(node, f"{inner}  ") for node in graph.nodes], inner),
@@ -33,9 +33,9 @@ def print_graph(graph: GraphRecord, indent: str = "") -> str:
 
 def _print_node(node: NodeRecord, indent: str) -> str:
     inner = f"{indent}  "
-    fields = {"op": _quoted(node.op), "name": _quoted(node.name)}
+    fields = {"op": _quote(node.op), "name": _quote(node.name)}
     if node.attrs:
-        fields["attrs"] = _print_map({key: _quoted(value) for key, value in node.attrs.items()}, inner)
+        fields["attrs"] = _print_map({key: _quote(value) for key, value in node.attrs.items()}, inner)
     fields["inputs"] = _print_list(map(_print_numbers, node.inputs), inner)
     if node.control_deps:
         fields["control_deps"] = _print_list(map(str, node.control_deps), inner)
@@ -46,11 +46,11 @@ def _print_node(node: NodeRecord, indent: str) -> str:
 
 def _print_fields(fields: dict[str, str], extra: Mapping[str, object], indent: str) -> str:
     fields |= {key: json.dumps(value, ensure_ascii=False) for key, value in extra.items()}
-    return _lines("{}", [f"{_quoted(key)}: {value}" for key, value in fields.items()], indent)
+    return _lines("{}", [f"{_quote(key)}: {value}" for key, value in fields.items()], indent)
 
 
 def _print_map(fields: dict[str, str], indent: str) -> str:
-    pairs = [f"{_quoted(key)}: {fields[key]}" for key in sorted(fields, key=str.encode)]
+    pairs = [f"{_quote(key)}: {fields[key]}" for key in sorted(fields, key=str.encode)]
     return _lines("{}", pairs, indent) if len(pairs) > 1 else f"{{{''.join(pairs)}}}"
 
 
@@ -72,11 +72,11 @@ def _print_numbers(entry: Iterable[int]) -> str:
 
 def _print_value(value: object) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote(value)
     if isinstance(value, list):
         return f"[{', '.join(map(_print_value, value))}]"
     return json.dumps(value, ensure_ascii=False)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{text.translate(ESCAPES)}"'

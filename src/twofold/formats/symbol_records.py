@@ -10,9 +10,9 @@ from ..errors import FormatError
 __all__ = ["MXNET_VERSION", "Entry", "GraphRecord", "NodeRecord", "check_graph"]
 
 MXNET_VERSION = 10901
-"""The version whose layout is written: 1.9.1."""
+"""The version whose format is written: 1.9.1."""
 
-OLDEST_VERSION = 800  # files did not name their version before 0.9
+OLDEST_VERSION = 800  # files before 0.9 do not state their version
 
 Entry = tuple[int, int, int]
 """One output of a node: (node index, output index, version)."""
@@ -31,13 +31,13 @@ class NodeRecord:
     attrs
         The operator's parameters and the node's attributes, all strings.
     inputs
-        The outputs of earlier nodes that it reads. Files from before 0.9 leave out an operator's auxiliary states.
+        The outputs of earlier nodes that it reads. Files from before 0.9 omit an operator's auxiliary states.
     control_deps
         Indices of nodes that must run before it.
     subgraphs
         Bodies of control-flow operators.
     extra
-        What the file says under keys that MXNet does not know.
+        Fields of the file that MXNet does not know.
     """
 
     op: str
@@ -51,7 +51,7 @@ class NodeRecord:
 
 @dataclass(frozen=True, slots=True)
 class GraphRecord:
-    """A graph, in an order in which each node comes after its inputs.
+    """A graph in topological order.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class GraphRecord:
     attrs
         Attributes of the graph as (type name, value), such as ``{"mxnet_version": ("int", 10901)}``.
     node_row_ptr
-        Running number of outputs before each node and in all; None if the file has none, or one that does not fit.
+        Cumulative number of outputs before each node, and the total; None if the file has none or an invalid one.
     extra
-        What the file says under keys that MXNet does not know.
+        Fields of the file that MXNet does not know.
     """
 
     nodes: tuple[NodeRecord, ...]
@@ -78,7 +78,7 @@ class GraphRecord:
 
     @property
     def version(self) -> int:
-        """Version of MXNet that wrote it, as major * 10000 + minor * 100 + patch."""
+        """The version of MXNet that wrote it: major * 10000 + minor * 100 + patch."""
         kind, version = self.attrs.get("mxnet_version", ("int", OLDEST_VERSION))
         if kind != "int" or not isinstance(version, int):
             raise FormatError("symbol: mxnet_version must be an int", f"{kind} {version!r}")
@@ -86,19 +86,19 @@ class GraphRecord:
 
     @property
     def has_numpy_shapes(self) -> bool:
-        """Whether it was written under NumPy's shapes, in which a size of 0 is a size and not an unknown one."""
+        """Whether it was written under NumPy shape semantics, in which a size of 0 is known."""
         return bool(self.attrs.get("is_np_shape", ("int", 0))[1])
 
 
 def check_graph(graph: GraphRecord) -> None:
-    """Check that every index of a graph points where it may: to an earlier node, and ``arg_nodes`` to variables.
+    """Check that all indices are valid: inputs refer to earlier nodes, and ``arg_nodes`` to variables.
 
-    How many outputs a node has is for those to check who know the operators.
+    Numbers of outputs are checked by callers, which know the operators.
 
     Raises
     ------
     FormatError
-        Naming the node and what is wrong with it.
+        If an index is invalid; the message names the node and the fault.
     """
     for position, node in enumerate(graph.nodes):
         place = f"symbol: node {position} ({node.name!r})"
@@ -111,7 +111,7 @@ def check_graph(graph: GraphRecord) -> None:
             raise FormatError(f"{place} waits for a node that does not come before it", node.control_deps)
     for index in graph.arg_nodes:
         if index >= len(graph.nodes) or graph.nodes[index].op != "null":
-            raise FormatError("symbol: arg_nodes names a node that is no variable", index)
+            raise FormatError("symbol: arg_nodes refers to a node that is not a variable", index)
     for index, output, _ in graph.heads:
         if index >= len(graph.nodes):
-            raise FormatError("symbol: an output is of a node that is not there", f"node {index} of {len(graph.nodes)}, output {output}")
+            raise FormatError("symbol: an output refers to a missing node", f"node {index} of {len(graph.nodes)}, output {output}")

@@ -1,7 +1,7 @@
-"""What MXNet does to the attributes of symbols that an earlier version wrote. Found by giving 1.9.1 such files to load.
+"""Upgrades the attributes of symbols written by earlier versions of MXNet as 1.9.1 does on loading, established by experiment.
 
-Attributes that are no parameters of an operator are spelt ``__lr_mult__``; old files have ``lr_mult``, and keep attributes of a
-variable at the operator that reads it, as ``weight_lr_mult``. Subgraphs came later and are left as they are.
+Attributes other than an operator's parameters are spelled ``__lr_mult__``. Old files have ``lr_mult``, and store a variable's
+attributes at the operator that reads it, as ``weight_lr_mult``. Subgraphs are newer and need no upgrade.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from dataclasses import replace
 
 from .symbol_records import MXNET_VERSION, GraphRecord, NodeRecord
 
-__all__ = ["InputNames", "names_of_variables", "upgraded"]
+__all__ = ["InputNames", "names_of_variables", "upgrade"]
 
 HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
-LAST_AXIS_VERSION = 905  # since then axis=-1 of argmax means the last axis; before, the flattened array: today's default
+LAST_AXIS_VERSION = 905  # before it, axis=-1 of argmax meant the flattened array, which is now the default
 
 InputNames = Callable[[NodeRecord, Sequence[str]], Sequence[str]]
 
 
 def names_of_variables(node: NodeRecord, inputs: Sequence[str]) -> Sequence[str]:
-    """Guess the names of an operator's inputs from the nodes that feed it: ``fc1_weight`` is the ``weight`` of ``fc1``."""
+    """Guess the names of an operator's inputs from its input nodes: ``fc1_weight`` is the ``weight`` of ``fc1``."""
     return [name.removeprefix(f"{node.name}_") for name in inputs]
 
 
-def upgraded(graph: GraphRecord, input_names: InputNames = names_of_variables) -> GraphRecord:
+def upgrade(graph: GraphRecord, input_names: InputNames = names_of_variables) -> GraphRecord:
     """Return the graph with the attributes that MXNet 1.9.1 would give it on loading.
 
     Parameters
     ----------
     graph
-        As the file has it.
+        The graph of the file.
     input_names
-        Returns the names of a node's inputs in order, such as ``["data", "weight", "bias"]``, given the node and the names of the
-        nodes that feed it. By default guessed from the latter; who knows the operators should pass the true ones.
+        Function from a node and the names of its input nodes to the names of its inputs, such as ``["data", "weight", "bias"]``. The
+        default guesses; callers that know the operators should pass the true names.
     """
     if graph.version >= MXNET_VERSION:
         return graph
-    attrs = [_upgraded_attrs(node, graph.version) for node in graph.nodes]
+    attrs = [_upgrade_attrs(node, graph.version) for node in graph.nodes]
     for position, node in enumerate(graph.nodes):
         variables = [index for index, _, _ in node.inputs]
         names = input_names(node, [graph.nodes[index].name for index in variables])
@@ -47,7 +47,7 @@ def upgraded(graph: GraphRecord, input_names: InputNames = names_of_variables) -
     return replace(graph, nodes=tuple(replace(node, attrs=new) for node, new in zip(graph.nodes, attrs, strict=True)))
 
 
-def _upgraded_attrs(node: NodeRecord, version: int) -> dict[str, str]:
+def _upgrade_attrs(node: NodeRecord, version: int) -> dict[str, str]:
     hidden = {f"__{key}__": node.attrs[key] for key in HIDDEN_KEYS if key in node.attrs}
     attrs = {**_without(node.attrs, HIDDEN_KEYS), **hidden}
     if version < LAST_AXIS_VERSION and node.op in ("argmax", "argmin") and attrs.get("axis") == "-1":

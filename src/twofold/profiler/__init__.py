@@ -1,6 +1,6 @@
-"""``mx.profiler``: what ran, when and for how long, as a Chrome trace and as a table; counts of memory and of work.
+"""``mx.profiler``: what ran, when and for how long, as a Chrome trace or a table; memory and work counters.
 
-Nothing is recorded, and nothing is slower, until `set_state("run")`.
+Nothing is recorded, and there is no overhead, until `set_state("run")`.
 """
 
 from .control import (

@@ -1,4 +1,4 @@
-"""Accounts of memory: which arrays are alive on which device, how many there were, and the most at a time."""
+"""Memory accounting: live arrays per device, total allocations and the peak."""
 
 import gc
 import math
@@ -21,24 +21,24 @@ from ..program.compile import Program
 
 
 class Accounts:
-    """Ledgers of devices, kept by watching arrays die.
+    """A ledger per device, maintained by weak references to arrays.
 
     Parameters
     ----------
     changed
-        Called with the device, the time (nanoseconds) and the live bytes after each change.
+        Called after each change with the device, the time in nanoseconds and the live bytes.
     """
 
     def __init__(self, changed: Callable[[Device, int, int], None]) -> None:
         self.ledgers: dict[Device, Ledger] = {}
         self._changed = changed
         self._known: dict[int, Any] = {}
-        #: What died since the last look: put here by callbacks, which may come in the middle of anything, and so take no lock.
+        #: Frees not yet accounted for. Weak reference callbacks append to it: they may run at any point, so they must take no lock.
         self._dead: deque[tuple[Device, int, int]] = deque()
         self._lock = threading.RLock()
 
     def begin(self) -> None:
-        """Count anew, from what is alive."""
+        """Start over from the arrays that are alive now."""
         with self._lock:
             self._known.clear()
             self._dead.clear()
@@ -49,7 +49,7 @@ class Accounts:
                 ledger.reset_peak()
 
     def allocated(self, arrays: Iterable[Any], device: Device) -> None:
-        """Arrays may own new memory."""
+        """Account for arrays that may own new memory."""
         with self._lock:
             self.settle()
             for array in arrays:
@@ -58,7 +58,7 @@ class Accounts:
                     self._changed(device, perf_counter_ns(), self.ledgers[device].live)
 
     def settle(self) -> None:
-        """Account for what has died."""
+        """Account for arrays that have died."""
         with self._lock:
             while self._dead:
                 device, time, nbytes = self._dead.popleft()
@@ -68,7 +68,7 @@ class Accounts:
                     self._changed(device, time, ledger.live)
 
     def _add(self, array: Any, device: Device) -> int:
-        """Note the owner of an array's memory; its bytes, 0 if it is known or no array."""
+        """Track the owner of an array's memory; return its bytes, or 0 if it is tracked already or not an array."""
         owner = owner_of(array)
         key = id(owner)
         if owner is None or key in self._known:
@@ -76,7 +76,7 @@ class Accounts:
         nbytes = nbytes_of(owner, device)
         try:
             self._known[key] = ref(owner, partial(self._died, key, device, nbytes))
-        except TypeError:  # an array that cannot be watched: what it frees is not known, so it is not counted as alive
+        except TypeError:  # without weak references its free would go unnoticed, so it is not counted as alive
             return 0
         self.ledgers.setdefault(device, Ledger()).add(nbytes)
         return nbytes
@@ -87,7 +87,7 @@ class Accounts:
 
 
 def owner_of(array: Any) -> Any:
-    """The array that owns the memory that an array looks into; None for a number."""
+    """The array that owns the memory of an array; None for a scalar."""
     if isinstance(array, np.ndarray):
         while isinstance(array.base, np.ndarray):
             array = array.base
@@ -104,9 +104,9 @@ def nbytes_of(array: Any, device: Device) -> int:
 
 
 def live_arrays() -> Iterator[tuple[Any, Device, bool]]:
-    """Every backend array that cells, values and compiled programs hold, with its device, and whether it is scratch of a program.
+    """Every backend array held by a cell, value or compiled program: (array, device, whether it is scratch memory of a program).
 
-    They are found by the garbage collector's list. Scratch on GPUs stands under the first one.
+    They are found through the garbage collector. Scratch memory on GPUs is attributed to the first one.
     """
     for thing in gc.get_objects():
         kind = type(thing)
@@ -116,7 +116,7 @@ def live_arrays() -> Iterator[tuple[Any, Device, bool]]:
         elif issubclass(kind, Cell):
             try:
                 content = thing._v
-            except AttributeError:  # a cell that is being made
+            except AttributeError:  # a cell under construction in another thread
                 continue
             if content.__class__ is PLAIN:
                 yield content, CPU, False

@@ -1,4 +1,4 @@
-"""What ``set_config`` sets: every keyword of MXNet 1.9 with its kind, default and meaning."""
+"""The configuration of ``set_config``: every keyword of MXNet 1.9 with its type, default and meaning."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ PROCESSES = ("worker", "server")
 
 
 def boolean(value: Any) -> bool:
-    """A boolean as MXNet takes it: also 0, 1 and their texts."""
+    """Parse a boolean as MXNet does: 0, 1 and their strings are accepted too."""
     return BOOLEANS[value]
 
 
 def seconds(value: Any) -> float:
-    """A positive number."""
+    """Parse a positive number."""
     number = float(value)
     if not number > 0:
         raise ValueError(value)
@@ -24,22 +24,22 @@ def seconds(value: Any) -> float:
 
 
 def process(value: str) -> str:
-    """The process that is meant: the one that runs this.
+    """Check ``profile_process``, of which only this process, ``"worker"``, is supported.
 
     Raises
     ------
     MXNetError
-        For ``"server"``: servers of key-value stores over machines do not exist here.
+        For ``"server"``: key-value stores over several machines are not supported.
     """
     if value not in PROCESSES:
-        raise ParameterError("profiler: no such process", repr(value), f"it is one of {', '.join(PROCESSES)}")
+        raise ParameterError("profiler: unknown process", repr(value), f"use one of {', '.join(PROCESSES)}")
     if value == "server":
-        raise MXNetError("profiler: there is no server", None, 'key-value stores over machines are not there; leave "worker"')
+        raise MXNetError("profiler: there is no server process", None, 'use "worker"')
     return value
 
 
 class Keyword(NamedTuple):
-    """One keyword of ``set_config``."""
+    """A keyword of ``set_config``."""
 
     name: str
     default: Any
@@ -49,22 +49,22 @@ class Keyword(NamedTuple):
 
 
 KEYWORDS = (
-    Keyword("filename", "profile.json", os.fspath, "a path", "the trace's file"),
-    Keyword("profile_all", False, boolean, "a boolean", "as if the four others were on"),
-    Keyword("profile_symbolic", True, boolean, "a boolean", "record what executors, hybridized blocks and compiled symbols run"),
-    Keyword("profile_imperative", True, boolean, "a boolean", "record what imperative code runs"),
-    Keyword("profile_memory", True, boolean, "a boolean", "follow the bytes of arrays on each device"),
+    Keyword("filename", "profile.json", os.fspath, "a path", "the trace file"),
+    Keyword("profile_all", False, boolean, "a boolean", "enable the four options below"),
+    Keyword("profile_symbolic", True, boolean, "a boolean", "record executors, hybridized blocks and compiled symbols"),
+    Keyword("profile_imperative", True, boolean, "a boolean", "record imperative code"),
+    Keyword("profile_memory", True, boolean, "a boolean", "track the memory of arrays on each device"),
     Keyword("profile_api", True, boolean, "a boolean", "no effect: there are no calls into a C library"),
-    Keyword("continuous_dump", True, boolean, "a boolean", "write the file every so often while the profiler runs, not only when it stops"),
-    Keyword("dump_period", 1.0, seconds, "a positive number", "seconds between two writes"),
-    Keyword("aggregate_stats", False, boolean, "a boolean", "keep the statistics that dumps shows"),
-    Keyword("profile_process", "worker", process, "worker or server", "the process that is meant: only worker"),
+    Keyword("continuous_dump", True, boolean, "a boolean", "write the file periodically while the profiler runs, not only when it stops"),
+    Keyword("dump_period", 1.0, seconds, "a positive number", "seconds between periodic writes"),
+    Keyword("aggregate_stats", False, boolean, "a boolean", "keep the statistics that dumps returns"),
+    Keyword("profile_process", "worker", process, "worker or server", "the process to profile: only worker"),
 )
 _BY_NAME = {k.name: k for k in KEYWORDS}
 
 
 class Config:
-    """Values in force."""
+    """The current configuration."""
 
     filename: str
     profile_all: bool
@@ -81,14 +81,14 @@ class Config:
         self.assign({})
 
     def assign(self, given: Mapping[str, Any]) -> None:
-        """Take values; what is not given gets its default.
+        """Set all values; those not given are reset to their defaults.
 
         Raises
         ------
         ParameterError
-            For an unknown keyword or a value that is not of its kind; then nothing changes.
+            For an unknown keyword or a value of the wrong type. Nothing changes then.
         """
-        values = {k.name: k.default for k in KEYWORDS} | {name: _parsed(name, value) for name, value in given.items()}
+        values = {k.name: k.default for k in KEYWORDS} | {name: _parse(name, value) for name, value in given.items()}
         for name, value in values.items():
             setattr(self, name, value)
 
@@ -104,11 +104,11 @@ class Config:
 
     @property
     def memory(self) -> bool:
-        """Whether the bytes of arrays are followed."""
+        """Whether the memory of arrays is tracked."""
         return self.profile_all or self.profile_memory
 
 
-def _parsed(name: str, value: Any) -> Any:
+def _parse(name: str, value: Any) -> Any:
     keyword = _BY_NAME.get(name)
     if keyword is None:
         raise ParameterError(f"set_config: Cannot find argument '{name}'", None, f"the arguments are {', '.join(_BY_NAME)}")

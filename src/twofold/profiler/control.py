@@ -1,4 +1,4 @@
-"""The profiler's switches and what it gives: ``set_config``, ``set_state``, ``pause``, ``resume``, ``dump``, ``dumps``."""
+"""The profiler's controls and output: ``set_config``, ``set_state``, ``pause``, ``resume``, ``dump``, ``dumps``."""
 
 import atexit
 import os
@@ -14,38 +14,38 @@ from .recorder import RECORDER
 from .statistics import SORTS
 
 STATES = ("stop", "run")
-#: A write may take this part of the time at most: the pause after it is so many times as long.
-PATIENCE = 20
+#: The pause after a periodic write is at least this many times as long as the write, so that writing takes at most 5 % of the time.
+PAUSE_PER_WRITE = 20
 
 
 def set_config(**kwargs: Any) -> None:
-    """Say what is recorded, and where it goes. What is not named gets its default.
+    """Configure what is recorded and where it is written. Options not given are reset to their defaults.
 
     Parameters
     ----------
     filename : str
-        The trace's file; ``"profile.json"``.
+        The trace file; default ``"profile.json"``.
     profile_all : bool
-        As if the four others were on; False.
+        Enable the four options below; default False.
     profile_symbolic, profile_imperative : bool
-        Record what graphs run (executors, hybridized blocks, ``mx.compile``), and what imperative code runs; both True.
+        Record graphs (executors, hybridized blocks, ``mx.compile``), and imperative code; default True.
     profile_memory : bool
-        Follow the bytes of arrays on each device; True.
+        Track the memory of arrays on each device; default True.
     profile_api : bool
-        No effect: there are no calls into a C library; True.
+        Has no effect: there are no calls into a C library; default True.
     continuous_dump : bool
-        Write the file every so often while the profiler runs, not only when it stops; True.
+        Write the file periodically while the profiler runs, not only when it stops; default True.
     dump_period : float
-        Seconds between two writes; 1.
+        Seconds between periodic writes; default 1.
     aggregate_stats : bool
-        Keep the statistics that `dumps` shows; False.
+        Keep the statistics that `dumps` returns; default False.
     profile_process : str
         ``"worker"``, this process: there are no servers.
 
     Raises
     ------
     ParameterError
-        For other names and for values of another kind.
+        For unknown options and values of the wrong type.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def set_config(**kwargs: Any) -> None:
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Start, or stop and write the trace.
+    """Start the profiler, or stop it and write the trace.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     Raises
     ------
     ParameterError
-        If a word is none of these.
+        If an argument is unknown.
     """
     process(profile_process)
     if state not in STATES:
-        raise ParameterError("set_state: no such state", repr(state), f"it is one of {', '.join(STATES)}")
+        raise ParameterError("set_state: unknown state", repr(state), f"use one of {', '.join(STATES)}")
     if state == "run":
         RECORDER.start()
         _WRITER.start()
@@ -86,12 +86,12 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
 
 def state() -> str:
-    """``"run"`` or ``"stop"``, whatever was set last."""
+    """The state set last: ``"run"`` or ``"stop"``."""
     return RECORDER.state
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Record nothing until `resume`.
+    """Stop recording until `resume`.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def pause(profile_process: str = "worker") -> None:
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Record again after `pause`, if the profiler runs.
+    """Continue recording after `pause`, if the profiler runs.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ def resume(profile_process: str = "worker") -> None:
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Write the trace: a JSON file that https://ui.perfetto.dev and chrome://tracing open.
 
-    The file is replaced in one step: a reader finds the old content or the new.
+    The file is replaced atomically.
 
     Parameters
     ----------
     finished
-        Whether the trace ends here: the next ``set_state("run")`` begins a new one. Otherwise it goes on.
+        Whether the trace ends here, so that the next ``set_state("run")`` begins a new one.
     profile_process
         ``"worker"``, this process.
 
@@ -142,43 +142,43 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 
 
 def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False) -> str:
-    """The statistics of what was recorded while ``aggregate_stats`` was on.
+    """The statistics recorded while ``aggregate_stats`` was enabled.
 
     Parameters
     ----------
     reset
-        Whether to begin them anew.
+        Whether to reset the statistics.
     format
-        ``"table"`` as MXNet prints it, or ``"json"``.
+        ``"table"``, as printed by MXNet, or ``"json"``.
     sort_by
         ``"total"``, ``"avg"``, ``"min"``, ``"max"`` or ``"count"``.
     ascending
-        Whether the smallest comes first.
+        Whether to sort in ascending order.
 
     Returns
     -------
     str
-        Times in milliseconds, memory in kB (1000 bytes), counters as they are; an empty table if nothing was kept.
+        Times in milliseconds, memory in kB (1000 bytes), counters as they are. The table is empty if nothing was recorded.
 
     Raises
     ------
     ParameterError
-        If a word is none of these.
+        If an argument is unknown.
     """
     for given, known, what in ((format, ("table", "json"), "format"), (sort_by, SORTS, "sort_by")):
         if given not in known:
-            raise ParameterError(f"dumps: Invalid value provided for {what}", repr(given), f"it is one of {', '.join(known)}")
+            raise ParameterError(f"dumps: Invalid value provided for {what}", repr(given), f"use one of {', '.join(known)}")
     found = RECORDER.take_statistics(reset)
     return found.table(sort_by, ascending) if format == "table" else found.json(sort_by, ascending)
 
 
 def set_kvstore_handle(handle: object) -> None:
-    """No effect: in MXNet it is through this that servers of a store are profiled.
+    """Has no effect. MXNet uses it to profile the servers of a key-value store, which do not exist here.
 
     Parameters
     ----------
     handle
-        Not looked at.
+        Ignored.
     """
 
 
@@ -191,9 +191,9 @@ def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") 
     Parameters
     ----------
     mode
-        ``"symbolic"``, ``"imperative"``, ``"api"``, ``"memory"`` or ``"all"``: what is on, beside what is on by default.
+        ``"symbolic"``, ``"imperative"``, ``"api"``, ``"memory"`` or ``"all"``: enabled in addition to the defaults.
     filename
-        The trace's file.
+        The trace file.
     """
     _deprecated("profiler_set_config", "set_config")
     set_config(**{f"profile_{mode}": True, "filename": filename})
@@ -205,7 +205,7 @@ def profiler_set_state(state: str = "stop") -> None:
     Parameters
     ----------
     state
-        See there.
+        See `set_state`.
     """
     _deprecated("profiler_set_state", "set_state")
     set_state(state)
@@ -221,25 +221,25 @@ def _deprecated(old: str, new: str) -> None:
     warn(f"profiler.{old}() is deprecated. Please use profiler.{new}() instead", UserWarning, stacklevel=3)
 
 
-# the file
+# periodic writing
 
 
 class _Writer:
-    """The thread that writes the file every so often; it is there only while the profiler runs with ``continuous_dump``."""
+    """The thread that writes the file periodically. It exists only while the profiler runs with ``continuous_dump``."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin, if it is wanted."""
+        """Start the thread, if configured."""
         if RECORDER.config.continuous_dump and (self._thread is None or not self._thread.is_alive()):
             self._stopped = threading.Event()
             self._thread = threading.Thread(target=self._work, args=(self._stopped,), name="twofold-profiler", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait for a write that is going on."""
+        """Stop the thread, and wait for a write in progress."""
         self._stopped.set()
         thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
@@ -252,10 +252,10 @@ class _Writer:
             if RECORDER.is_traced:
                 try:
                     _write()
-                except MXNetError as error:  # the user's program must not fail because of it
+                except MXNetError as error:  # must not make the user's program fail
                     warn(f"profiler: no further periodic writes: {error}", stacklevel=1)
                     return
-            wait = max(RECORDER.config.dump_period, PATIENCE * (perf_counter() - began))
+            wait = max(RECORDER.config.dump_period, PAUSE_PER_WRITE * (perf_counter() - began))
 
 
 _WRITER = _Writer()
@@ -268,7 +268,7 @@ def _write() -> None:
 
 
 def _at_exit() -> None:
-    """What runs until the end is written as by ``set_state("stop")``."""
+    """A profiler that runs at exit is stopped, and its trace written."""
     if RECORDER.state == "run":
         set_state("stop")
 

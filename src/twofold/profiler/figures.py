@@ -1,4 +1,4 @@
-"""Memory and work in figures: ``mx.profiler.memory()`` and ``mx.profiler.counters()``."""
+"""Memory usage and work counters: ``mx.profiler.memory()`` and ``mx.profiler.counters()``."""
 
 from typing import NamedTuple
 
@@ -15,12 +15,13 @@ class DeviceMemory(NamedTuple):
     Attributes
     ----------
     live
-        Arrays that are alive now, whoever holds them: the user, gradients, recorded graphs, waiting windows.
+        Live arrays, whether held by the user, gradients, recorded graphs or pending windows.
     scratch
-        What compiled programs keep from run to run.
+        Scratch memory that compiled programs keep from run to run.
     peak, allocations, allocated
-        Since the profiler was last started with ``profile_memory``, and only while it runs: the most that was alive (temporaries of
-        programs and scratch made meanwhile included), arrays allocated, and their bytes. None if nothing was followed on the device.
+        Since the profiler was last started with ``profile_memory``, and only while it runs: the peak of live memory (including
+        temporaries and new scratch memory of programs), the number of arrays allocated, and their bytes. None if the device was not
+        tracked.
     """
 
     live: int
@@ -31,14 +32,14 @@ class DeviceMemory(NamedTuple):
 
 
 def memory() -> dict[Device, DeviceMemory]:
-    """Memory by device: what is alive now, and what the profiler saw.
+    """Memory by device: live memory, and what the profiler has recorded.
 
-    Takes some milliseconds: all objects are looked at.
+    It scans all Python objects, which takes some milliseconds.
 
     Returns
     -------
     dict
-        Device to `DeviceMemory`; the CPU is always there.
+        Device to `DeviceMemory`; always includes the CPU.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def memory() -> dict[Device, DeviceMemory]:
     >>> mx.profiler.memory()[mx.cpu()].live - before
     4000
     """
-    held = list(live_arrays())  # alive until all are counted: an address stands for an array
+    held = list(live_arrays())  # keeps the arrays alive, so that their ids stay unique while counting
     totals: dict[tuple[Device, bool], int] = {(CPU, False): 0}
     seen = set()
     for array, device, is_scratch in held:
@@ -68,20 +69,19 @@ def memory() -> dict[Device, DeviceMemory]:
 
 
 def counters(reset: bool = False) -> dict[str, int]:
-    """Counts of work.
+    """Work counters.
 
-    Always counted: ``inline``, ``recorded``, ``deferred`` (operations by the way that they took), ``windows``, how many of them
-    had to be ``compiled``, their ``kernels``,
-    ``fused`` operations and ``donated`` buffers, writes ``in_place``, ``rebound`` or ``copied``, gradients ``bridged`` between tapes,
-    ``copies`` between devices and their ``copied_bytes``, and ``hand_offs`` of work to another thread.
+    Always counted: operations by execution path (``inline``, ``recorded``, ``deferred``); ``windows``, and how many were ``compiled``;
+    their ``kernels``, ``fused`` operations and ``donated`` buffers; writes ``in_place``, ``rebound`` or ``copied``; gradients
+    ``bridged`` between tapes; ``copies`` between devices and their ``copied_bytes``; and ``hand_offs`` of work to another thread.
 
-    Counted while the profiler runs: ``programs``, ``operators`` and ``fused_kernels`` that ran, and the bytes that the last two read and
-    wrote (``moved_bytes``).
+    Counted while the profiler runs: ``programs``, ``operators`` and ``fused_kernels`` executed, and the bytes that the last two read
+    and write (``moved_bytes``).
 
     Parameters
     ----------
     reset
-        Whether to count from 0 again.
+        Whether to reset the counters.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""What a program records about itself: domains with tasks, frames, counters and markers; events; scopes.
+"""User annotations: domains with tasks, frames, counters and markers; events; scopes.
 
-Nothing of it is recorded while the profiler is off.
+They record nothing while the profiler is off.
 """
 
 from itertools import count
@@ -12,13 +12,13 @@ from ..errors import DTypeError, ParameterError
 from ..scheduler.observers import span
 from .recorder import RECORDER
 
-#: Scope of a marker to how far its line reaches in the trace's view: the process, the thread, everything.
+#: Scope of a marker to its scope in the trace format: process, thread or global.
 REACH = {"global": "g", "marker": "p", "process": "p", "task": "p", "thread": "t"}
 _numbers = count(1)
 
 
 class Domain:
-    """A name under which others are shown together.
+    """A named group of annotations.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Domain:
 
 
 class _Timed:
-    """Something that starts and stops: ``start()`` … ``stop()``, as often as wanted, also in different threads."""
+    """An annotation with ``start()`` and ``stop()``, which may be called repeatedly and from different threads."""
 
     _begin, _end = "b", "e"
 
@@ -62,14 +62,14 @@ class _Timed:
         return self.name
 
     def start(self) -> None:
-        """Begin; a second time begins anew."""
+        """Start; if already started, stop first."""
         self.stop()
         if RECORDER.is_on:
             self._started = perf_counter_ns()
             RECORDER.note(self._begin, self.name, self._category, more=self._more())
 
     def stop(self) -> None:
-        """End; nothing happens if it has not begun."""
+        """Stop; has no effect if not started."""
         started, self._started = self._started, 0
         if started:
             RECORDER.note(self._end, self.name, self._category, perf_counter_ns() - started, more=self._more())
@@ -79,7 +79,7 @@ class _Timed:
 
 
 class Task(_Timed):
-    """Work of a domain that may overlap with other work.
+    """A task of a domain, which may overlap with others.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Task(_Timed):
 
 
 class Frame(_Timed):
-    """Work of a domain that comes again and again, such as a batch.
+    """A recurring unit of work of a domain, such as a batch.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Frame(_Timed):
 
 
 class Event(_Timed):
-    """Work of one thread, inside of which others are shown.
+    """A span of time on one thread; spans may nest.
 
     Parameters
     ----------
@@ -123,14 +123,14 @@ class Event(_Timed):
 
 
 class Counter:
-    """A whole number whose course is shown.
+    """An integer whose value is plotted over time.
 
     Parameters
     ----------
     domain, name
         Where and how it is shown.
     value
-        To begin with; 0 if None.
+        Initial value; 0 if None.
     """
 
     def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
@@ -143,18 +143,18 @@ class Counter:
         return self.name
 
     def set_value(self, value: int) -> None:
-        """Set it."""
+        """Set the value."""
         with self._lock:
             self._value = int(value)
             RECORDER.note("C", self.name, self._category, details={self.name: self._value})
 
     def increment(self, delta: int = 1) -> None:
-        """Add to it."""
+        """Increase the value."""
         with self._lock:
             self.set_value(self._value + int(delta))
 
     def decrement(self, delta: int = 1) -> None:
-        """Take from it; it may fall below 0."""
+        """Decrease the value, which may become negative."""
         self.increment(-int(delta))
 
     def __iadd__(self, delta: int) -> "Counter":
@@ -182,33 +182,33 @@ class Marker:
         return self.name
 
     def mark(self, scope: str = "process") -> None:
-        """Now.
+        """Record the current time.
 
         Parameters
         ----------
         scope
-            How far the mark reaches: ``"thread"``, ``"process"`` (as ``"task"`` and ``"marker"``) or ``"global"``.
+            Extent of the mark: ``"thread"``, ``"process"`` (also ``"task"`` and ``"marker"``) or ``"global"``.
 
         Raises
         ------
         ParameterError
-            If it is none of these.
+            If the scope is unknown.
         """
         reach = REACH.get(scope)
         if reach is None:
-            raise ParameterError("mark: no such scope", repr(scope), f"it is one of {', '.join(REACH)}")
+            raise ParameterError("mark: unknown scope", repr(scope), f"use one of {', '.join(REACH)}")
         RECORDER.note("i", self.name, self._category, more={"s": reach})
 
 
 class Scope:
-    """``with Scope(name):`` what the block's thread runs carries the name, and the block itself is shown.
+    """``with Scope(name):`` labels everything that this thread runs inside the block, and records the block itself.
 
     Parameters
     ----------
     name
-        As shown; by custom it ends with a colon.
+        The label, which by convention ends with a colon.
     append_mode
-        Whether names of scopes around it go before it.
+        Whether to prepend the labels of enclosing scopes.
     """
 
     def __init__(self, name: str = "<unk>:", append_mode: bool = True) -> None:
@@ -231,23 +231,23 @@ class Scope:
 
 
 def scope(name: str = "<unk>:", append_mode: bool = True) -> Scope:
-    """A `Scope`, as MXNet 2 spells it.
+    """A `Scope`, under its MXNet 2 name.
 
     Parameters
     ----------
     name, append_mode
-        See there.
+        See `Scope`.
     """
     return Scope(name, append_mode)
 
 
 def _text(name: str) -> str:
     if not isinstance(name, str):
-        raise DTypeError("profiler: a name is no text", type(name).__name__, "give a str")
+        raise DTypeError("profiler: a name must be a string", type(name).__name__, "pass a str")
     return name
 
 
 def _domain(domain: Domain) -> Domain:
     if not isinstance(domain, Domain):
-        raise DTypeError("profiler: no domain", type(domain).__name__, "make one with mx.profiler.Domain(name)")
+        raise DTypeError("profiler: not a domain", type(domain).__name__, "create one with mx.profiler.Domain(name)")
     return domain

@@ -1,6 +1,6 @@
-"""The recorder: what hears the observers' events while the profiler runs, and turns them into a trace and statistics.
+"""The recorder listens to events while the profiler runs, and turns them into a trace and statistics.
 
-Hearing is short: an event is put into a queue. What is queued is worked off now and then (`Recorder.fold`).
+Listening must be cheap, so an event is only queued. `Recorder.fold` processes the queue from time to time.
 """
 
 import os
@@ -18,9 +18,9 @@ from .config import Config
 from .statistics import Statistics
 from .trace import Record, Trace
 
-#: Events that wait before they are worked off.
-WAITING = 50_000
-#: Category of an event to the counter that it adds to, and whether its bytes count as moved.
+#: Length of the queue at which it is processed.
+MAX_QUEUED = 50_000
+#: Category of an event to the counter that it increments, and whether its bytes count as moved.
 TOTALS = {"program": ("programs", False), "operator": ("operators", True), "kernel": ("fused_kernels", True)}
 MEMORY = "Device Storage"
 
@@ -30,26 +30,26 @@ class _Scopes(threading.local):
 
 
 class Recorder:
-    """What the profiler knows; there is one, `RECORDER`.
+    """The state of the profiler. There is one instance, `RECORDER`.
 
     Attributes
     ----------
     config
-        What is recorded.
+        The configuration.
     state
-        ``"run"`` or ``"stop"``; between `pause` and `resume` it is ``"run"`` though nothing is heard.
+        ``"run"`` or ``"stop"``. Between `pause` and `resume` it is ``"run"`` although nothing is recorded.
     has_run
-        Whether it ever ran.
+        Whether the profiler ever ran.
     is_traced
-        Whether the trace goes on; not after `finish`.
+        Whether the trace continues; False after `finish`.
     accounts
-        Of memory.
+        The memory accounting.
     totals
-        Counts of work while it ran.
+        Work counters.
     scopes
-        Each thread's name of the scopes that it is in.
+        The label of each thread's current scopes.
     writing
-        Held while the file is written.
+        Lock held while the file is written.
     """
 
     def __init__(self) -> None:
@@ -64,27 +64,27 @@ class Recorder:
         self.reset_totals()
 
     def reset_totals(self) -> None:
-        """Count work from 0."""
+        """Reset the work counters."""
         self.totals = {"fused_kernels": 0, "moved_bytes": 0, "operators": 0, "programs": 0}
 
     def configure(self, given: Mapping[str, Any]) -> None:
-        """Take the keywords of ``set_config``; what was heard before is worked off as it was wanted then."""
+        """Apply the options of ``set_config``. Queued events are processed first, under the old configuration."""
         with self._lock:
             self.fold()
-            followed = self.config.memory
+            was_tracked = self.config.memory
             self.config.assign(given)
-            if self.config.memory and not followed and self.state == "run":
+            if self.config.memory and not was_tracked and self.state == "run":
                 self.accounts.begin()
 
     # on and off
 
     @property
     def is_on(self) -> bool:
-        """Whether events are heard."""
+        """Whether events are recorded."""
         return self in LISTENERS
 
     def start(self) -> None:
-        """Hear events; after a finished trace begin a new one."""
+        """Start recording; after a finished trace begin a new one."""
         with self._lock:
             if self.state == "run":
                 return
@@ -97,36 +97,36 @@ class Recorder:
             observers.listen(self)
 
     def stop(self) -> None:
-        """Hear no more."""
+        """Stop recording."""
         with self._lock:
             observers.forget(self)
             self.state = "stop"
 
     def pause(self) -> None:
-        """Hear nothing for a while."""
+        """Suspend recording."""
         observers.forget(self)
 
     def resume(self) -> None:
-        """Hear events again."""
+        """Resume recording."""
         with self._lock:
             if self.state == "run":
                 observers.listen(self)
 
     def finish(self) -> None:
-        """Let the trace end here; statistics go on."""
+        """End the trace; statistics continue."""
         self.fold()
         self.is_traced = False
 
-    # what is heard
+    # listening
 
     def happened(self, event: Event) -> None:
-        """An event of the observers."""
+        """Record an event."""
         if self.config.symbolic if event.symbolic else self.config.imperative:
             scope = self.scopes.name
             self._put(event._replace(details={**event.details, "scope": scope}) if scope else event)
 
     def allocated(self, arrays: Iterable[Any], device: Device) -> None:
-        """Arrays that may own new memory."""
+        """Record arrays that may own new memory."""
         if self.config.memory:
             self.accounts.allocated(arrays, device)
 
@@ -143,19 +143,19 @@ class Recorder:
         details: Mapping[str, Any] = NOTHING,
         more: Mapping[str, Any] = NOTHING,
     ) -> None:
-        """An event of a user's object, which happens now; nothing while the profiler is off."""
+        """Record an event of a user annotation; has no effect while the profiler is off."""
         if self.is_on:
             self._put(Record(phase, name, category, perf_counter_ns(), duration, category, this_thread(), details, more))
 
     def _put(self, item: Event | Record) -> None:
         self._queue.append(item)
-        if len(self._queue) > WAITING:
+        if len(self._queue) > MAX_QUEUED:
             self.fold()
 
-    # what becomes of it
+    # processing
 
     def fold(self) -> None:
-        """Work off what was heard."""
+        """Process the queued events."""
         self.accounts.settle()
         with self._lock:
             records = []
@@ -186,7 +186,7 @@ class Recorder:
             self.statistics.add("Time", record.category, record.name, record.duration)
 
     def take_statistics(self, reset: bool) -> Statistics:
-        """The statistics until now; with ``reset`` they begin anew."""
+        """Return the statistics, and reset them if ``reset``."""
         with self._lock:
             self.fold()
             found = self.statistics
@@ -206,7 +206,7 @@ def _record(event: Event) -> Record:
 
 
 def _after_fork() -> None:
-    """A child does not go on: it would write the parent's file."""
+    """Stop in a child process, which would otherwise overwrite the parent's file."""
     if RECORDER.is_on:
         observers.forget(RECORDER)
     config = RECORDER.config

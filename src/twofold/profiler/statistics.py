@@ -1,11 +1,11 @@
-"""Statistics of what was recorded, and their two forms: MXNet's table and JSON."""
+"""Aggregate statistics, and their output as MXNet's table or JSON."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
 TITLE = "\nProfile Statistics:\n\tNote the difference in units for different entries.\n"
-#: Column headings by kind of statistic, and by how much its values are divided.
+#: Column headings by kind of statistic, and the divisor of its values.
 COLUMNS = {
     "Time": (("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"), 1e6),
     "Memory": (("Min Use  (kB)", "Max Use  (kB)", "Avg Use  (kB)"), 1e3),
@@ -15,7 +15,7 @@ SORTS = ("total", "avg", "min", "max", "count")
 
 
 class Row:
-    """Values of one name: how many, their sum, bounds, and the last."""
+    """The values of one name: count, sum, bounds, and the last value."""
 
     __slots__ = ("count", "last", "max", "min", "total")
 
@@ -24,7 +24,7 @@ class Row:
         self.min, self.max = float("inf"), float("-inf")
 
     def add(self, value: float) -> None:
-        """One more value."""
+        """Add a value."""
         self.count += 1
         self.total += value
         self.last = value
@@ -44,23 +44,23 @@ class Statistics:
         self.is_kept = False
 
     def add(self, kind: str, category: str, name: str, value: float) -> None:
-        """One more value of a name."""
+        """Add a value to the row of a name."""
         self.is_kept = True
         self._rows[kind].setdefault(category, {}).setdefault(name, Row()).add(value)
 
-    def _sorted(self, kind: str, category: str, sort_by: str, ascending: bool) -> Iterator[tuple[str, Row]]:
+    def _sort(self, kind: str, category: str, sort_by: str, ascending: bool) -> Iterator[tuple[str, Row]]:
         rows = self._rows[kind][category].items()
         yield from sorted(rows, key=lambda row: getattr(row[1], sort_by), reverse=not ascending)
 
     def table(self, sort_by: str, ascending: bool) -> str:
-        """The text that MXNet prints; nothing if nothing was ever kept."""
+        """The table that MXNet prints; empty if nothing was recorded."""
         text = TITLE if self.is_kept else ""
         places = [(category, kind) for kind in COLUMNS for category in self._rows[kind]]
         for category, kind in sorted(places):
             headings, unit = COLUMNS[kind]
             text += f"{category}\n=================\n{_line('Name', 'Total Count', headings)}"
             text += _line("----", "-----------", ["-" * len(h) for h in headings])
-            for name, row in self._sorted(kind, category, sort_by, ascending):
+            for name, row in self._sort(kind, category, sort_by, ascending):
                 first = {"Time": [row.total], "Memory": [], "Counter": [row.last]}[kind]
                 values = [*first, row.min, row.max, row.avg]
                 text += _line(name, str(row.count), [f"{v / unit:.4f}" for v in values])
@@ -68,11 +68,11 @@ class Statistics:
         return text
 
     def json(self, sort_by: str, ascending: bool) -> str:
-        """The same as a JSON object: kind, category, name, values."""
+        """The statistics as JSON: kind, category, name, values."""
         out: dict[str, Any] = {}
         for kind, (_, unit) in COLUMNS.items():
             out[kind] = {
-                category: {name: _values(kind, row, unit) for name, row in self._sorted(kind, category, sort_by, ascending)}
+                category: {name: _values(kind, row, unit) for name, row in self._sort(kind, category, sort_by, ascending)}
                 for category in sorted(self._rows[kind])
             }
         out["Unit"] = {"Time": "ms", "Memory": "kB"}

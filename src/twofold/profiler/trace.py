@@ -1,6 +1,6 @@
-"""The trace: records as the text of Chrome's trace format, which Perfetto and chrome://tracing open.
+"""The trace, in Chrome's trace format, which Perfetto and chrome://tracing open.
 
-Each device and each domain is a process of the trace, each Python thread a thread in it.
+Each device and each domain is shown as a process, each Python thread as a thread in it.
 """
 
 import json
@@ -9,29 +9,30 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-#: Events that a trace holds at most; later ones are only counted.
-MOST = 2_000_000
+#: Maximum number of events in a trace; later ones are only counted.
+MAX_EVENTS = 2_000_000
 
 
 class Record(NamedTuple):
-    """One event of a trace.
+    """An event of a trace.
 
     Attributes
     ----------
     phase
-        Chrome's letter: X complete, B/E begin and end on a thread, b/e of what may overlap, C counter, i instant.
+        The format's letter: X complete, B/E begin and end on a thread, b/e begin and end of events that may overlap, C counter, i
+        instant.
     name, category
-        As shown.
+        Name and category to show.
     time, duration
-        In nanoseconds of `time.perf_counter_ns`; of an E or e the time since its begin, of others 0.
+        In nanoseconds of `time.perf_counter_ns`. The duration of an E or e is the time since its begin.
     process
         Device or domain.
     thread
-        Number and name.
+        (number, name).
     details
-        Shown beside it; of a counter its value.
+        Arguments to show with the event; the value of a counter.
     more
-        Fields of the format: ``id``, ``s``.
+        Other fields of the format: ``id``, ``s``.
     """
 
     phase: str
@@ -58,8 +59,8 @@ class Trace:
         return len(self._lines)
 
     def add(self, record: Record) -> None:
-        """One more event."""
-        if len(self._lines) >= MOST:
+        """Append an event."""
+        if len(self._lines) >= MAX_EVENTS:
             self.dropped += 1
             return
         number, name = record.thread
@@ -69,7 +70,7 @@ class Trace:
         more = f", {_fields(record.more)}" if record.more else ""
         details = f', "args": {{{_fields(record.details)}}}' if record.details else ""
         self._lines.append(
-            f'{{"name": {_quoted(record.name)}, "cat": {_quoted(record.category)}, "ph": "{record.phase}", "ts": {record.time / 1000}'
+            f'{{"name": {_quote(record.name)}, "cat": {_quote(record.category)}, "ph": "{record.phase}", "ts": {record.time / 1000}'
             f'{duration}, "pid": {pid}, "tid": {number}{more}{details}}}'
         )
 
@@ -93,10 +94,11 @@ class Trace:
 
 
 @lru_cache(4096)
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text)
 
 
 def _fields(values: Mapping[str, Any]) -> str:
-    shown = {k: v for k, v in values.items() if isinstance(v, (str, int, float))}  # others are for listeners in this process
-    return ", ".join(f"{_quoted(k)}: {v if v.__class__ is int else json.dumps(v)}" for k, v in shown.items())
+    # objects are for listeners in this process, not for the file
+    shown = {k: v for k, v in values.items() if isinstance(v, (str, int, float))}
+    return ", ".join(f"{_quote(k)}: {v if v.__class__ is int else json.dumps(v)}" for k, v in shown.items())

@@ -1,4 +1,4 @@
-"""``mx.viz``: symbols as tables and drawings, and what they are compiled into: programs and where in memory their values live."""
+"""``mx.viz``: tables and drawings of symbols, and drawings of compiled programs and their memory plans."""
 
 from .drawing import Mermaid, Svg
 from .memory import plot_memory

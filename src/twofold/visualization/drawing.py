@@ -1,4 +1,4 @@
-"""Drawings as text: Mermaid, which Markdown viewers show, and SVG, which browsers and notebooks show."""
+"""Drawings as text: Mermaid, for Markdown viewers, and SVG, for browsers and notebooks."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ class _Text(str):
     """A drawing as text."""
 
     __slots__ = ()
-    _ending = ""
+    _suffix = ""
 
     @property
     def source(self) -> str:
@@ -17,24 +17,24 @@ class _Text(str):
         return str(self)
 
     def render(self, filename: str = "plot") -> str:
-        """Write the text into a file of that name with the drawing's ending; returns its name."""
-        path = Path(f"{filename}{self._ending}")
+        """Write the text to a file of that name with the format's suffix; return the file's name."""
+        path = Path(f"{filename}{self._suffix}")
         path.write_text(self, encoding="utf-8")
         return str(path)
 
 
 class Mermaid(_Text):
-    """A drawing as Mermaid text, which Markdown viewers show; rendered into ``<filename>.mmd``."""
+    """A drawing as Mermaid text, for Markdown viewers. Rendered to ``<filename>.mmd``."""
 
     __slots__ = ()
-    _ending = ".mmd"
+    _suffix = ".mmd"
 
 
 class Svg(_Text):
-    """A drawing as SVG, which browsers and notebooks show; rendered into ``<filename>.svg``."""
+    """A drawing as SVG, for browsers and notebooks. Rendered to ``<filename>.svg``."""
 
     __slots__ = ()
-    _ending = ".svg"
+    _suffix = ".svg"
 
     def _repr_svg_(self) -> str:
         return str(self)

@@ -1,4 +1,4 @@
-"""A drawing of a graph of typed nodes: what a pass is given and what it gives."""
+"""Draws a graph of typed nodes, such as the input and output of a pass."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,21 +9,21 @@ from .drawing import Svg
 
 __all__ = ["plot_graph"]
 
-#: Pixels: of a box, and between boxes.
+#: Sizes in pixels of a box, and of the gaps between boxes.
 WIDTH, HEIGHT, BESIDE, BELOW = 118, 34, 14, 30
 #: ColorBrewer's palette Set3: a leaf, a constant, an application, and the kernels in turn.
 LEAF, CONSTANT, APPLICATION, KERNELS = "#8dd3c7", "#d9d9d9", "#ffffb3", ("#fb8072", "#80b1d3", "#fdb462", "#b3de69")
 
 
 def plot_graph(outputs: Sequence[Node], steps: Sequence[Step] = ()) -> Svg:
-    """A drawing of the nodes below outputs, operands above their users.
+    """Draw a graph, with operands above their users.
 
     Parameters
     ----------
     outputs
-        The graph; their boxes have a thick frame.
+        The outputs of the graph, drawn with a thick frame.
     steps
-        The steps of a program, to give the nodes of each fused kernel a colour of its own.
+        The steps of a program, to color the nodes of each fused kernel alike.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def plot_graph(outputs: Sequence[Node], steps: Sequence[Step] = ()) -> Svg:
 
 
 def _places(nodes: Sequence[Node]) -> dict[Node, tuple[int, int]]:
-    """The upper left corner of each box: a row for each depth, leaves right above their first user."""
+    """The upper left corner of each box. Each depth has a row; leaves are directly above their first user."""
     depth: dict[Node, int] = {}
     for n in nodes:
         depth[n] = 1 + max((depth[i] for i in n.inputs if i is not None), default=-1)

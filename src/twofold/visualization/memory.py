@@ -1,4 +1,4 @@
-"""A drawing of an executor's memory plans: in which bytes every value lives, and from which step to which."""
+"""Draws an executor's memory plans: where in memory each value lives, and from which step to which."""
 
 from html import escape
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from .drawing import Svg
 
 __all__ = ["plot_memory"]
 
-#: Pixels: of the text beside rows, of one step, of a row for as many bytes, and the least.
+#: Sizes in pixels: the text beside rows, the width of a step, bytes per pixel of a row's height, and the minimum height.
 MARGIN, WIDTH, BYTES_PER_PIXEL, LEAST = 150, 28, 1 << 16, 14
 #: ColorBrewer's palette Set3, by kind of place.
 COLORS = {"leaf": "#8dd3c7", "buffer": "#ffffb3", "output": "#fb8072", "fresh": "#80b1d3"}
@@ -20,7 +20,7 @@ WHAT = {"leaf": "input", "buffer": "buffer", "output": "result", "fresh": "alloc
 
 
 class _Life(NamedTuple):
-    """A value in its place, from the step that makes it (-1: given) to the last that reads it."""
+    """The lifetime of a value, from the step that computes it (-1 for inputs) to the last one that reads it."""
 
     node: Node
     begin: int
@@ -28,7 +28,7 @@ class _Life(NamedTuple):
 
 
 def plot_memory(executor: Executor) -> Svg:
-    """A drawing of the memory of an executor's programs: a row for each piece of memory, a column for each step.
+    """Draw the memory of an executor's programs, with a row per block of memory and a column per step.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ def plot_memory(executor: Executor) -> Svg:
     Returns
     -------
     Svg
-        The drawing; pointing at a value says what it is. Values that a fused kernel never writes to memory are not in it.
+        The drawing, with a tooltip for each value. Values that a fused kernel never writes to memory are not shown.
 
     Raises
     ------
     DTypeError
-        If it is given no executor.
+        If ``executor`` is not an executor.
     """
     if not isinstance(executor, Executor):
-        raise DTypeError("plot_memory: it draws executors", type(executor).__name__, "bind the symbol, or give net.bound(x)")
+        raise DTypeError("plot_memory: not an executor", type(executor).__name__, "bind the symbol, or pass net.bound(x)")
     parts: list[str] = []
     top, width = 0, 0
     for name, program in executor.programs():
-        lines, height = _drawn(name, program, top)
+        lines, height = _draw(name, program, top)
         parts += lines
         top += height
         width = max(width, MARGIN + WIDTH * (len(program.steps) + 2))
@@ -59,7 +59,7 @@ def plot_memory(executor: Executor) -> Svg:
 
 
 def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
-    """The values in each piece of memory; those that the backend allocates have one of their own each."""
+    """The values in each block of memory. Values that the backend allocates have a block of their own."""
     place, root = program.plan.place, {}
     begin: dict[Node, int] = {leaf: -1 for leaf in program.leaves if leaf.nbytes}
     end: dict[Node, int] = dict(begin)
@@ -82,8 +82,8 @@ def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
     return rows
 
 
-def _drawn(name: str, program: Program, top: int) -> tuple[list[str], int]:
-    """One program's rows and their height."""
+def _draw(name: str, program: Program, top: int) -> tuple[list[str], int]:
+    """The rows of one program, and their height."""
     lines = [f'<text x="4" y="{top + 15}" font-weight="bold">{escape(name)}: {program.plan.nbytes} bytes</text>']
     y = top + 22
     for t, step in enumerate(program.steps):

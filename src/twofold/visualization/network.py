@@ -1,4 +1,4 @@
-"""A symbol as a table of its layers, and as a drawing of its graph (graphviz, or Mermaid text where that is not installed)."""
+"""Prints a symbol as a table of layers, and draws its graph with graphviz, or as Mermaid text if that is not installed."""
 
 import ast
 import importlib
@@ -17,32 +17,32 @@ from .drawing import Mermaid
 
 __all__ = ["plot_network", "print_summary"]
 
-#: Endings of the names of variables that a drawing leaves out: weights and states.
+#: Suffixes of variables that a drawing hides: weights and states.
 WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var", "_running_mean")
 #: ColorBrewer's palette Set3, by kind of node.
 DATA, OTHER = "#8dd3c7", "#fccde5"
 COLORS = {"layer": "#fb8072", "activation": "#ffffb3", "norm": "#bebada", "pooling": "#80b1d3", "shape": "#fdb462"}
 
 
-def _inferred(symbol: Symbol, shape: Mapping[str, Sequence[int]] | None, dtype: Mapping[str, Any] | None = None) -> Inference:
-    """Everything that follows from the shapes given."""
+def _infer(symbol: Symbol, shape: Mapping[str, Sequence[int]] | None, dtype: Mapping[str, Any] | None = None) -> Inference:
+    """Infer all shapes from the given ones."""
     unknown = set(shape or {}) - set(symbol.list_inputs())
     if unknown:
         raise ParameterError(
-            "visualization: shape names no argument", ", ".join(sorted(unknown)), f"it has {', '.join(symbol.list_inputs())}"
+            "visualization: shape contains unknown arguments", ", ".join(sorted(unknown)), f"it has {', '.join(symbol.list_inputs())}"
         )
     shapes = {name: inside_shape(s) for name, s in (shape or {}).items()}
     return Inference(symbol.heads, shapes, {name: dtype_name(d) for name, d in (dtype or {}).items()}).run()
 
 
 def _per_sample(shape: PartialShape) -> str:
-    """A shape without its first axis, as ``3x8x8``; empty where nothing is known."""
+    """A shape without its first axis, such as ``3x8x8``; empty if unknown."""
     return "" if shape is None else "x".join("?" if n is None else str(n) for n in shape[1:])
 
 
 def _check(symbol: Any, what: str) -> None:
     if not isinstance(symbol, Symbol):
-        raise DTypeError(f"{what}: symbol must be a Symbol", type(symbol).__name__, "give a symbol")
+        raise DTypeError(f"{what}: symbol must be a Symbol", type(symbol).__name__, "pass a symbol")
 
 
 def print_summary(
@@ -51,19 +51,19 @@ def print_summary(
     line_length: int = 120,
     positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
 ) -> None:
-    """Print a table of a symbol's layers: name and operator, shape of the result per sample, number of parameters, what it reads.
+    """Print a table of a symbol's layers: name and operator, output shape per sample, number of parameters, previous layers.
 
     Parameters
     ----------
     symbol
         The symbol.
     shape
-        Shapes of its data arguments by name; sizes and counts that do not follow from them stay empty.
+        Shapes of its data arguments by name. Sizes and counts that cannot be inferred from them stay empty.
     line_length, positions
-        Width of the table, and where its columns end: as fractions of it, or in characters.
+        Width of the table, and the ends of its columns, as fractions of the width or in characters.
     """
     _check(symbol, "print_summary")
-    found = _inferred(symbol, shape)
+    found = _infer(symbol, shape)
     ends = [int(line_length * p) if p <= 1 else int(p) for p in positions]
     print("_" * line_length)
     print(_row(("Layer (type)", "Output Shape", "Param #", "Previous Layer"), ends))
@@ -87,7 +87,7 @@ def _row(fields: Sequence[str], ends: Sequence[int]) -> str:
 
 
 def _layers(symbol: Symbol, found: Inference, data: set[str]) -> Iterator[tuple[str, str, int, list[str]]]:
-    """(name and operator, shape, parameters, layers before) of the first variable and of every operator."""
+    """(name and operator, shape, parameters, previous layers) of the first variable and of every operator."""
     order = found.order
     parameters = {v for v in variables(order)[0] if v.name not in data and not v.name.endswith("label")} - {order[0]}
     for node in order:
@@ -113,28 +113,28 @@ def plot_network(
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:
-    """A drawing of a symbol's graph, from the outputs down to the data.
+    """Draw a symbol's graph, from the outputs down to the data.
 
     Parameters
     ----------
     symbol
         The symbol.
     title, save_format
-        Name of the drawing and the format in which graphviz renders it.
+        Name of the drawing, and the format in which graphviz renders it.
     shape, dtype
-        Shapes and dtypes of arguments by name; edges are then labelled with shapes per sample.
+        Shapes and dtypes of arguments by name, to label edges with shapes per sample.
     node_attrs
-        Further graphviz attributes of all nodes.
+        Additional graphviz attributes of all nodes.
     hide_weights
-        Leave out variables whose names end as those of weights and states do.
+        Whether to hide variables named like weights and states.
 
     Returns
     -------
     graphviz.Digraph or Mermaid
-        The drawing; Mermaid text where the package graphviz is not installed.
+        The drawing; Mermaid text if the package graphviz is not installed.
     """
     _check(symbol, "plot_network")
-    found = _inferred(symbol, shape, dtype)
+    found = _infer(symbol, shape, dtype)
     shown = [n for n in found.order if not (n.is_variable and hide_weights and n.name.endswith(WEIGHTS))]
     edges = [(n, h, _per_sample(found.of(h).shape) if shape else "") for n in shown for h in n.inputs if h.node in set(shown)]
     try:

@@ -1,4 +1,4 @@
-"""A drawing of the programs that an executor runs: their steps, which of them are fused kernels, and what flows between them."""
+"""Draws the programs that an executor runs: their steps, fused kernels, and the data flow between them."""
 
 import importlib
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from .drawing import Mermaid
 
 __all__ = ["plot_program"]
 
-#: ColorBrewer's palette Set3: what a program reads, one step, a fused kernel.
+#: Colors of ColorBrewer's palette Set3: an input of a program, a step, a fused kernel.
 READ, STEP, KERNEL = "#8dd3c7", "#ffffb3", "#fb8072"
 
 
 class _Box(NamedTuple):
-    """A node of the drawing: its name, text and colour, and whether a program reads it from outside."""
+    """A node of the drawing: its name, text and color, and whether it is an input of the program."""
 
     name: str
     label: str
@@ -27,7 +27,7 @@ class _Box(NamedTuple):
 
 
 class _Graph(NamedTuple):
-    """One program's drawing; edges are pairs of names with a label."""
+    """The drawing of one program. Edges are (tail, head, label)."""
 
     title: str
     boxes: list[_Box]
@@ -35,27 +35,27 @@ class _Graph(NamedTuple):
 
 
 def plot_program(executor: Executor, title: str = "program", save_format: str = "svg") -> Any:
-    """A drawing of an executor's programs, each from what it reads to what it gives.
+    """Draw an executor's programs, from inputs to outputs.
 
     Parameters
     ----------
     executor
         The executor.
     title, save_format
-        Name of the drawing and the format in which graphviz renders it.
+        Name of the drawing, and the format in which graphviz renders it.
 
     Returns
     -------
     graphviz.Digraph or Mermaid
-        The drawing, one cluster for each program; Mermaid text where the package graphviz is not installed.
+        The drawing, with one cluster per program; Mermaid text if the package graphviz is not installed.
 
     Raises
     ------
     DTypeError
-        If it is given no executor.
+        If ``executor`` is not an executor.
     """
     if not isinstance(executor, Executor):
-        raise DTypeError("plot_program: it draws executors", type(executor).__name__, "bind the symbol, or give net.bound(x)")
+        raise DTypeError("plot_program: not an executor", type(executor).__name__, "bind the symbol, or pass net.bound(x)")
     graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(executor.programs())]
     try:
         graphviz = importlib.import_module("graphviz")
@@ -93,13 +93,13 @@ def _text_of(step: Step) -> str:
 
 
 def _read_by(step: Step) -> Iterator[Node]:
-    """What a step reads of others, each once; constants are part of the step."""
+    """The distinct operands that a step reads from outside; constants are part of the step."""
     inside = set(step.nodes)
     return iter(dict.fromkeys(i for n in step.nodes for i in n.operands if i not in inside and not is_const(i)))
 
 
 def _leaf_name(node: Node) -> str:
-    """What a program reads: an argument by its name; what forward kept or is given by what it is and its number."""
+    """The name of an input: that of an argument, or the kind and number of a saved or passed value."""
     name = node.name if isinstance(node, Leaf) else "value"
     if isinstance(name, tuple):
         kind, which = name

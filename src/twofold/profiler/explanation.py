@@ -1,4 +1,4 @@
-"""``mx.explain()``: what became of the operations in a block of plain imperative code."""
+"""``mx.explain()`` reports how the operations of a block of imperative code were executed."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,32 +6,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from .device import Device
-from .imperative.origin import frame_of_user
-from .scheduler.observers import Event, forget, listen, this_thread
+from ..device import Device
+from ..imperative.origin import frame_of_user
+from ..scheduler.observers import Event, forget, listen, this_thread
 
 __all__ = ["Flush", "Report", "explain"]
 
 
 class Flush(NamedTuple):
-    """One program that ran.
+    """A program that ran.
 
     Attributes
     ----------
     line
-        The user's line that made it run: ``"train.py:12"``.
+        The user's line that made it run, such as ``"train.py:12"``.
     cause
-        ``"window"`` where deferred operations had to be computed; else what ran it: ``"forward"``, ``"backward"`` …
+        ``"window"`` for a flush of deferred operations; otherwise ``"forward"``, ``"backward"`` ….
     operations
-        How many operations had been deferred; 0 where it is no window.
+        Number of deferred operations; 0 if the cause is not a window.
     steps
-        Its steps in order: names of operations, those of one fused kernel joined by ``+``.
+        Its steps in order: names of operations, joined by ``+`` within a fused kernel.
     kernels
-        How many of the steps are fused kernels.
+        Number of steps that are fused kernels.
     nbytes
-        Bytes of what it read and of its results.
+        Bytes read and written.
     issued
-        On a GPU: whether it runs as one captured graph while there are no observers, or step by step and why.
+        On a GPU, how it is launched when not observed: as one graph, or step by step and why.
     passes
         Names of the passes that changed its graph.
     """
@@ -47,7 +47,7 @@ class Flush(NamedTuple):
 
 
 class Report:
-    """What ran while the block was open, in this thread.
+    """What this thread ran inside the block.
 
     Attributes
     ----------
@@ -63,17 +63,17 @@ class Report:
 
     @property
     def inline(self) -> Counter[str]:
-        """Name of an operation to how often it ran at once, by itself."""
+        """Operations that ran immediately, by name, with their counts."""
         return Counter(event.name for event in self._operators)
 
     @property
     def kernels(self) -> int:
-        """How many fused kernels ran."""
+        """Number of fused kernels that ran."""
         return sum(f.kernels for f in self.flushes)
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the programs read and gave."""
+        """Bytes that the programs read and wrote."""
         return sum(f.nbytes for f in self.flushes)
 
     def __enter__(self) -> "Report":
@@ -85,7 +85,7 @@ class Report:
         forget(self)
 
     def happened(self, event: Event) -> None:
-        """Note what ran. A program's steps are told before it, but are in its text."""
+        """Record an event. A program's operators are reported before the program itself, which lists them as steps; drop them."""
         if event.thread != self._thread:
             return
         program = event.details.get("program")
@@ -93,18 +93,19 @@ class Report:
             while self._operators and self._operators[-1].start >= event.start:
                 self._operators.pop()
             if event.name == "window":
-                self._programs.append(event)  # its window says more, right after
+                self._programs.append(event)  # the event of its window, which has the number of operations, follows
             else:
                 self.flushes.append(_flush(event.name, 0, program, event.nbytes))
         elif event.category == "window":
-            for told in self._programs:
-                self.flushes.append(_flush("window", event.details["operations"], told.details["program"], told.nbytes))
+            for program_event in self._programs:
+                program, nbytes = program_event.details["program"], program_event.nbytes
+                self.flushes.append(_flush("window", event.details["operations"], program, nbytes))
             self._programs.clear()
         elif event.category == "operator":
             self._operators.append(event)
 
     def allocated(self, arrays: Iterable[Any], device: Device) -> None:
-        """Nothing of interest."""
+        """Ignored."""
 
     def __str__(self) -> str:
         lines = [f"{len(self.flushes)} programs with {self.kernels} fused kernels, {self.nbytes} bytes read and given"]
@@ -124,18 +125,18 @@ def _flush(cause: str, operations: int, program: Any, nbytes: int) -> Flush:
 
 
 def _user_line() -> str:
-    """The innermost line outside of the package on this thread's stack."""
+    """The innermost line of this thread's stack outside the package."""
     frame = frame_of_user(1)
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
 def explain() -> Report:
-    """Look at what becomes of plain imperative code: what was fused into what, and which line made it run.
+    """Report how imperative code is executed: which operations are fused, and which line makes them run.
 
     Returns
     -------
     Report
-        A context; when it is left, `str` of it says what ran.
+        A context manager. After the block, `str` of it describes what ran.
 
     Examples
     --------
