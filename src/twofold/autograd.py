@@ -1,4 +1,4 @@
-"""``mx.autograd``: recording scopes and gradients. A face of `imperative`."""
+"""``mx.autograd``: recording scopes and gradients. The public face of `imperative`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def is_training() -> bool:
 
 
 def record(train_mode: bool = True) -> Scope:
-    """A scope in which operations are recorded, in training mode unless told otherwise."""
+    """A scope in which operations are recorded, by default in training mode."""
     return Scope(True, train_mode)
 
 
@@ -65,27 +65,27 @@ def predict_mode() -> Scope:
 
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: str | Sequence[str] = "write") -> None:
-    """Want gradients of arrays, into given arrays.
+    """Mark arrays as variables, with given arrays for their gradients.
 
     Parameters
     ----------
     variables, gradients
         An array and the array for its gradient, or lists of them.
     grad_reqs
-        ``"write"``, ``"add"`` or ``"null"``, for all or one for each.
+        ``"write"``, ``"add"`` or ``"null"``: one for all, or one each.
 
     Raises
     ------
     ParameterError
         If the lists differ in length.
     ShapeError, DTypeError
-        If a gradient's array has not the shape and dtype of its variable, or is no array.
+        If a gradient is not an array with the shape and dtype of its variable.
     """
     variables, gradients = _list(variables), _list(gradients)
     reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(variables) == len(gradients) == len(reqs):
         raise ParameterError(
-            "mark_variables: lists of different lengths", f"{len(variables)}, {len(gradients)}, {len(reqs)}", "give one each"
+            "mark_variables: lists of different lengths", f"{len(variables)}, {len(gradients)}, {len(reqs)}", "pass one each"
         )
     for k, (variable, gradient) in enumerate(zip(variables, gradients, strict=True)):
         check_gradient(f"mark_variables: the gradient of variable {k}", gradient, variable)
@@ -94,7 +94,7 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: str | Sequence[str
 
 
 def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
-    """Gradients of one or several recorded arrays into the marked arrays below them; see ``NDArray.backward``."""
+    """Compute the gradients of recorded arrays with respect to marked ones, and store them; see ``NDArray.backward``."""
     _backward(_list(heads), None if head_grads is None else _list(head_grads), retain_graph)
 
 
@@ -106,7 +106,7 @@ def grad(
     create_graph: bool = False,
     train_mode: bool = True,
 ) -> list[Any]:
-    """Gradients of recorded arrays with respect to marked ones, returned instead of stored.
+    """Compute and return the gradients of recorded arrays with respect to marked ones, instead of storing them.
 
     Parameters
     ----------
@@ -115,26 +115,26 @@ def grad(
     head_grads
         Head gradients; ones if None.
     retain_graph
-        Keep the graph for another backward; as ``create_graph`` if None.
+        Whether to keep the graph for another backward pass; defaults to ``create_graph``.
     create_graph
-        Record the computation, so that the gradients can be differentiated in turn.
+        Whether to record the computation, so that the gradients can be differentiated.
 
     Returns
     -------
     list
-        One gradient for each variable, also where a single one is given.
+        One gradient per variable, in a list even for a single variable.
 
     Raises
     ------
     ParameterError
-        If a variable was not marked, there are none, or heads and head gradients differ in number.
+        If a variable is not marked, there are no variables, or heads and head gradients differ in number.
     """
     wanted = _list(variables)
     heads = _list(heads)
     grads = [None] * len(heads) if head_grads is None else _list(head_grads)
     if not wanted or len(grads) != len(heads):
         given = f"{len(wanted)} variables, {len(heads)} heads, {len(grads)} head gradients"
-        raise ParameterError("grad: variables are wanted, and one head gradient for each head", given, "give them")
+        raise ParameterError("grad: variables, and one head gradient per head, are needed", given, "pass them")
     for v in wanted:
         if getattr(v, "_g", None) is None:
             raise ParameterError(
@@ -149,18 +149,18 @@ def grad(
 
 
 def get_symbol(x: Any) -> Symbol:
-    """The recorded computation that led to an array, as a symbol; arrays it started from become variables ``var0``, ``var1`` ….
+    """The recorded computation of an array, as a symbol. The arrays it depends on become variables ``var0``, ``var1`` ….
 
     Raises
     ------
     AutogradError
-        If the array was not recorded, or its graph was already used by backward.
+        If the array was not recorded, or its graph was freed by backward.
     """
     return symbol_from_record(record_of(x, "get_symbol"))
 
 
 class Function:
-    """A differentiable function with user-written gradients: override `forward` and `backward`, then call an instance once.
+    """A function with a user-defined gradient: override `forward` and `backward`, then call an instance once.
 
     Examples
     --------
@@ -187,19 +187,19 @@ class Function:
         self.saved_tensors = arrays
 
     def forward(self, *inputs: Any) -> Any:
-        """Results from inputs; runs with recording off."""
-        raise ParameterError(f"{type(self).__name__}: forward is not written", None, "override forward()")
+        """Compute the results. Runs with recording off."""
+        raise ParameterError(f"{type(self).__name__}: forward is not defined", None, "override forward()")
 
     def backward(self, *output_grads: Any) -> Any:
-        """Gradients of the inputs from those of the results."""
-        raise ParameterError(f"{type(self).__name__}: backward is not written", None, "override backward()")
+        """Compute the gradients of the inputs from those of the results."""
+        raise ParameterError(f"{type(self).__name__}: backward is not defined", None, "override backward()")
 
     def __call__(self, *inputs: Any) -> Any:
-        """Run forward, and record it if recording."""
+        """Run forward, and record the call if recording is on."""
         for x in inputs:
             if not isinstance(x, Cell):
                 raise DTypeError(
-                    f"{type(self).__name__}: an input is no array", type(x).__name__, "keep numbers as attributes of the instance"
+                    f"{type(self).__name__}: an input is not an array", type(x).__name__, "store numbers as attributes of the instance"
                 )
         cls: Any = type(inputs[0])._root or type(inputs[0])  # type: ignore[attr-defined]
         recording, training = tls.tape is not None, tls.training
@@ -220,7 +220,7 @@ class Function:
 
 
 class _FunctionHandle(Handle):
-    """A `Function` whose forward has run: its results are given out once, its backward runs when asked."""
+    """A `Function` whose forward has already run: the recorded operation only returns its results, and can run its backward."""
 
     def __init__(self, function: Function, results: list[Any], types: list[Any], cls: type) -> None:
         super().__init__(type(function).__name__)
@@ -233,7 +233,7 @@ class _FunctionHandle(Handle):
         return [backend.copy(data_of(r._v), self._device) for r in given]
 
     def backward_on_cells(self, cells: Sequence[Any]) -> list[Any]:
-        """The user's backward code, recorded."""
+        """Run the user's backward code with recording on."""
         with user_code(f"{self.label}: backward"):
             grads = self._function.backward(*cells)
         return fitted(f"{self.label}: backward", grads, self._types, self._device)
@@ -247,7 +247,7 @@ class _FunctionHandle(Handle):
 def _result(found: dict[int, Cell], v: Any, cls: type, before: Sequence[Any]) -> Any:
     variable: Variable = v._g
     if id(variable) not in found:
-        raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "leave it out")
+        raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "omit it")
     grad = found[id(variable)]
     return apply_op("contiguous", grad, cls=cls) if any(w._g is variable for w in before) else grad
 

@@ -1,4 +1,4 @@
-"""``mx.callback``: what training calls at the end of batches and epochs."""
+"""``mx.callback``: callbacks for the end of batches and epochs."""
 
 import logging
 import math
@@ -20,18 +20,18 @@ __all__ = [
 
 
 def module_checkpoint(mod: Any, prefix: str | PathLike[str], period: int = 1, save_optimizer_states: bool = False) -> Callable[..., None]:
-    """A callback at the end of epochs that saves a module.
+    """An epoch-end callback that saves a module.
 
     Parameters
     ----------
     mod
         The module.
     prefix
-        How the files' names begin.
+        Prefix of the file names.
     period
-        Save after each so many epochs.
+        Number of epochs between saves.
     save_optimizer_states
-        Save the optimizer's states too.
+        Whether to save the optimizer's states too.
     """
     period = max(1, int(period))
 
@@ -43,14 +43,14 @@ def module_checkpoint(mod: Any, prefix: str | PathLike[str], period: int = 1, sa
 
 
 def do_checkpoint(prefix: str | PathLike[str], period: int = 1) -> Callable[..., None]:
-    """A callback at the end of epochs that saves the symbol and parameters it is given.
+    """An epoch-end callback that saves the symbol and parameters.
 
     Parameters
     ----------
     prefix
-        How the files' names begin; see `model.save_checkpoint`.
+        Prefix of the file names; see `model.save_checkpoint`.
     period
-        Save after each so many epochs.
+        Number of epochs between saves.
     """
     period = max(1, int(period))
 
@@ -62,14 +62,14 @@ def do_checkpoint(prefix: str | PathLike[str], period: int = 1) -> Callable[...,
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
-    """A callback at the end of batches that logs the metric.
+    """A batch-end callback that logs the metric.
 
     Parameters
     ----------
     period
-        Log after each so many batches.
+        Number of batches between log entries.
     auto_reset
-        Forget what the metric gathered since the last reset, after it was logged.
+        Whether to reset the metric's local sums after logging.
     """
 
     def at_batch_end(param: BatchEndParam) -> None:
@@ -83,16 +83,16 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
 
 
 class Speedometer:
-    """A callback at the end of batches that logs how many samples a second are done, and the metric.
+    """A batch-end callback that logs the number of samples per second and the metric.
 
     Parameters
     ----------
     batch_size
-        Number of samples of a batch.
+        Number of samples in a batch.
     frequent
-        Log after each so many batches.
+        Number of batches between log entries.
     auto_reset
-        Forget what the metric gathered since the last reset, after it was logged.
+        Whether to reset the metric's local sums after logging.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
@@ -104,7 +104,7 @@ class Speedometer:
         self.auto_reset = auto_reset
 
     def __call__(self, param: BatchEndParam) -> None:
-        """Count a batch, and log if it is time."""
+        """Count a batch, and log if it is due."""
         count = param.nbatch
         if self.last_count > count:
             self.init = False
@@ -135,12 +135,12 @@ class Speedometer:
 
 
 class ProgressBar:
-    """A callback at the end of batches that logs a bar of how much of an epoch is done.
+    """A batch-end callback that logs a progress bar of the epoch.
 
     Parameters
     ----------
     total
-        Number of batches of an epoch.
+        Number of batches per epoch.
     length
         Length of the bar in characters.
     """
@@ -157,7 +157,7 @@ class ProgressBar:
 
 
 class LogValidationMetricsCallback:
-    """A callback at the end of an evaluation that logs its metric."""
+    """A callback that logs the metric of an evaluation."""
 
     def __call__(self, param: BatchEndParam) -> None:
         """Log the metric."""

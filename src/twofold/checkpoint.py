@@ -1,4 +1,4 @@
-"""Checkpoints of a model: its symbol in ``prefix-symbol.json``, its parameters in ``prefix-NNNN.params``, as MXNet writes them."""
+"""Checkpoints in MXNet's format: the symbol in ``prefix-symbol.json``, the parameters in ``prefix-NNNN.params``."""
 
 import logging
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ Parameters = dict[str, NDArray]
 
 
 class BatchEndParam(NamedTuple):
-    """What a callback at the end of a batch is told.
+    """The argument of batch-end callbacks.
 
     Attributes
     ----------
     epoch, nbatch
-        Number of the epoch, and of the batch within it, from 0.
+        The epoch, and the batch within it, from 0.
     eval_metric
-        The metric over the epoch so far; None if there is none.
+        The metric over the epoch so far, if any.
     locals
-        The variables of the training loop.
+        The local variables of the training loop.
     """
 
     epoch: int
@@ -48,20 +48,20 @@ def save_checkpoint(
     Parameters
     ----------
     prefix
-        How the files' names begin; it may lead to another folder.
+        Prefix of the file names, which may include a folder.
     epoch
-        Number of the epoch, which the parameters' file has in its name.
+        Epoch number in the name of the parameter file.
     symbol
         The symbol; None to write the parameters only.
     arg_params, aux_params
-        Dicts of name to array: parameters, and auxiliary states such as moving means.
+        Dicts from name to array: parameters, and auxiliary states such as moving means.
     remove_amp_cast
-        Leave out the casts that mixed precision put into the symbol.
+        Whether to remove the casts inserted for mixed precision.
 
     Raises
     ------
     FileAccessError
-        If a file cannot be written; what was there before stays.
+        If a file cannot be written. An existing file is left unchanged.
     """
     if symbol is not None:
         symbol.save(f"{fspath(prefix)}-symbol.json", remove_amp_cast=remove_amp_cast)
@@ -73,43 +73,43 @@ def save_checkpoint(
 
 
 def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[Any, Parameters, Parameters]:
-    """Read what `save_checkpoint` or MXNet wrote.
+    """Read a checkpoint written by `save_checkpoint` or MXNet.
 
     Parameters
     ----------
     prefix, epoch
-        As of `save_checkpoint`.
+        See `save_checkpoint`.
 
     Returns
     -------
     tuple
-        The symbol, and dicts of the parameters and of the auxiliary states.
+        (symbol, parameters, auxiliary states).
 
     Raises
     ------
     MissingFileError
-        If there are no such files.
+        If a file is missing.
     FormatError
-        If one of them is damaged.
+        If a file is damaged.
     """
     symbol = sym.load(f"{fspath(prefix)}-symbol.json")
     return symbol, *load_params(prefix, epoch)
 
 
 def load_params(prefix: Prefix, epoch: int) -> tuple[Parameters, Parameters]:
-    """Read the parameters of a checkpoint: dicts of the parameters and of the auxiliary states.
+    """Read the parameters and auxiliary states of a checkpoint, as two dicts.
 
     Parameters
     ----------
     prefix, epoch
-        As of `save_checkpoint`.
+        See `save_checkpoint`.
 
     Raises
     ------
     MissingFileError
-        If there is no such file.
+        If the file is missing.
     FormatError
-        If it is damaged, or holds other arrays than a checkpoint does.
+        If it is damaged, or not the parameters of a checkpoint.
     """
     path = _params_path(prefix, epoch)
     arrays = load(path)

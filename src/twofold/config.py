@@ -1,4 +1,4 @@
-"""Every setting once: its environment variable, type, default and meaning. `SETTINGS` holds the values in force."""
+"""All settings, with environment variable, type, default and meaning. `SETTINGS` holds the current values."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from .errors import ParameterError
 
 
 class Setting(NamedTuple):
-    """One setting; its environment variable is ``TWOFOLD_`` and the name in capitals."""
+    """A setting. Its environment variable is ``TWOFOLD_`` followed by the name in capitals."""
 
     name: str
     default: Any
@@ -22,62 +22,68 @@ def _switch(text: str) -> bool:
 
 def _count(text: str) -> int:
     if not text.strip().isdecimal():
-        raise ValueError("give a whole number from 0")
+        raise ValueError("use an integer from 0")
     return int(text)
 
 
 def _percent(text: str) -> int:
     if not text.strip().isdecimal() or int(text) >= 100:
-        raise ValueError("give a whole number from 0 to 99")
+        raise ValueError("use an integer from 0 to 99")
     return int(text)
 
 
 def _engine(text: str) -> str:
     if text not in ("naive", "window"):
-        raise ValueError("give naive or window")
+        raise ValueError("use naive or window")
     return text
 
 
 TABLE = (
+    Setting("engine", "window", _engine, "naive: run every operation immediately; window: defer and fuse operations on large arrays"),
+    Setting("defer_elements", 65_536, _count, "number of elements from which an operation is deferred to the window instead of run inline"),
+    Setting("window_operations", 256, _count, "number of operations at which a window is flushed; mx.engine.bulk sets it"),
+    Setting("window_bytes", 1 << 30, _count, "bytes of pending results at which a window is flushed"),
+    Setting("lane_operations", 256, _count, "number of programs and copies queued on other threads at which queueing blocks"),
+    Setting("lane_bytes", 1 << 30, _count, "bytes of their results at which queueing blocks"),
+    Setting("jit", True, _switch, "compile fused CPU kernels with LLVM on their second use, if llvmlite is installed"),
+    Setting("jit_eager", False, _switch, "compile them on first use, so that results are bitwise independent of what ran before"),
     Setting(
-        "engine", "window", _engine, "naive: run every operation at once, by itself; window: defer and fold operations on large arrays"
+        "winograd",
+        True,
+        _switch,
+        "compute float32 3x3 convolutions with Winograd's algorithm where it is faster; it has larger rounding errors",
     ),
-    Setting("defer_elements", 65_536, _count, "elements from which an operation joins the window instead of running inline"),
-    Setting("window_operations", 256, _count, "operations after which a window is flushed; mx.engine.bulk sets it"),
-    Setting("window_bytes", 1 << 30, _count, "bytes of pending results after which a window is flushed"),
-    Setting("lane_operations", 256, _count, "programs and copies given to other threads from which giving waits for the oldest"),
-    Setting("lane_bytes", 1 << 30, _count, "bytes of their results from which giving waits"),
-    Setting("jit", True, _switch, "compile fused kernels on the CPU by LLVM when they are used again, where llvmlite is installed"),
-    Setting("jit_eager", False, _switch, "compile them at their first use: then results do not depend on what ran before, bit for bit"),
-    Setting(
-        "winograd", True, _switch, "compute 3x3 convolutions in float32 by Winograd's algorithm where that is faster, which rounds more"
-    ),
-    Setting("channels_last", True, _switch, "keep images with their channels last inside of programs where convolutions gain by that"),
+    Setting("channels_last", True, _switch, "keep images in channels-last layout inside programs where that makes convolutions faster"),
     Setting(
         "epilogues",
         True,
         _switch,
-        "on GPUs, add a bias, apply relu and sum a bias' gradient inside of matrix products, by cuBLASLt, which rounds otherwise",
+        "on GPUs, fuse bias, relu and bias gradients into matrix products with cuBLASLt; rounding differs",
     ),
-    Setting("cudnn", True, _switch, "compute convolutions on GPUs by cuDNN, where nvidia-cudnn-frontend is installed"),
-    Setting("cuda_graphs", True, _switch, "issue a program that a GPU runs again and again as one CUDA graph"),
-    Setting("gpu_streams", 4, _count, "streams on which a GPU runs the independent steps of a captured program at once; 1: in order"),
-    Setting("compile_threads", 4, _count, "threads that compile a program's kernels for GPUs before it runs; 0: each when it first runs"),
-    Setting("gpu_memory_reserve", 0, _percent, "percent of a GPU's memory that arrays and graphs leave to others"),
-    Setting("verify", False, _switch, "check the invariants of every graph that is compiled"),
+    Setting("cudnn", True, _switch, "compute convolutions on GPUs with cuDNN, if nvidia-cudnn-frontend is installed"),
+    Setting("cuda_graphs", True, _switch, "launch a program that a GPU runs repeatedly as one CUDA graph"),
+    Setting("gpu_streams", 4, _count, "number of streams for independent steps of a captured program; 1: in order"),
+    Setting(
+        "compile_threads",
+        4,
+        _count,
+        "number of threads that compile a program's GPU kernels before it runs; 0: each kernel on its first launch",
+    ),
+    Setting("gpu_memory_reserve", 0, _percent, "percentage of a GPU's memory to leave to other processes"),
+    Setting("verify", False, _switch, "check the invariants of every compiled graph"),
 )
 
-#: Variables of MXNet's that are read where a setting's own is not given.
+#: MXNet variables that are read if a setting's own variable is not set.
 ALSO = {"gpu_memory_reserve": "MXNET_GPU_MEM_POOL_RESERVE"}
 
 
 class Settings:
-    """Values of the settings, read from the environment once; tests and ``mx.engine`` assign to them.
+    """The values of the settings, read from the environment once. Tests and ``mx.engine`` assign to them.
 
     Raises
     ------
     ParameterError
-        If a variable of the environment holds what its setting does not take; it names the variable.
+        If an environment variable has an invalid value; the message names it.
     """
 
     engine: str
@@ -107,7 +113,7 @@ class Settings:
             try:
                 setattr(self, setting.name, setting.default if given is None else setting.parse(given))
             except ValueError as error:
-                raise ParameterError(f"setting {variable}: not a value that it takes", repr(given), str(error)) from None
+                raise ParameterError(f"setting {variable}: invalid value", repr(given), str(error)) from None
         if "TWOFOLD_ENGINE" not in os.environ and os.environ.get("MXNET_ENGINE_TYPE") == "NaiveEngine":
             self.engine = "naive"
 
@@ -116,5 +122,5 @@ SETTINGS = Settings()
 
 
 def recomputes() -> bool:
-    """Whether MXNET_BACKWARD_DO_MIRROR asks for less memory in training, for more time: asked when a graph is bound or traced."""
+    """Whether MXNET_BACKWARD_DO_MIRROR requests recomputation to save memory in training; read when a graph is bound or traced."""
     return _switch(os.environ.get("MXNET_BACKWARD_DO_MIRROR", ""))

@@ -1,4 +1,4 @@
-"""``mx.context``: devices by MXNet's names. A face of `device` that asks the backends what is there."""
+"""``mx.context``: devices under MXNet's names. The public face of `device`; it queries the backends."""
 
 from .backend.loader import backend_for, gpu_count
 from .device import Device, current_device
@@ -10,27 +10,27 @@ current_context = current_device
 
 
 def cpu(device_id: int = 0) -> Device:
-    """The CPU; numbers are names only, all CPU devices are the same memory."""
+    """The CPU. CPU devices of all numbers share the same memory."""
     return Device("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Device:
-    """The CPU's page-locked memory, from which copies to a GPU are fast."""
+    """Page-locked host memory, for fast copies to a GPU."""
     return Device("cpu_pinned", device_id)
 
 
 def cpu_shared(device_id: int = 0) -> Device:
-    """The CPU's memory that processes share."""
+    """Host memory shared between processes."""
     return Device("cpu_shared", device_id)
 
 
 def gpu(device_id: int = 0) -> Device:
-    """A GPU by number; whether it exists is asked when it is used."""
+    """A GPU by number. Whether it exists is checked on first use."""
     return Device("gpu", device_id)
 
 
 def num_gpus() -> int:
-    """How many GPUs there are; 0 where no array library serves them."""
+    """The number of GPUs; 0 if no adapter for GPUs is installed."""
     return gpu_count()
 
 

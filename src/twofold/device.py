@@ -1,4 +1,4 @@
-"""Where arrays live: the value type ``Device`` (MXNet's Context) and the per-thread default. Asks no backend anything."""
+"""The value type ``Device`` (MXNet's Context) and the per-thread default device. It knows no backend."""
 
 import threading
 from typing import ClassVar
@@ -14,21 +14,21 @@ class _Local(threading.local):
 
 
 class Device:
-    """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``, ``"cpu_shared"``) and a number. Equal by value, one object per value.
+    """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``, ``"cpu_shared"``) and a number. Equal devices are identical.
 
-    As a context manager it is the default device of its block, in this thread.
+    As a context manager it sets the default device of this thread.
 
     Parameters
     ----------
     device_type
         The kind, its MXNet code, or another device.
     device_id
-        Number of the device of that kind, from 0.
+        Index of the device among those of its kind.
 
     Raises
     ------
     DeviceError
-        For a kind that does not exist or a negative number.
+        If the kind is unknown or the index negative.
     """
 
     __slots__ = ("device_id", "device_type")
@@ -41,7 +41,7 @@ class Device:
     device_id: int
 
     def __new__(cls, device_type: "str | int | Device", device_id: int = 0) -> "Device":
-        """The one object of a kind and number."""
+        """The interned device of a kind and index."""
         if isinstance(device_type, Device):
             return device_type
         kind = KIND_OF_CODE.get(device_type, str(device_type)) if isinstance(device_type, int) else device_type
@@ -61,16 +61,16 @@ class Device:
 
     @property
     def device_typeid(self) -> int:
-        """MXNet's code of the kind: 1 cpu, 2 gpu, 3 cpu_pinned, 5 cpu_shared."""
+        """MXNet's code for the kind: 1 cpu, 2 gpu, 3 cpu_pinned, 5 cpu_shared."""
         return TYPE_CODES[self.device_type]
 
     @property
     def is_host(self) -> bool:
-        """Whether the device's memory is the host's."""
+        """Whether the device uses host memory."""
         return self.device_type != "gpu"
 
     def shares_memory_with(self, other: "Device") -> bool:
-        """Whether arrays of another device can be read here as they are: it is this one, or both are the host's memory."""
+        """Whether arrays of another device can be used here without a copy: it is the same device, or both use host memory."""
         return self is other or (self.device_type != "gpu" and other.device_type != "gpu")
 
     def __repr__(self) -> str:
@@ -91,6 +91,6 @@ CPU = Device("cpu", 0)
 
 
 def current_device() -> Device:
-    """The innermost ``with device:`` of this thread, else cpu(0)."""
+    """The device of this thread's innermost ``with device:`` block, else cpu(0)."""
     stack = Device._local.stack
     return stack[-1] if stack else CPU

@@ -1,7 +1,7 @@
-"""Data types by name: NumPy's, MXNet's type codes, bfloat16, and how operands promote.
+"""Data types by name: NumPy's dtypes, MXNet's type codes, bfloat16, and type promotion.
 
-Inside the package a dtype is its name (``"float32"``): hashable, printable, equal across backends. Two more names exist
-only in graphs: ``"weakf"`` and ``"weaki"``, the types of Python floats and ints, which never widen an array of their kind.
+Inside the package a dtype is its name (``"float32"``), which is hashable, printable and the same for all backends. Two more names
+exist only in graphs: ``"weakf"`` and ``"weaki"``, the types of Python floats and ints, which never widen an array of their kind.
 """
 
 from functools import cache
@@ -13,13 +13,13 @@ from .errors import DTypeError
 
 WEAK = {"weakf": float, "weaki": int}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-#: Floats of 16 bits: how values are stored, not how they are computed.
+#: 16-bit floats: storage types only, as computations run in float32.
 HALVES = ("float16", "bfloat16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 COMPLEX = ("complex64", "complex128")
 NAMES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
 
-#: MXNet's type codes, as its files hold them.
+#: MXNet's type codes, which its files contain.
 MXNET_CODES = {
     "float32": 0,
     "float64": 1,
@@ -37,19 +37,19 @@ MXNET_CODES = {
 }
 FROM_MXNET_CODE = {code: name for name, code in MXNET_CODES.items()}
 
-#: NumPy dtype object of each name, and back (a dictionary: ``dtype.name`` costs 1.5 us).
+#: NumPy dtype of each name, and the reverse (a dict, because ``dtype.name`` takes 1.5 µs).
 NUMPY = {name: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name in NAMES}
 NAME_OF = {dtype: name for name, dtype in NUMPY.items()}
 ITEMSIZE = {name: dtype.itemsize for name, dtype in NUMPY.items()} | {"weakf": 8, "weaki": 8, "object": 0}
 
 
 def dtype_name(dtype: object) -> str:
-    """The name of anything that denotes a dtype: a name, a NumPy dtype or scalar class, a Python type, MXNet's code.
+    """The name of a dtype given as a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
 
     Raises
     ------
     DTypeError
-        If nothing of that name exists here.
+        If the dtype is unknown.
     """
     if isinstance(dtype, str) and dtype in NUMPY:
         return dtype
@@ -62,13 +62,13 @@ def dtype_name(dtype: object) -> str:
 
 
 def is_float(name: str) -> bool:
-    """Whether values of this dtype are (weak or sized) real floating-point numbers."""
+    """Whether a dtype, which may be weak, is a real floating-point type."""
     return name in FLOATS or name == "weakf"
 
 
 @cache
 def promote(*names: str) -> str:
-    """The common dtype of operands by NumPy's rules, weak Python scalars included; all weak gives float64 or int64.
+    """The common dtype of operands by NumPy's rules, including weak Python scalars; float64 or int64 if all are weak.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def promote(*names: str) -> str:
 
 @cache
 def ufunc_result(ufunc: str, *names: str) -> str:
-    """The dtype that NumPy's ufunc of that name gives for operands of these dtypes.
+    """The result dtype of a NumPy ufunc for operand dtypes.
 
     Raises
     ------
@@ -107,5 +107,5 @@ def ufunc_result(ufunc: str, *names: str) -> str:
 
 @cache
 def float_of(name: str) -> str:
-    """The floating dtype in which a function with real results answers for this dtype, as NumPy's ``exp`` does."""
+    """The floating-point dtype that functions with real results, such as NumPy's ``exp``, return for a dtype."""
     return ufunc_result("exp", name)

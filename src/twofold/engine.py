@@ -1,7 +1,7 @@
-"""``mx.engine``: MXNet's switches of its engine. Here they set how many operations wait in a window (the setting ``window_operations``).
+"""``mx.engine``: MXNet's engine controls. Here they set how many operations a window may defer (the setting ``window_operations``).
 
-The engine's kind is chosen before the start: ``MXNET_ENGINE_TYPE=NaiveEngine`` or ``TWOFOLD_ENGINE=naive`` runs every operation at
-once.
+The kind of engine is chosen at start-up: ``MXNET_ENGINE_TYPE=NaiveEngine`` or ``TWOFOLD_ENGINE=naive`` runs every operation
+immediately.
 """
 
 import operator
@@ -15,14 +15,14 @@ __all__ = ["bulk", "set_bulk_size"]
 
 
 def set_bulk_size(size: int) -> int:
-    """Set how many operations may wait before they run together.
+    """Set how many operations may be deferred before they run together.
 
-    Results do not depend on it. It is one number for all threads, of the innermost `bulk` block that is open, else of the program.
+    Results do not depend on it. The value is shared by all threads: that of the `bulk` block entered last, else the global one.
 
     Parameters
     ----------
     size
-        Operations after which a window is run; with 0 or 1 none waits for another.
+        Number of operations at which a window is flushed; 0 or 1 disables deferral.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def set_bulk_size(size: int) -> int:
     Raises
     ------
     DTypeError
-        If it is no whole number.
+        If it is not an integer.
     ParameterError
         If it is negative.
 
@@ -50,7 +50,7 @@ def set_bulk_size(size: int) -> int:
 
 
 def bulk(size: int) -> "_Bulk":
-    """``with mx.engine.bulk(size):`` as `set_bulk_size`, for a block.
+    """``with mx.engine.bulk(size):`` applies `set_bulk_size` to a block.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def bulk(size: int) -> "_Bulk":
     Raises
     ------
     DTypeError, ParameterError
-        As there.
+        See `set_bulk_size`.
 
     Examples
     --------
@@ -77,14 +77,14 @@ def _whole(size: int) -> int:
     try:
         number = operator.index(size)
     except TypeError:
-        raise DTypeError("set_bulk_size: the size is no whole number", type(size).__name__, "give an int") from None
+        raise DTypeError("set_bulk_size: the size is not an integer", type(size).__name__, "pass an int") from None
     if number < 0:
-        raise ParameterError("set_bulk_size: the size is negative", number, "give the number of operations; 0 or 1: none waits")
+        raise ParameterError("set_bulk_size: the size is negative", number, "pass a number of operations; 0 or 1 disables deferral")
     return number
 
 
 class _Bulk:
-    """A block with a size of its own. It may be entered several times, also at once."""
+    """A block with its own size. It may be entered repeatedly, also while it is active."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -105,12 +105,12 @@ class _Bulk:
             del _scopes[place]
             if place == len(_scopes):
                 SETTINGS.window_operations = scope.outside
-            else:  # another thread's block, entered inside this one in time, is still open: it goes on, and ends where this one began
+            else:  # a block entered later, by another thread, is still active: its size stays in effect, and it restores ours
                 _scopes[place].outside = scope.outside
 
 
 class _Scope:
-    """An open block: the size that holds after it."""
+    """An active block: the size to restore after it."""
 
     __slots__ = ("outside",)
 
@@ -118,5 +118,5 @@ class _Scope:
 
 
 _lock = threading.Lock()
-#: Open blocks of all threads in the order in which they were entered.
+#: Active blocks of all threads, in order of entry.
 _scopes: list[_Scope] = []

@@ -1,30 +1,30 @@
-"""The exceptions Twofold raises: one tree, every class also the built-in that a caller would expect to catch.
+"""The exceptions of Twofold: one hierarchy, in which every class also derives from the built-in that callers expect.
 
 ::
 
     MXNetError (RuntimeError)
-    ├── ShapeError (ValueError)                 shapes that do not fit together
+    ├── ShapeError (ValueError)                 shapes that do not match
     ├── DTypeError (TypeError)                  element types, or types of arguments
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
     │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
     ├── OperatorError (AttributeError)          no operator of that name
-    ├── IndexingError (IndexError)              an index out of range or of a kind that is not supported
-    ├── UnboundArgumentError (KeyError)         a graph argument that was given no array
+    ├── IndexingError (IndexError)              an index out of range or of an unsupported kind
+    ├── UnboundArgumentError (KeyError)         a graph argument without an array
     ├── DeviceError                             a context that does not exist, or arrays on different ones
-    │   ├── DeviceOutOfMemory (MemoryError)     the device's memory is used up
+    │   ├── DeviceOutOfMemory (MemoryError)     the device is out of memory
     │   └── BackendUnavailable                  no array library for that kind of device is installed
     ├── AutogradError                           recording and gradients
     ├── DeferredInitializationError             a parameter whose shape is not known yet
     ├── EngineError                             the scheduler, its lanes and its worker processes
-    ├── KernelCompileError                      a generated kernel that the device's compiler refused
+    ├── KernelCompileError                      a generated kernel that the device's compiler rejected
     ├── FileAccessError (OSError)               a file that cannot be read or written
     │   └── MissingFileError (FileNotFoundError)  no file of that name
-    ├── FormatError (ValueError)                a file that is damaged or not of the format it should be
+    ├── FormatError (ValueError)                a file that is damaged or in another format
     ├── MissingDependency (ImportError)         an optional package that is not installed
-    ├── UnsupportedMethod                       a method that this kind of object cannot have
+    ├── UnsupportedMethod                       a method that this kind of object cannot support
     │   ├── NotImplementedForSymbol             an array's method called on a symbol
     │   └── NotSupportedForSparseNDArray        a dense array's method called on a sparse one
-    └── InternalError                           a broken invariant of Twofold itself: worth a bug report
+    └── InternalError                           a broken invariant of Twofold itself: please report it
 
 A message has three parts, *what* failed, what was *given*, and what *to do*::
 
@@ -32,7 +32,7 @@ A message has three parts, *what* failed, what was *given*, and what *to do*::
 
     ShapeError: dot: lhs and rhs do not match: given lhs (2, 3), rhs (4, 5); make lhs.shape[-1] equal rhs.shape[0]
 
-Every error can be pickled, so that one raised in a worker process arrives whole in its parent.
+Every error can be pickled, so that errors raised in a worker process reach the parent intact.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class MXNetError(RuntimeError):
     Parameters
     ----------
     what
-        What failed; the whole message if it stands alone.
+        What failed; the whole message if nothing else is passed.
     given
-        What was given; anything but a string is shown by its ``repr``.
+        What was given, shown by its ``repr`` unless it is a string.
     todo
         What to do about it.
     """
@@ -92,11 +92,11 @@ class MXNetError(RuntimeError):
         return f"{what_and_given}; {self.todo}" if self.todo else what_and_given
 
     def __str__(self) -> str:
-        # Not inherited: KeyError would show the message in quotes, and other built-ins add fields of their own.
+        # the built-in bases differ: KeyError quotes the message, and others add fields of their own
         return str(self.args[0])
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Not inherited either: several built-ins pickle their own arguments instead of those below.
+        # several built-in bases pickle their own arguments instead of these
         return _restore, (type(self), self.args, self.__dict__)
 
 
@@ -109,7 +109,7 @@ def _restore(cls: type[MXNetError], args: tuple[object, ...], fields: dict[str, 
 
 
 class ShapeError(MXNetError, ValueError):
-    """Shapes do not fit together, or a shape is not a shape."""
+    """Shapes do not match, or a shape is invalid."""
 
 
 class DTypeError(MXNetError, TypeError):
@@ -129,19 +129,19 @@ class OperatorError(MXNetError, AttributeError):
 
 
 class IndexingError(MXNetError, IndexError):
-    """An index is out of range, or of a kind that this array does not support."""
+    """An index is out of range, or of a kind that the array does not support."""
 
 
 class UnboundArgumentError(MXNetError, KeyError):
-    """An argument or auxiliary state of a graph was given no array."""
+    """An argument or auxiliary state of a graph has no array."""
 
 
 class DeviceError(MXNetError):
-    """A context does not exist, or arrays of one operation live on different contexts."""
+    """A context does not exist, or the operands of an operation are on different contexts."""
 
 
 class DeviceOutOfMemory(DeviceError, MemoryError):
-    """The memory of a device is used up."""
+    """A device is out of memory."""
 
 
 class BackendUnavailable(DeviceError):
@@ -149,26 +149,26 @@ class BackendUnavailable(DeviceError):
 
 
 class AutogradError(MXNetError):
-    """Recording or gradients: nothing was recorded, a graph was freed, a recorded array was written."""
+    """Recording or gradients failed: nothing was recorded, the graph was freed, or a recorded array was written to."""
 
 
 class DeferredInitializationError(MXNetError):
-    """A parameter was asked for its array before its shape is known."""
+    """The array of a parameter was requested before its shape is known."""
 
 
 class EngineError(MXNetError):
-    """The scheduler: a lane or a worker process died, or was used where it cannot be."""
+    """The scheduler failed: a lane or a worker process died, or was used where it cannot be."""
 
 
 class KernelCompileError(MXNetError):
-    """The device's compiler refused a generated kernel."""
+    """The device's compiler rejected a generated kernel."""
 
 
 class FileAccessError(MXNetError, OSError):
     """A file cannot be read or written."""
 
     def __new__(cls, *args: object, **kwargs: object) -> FileAccessError:
-        """Keep the parts of the message from OSError, which would take two of them for an error number and its text."""
+        """Hide the arguments from OSError, which would interpret two of them as an error number and its text."""
         return OSError.__new__(cls)
 
 
@@ -177,7 +177,7 @@ class MissingFileError(FileAccessError, FileNotFoundError):
 
 
 class FormatError(MXNetError, ValueError):
-    """A file is damaged, or is not of the format it should be.
+    """A file is damaged or in another format.
 
     Parameters
     ----------
@@ -186,9 +186,9 @@ class FormatError(MXNetError, ValueError):
     given, todo
         As in `MXNetError`.
     offset
-        Where in the file, in bytes from its start.
+        Offset in the file, in bytes.
     path
-        Which file; `at_path` adds it where the name is known.
+        The file; `at_path` adds it once the name is known.
     """
 
     def __init__(
@@ -206,11 +206,11 @@ class FormatError(MXNetError, ValueError):
 
     @property
     def reason(self) -> str:
-        """What is wrong, without place, given and to-do."""
+        """What is wrong, without position, given and to-do."""
         return self.what
 
     def at_path(self, path: object) -> FormatError:
-        """Return the same error naming the file it happened in, unless it names one already."""
+        """Return the same error with the path of the file, unless it has one already."""
         return FormatError(self.what, self.given, self.todo, offset=self.offset, path=self.path or str(path))
 
     def _message(self) -> str:
@@ -242,7 +242,7 @@ class MissingDependency(MXNetError, ImportError):
         package
             Name of the package, as imported.
         purpose
-            What needs it, such as ``"reading s3:// addresses"``.
+            What needs it, such as ``"reading s3:// URLs"``.
         install
             What to install, such as ``"twofold[safetensors]"``.
         """
@@ -251,7 +251,7 @@ class MissingDependency(MXNetError, ImportError):
 
 
 class UnsupportedMethod(MXNetError):
-    """A method was called on a kind of object that cannot have it.
+    """A method was called on a kind of object that cannot support it.
 
     Parameters
     ----------
@@ -285,10 +285,10 @@ class NotSupportedForSparseNDArray(UnsupportedMethod):
 
 
 class InternalError(MXNetError):
-    """An invariant of Twofold itself is broken: a bug here, not in the calling program."""
+    """An invariant of Twofold itself is broken: a bug in Twofold, not in the calling program."""
 
 
-#: Exceptions of array libraries and of the system with the error that is also one of them; any other is an `EngineError`.
+#: Built-in exceptions of array libraries and the system, and the error for each; any other becomes an `EngineError`.
 _MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
     (MemoryError, DeviceOutOfMemory),
     (numpy.linalg.LinAlgError, LinearAlgebraError),
@@ -300,14 +300,14 @@ _MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
 
 
 def own_error(what: str, error: BaseException) -> MXNetError:
-    """Return the error of this library for a stranger's exception: itself if it is one, else the class that matches the built-in.
+    """Convert an exception to an error of this library: unchanged if it is one, else by its built-in class.
 
     Parameters
     ----------
     what
         What failed.
     error
-        What was raised; to be named as the cause: ``raise own_error(what, error) from error``.
+        The exception, which should become the cause: ``raise own_error(what, error) from error``.
     """
     if isinstance(error, MXNetError):
         return error

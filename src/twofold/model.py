@@ -1,4 +1,4 @@
-"""``mx.model``: checkpoints, what callbacks are told, and `FeedForward`, the model of before there were modules."""
+"""``mx.model``: checkpoints, and `FeedForward`, the predecessor of modules."""
 
 import logging
 import time
@@ -28,37 +28,37 @@ _VALIDATION = LogValidationMetricsCallback()
 
 
 class FeedForward:
-    """A symbol with its parameters, that is trained on and predicts for NumPy arrays or iterators; `Module` can do more.
+    """A symbol with its parameters, trained on NumPy arrays or iterators. `Module` is more capable.
 
     Parameters
     ----------
     symbol
-        The symbol; or a function of a bucket's key to one, for iterators whose batches have lengths of their own.
+        The symbol, or a function from a bucket's key to a symbol, for iterators over batches of different lengths.
     ctx
         A device or a list of them; the CPU if None.
     num_epoch
-        Number of the first epoch that is not run any more.
+        The epoch to stop before.
     epoch_size
-        Batches of an epoch; one pass through the data if None.
+        Number of batches per epoch; one pass through the data if None.
     optimizer
-        An optimizer, or the name of one; one that is made here divides gradients by the batch size.
+        An optimizer, or the name of one. An optimizer given by name divides gradients by the batch size.
     initializer
-        Fills parameters that are not given.
+        Initializer of parameters without an array.
     numpy_batch_size
-        Rows of a batch where data is a NumPy array.
+        Batch size for data in NumPy arrays.
     arg_params, aux_params
         Parameters and auxiliary states by name.
     allow_extra_params
-        Whether parameters that the symbol does not have are passed over.
+        Whether to ignore parameters that the symbol does not have.
     begin_epoch
-        Number of the first epoch.
+        The first epoch.
     **kwargs
         Parameters of the optimizer.
 
     Raises
     ------
     ParameterError
-        If two of the symbol's arguments have one name.
+        If two of the symbol's arguments have the same name.
     """
 
     def __init__(
@@ -104,26 +104,28 @@ class FeedForward:
     # data
 
     def _iterator(self, X: Any, y: Any, is_train: bool) -> Any:
-        """An iterator over given data.
+        """An iterator over the given data.
 
         Raises
         ------
         ParameterError
-            If there are no labels to train on.
+            If labels are needed for training and missing.
         ShapeError
-            If there are not as many labels as rows, or labels have more than one axis.
+            If labels and rows differ in number, or labels have more than one axis.
         DTypeError
             If the data is neither an array nor an iterator.
         """
         if not isinstance(X, (np.ndarray, NDArray)):
             if not isinstance(X, Iterable) or isinstance(X, (list, tuple, str, Mapping)):
-                raise DTypeError("X must be DataIter, NDArray or numpy.ndarray", type(X).__name__, "make an NDArrayIter")
+                raise DTypeError("X must be DataIter, NDArray or numpy.ndarray", type(X).__name__, "create an NDArrayIter")
             return X
         if y is None and is_train:
-            raise ParameterError("y must be specified when X is numpy.ndarray", None, "give the labels")
+            raise ParameterError("y must be specified when X is numpy.ndarray", None, "pass the labels")
         labels = np.zeros(X.shape[0]) if y is None else y.asnumpy() if isinstance(y, NDArray) else np.asarray(y)
         if labels.shape[0] != X.shape[0]:
-            raise ShapeError("The numbers of data points and labels not equal", f"{X.shape[0]} and {labels.shape[0]}", "give one each")
+            raise ShapeError(
+                "The numbers of data points and labels not equal", f"{X.shape[0]} and {labels.shape[0]}", "pass one label per row"
+            )
         if labels.ndim == 2 and labels.size == labels.shape[0]:
             labels = labels.reshape(-1)
         if labels.ndim != 1:
@@ -135,7 +137,7 @@ class FeedForward:
         if not isinstance(eval_data, (list, tuple)):
             return eval_data
         if len(eval_data) != 2:
-            raise ParameterError("eval_data as a list is a pair of data and labels", f"{len(eval_data)} items", "give both")
+            raise ParameterError("eval_data as a list is a pair of data and labels", f"{len(eval_data)} items", "pass both")
         data, label = eval_data
         if not isinstance(data, (np.ndarray, NDArray, list)):
             return data
@@ -158,38 +160,38 @@ class FeedForward:
         eval_end_callback: Callbacks = _VALIDATION,
         eval_batch_end_callback: Callbacks = None,
     ) -> None:
-        """Train.
+        """Train the model.
 
         Parameters
         ----------
         X
-            An iterator over batches, or an array, whose rows come in random order.
+            An iterator over batches, or an array, whose rows are shuffled.
         y
-            Labels, one for each row of the array.
+            Labels, one per row of the array.
         eval_data
-            An iterator over other batches, or a pair of data and labels.
+            An iterator over validation batches, or a pair of data and labels.
         eval_metric
-            A metric, or what `metric.create` makes one of.
+            A metric, or anything that `metric.create` accepts.
         epoch_end_callback
-            Called with the epoch, the symbol, the parameters and the auxiliary states; a function or a list of them.
+            Called with the epoch, the symbol, the parameters and the auxiliary states; a function or a list of functions.
         batch_end_callback, eval_batch_end_callback, eval_end_callback
-            Called with a `BatchEndParam`; functions or lists of them. Batches of training count from 1.
+            Called with a `BatchEndParam`; functions or lists of functions. Training batches count from 1.
         kvstore
-            As of `Module.init_optimizer`.
+            See `Module.init_optimizer`.
         logger
-            Where progress is logged.
+            The logger for progress.
         work_load_list
-            As of `Module`.
+            See `Module`.
         monitor
             A `Monitor` to install.
 
         Raises
         ------
         ParameterError
-            Without ``num_epoch``, or without labels for an array.
+            If ``num_epoch``, or the labels for an array, are missing.
         """
         if self.num_epoch is None:
-            raise ParameterError("FeedForward.fit: please specify number of epochs", None, "give num_epoch")
+            raise ParameterError("FeedForward.fit: please specify number of epochs", None, "pass num_epoch")
         logger = logging if logger is None else logger
         train_data, eval_data = self._iterator(X, y, is_train=True), self._eval_iterator(eval_data)
         metric = metrics.create(eval_metric)
@@ -206,13 +208,13 @@ class FeedForward:
             start = time.time()
             self._train_epoch(epoch, module, train_data, metric, monitor, batch_end_callback, logger)
             logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
-            self._take_params(module)
+            self._copy_params(module)
             call_all(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
             if eval_data is not None:
                 module.score(eval_data, metric, None, eval_batch_end_callback, eval_end_callback, epoch=epoch)
 
     def _trainer(self, train_data: Any, logger: Any, work_load_list: Any) -> BaseModule:
-        """An unbound module for the names that an iterator gives."""
+        """An unbound module for the names that an iterator provides."""
         data = [name for name, *_ in train_data.provide_data]
         label = [name for name, *_ in train_data.provide_label or ()]
         if self.sym_gen is None:
@@ -228,10 +230,10 @@ class FeedForward:
             return self.optimizer, self.kwargs
         if isinstance(self.optimizer, type) and issubclass(self.optimizer, optimizers.Optimizer):
             return self.optimizer(rescale_grad=1.0 / batch_size, **self.kwargs), {}
-        raise ParameterError("FeedForward: parameters for an optimizer that is made already", ", ".join(self.kwargs), "give them to it")
+        raise ParameterError("FeedForward: the optimizer has been created already", ", ".join(self.kwargs), "pass its parameters to it")
 
-    def _take_params(self, module: BaseModule) -> None:
-        """Keep copies of a module's parameters; its devices agree again on auxiliary states."""
+    def _copy_params(self, module: BaseModule) -> None:
+        """Copy a module's parameters, after averaging its devices' auxiliary states."""
         arg_params, aux_params = module.get_params()
         module.set_params(arg_params, aux_params)
         self.arg_params = {name: value.copy() for name, value in arg_params.items()}
@@ -240,7 +242,7 @@ class FeedForward:
     def _train_epoch(
         self, epoch: int, module: BaseModule, train_data: Any, eval_metric: Any, monitor: Any, batch_end_callback: Callbacks, logger: Any
     ) -> None:
-        """``epoch_size`` batches, or one pass; data starts anew at its end."""
+        """Train on ``epoch_size`` batches, resetting the data at its end, or on one pass through it."""
         eval_metric.reset()
         nbatch = 0
         while True:
@@ -263,10 +265,10 @@ class FeedForward:
 
     # evaluation
 
-    def _bound_predictor(self, data: Any) -> Module:
+    def _bind_predictor(self, data: Any) -> Module:
         """A module for inference on an iterator's data, with the current parameters."""
         if self.arg_params is None or self.symbol is None:
-            raise MXNetError("FeedForward: there are no parameters", None, "fit the model, load it, or give arg_params")
+            raise MXNetError("FeedForward: there are no parameters", None, "fit the model, load it, or pass arg_params")
         arguments, aux = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         shapes = [(name, tuple(shape)) for name, shape, *_ in data.provide_data]
         names = [name for name, _ in shapes]
@@ -276,7 +278,7 @@ class FeedForward:
         labels = [n for n in arguments if n not in names and n not in self.arg_params]
         unknown = [n for n in labels if not n.endswith("label")]
         if unknown:
-            raise ParameterError("FeedForward: there is no parameter", ", ".join(unknown), "fit the model, or give it in arg_params")
+            raise ParameterError("FeedForward: there is no parameter", ", ".join(unknown), "fit the model, or pass it in arg_params")
         module = self._predictor
         if module is None or module.symbol is not self.symbol or [(x.name, x.shape) for x in module.data_shapes or ()] != shapes:
             module = self._predictor = Module(self.symbol, names, labels, context=self.ctx[0])
@@ -285,23 +287,23 @@ class FeedForward:
         return module
 
     def predict(self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True) -> Any:
-        """Outputs for data.
+        """Compute the outputs for data.
 
         Parameters
         ----------
         X
             An iterator over batches, or an array.
         num_batch
-            How many batches to take; all if None.
+            Number of batches to use; all if None.
         return_data
-            Whether data and labels are returned too.
+            Whether to return data and labels too.
         reset
-            Whether to start the iterator anew first.
+            Whether to reset the iterator first.
 
         Returns
         -------
         numpy.ndarray or list or tuple
-            The output, or a list if there are several; with ``return_data`` a tuple of outputs, data and labels, each like this.
+            The output, or a list of outputs; with ``return_data`` a tuple of outputs, data and labels in this form.
 
         Raises
         ------
@@ -309,13 +311,13 @@ class FeedForward:
             If there are no parameters.
         """
         data = self._iterator(X, None, is_train=False)
-        module = self._bound_predictor(data)
+        module = self._bind_predictor(data)
         rows: list[tuple[list[np.ndarray], ...]] = []
         for outputs, _, batch in module.iter_predict(data, num_batch, reset):
             size = batch.data[0].shape[0] - (batch.pad or 0)
             given = [[x[:size].asnumpy() for x in arrays or ()] if return_data else [] for arrays in (batch.data, batch.label)]
             rows.append(([out.asnumpy() for out in outputs], *given))
-        found = tuple(_joined(column) for column in zip(*rows, strict=True))
+        found = tuple(_concatenate(column) for column in zip(*rows, strict=True))
         if not found:
             return ([], [], []) if return_data else []
         return found if return_data else found[0]
@@ -323,23 +325,23 @@ class FeedForward:
     def score(
         self, X: Any, eval_metric: Any = "acc", num_batch: int | None = None, batch_end_callback: Callbacks = None, reset: bool = True
     ) -> Any:
-        """Evaluate a metric over data.
+        """Evaluate a metric on data.
 
         Parameters
         ----------
         X
             An iterator over batches.
         eval_metric
-            A metric, or what `metric.create` makes one of.
+            A metric, or anything that `metric.create` accepts.
         num_batch, reset
-            As of `predict`.
+            See `predict`.
         batch_end_callback
-            Called with a `BatchEndParam` after each batch; a function or a list of them.
+            Called with a `BatchEndParam` after each batch; a function or a list of functions.
 
         Returns
         -------
         float or list
-            The figure, or a list for several metrics.
+            The value, or a list of values for several metrics.
 
         Raises
         ------
@@ -347,7 +349,7 @@ class FeedForward:
             If there are no parameters.
         """
         data, metric = self._iterator(X, None, is_train=False), metrics.create(eval_metric)
-        self._bound_predictor(data).score(data, metric, num_batch, batch_end_callback, reset=reset)
+        self._bind_predictor(data).score(data, metric, num_batch, batch_end_callback, reset=reset)
         return metric.get()[1]
 
     # files
@@ -358,36 +360,36 @@ class FeedForward:
         Parameters
         ----------
         prefix
-            How the files' names begin, see `save_checkpoint`.
+            Prefix of the file names, see `save_checkpoint`.
         epoch
-            Number that the parameters' file has in its name; ``num_epoch`` if None.
+            Epoch number in the name of the parameter file; ``num_epoch`` if None.
         remove_amp_cast
-            Leave out the casts that mixed precision put into the symbol.
+            Whether to remove the casts inserted for mixed precision.
 
         Raises
         ------
         ParameterError
-            Without an epoch.
+            If the epoch is not known.
         MXNetError
             If there are no parameters.
         """
         number = self.num_epoch if epoch is None else epoch
         if number is None:
-            raise ParameterError("FeedForward.save: the number of the epoch is not known", None, "give epoch")
+            raise ParameterError("FeedForward.save: the number of the epoch is not known", None, "pass epoch")
         if self.arg_params is None:
             raise MXNetError("FeedForward.save: there are no parameters", None, "fit the model first")
         save_checkpoint(prefix, number, self.symbol, self.arg_params, self.aux_params or {}, remove_amp_cast=remove_amp_cast)
 
     @staticmethod
     def load(prefix: str | PathLike[str], epoch: int, ctx: Contexts | None = None, **kwargs: Any) -> "FeedForward":
-        """A model from a checkpoint; it goes on with that epoch.
+        """Load a model from a checkpoint; training continues with that epoch.
 
         Parameters
         ----------
         prefix, epoch
-            As of `save_checkpoint`.
+            See `save_checkpoint`.
         ctx, **kwargs
-            As of `FeedForward`.
+            See `FeedForward`.
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         return FeedForward(symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs)
@@ -413,7 +415,7 @@ class FeedForward:
         eval_batch_end_callback: Callbacks = None,
         **kwargs: Any,
     ) -> "FeedForward":
-        """A trained model: `FeedForward` and `fit` in one, with the parameters of both."""
+        """Create and train a model: `FeedForward` and `fit` in one call, with the parameters of both."""
         model = FeedForward(
             symbol, ctx=ctx, num_epoch=num_epoch, epoch_size=epoch_size, optimizer=optimizer, initializer=initializer, **kwargs
         )
@@ -434,11 +436,11 @@ class FeedForward:
 
 
 def _is_generator(symbol: Any) -> bool:
-    """Whether it makes symbols: symbols themselves can be called too, to compose them."""
+    """Whether it is a function that generates symbols. Symbols are callable too, for composition."""
     return not isinstance(symbol, Symbol) and callable(symbol)
 
 
-def _joined(parts: Any) -> Any:
-    """Batches of arrays, joined along their rows; a single array by itself."""
+def _concatenate(parts: Any) -> Any:
+    """Concatenate batches of arrays along their rows; a single array is not wrapped in a list."""
     arrays = [np.concatenate(column) for column in zip(*parts, strict=True)]
     return arrays[0] if len(arrays) == 1 else arrays

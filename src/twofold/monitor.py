@@ -1,4 +1,4 @@
-"""``mx.monitor``, ``mx.mon``: statistics of what an executor computes, gathered every few batches."""
+"""``mx.monitor``, ``mx.mon``: statistics of the arrays in an executor, collected every few batches."""
 
 import logging
 import re
@@ -13,20 +13,20 @@ __all__ = ["Monitor"]
 
 
 class Monitor:
-    """Statistics of outputs, parameters and auxiliary states: ``tic()`` before a batch's forward, ``toc()`` after it.
+    """Statistics of outputs, parameters and auxiliary states: call ``tic()`` before a batch's forward, and ``toc()`` after it.
 
     Parameters
     ----------
     interval
-        Gather in each so many batches.
+        Number of batches between collections.
     stat_func
-        Function of an array to its statistic, an array, a number, or a list of these; the root of the mean square if None.
+        Function from an array to its statistic, which is an array, a number, or a list of these; the root mean square if None.
     pattern
-        Regular expression that names begin with whose arrays count.
+        Regular expression that names must match from their start.
     sort
-        Return statistics in the order of names.
+        Whether to sort statistics by name.
     monitor_all
-        Gather operators' inputs too, not only their outputs.
+        Whether to monitor operators' inputs as well as outputs.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Monitor:
         self.monitor_all = monitor_all
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """Gather the statistic of an array; what executors call."""
+        """Record the statistic of an array; called by executors."""
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
     def install(self, exe: Any) -> None:
-        """Watch an executor.
+        """Monitor an executor.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Monitor:
         self.exes.append(exe)
 
     def tic(self) -> None:
-        """Start to gather, if it is this batch's turn; call it before forward."""
+        """Start collecting, if this batch is due. Call it before forward."""
         if self.step % self.interval == 0:
             for _, array in self._arrays():
                 array.wait_to_read()
@@ -73,24 +73,24 @@ class Monitor:
         self.step += 1
 
     def toc(self) -> list[tuple[int, str, str]]:
-        """Stop to gather; call it after forward, or after backward.
+        """Stop collecting. Call it after forward or backward.
 
         Returns
         -------
         list
-            Number of the batch, name and statistic as text, of each array; empty if it was not this batch's turn.
+            (batch number, name, statistic as text) of each array; empty if this batch was not due.
         """
         if not self.activated:
             return []
         for name, array in self._arrays():
             self.stat_helper(name, array)
         self.activated = False
-        gathered = sorted(self.queue, key=lambda entry: entry[1]) if self.sort else self.queue
+        entries = sorted(self.queue, key=lambda entry: entry[1]) if self.sort else self.queue
         self.queue = []
-        return [(step, name, _text(value)) for step, name, value in gathered]
+        return [(step, name, _text(value)) for step, name, value in entries]
 
     def toc_print(self) -> None:
-        """Stop to gather, and log the statistics."""
+        """Stop collecting, and log the statistics."""
         for step, name, text in self.toc():
             logging.info("Batch: %7d %30s %s", step, name, text)
 

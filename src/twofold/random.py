@@ -1,4 +1,4 @@
-"""``mx.random``: seeds, the state of the random streams, and the samplers of ``mx.nd.random``."""
+"""``mx.random``: seeding, the state of the random streams, and the samplers of ``mx.nd.random``."""
 
 from typing import Any
 
@@ -40,17 +40,17 @@ __all__ = [
 
 
 def seed(seed_state: int, ctx: Device | str = "all") -> None:
-    """Start the random streams of a seed.
+    """Seed the random streams.
 
-    The CPU and GPU 0 then draw the same numbers, GPUs of other numbers other ones; a stream seeded by its context draws the same
-    numbers wherever it is.
+    The CPU and GPU 0 then draw the same numbers, and other GPUs different ones. A stream seeded for a single context draws the same
+    numbers on any device.
 
     Parameters
     ----------
     seed_state
-        Any integer; it is taken modulo 2**128.
+        Any integer, taken modulo 2**128.
     ctx
-        The device whose stream to start; ``"all"`` for every device.
+        The device whose stream to seed; ``"all"`` for every device.
 
     Raises
     ------
@@ -68,12 +68,12 @@ def seed(seed_state: int, ctx: Device | str = "all") -> None:
     True
     """
     if not isinstance(seed_state, (int, np.integer)):
-        raise ParameterError("random.seed: seed_state must be int", repr(seed_state), "give an integer")
+        raise ParameterError("random.seed: seed_state must be int", repr(seed_state), "pass an integer")
     STREAMS.seed(int(seed_state), None if ctx == "all" else Device(ctx))
 
 
 def get_state() -> dict[str, Any]:
-    """The state of all random streams, to be kept with a checkpoint: a dictionary of numbers and strings that JSON can hold."""
+    """The state of all random streams, to save with a checkpoint: a dictionary that JSON can represent."""
     return STREAMS.state
 
 
@@ -83,9 +83,9 @@ def set_state(state: dict[str, Any]) -> None:
     Raises
     ------
     ParameterError
-        If it is not what `get_state` gave.
+        If it is not a result of `get_state`.
     """
     try:
         STREAMS.state = state
     except (KeyError, TypeError, ValueError) as error:
-        raise ParameterError("random.set_state: not a state of the random streams", repr(error), "give what get_state returned") from error
+        raise ParameterError("random.set_state: not a state of the random streams", repr(error), "pass a result of get_state") from error

@@ -1,7 +1,7 @@
-"""``mx.registry``: classes by name, as metrics and initializers are registered, aliased and made from configurations.
+"""``mx.registry``: registries of classes by name, such as metrics and initializers, with aliases and creation from configurations.
 
-A base class has one registry; names are compared in lower case. A configuration is a name, a dict, or the JSON text of a dict
-or of a pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
+Each base class has one registry, and names are case-insensitive. A configuration is a name, a dict, or the JSON of a dict or of a
+pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
 """
 
 import json
@@ -24,14 +24,14 @@ def get_registry(base_class: type) -> Names:
 
 
 def get_register_func(base_class: type, nickname: str) -> Callable[..., type]:
-    """The function that registers subclasses of a base class; also a class decorator.
+    """The function that registers subclasses of a base class. It can be used as a class decorator.
 
     Parameters
     ----------
     base_class
-        What registered classes must derive from.
+        The class that registered classes must derive from.
     nickname
-        What such a class is called in messages, such as ``"metric"``.
+        The name for such classes in messages, such as ``"metric"``.
     """
     names = _REGISTRIES.setdefault(base_class, {})
 
@@ -41,7 +41,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., type]:
         key = (klass.__name__ if name is None else name).lower()
         known = names.get(key, klass)
         if known is not klass:
-            warnings.warn(f"the {nickname} {_full(klass)} takes the name {key!r} from {_full(known)}", UserWarning, stacklevel=2)
+            warnings.warn(f"{nickname} {_full_name(klass)} replaces {_full_name(known)} as {key!r}", UserWarning, stacklevel=2)
         names[key] = klass
         return klass
 
@@ -66,24 +66,24 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[t
 
 
 def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """The function that makes an instance from a configuration; it returns what is an instance already.
+    """The function that creates an instance from a configuration; an instance is returned unchanged.
 
-    The configuration is its first argument, or its keyword argument of the name ``nickname``.
+    The configuration is its first argument, or the keyword argument named ``nickname``.
     """
     names = _REGISTRIES.setdefault(base_class, {})
 
     def create(*args: Any, **kwargs: Any) -> Any:
         if not args and nickname not in kwargs:
-            raise ParameterError(f"{nickname}.create: nothing to create", None, f"give the name of a {nickname}")
+            raise ParameterError(f"{nickname}.create: nothing to create", None, f"pass the name of a {nickname}")
         what, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
         if isinstance(what, base_class):
             if args or kwargs:
-                raise ParameterError(f"{nickname}.create: an instance takes no further arguments", repr(what), "leave them out")
+                raise ParameterError(f"{nickname}.create: an instance takes no further arguments", repr(what), "omit them")
             return what
         if isinstance(what, dict):
             return create(**what)
         if not isinstance(what, str):
-            raise DTypeError(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, "give its name or a dict")
+            raise DTypeError(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, "pass its name or a dict")
         if what.startswith(("[", "{")):
             return _from_json(create, what, nickname)
         if what.lower() not in names:
@@ -100,8 +100,8 @@ def _from_json(create: Callable[..., Any], text: str, nickname: str) -> Any:
             return create(name, **kwargs)
         case dict(config):
             return create(**config)
-    raise ParameterError(f"{nickname}.create: JSON of another form", text, 'write \'["name", {"parameter": value}]\'')
+    raise ParameterError(f"{nickname}.create: invalid JSON configuration", text, 'write \'["name", {"parameter": value}]\'')
 
 
-def _full(klass: type) -> str:
+def _full_name(klass: type) -> str:
     return f"{klass.__module__}.{klass.__name__}"

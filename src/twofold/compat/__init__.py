@@ -1,1 +1,1 @@
-"""What exists only because MXNet named it so, or because old scripts expect an old Python and NumPy."""
+"""Compatibility: names that exist only because MXNet had them, and shims for scripts written for an old Python and NumPy."""

@@ -1,4 +1,4 @@
-"""``mxnet.log``: Python's logging with MXNet's function."""
+"""``mxnet.log``: Python's logging, with MXNet's ``get_logger``."""
 
 import logging
 import sys
@@ -8,16 +8,16 @@ __all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger
 
 
 def get_logger(name: str | None = None, filename: str | None = None, filemode: str | None = None, level: int = WARNING) -> logging.Logger:
-    """A logger that writes to a file or to the terminal.
+    """A logger that writes to a file or to standard error.
 
     Parameters
     ----------
     name
         Its name; the root logger if None.
     filename, filemode
-        The file and how it is opened, ``"a"`` if not said; the standard error stream if there is none.
+        The file and its mode, by default ``"a"``; without a file, standard error.
     level
-        The least level that it lets through.
+        The minimum level.
     """
     logger = logging.getLogger(name)
     if name is not None and not logger.handlers:

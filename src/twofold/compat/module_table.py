@@ -1,11 +1,11 @@
-"""Where the names of each MXNet module live in Twofold, and why some modules have no counterpart. Data only.
+"""Where the names of each MXNet module are in Twofold, and why some modules have no counterpart. Data only.
 
-A module without a row has its namesake: ``mxnet.autograd`` is `twofold.autograd`. The names of modules leave out ``mxnet.``.
+A module without a row maps to the module of the same name: ``mxnet.autograd`` is `twofold.autograd`. Names omit ``mxnet.``.
 """
 
 __all__ = ["ABSENT", "INTERNAL", "SAME", "SOURCES"]
 
-#: Second names, and names of MXNet's root, to the module they stand for.
+#: Aliases of modules, including those of MXNet's root.
 SAME = {
     "ndarray.numpy": "numpy",
     "ndarray.numpy.linalg": "numpy.linalg",
@@ -33,7 +33,7 @@ SAME = {
 _BLOCKS = ("gluon.block", "gluon.hybrid_block", "gluon.symbol_block")
 _CELLS = ("gluon.rnn",)
 
-#: Module to the modules of Twofold that have its names; the first that has one gives it, and one that is not there is passed over.
+#: MXNet module to the modules of Twofold that provide its names, searched in order. Missing modules are skipped.
 SOURCES: dict[str, tuple[str, ...]] = {
     "": ("", "base"),
     "attribute": ("symbol.naming",),
@@ -107,19 +107,19 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "util": ("numpy_extension", "compat.python_names", "context"),
 }
 
-#: Modules (with all below them) that Twofold has no counterpart of: why, and what to do.
+#: Modules without a counterpart in Twofold (including their submodules): why, and what to do instead.
 ABSENT = {
     "contrib.onnx": ("it reads and writes ONNX files through another package", "export the model with MXNet"),
     "library": ("it loads operators compiled against MXNet", "write the operator with mx.operator.CustomOp"),
-    "libinfo": ("it tells where MXNet's C library lies, and there is none", "remove the import"),
-    "notebook": ("it draws with libraries that notebooks no longer have", "use mx.callback"),
-    "numpy_dispatch_protocol": ("arrays answer NumPy's protocols themselves", "remove the import"),
+    "libinfo": ("it locates MXNet's C library, and there is none", "remove the import"),
+    "notebook": ("it draws with libraries that notebooks no longer support", "use mx.callback"),
+    "numpy_dispatch_protocol": ("arrays implement NumPy's protocols themselves", "remove the import"),
     "onnx": ("it reads and writes ONNX files through another package", "export the model with MXNet"),
-    "rtc": ("it compiles CUDA text of the script", "write the operator with mx.operator.CustomOp"),
+    "rtc": ("it compiles CUDA source from the script", "write the operator with mx.operator.CustomOp"),
     "torch": ("it calls the Lua Torch of 2016", "remove the import"),
 }
 
-#: Modules that hold only MXNet's own machinery: no script has a reason to import them.
+#: Modules with MXNet's internals only, which scripts have no reason to import.
 INTERNAL = (
     "_api_internal",
     "_ctypes",

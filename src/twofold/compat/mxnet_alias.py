@@ -1,4 +1,4 @@
-"""Installs ``mxnet`` as a name of Twofold: every import of it or below it gives a face that finds names by `module_table`."""
+"""Installs ``mxnet`` as an alias of Twofold: importing it or a submodule returns a proxy that finds names through `module_table`."""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from .module_table import ABSENT, INTERNAL, SAME, SOURCES
 
 __all__ = ["MXNET_VERSION", "MissingModule", "MissingName", "install", "reason_for_absence", "sources_of"]
 
-#: What ``mxnet.__version__`` says: scripts compare it.
+#: The value of ``mxnet.__version__``, which scripts compare.
 MXNET_VERSION = "1.9.1"
 ROOT = __name__.partition(".")[0]
 
@@ -27,13 +27,13 @@ class MissingModule(MXNetError, ImportError):
 
 
 def install() -> None:
-    """Have ``import mxnet`` mean Twofold in this process, also where MXNet itself is installed."""
+    """Make ``import mxnet`` import Twofold in this process, even if MXNet is installed."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
 def canonical(name: str) -> str:
-    """The first name of a module, without ``mxnet.``: ``ndarray.random`` for ``nd.random``."""
+    """The canonical name of a module, without ``mxnet.``: ``ndarray.random`` for ``nd.random``."""
     if name in SAME:
         return SAME[name]
     head, _, tail = name.rpartition(".")
@@ -41,7 +41,7 @@ def canonical(name: str) -> str:
 
 
 def sources_of(name: str) -> list[Any]:
-    """The modules and namespaces of Twofold that hold the names of an MXNet module, the first to be asked first.
+    """The modules and namespaces of Twofold that provide the names of an MXNet module, in search order.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ def sources_of(name: str) -> list[Any]:
 
 
 def reason_for_absence(name: str) -> tuple[str, str] | None:
-    """Why Twofold means not to have an MXNet module, and what to do; None for modules that it has or is to have."""
+    """Why Twofold deliberately lacks an MXNet module, and what to do instead; None for all other modules."""
     if any(name == m or name.startswith(m + ".") for m in INTERNAL):
-        return "it is MXNet's own machinery", "use the public modules"
+        return "it is internal to MXNet", "use the public modules"
     return next((why for module, why in ABSENT.items() if name == module or name.startswith(module + ".")), None)
 
 
 def _namespace(path: str) -> Any:
-    """A module of Twofold, or a namespace that a module makes when asked, such as ``ndarray.linalg``; None where there is none."""
+    """A module of Twofold, or a namespace that a module creates on request, such as ``ndarray.linalg``; None if there is none."""
     full = f"{ROOT}.{path}" if path else ROOT
     if full in sys.modules:
         return sys.modules[full]
@@ -76,13 +76,13 @@ def _namespace(path: str) -> Any:
     return made if isinstance(made, ModuleType) else None
 
 
-class _Face(ModuleType):
-    """An MXNet module: its names are looked up when they are first used."""
+class _Proxy(ModuleType):
+    """Stands for an MXNet module. Names are looked up on first use."""
 
     def __init__(self, name: str, sources: Sequence[Any]) -> None:
         super().__init__(name, f"{name}, as a name of Twofold.")
         self.__dict__["_sources"] = list(sources)
-        self.__path__ = []  # names below it are asked of the finder
+        self.__path__ = []  # makes it a package, so that the finder is asked for its submodules
 
     @property
     def __all__(self) -> list[str]:
@@ -100,28 +100,28 @@ class _Face(ModuleType):
             if value is not _NOTHING:
                 break
         else:
-            return self._module_below(name)
+            return self._submodule(name)
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
             return import_module(f"{self.__name__}.{name}")
         setattr(self, name, value)
         return value
 
-    def _module_below(self, name: str) -> ModuleType:
-        """A module that is no attribute of its parent's sources, such as ``gluon.utils``."""
-        below = f"{self.__name__}.{name}"
-        if _is_there(below.partition(".")[2]):
-            return import_module(below)
-        raise MissingName(*_missing(below))
+    def _submodule(self, name: str) -> ModuleType:
+        """A submodule that is not an attribute of the sources, such as ``gluon.utils``."""
+        full = f"{self.__name__}.{name}"
+        if _exists(full.partition(".")[2]):
+            return import_module(full)
+        raise MissingName(*_missing(full))
 
 
 _NOTHING = object()
 
 
-def _is_there(name: str) -> bool:
-    """Whether there is something to show: names, or modules below it."""
+def _exists(name: str) -> bool:
+    """Whether a module has names or submodules."""
     if reason_for_absence(name) is not None:
         return False
-    return bool(sources_of(name)) or any(row.startswith(name + ".") and _is_there(row) for row in (*SAME, *SOURCES))
+    return bool(sources_of(name)) or any(row.startswith(name + ".") and _exists(row) for row in (*SAME, *SOURCES))
 
 
 def _missing(full: str) -> tuple[str, None, str]:
@@ -130,13 +130,13 @@ def _missing(full: str) -> tuple[str, None, str]:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Makes faces of all modules whose name begins with ``mxnet``."""
+    """Creates a proxy for every module whose name starts with ``mxnet``."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         root, _, name = fullname.partition(".")
         if root != "mxnet":
             return None
-        if not _is_there(name):
+        if not _exists(name):
             raise MissingModule(*_missing(fullname))
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -144,8 +144,8 @@ class _Finder(MetaPathFinder, Loader):
         name = spec.name.partition(".")[2]
         first = canonical(name)
         if first != name:
-            return import_module(f"mxnet.{first}")  # one face, whatever it is called
-        return _Face(spec.name, sources_of(name))
+            return import_module(f"mxnet.{first}")  # all aliases share one proxy
+        return _Proxy(spec.name, sources_of(name))
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ == "mxnet":

@@ -1,4 +1,4 @@
-"""What scripts of MXNet's years expect of Python and NumPy and newer ones have removed. Only ``twofold run`` installs it."""
+"""Restores names that Python and NumPy have removed since MXNet's time. Installed by ``twofold run`` only."""
 
 import collections
 import collections.abc
@@ -14,7 +14,7 @@ import numpy as np
 
 __all__ = ["install"]
 
-#: Names that NumPy 1.24 and 2 removed, and what they stood for.
+#: Names removed in NumPy 1.24 and 2, with their values.
 NUMPY_NAMES: dict[str, Any] = {
     "AxisError": np.exceptions.AxisError,
     "ComplexWarning": np.exceptions.ComplexWarning,
@@ -61,7 +61,7 @@ NUMPY_NAMES: dict[str, Any] = {
     "unicode": str,
     "unicode_": np.str_,
 }
-#: Names that Python removed from its modules, and what they stood for.
+#: Names removed from Python's modules, with their values.
 PYTHON_NAMES: dict[ModuleType, dict[str, Any]] = {
     collections: {name: getattr(collections.abc, name) for name in collections.abc.__all__},
     fractions: {"gcd": math.gcd},
@@ -71,16 +71,16 @@ PYTHON_NAMES: dict[ModuleType, dict[str, Any]] = {
 
 
 def install() -> None:
-    """Put back what is missing; what is still there stays as it is."""
+    """Restore missing names; existing ones are not changed."""
     tables = {np: NUMPY_NAMES, **PYTHON_NAMES}
     for module, names in tables.items():
         for name in names.keys() - vars(module).keys():
             setattr(module, name, names[name])
-    np.fromstring = _binary_too(np.fromstring)  # type: ignore[assignment]
+    np.fromstring = _with_binary_mode(np.fromstring)  # type: ignore[assignment]
 
 
-def _binary_too(fromstring: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """``np.fromstring`` that still reads bytes where no separator is given, as scripts read MNIST with it."""
+def _with_binary_mode(fromstring: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """``np.fromstring`` that still reads binary data if no separator is given; scripts read MNIST with it."""
 
     def read(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> np.ndarray:
         if sep == "":

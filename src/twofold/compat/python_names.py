@@ -1,4 +1,4 @@
-"""Small things of Python that MXNet's modules ``base`` and ``util`` happened to offer and old scripts import from there."""
+"""Python helpers that MXNet's modules ``base`` and ``util`` happened to export, and old scripts import."""
 
 import os
 from collections.abc import Callable
@@ -30,27 +30,27 @@ mx_uint = int
 
 
 def py_str(x: bytes) -> str:
-    """Text of UTF-8 bytes."""
+    """Decode UTF-8 bytes."""
     return x.decode("utf-8")
 
 
 def data_dir() -> str:
-    """The folder of data sets: ``$MXNET_HOME``, or ``~/.mxnet``."""
+    """The folder of datasets: ``$MXNET_HOME``, or ``~/.mxnet``."""
     return os.environ.get("MXNET_HOME", str(Path.home() / ".mxnet"))
 
 
 def _as_list(obj: Any) -> Any:
-    """The list or tuple itself, or a list of one."""
+    """The list or tuple itself, or a list with a single element."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
 
 
 def getenv(name: str) -> str | None:
-    """A variable of the environment, or None."""
+    """The value of an environment variable, or None."""
     return os.environ.get(name)
 
 
 def setenv(name: str, value: str | None) -> None:
-    """Set a variable of the environment; None removes it."""
+    """Set an environment variable; None removes it."""
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -58,5 +58,5 @@ def setenv(name: str, value: str | None) -> None:
 
 
 def use_np_shape(func: Decorated) -> Decorated:
-    """The function or class itself: shapes of 0 sizes and no axes are legal everywhere."""
+    """Return the function or class unchanged: 0-d and empty shapes are always legal."""
     return func

@@ -1,1 +1,1 @@
-"""Checks that ship with the package: whether an adapter keeps the protocol, whether an operator does what its declaration says."""
+"""Checks that ship with the package: conformance of adapters to the protocol, and of operators to their declarations."""

@@ -1,4 +1,4 @@
-"""Small cases of every primitive with the result that NumPy gives: what an adapter's conformance is measured against.
+"""Small test cases of every primitive with NumPy's results, against which adapters are checked.
 
 The reference of a primitive is one expression of NumPy; of element-wise ones mostly the ufunc that their declaration names.
 """
@@ -20,9 +20,9 @@ from ..opdef.spec import Op
 from .backend_samples import LISTED, numbers
 from .drawn import realised
 
-#: What an adapter is held to unless its library has less.
+#: The dtypes an adapter is checked with, unless its library supports fewer.
 REAL = ("bool", *INTEGERS, *FLOATS)
-#: NumPy's integers raise, and other libraries do as they like, where a divisor is 0 or a power negative; so do floats at infinities.
+#: For zero divisors, negative integer powers and infinities, libraries differ, so these cases are left out.
 DIVISIONS = ("floor_divide", "remainder", "fmod")
 SMALL_POWERS = ("power", "left_shift", "right_shift")
 EXTREMES = np.array([math.nan, math.inf, -math.inf])
@@ -47,9 +47,9 @@ class Case(NamedTuple):
     place
         Which of its results, if it has several.
     operands
-        NumPy arrays, and Python scalars where weak ones are meant.
+        NumPy arrays, and Python scalars for weak operands.
     want
-        The result; its dtype and shape count as well as its values.
+        The expected result, including its dtype and shape.
     """
 
     op: str
@@ -69,7 +69,7 @@ class Case(NamedTuple):
 
 
 def cases(name: str, dtypes: Sequence[str] = REAL) -> list[Case]:
-    """All cases of a primitive whose operands and result have some of the dtypes (and bool, int64 and uint64, which all have)."""
+    """All cases of a primitive whose operands and result have the given dtypes, or bool, int64 or uint64, which are mandatory."""
     op = primitives()[name]
     has = {*dtypes, "bool", "int64", "uint64"}
     listed = _elementwise(op) if op.elementwise else LISTED.get(name)
@@ -135,7 +135,7 @@ def _unary(ufunc: str) -> Iterator[Sample]:
 
 
 def _right(ufunc: str, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """A right operand that is no divisor 0 and no negative power of integers."""
+    """A right operand without zero divisors or negative integer powers."""
     if dtype in FLOATS or ufunc not in (*DIVISIONS, *SMALL_POWERS):
         return numbers(shape, dtype)[..., ::-1].copy() if shape else numbers(shape, dtype)
     low = 1 if ufunc in DIVISIONS else 0
@@ -177,7 +177,7 @@ def _floating(function: Callable[[float], float], values: Sequence[float]) -> It
 
 
 def erfinv_by_bisection(x: float) -> float:
-    """The place in [-6, 6] where erf is x; infinite at -1 and 1, NaN beyond."""
+    """The x in [-6, 6] at which erf has a given value; infinite for -1 and 1, NaN beyond."""
     if not -1 < x < 1:
         return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
     low, high = -6.0, 6.0

@@ -1,7 +1,7 @@
-"""Whether an adapter keeps the backend protocol: checks that any adapter's tests can run, without pytest.
+"""Conformance checks of the backend protocol, which any adapter's tests can run; they do not need pytest.
 
-``check_primitive(backend, name)`` holds one primitive to NumPy in every way that programs reach it; each function of `BEHAVIOURS`
-holds an adapter to one promise of the protocol. All raise AssertionError, saying which case failed. ::
+``check_primitive(backend, name)`` compares one primitive with NumPy in every form in which programs use it. Each function of
+`BEHAVIOURS` checks one guarantee of the protocol. All raise AssertionError naming the failed case. ::
 
     @pytest.mark.parametrize("name", conformance.names())
     def test_primitive(name):
@@ -34,7 +34,7 @@ def names() -> list[str]:
 
 
 def check_primitive(backend: Backend, name: str, dtypes: Sequence[str] = REAL) -> None:
-    """Hold a primitive to NumPy: as a function of ``xp``, as a call of a program, and, if element-wise, as a kernel.
+    """Compare a primitive with NumPy: as a function of ``xp``, as a call in a program and, if element-wise, as a kernel.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def check_primitive(backend: Backend, name: str, dtypes: Sequence[str] = REAL) -
     name
         The primitive.
     dtypes
-        Real dtypes that the adapter's library has; bool, int64 and uint64 it must have.
+        Real dtypes that the adapter's library supports. It must support bool, int64 and uint64.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def check_primitive(backend: Backend, name: str, dtypes: Sequence[str] = REAL) -
 
 
 def expect(backend: Backend, what: str, got: Any, want: np.ndarray) -> None:
-    """Hold an array of the adapter to a NumPy array: type, then values within `TOLERANCE`.
+    """Compare an array of the adapter with a NumPy array: type, then values within `TOLERANCE`.
 
     Raises
     ------
@@ -89,19 +89,19 @@ def _operands(backend: Backend, case: Case) -> list[Any]:
 
 
 def by_namespace(backend: Backend, case: Case) -> Any:
-    """The result of a case by a function of ``xp``."""
+    """The result of a case, computed by a function of ``xp``."""
     operands = _operands(backend, case)
     found = backend.quietly(lambda: getattr(backend.xp, case.op)(*operands, **case.params))
     return backend.as_array(found if case.place is None else found[case.place])
 
 
 def host_type(array: np.ndarray) -> ArrayType:
-    """The type that a NumPy array has here."""
+    """The type of a NumPy array."""
     return ArrayType(array.shape, NAME_OF[array.dtype])
 
 
 def by_call(backend: Backend, case: Case) -> Any:
-    """The result of a case by the adapter's source text for it, into given memory where the text wants some."""
+    """The result of a case, computed by the adapter's generated source, which may write to preallocated memory."""
     result = host_type(case.want) if case.place is None else ArrayType((), "several")
     call = backend.call(case.op, full_params(case), [OperandType(*host_type(a)) for a in case.operands], result)
     operands = _operands(backend, case)
@@ -115,7 +115,7 @@ def by_call(backend: Backend, case: Case) -> Any:
 
 
 def full_params(case: Case) -> dict[str, Any]:
-    """A case's parameters with those left out at their defaults, as programs give them."""
+    """A case's parameters completed by defaults, as programs pass them."""
     declared = primitives()[case.op].params
     return {name: case.params.get(name, param.default) for name, param in declared.items()}
 
@@ -131,7 +131,7 @@ def _run(call: Call, operands: Sequence[Any], out: Any) -> Any:
 
 
 def by_kernel(backend: Backend, case: Case) -> Any:
-    """The result of an element-wise case by a kernel of this one step."""
+    """The result of an element-wise case, computed by a kernel of this one step."""
     program = one_step(case)
     out = backend.empty(program.shape, NAME_OF[case.want.dtype])
     kernel = backend.compile(program)
@@ -155,7 +155,7 @@ def one_step(case: Case) -> RowProgram:
 
 
 def values_survive_a_round_trip(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """``from_host`` and ``to_host`` keep values, dtypes and shapes, 0-d and empty ones too."""
+    """``from_host`` and ``to_host`` preserve values, dtypes and shapes, including 0-d and empty ones."""
     for dtype in dtypes:
         for shape in ((2, 3), (), (0, 2), (1,)):
             array = numbers(shape, dtype)
@@ -163,7 +163,7 @@ def values_survive_a_round_trip(backend: Backend, dtypes: Sequence[str] = REAL) 
 
 
 def from_host_takes_strided_arrays(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """A transposed or reversed source arrives in its own order."""
+    """Transposed and reversed sources are copied correctly."""
     array = numbers((3, 4), "float32")
     for strided in (array.T, array[::-1, ::2], np.broadcast_to(array[0], (2, 4))):
         expect(backend, "strided source", backend.from_host(strided, device_of(backend)), strided)
@@ -179,7 +179,7 @@ def from_host_makes_a_snapshot(backend: Backend, dtypes: Sequence[str] = REAL) -
 
 
 def copies_have_memory_of_their_own(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """Writing to an array changes no copy of it, and no result of ``contiguous``."""
+    """Writing to an array does not change copies of it or results of ``contiguous``."""
     source = numbers((2, 3), "float32")
     array = backend.from_host(source, device_of(backend))
     copies = [backend.copy(array, device_of(backend)), backend.xp.contiguous(array)]
@@ -201,7 +201,7 @@ def write_takes_basic_indices(backend: Backend, dtypes: Sequence[str] = REAL) ->
 
 
 def scalars_are_0d_arrays(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """``scalar`` gives each dtype's value with its sign; equal numbers of different kinds do not share."""
+    """``scalar`` returns each dtype's value including the sign of zero; caching must not confuse equal numbers of different types."""
     for dtype in dtypes:
         expect(backend, f"scalar of {dtype}", backend.scalar(1, dtype), np.array(1).astype(NUMPY[dtype]))
     for value in (0.0, -0.0):
@@ -210,14 +210,14 @@ def scalars_are_0d_arrays(backend: Backend, dtypes: Sequence[str] = REAL) -> Non
 
 
 def constants_have_one_value(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """``constant`` gives a whole shape."""
+    """``constant`` fills a whole shape."""
     for dtype in dtypes:
         want = np.full((2, 3), 1).astype(NUMPY[dtype])
         expect(backend, f"constant of {dtype}", backend.constant(1, (2, 3), dtype), want)
 
 
 def empty_gives_memory_to_write(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """``empty`` and ``allocator`` give a new array each time."""
+    """``empty`` and ``allocator`` return a new array each time."""
     for dtype in dtypes:
         new = backend.allocator((2, 3), dtype)
         first, second = new(), new()
@@ -228,7 +228,7 @@ def empty_gives_memory_to_write(backend: Backend, dtypes: Sequence[str] = REAL) 
 
 
 def kernels_fuse(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """A kernel of several steps, constants, broadcast inputs and outputs gives what its steps give one by one."""
+    """A kernel with several steps, constants, broadcast inputs and outputs computes the same as its steps one by one."""
     x, row, column = numbers((3, 4), "float32"), numbers((4,), "float32"), numbers((3, 1), "float32")
     one, two = np.float32(1.5), np.float32(2)
     steps = (
@@ -252,13 +252,13 @@ def kernels_fuse(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
 
 
 def step(op: str, *args: Ref, dtype: str = "float32", operand_dtype: str = "float32", **params: Any) -> KernelStep:
-    """A step of a primitive, written shortly."""
+    """Shorthand for a step of a primitive."""
     declared = primitives()[op]
     return KernelStep(op, declared.ufunc, declared.c, args, dtype, operand_dtype, tuple(params.items()))
 
 
 def kernels_may_write_over_an_input(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """An output that takes its input's memory is right."""
+    """An output may overwrite an input."""
     x = numbers((2, 5), "float32")
     array = backend.from_host(x, device_of(backend))
     steps = (step("square", Ref("in", 0)), step("add", Ref("step", 0), Ref("in", 0)))
@@ -269,7 +269,7 @@ def kernels_may_write_over_an_input(backend: Backend, dtypes: Sequence[str] = RE
 
 
 def kernels_keep_each_steps_dtype(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """Integers wrap and divide as their dtypes say in the middle of a kernel, casts included."""
+    """Integer overflow, division and casts inside a kernel follow the dtypes of its steps."""
     x = np.array([100, -100, 7, 0], np.int8)
     steps = (
         step("add", Ref("in", 0), Ref("in", 0), dtype="int8", operand_dtype="int8"),
@@ -285,9 +285,9 @@ def kernels_keep_each_steps_dtype(backend: Backend, dtypes: Sequence[str] = REAL
 
 
 def streams_keep_marks(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """A copy to the device, a kernel and a copy back, each in a stream of its own that waits for a mark of the one before, are right.
+    """A copy to the device, a kernel and a copy back work in separate streams that wait for each other's events.
 
-    Streams are context managers: what is issued in their block joins them. None stands for an adapter that runs everything at once.
+    Streams are context managers: operations issued in their block join them. None stands for an adapter that runs synchronously.
     """
     device = device_of(backend)
     h2d, compute, d2h = (backend.stream(device, purpose) for purpose in ("h2d", "compute", "d2h"))
@@ -306,7 +306,7 @@ def streams_keep_marks(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
 
 
 def dlpack_goes_both_ways(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """``from_dlpack`` takes a producer and shares or copies it; ``to_dlpack`` gives a capsule."""
+    """``from_dlpack`` shares or copies a producer's memory; ``to_dlpack`` returns a capsule."""
     source = numbers((2, 3), "float32")
     array = backend.from_dlpack(source)
     expect(backend, "from_dlpack", array, source)
@@ -314,14 +314,14 @@ def dlpack_goes_both_ways(backend: Backend, dtypes: Sequence[str] = REAL) -> Non
 
 
 def devices_are_there(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
-    """There is a device, it tells its memory, and unused memory can be given back."""
+    """There is a device, it reports its memory, and unused memory can be released."""
     assert backend.device_count() >= 1
     free, total = backend.memory_info(device_of(backend))
     assert 0 <= free <= total
     backend.trim()
 
 
-#: Promises of the protocol beyond the primitives.
+#: Guarantees of the protocol beyond the primitives.
 BEHAVIOURS: tuple[Callable[..., None], ...] = (
     values_survive_a_round_trip,
     from_host_takes_strided_arrays,

@@ -1,4 +1,4 @@
-"""Operands, parameters and NumPy references of the primitives that are not element-wise: a table for `backend_cases`."""
+"""Operands, parameters and NumPy references of the primitives that are not element-wise, for `backend_cases`."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ FULL = (None, None, None)
 
 
 def numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """A few small numbers, repeated over a shape; of unsigned integers and bools their magnitudes."""
+    """A few small numbers, repeated over a shape; their absolute values for unsigned integers and bools."""
     kind = NUMPY[dtype]
     values = np.array(_INTEGERS if kind.kind in "biu" else _FLOATS)
     return np.resize(np.abs(values) if kind.kind in "bu" else values, shape).astype(kind)
@@ -120,7 +120,7 @@ def _convolve(x: np.ndarray, w: np.ndarray, stride: Any, dilate: Any, pad: Any, 
 
 
 def _transposed(apply: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], result: np.ndarray, kind: Any) -> np.ndarray:
-    """What the transpose of a linear function of an array gives, by its definition: one unit array after another."""
+    """The transpose of a linear function applied to an array, computed from unit arrays by definition."""
     out = np.zeros(shape, kind)
     for at in np.ndindex(*shape):
         unit = np.zeros(shape, result.dtype)

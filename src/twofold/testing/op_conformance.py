@@ -1,4 +1,4 @@
-"""Checks generated from the operator table: each takes an operator and one of its samples, and raises AssertionError.
+"""Checks that apply to every operator: each takes an operator and one of its samples, and raises AssertionError.
 
 ``CHECKS`` names them all; a test-suite runs every check on every sample, an adapter's author the ones on its backend.
 """
@@ -37,7 +37,7 @@ def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -
 
 
 def leaves_for(arrays: Sequence[Any], sample: Sample | None = None) -> list[Node | None]:
-    """Leaves of the types of arrays and scalars; whole numbers (labels, indices) want no gradient."""
+    """Leaves with the types of arrays and scalars. Integral inputs (labels, indices) need no gradient."""
     out: list[Node | None] = []
     whole = {k for k, d in enumerate(sample.inputs) if d is not None and d.whole} if sample is not None else set()
     for k, a in enumerate(arrays):
@@ -65,7 +65,7 @@ def eager(sig: Sig, arrays: Sequence[Any], device: Device = CPU, record: bool = 
 
 
 def in_mode(engine: str, defer: int, run: Callable[[], Any]) -> Any:
-    """Run with other settings of engine and threshold."""
+    """Run with other settings of the engine and the deferral threshold."""
     was = SETTINGS.engine, SETTINGS.defer_elements
     SETTINGS.engine, SETTINGS.defer_elements = engine, defer
     try:
@@ -81,12 +81,12 @@ def equal(a: Any, b: Any, what: str) -> None:
     np.testing.assert_array_equal(a, b, err_msg=what)
 
 
-#: Relative error that a float dtype may bring into results.
+#: Relative error allowed per float dtype.
 PRECISION = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 
 
 def check_types(op: Op, sample: Sample) -> None:
-    """Inferred shapes and dtypes are those of the results, under both conventions."""
+    """Inferred shapes and dtypes match the results, under both conventions."""
     arrays = realised(op, sample)
     for legacy in (False, True):
         sig = sig_of(op, sample, legacy)
@@ -98,7 +98,7 @@ def check_types(op: Op, sample: Sample) -> None:
 
 
 def check_rule_on_arrays(op: Op, sample: Sample) -> None:
-    """The rule run on arrays gives what the compiled graph gives."""
+    """The rule computes the same on arrays as the compiled graph."""
     arrays = realised(op, sample)
     sig = sig_of(op, sample, legacy=False)
     node = apply(sig, tuple(leaves_for(arrays)))
@@ -109,7 +109,7 @@ def check_rule_on_arrays(op: Op, sample: Sample) -> None:
 
 
 def check_modes(op: Op, sample: Sample) -> None:
-    """Naive, inline and deferred (fused) execution give the same bits, recorded or not."""
+    """Naive, inline and deferred (fused) execution give bitwise equal results, recorded or not."""
     arrays, sig = realised(op, sample), sig_of(op, sample)
     for record in (False, True):
 
@@ -166,7 +166,7 @@ def check_gradient(op: Op, sample: Sample) -> None:
 
 
 def _places(op: Op, sample: Sample, wrt: Sequence[int]) -> list[int]:
-    """Numbers of the inputs among those that are not left out."""
+    """Positions of the inputs among those that are not omitted."""
     arrays = realised(op, sample)
     given = [k for k, a in enumerate(arrays) if a is not None]
     return [given.index(k) for k in wrt]
@@ -206,7 +206,7 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
 
 
 def check_recorded_gradient(op: Op, sample: Sample) -> None:
-    """Backward over the tape gives what the gradient of the graph gives, bitwise inline and deferred."""
+    """Backward over the tape gives bitwise equal gradients in naive, inline and deferred execution."""
     arrays, sig = realised(op, sample), sig_of(op, sample)
 
     def run() -> list[np.ndarray]:
@@ -224,7 +224,7 @@ def check_recorded_gradient(op: Op, sample: Sample) -> None:
 
 
 def check_dtypes(op: Op, sample: Sample) -> None:
-    """Floats of other widths give the same values within their precision, in their own dtype."""
+    """Narrower floats give the same values within their precision."""
     want = _run(op, sample, "float64")
     for dtype in [d for d in op.floats if d != "float64"]:
         got = _run(op, sample, dtype)
@@ -247,7 +247,7 @@ def _is_free(a: Any, dtype: str) -> bool:
 
 
 def _narrow(dtype: str) -> str:
-    """Inputs that every width can hold, so that only the computation differs."""
+    """The dtype to which inputs are rounded: every width can represent them, so that only the computation differs."""
     return "bfloat16"
 
 

@@ -1,6 +1,6 @@
-"""Writes the ``.pyi`` files of the root, whose names are lazy, and of ``mx.nd`` and ``mx.sym``, whose functions are generated.
+"""Writes the ``.pyi`` stubs of the root, whose names are lazy, and of ``mx.nd`` and ``mx.sym``, whose functions are generated.
 
-``python -m twofold.testing.stubs`` writes them, ``--check`` only says which are stale (exit status 1).
+``python -m twofold.testing.stubs`` writes them; ``--check`` only reports stale ones, with exit status 1.
 """
 
 import ast
@@ -20,7 +20,7 @@ from ..opdef.spec import Op
 
 WIDTH = 140
 ROOT = Path(__file__).parents[1]
-#: What a caller may give for a kind of parameter.
+#: The type of arguments for each kind of parameter.
 TYPES = {
     kinds.SHAPE: "int | Sequence[int]", kinds.AXIS: "int | Sequence[int] | None", kinds.DTYPE: "Any", kinds.SCALAR: "float",
     kinds.FLOATS: "float | Sequence[float]", kinds.STATIC: "Any", kinds.TRAINING: "bool",
@@ -28,7 +28,7 @@ TYPES = {
 
 
 class Front(NamedTuple):
-    """A front end: its package, its array class, keywords that all its functions have, and those without arrays."""
+    """A front end: its package, its array class, the keywords of all its functions, and those of functions without arrays."""
 
     package: types.ModuleType
     array: str
@@ -43,7 +43,7 @@ FRONTS = (
 
 
 def type_text(annotation: Any) -> str:
-    """A parameter's annotation as the text of a type."""
+    """The source of the type for a parameter's annotation."""
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         return next(TYPES[a] for a in args if isinstance(a, kinds.Kind))
@@ -55,7 +55,7 @@ def type_text(annotation: Any) -> str:
 
 
 def arguments(op: Op, front: Front) -> Iterator[str]:
-    """What the function of an operator takes. A symbol's function makes a variable of each input not given."""
+    """The arguments of an operator's function. In a symbol's function all inputs are optional: it creates variables for missing ones."""
     arrays, optional = [i for i in op.inputs if not i.injected], front.array == "Symbol"
     for i in arrays:
         optional = optional or i.optional
@@ -70,7 +70,7 @@ def arguments(op: Op, front: Front) -> Iterator[str]:
 
 
 def function_text(op: Op, name: str, front: Front, indent: str) -> str:
-    """The stub of one function, wrapped as the formatter does."""
+    """The stub of a function, wrapped like the formatter does."""
     shown = op.outputs if op.visible is None else op.visible
     result = front.array if front.array == "Symbol" or shown == 1 else "Any" if callable(shown) else f"list[{front.array}]"
     parts = list(arguments(op, front))
@@ -80,7 +80,7 @@ def function_text(op: Op, name: str, front: Front, indent: str) -> str:
 
 
 def by_hand(package: types.ModuleType) -> Iterator[str]:
-    """The imports and the list of names of a package's ``__init__``, without what is not public."""
+    """The public imports and ``__all__`` of a package's ``__init__``."""
     source = Path(str(package.__file__)).read_text(encoding="utf-8")
     for node in ast.parse(source).body:
         text = str(ast.get_source_segment(source, node))
@@ -93,7 +93,7 @@ def by_hand(package: types.ModuleType) -> Iterator[str]:
 
 
 def stub_of(front: Front) -> str:
-    """The whole text of a front end's stub."""
+    """The stub of a front end."""
     places: dict[str, list[str]] = {"": []}
     for registered, op in sorted(NAMES.items()):
         where, name = place_of(registered)
@@ -107,7 +107,7 @@ def stub_of(front: Front) -> str:
 
 
 def root_stub() -> str:
-    """The stub of the package itself, whose names are loaded when first used; from the text of its table."""
+    """The stub of the root package, generated from its table of lazy names."""
     source = (ROOT / "__init__.py").read_text(encoding="utf-8")
     table = next(n for n in ast.parse(source).body if isinstance(n, ast.AnnAssign) and ast.unparse(n.target) == "_PUBLIC").value
     public: dict[str, str | tuple[str, str]] = ast.literal_eval(table or "{}")
@@ -120,7 +120,7 @@ def root_stub() -> str:
 
 
 def main(check: bool) -> int:
-    """Write the stubs, or only compare; the exit status says whether any is stale."""
+    """Write the stubs, or only compare them; the exit status tells whether any is stale."""
     texts = {Path(str(front.package.__file__)).with_suffix(".pyi"): stub_of(front) for front in FRONTS}
     texts[ROOT / "__init__.pyi"] = root_stub()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
