@@ -103,7 +103,7 @@ def test_without_any_digits_the_demo_says_what_to_install(no_mnist, monkeypatch)
 
 def test_without_matplotlib_the_report_has_no_figures(monkeypatch):
     monkeypatch.setattr("twofold.command.figures.find_spec", lambda name: None)
-    assert "brings matplotlib" in curves_figure({"one": [1.0, 0.5]})
+    assert "installs matplotlib" in curves_figure({"one": [1.0, 0.5]})
 
 
 def test_without_a_terminal_progress_is_lines_of_text(capsys):
@@ -125,4 +125,4 @@ def test_what_is_missing_is_one_line_and_the_exit_status(tmp_path, capsys):
 def test_a_number_of_epochs_is_from_1(given, capsys):
     with pytest.raises(SystemExit):
         main(["demo", "--epochs", given])
-    assert f"give a whole number from 1, not '{given}'" in capsys.readouterr().err
+    assert f"must be a positive integer, not '{given}'" in capsys.readouterr().err

@@ -9,15 +9,15 @@ from twofold.errors import ParameterError
 @pytest.mark.parametrize(
     ("name", "given", "todo"),
     [
-        ("engine", "zzz", "give naive or window"),
-        ("defer_elements", "abc", "give a whole number from 0"),
-        ("window_bytes", "-1", "give a whole number from 0"),
-        ("gpu_memory_reserve", "100", "give a whole number from 0 to 99"),
+        ("engine", "zzz", "use naive or window"),
+        ("defer_elements", "abc", "use an integer from 0"),
+        ("window_bytes", "-1", "use an integer from 0"),
+        ("gpu_memory_reserve", "100", "use an integer from 0 to 99"),
     ],
 )
 def test_a_value_that_a_setting_does_not_take_is_refused_by_name(monkeypatch, name, given, todo):
     monkeypatch.setenv(f"TWOFOLD_{name.upper()}", given)
-    with pytest.raises(ParameterError, match=f"TWOFOLD_{name.upper()}: not a value that it takes: given '{given}'; {todo}"):
+    with pytest.raises(ParameterError, match=f"TWOFOLD_{name.upper()}: invalid value: given '{given}'; {todo}"):
         Settings()
 
 
@@ -36,7 +36,7 @@ def test_mxnets_variable_is_read_where_the_settings_own_is_not_given(monkeypatch
     assert Settings().gpu_memory_reserve == 30
     monkeypatch.delenv("TWOFOLD_GPU_MEMORY_RESERVE")
     monkeypatch.setenv("MXNET_GPU_MEM_POOL_RESERVE", "much")
-    with pytest.raises(ParameterError, match="MXNET_GPU_MEM_POOL_RESERVE: not a value"):
+    with pytest.raises(ParameterError, match="MXNET_GPU_MEM_POOL_RESERVE: invalid value"):
         Settings()
 
 

@@ -19,7 +19,7 @@ EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding
 TOLERANCES = {"optimizers.weights_of_16_bits": 2e-3, "optimizers.adam": 1e-4, "optimizers.states_survive_a_file": 1e-4}
 
 
-@pytest.mark.filterwarnings("ignore:.*can lead to poor accuracy", "ignore:.*takes the name", "ignore:.*has been overwritten")
+@pytest.mark.filterwarnings("ignore:.*can lead to poor accuracy", "ignore:.* replaces .* as ", "ignore:.*has been overwritten")
 @pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
 def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
     assert difference(plain(program(mx)), EXPECTED[name], TOLERANCES.get(name, 2e-5)) is None
