@@ -48,7 +48,7 @@ def test_every_variable_that_the_code_reads_is_listed():
 def test_unknown_variable_is_pointed_out(monkeypatch, capsys):
     monkeypatch.setenv("MXNET_CUDNN_AUTOTUNE_DEFAULT", "0")
     main(["doctor"])
-    assert re.search(r"MXNET_CUDNN_AUTOTUNE_DEFAULT +set, and has no effect", capsys.readouterr().out)
+    assert re.search(r"MXNET_CUDNN_AUTOTUNE_DEFAULT +set, but has no effect", capsys.readouterr().out)
 
 
 @pytest.fixture
@@ -95,13 +95,13 @@ def test_without_cupy_the_page_says_what_to_install_where_there_is_a_driver(mach
     missing = raising(ImportError("No module named 'cupy'"))
     page = machine(missing, driver="570.1", cupy=None)
     assert re.search(r"NVIDIA driver +found: NVRM version: .* 570\.1", page)
-    assert re.search(r"CuPy +not installed; pip install 'twofold\[cuda12\]' \(or cuda13", page)
+    assert re.search(r"CuPy +not installed; pip install 'twofold\[cuda12\]' to use the GPU \(cuda13", page)
     assert re.search(r"mx\.gpu\(0\) +not usable: .*No module named 'cupy'", page)
 
 
 def test_without_cupy_and_driver_nothing_is_to_be_installed(machine):
     page = machine(raising(ImportError("No module named 'cupy'")), cupy=None)
-    assert "not found: this machine shows no NVIDIA GPU" in page
+    assert "not found: no NVIDIA GPU is visible on this machine" in page
     assert re.search(r"CuPy +not installed$", page, re.MULTILINE)
 
 
