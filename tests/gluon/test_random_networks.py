@@ -14,7 +14,9 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, nd
+from twofold.config import SETTINGS
 from twofold.gluon import nn
+from twofold.graph.ir import drop_generation
 
 CASES = int(os.environ.get("NETWORK_CASES", "120"))
 PARTS = range(4)
@@ -93,6 +95,8 @@ def imperative(seed: int, hybridized: bool) -> dict[str, np.ndarray]:
         params.zero_grad()
         with autograd.record():
             out = net(*arrays)
+        if step == 1 and seed % 5 == 0:  # between forward and backward, too
+            drop_generation()
         out.backward()
     gradients = {name: p.grad().asnumpy() for name, p in params.items() if p.grad_req != "null"}
     return {"out": out.asnumpy(), "x": arrays[0].grad.asnumpy(), **gradients, **states(params)}
@@ -119,13 +123,17 @@ def bound(seed: int) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.fuzz
+@pytest.mark.parametrize("defer", [1, 1 << 40], ids=["deferred", "at once"])
 @pytest.mark.parametrize("part", PARTS)
-def test_a_step_is_the_same_in_every_way(part: int) -> None:
+def test_a_step_is_the_same_in_every_way(monkeypatch: pytest.MonkeyPatch, part: int, defer: int) -> None:
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     for seed in range(part, CASES, len(PARTS)):
         want = imperative(seed, hybridized=False)
         for way, found in (("hybridized", imperative(seed, hybridized=True)), ("bound", bound(seed))):
             for name in found.keys() & want.keys():
                 np.testing.assert_allclose(found[name], want[name], rtol=1e-9, atol=1e-9, err_msg=f"{way}, seed {seed}, {name}")
+        if seed % 10 == 0:
+            drop_generation()
 
 
 def penalty(net: Any, x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
