@@ -95,7 +95,7 @@ def moved(updates: Iterable[StateUpdate]) -> dict[int, Node]:
         operands = [current.get(place, operand) for place, operand in zip(places, update.operands, strict=True)]
         tracked = [o is not None and o.tracked for o in operands]
         new = op.moved(G, update.results, operands, update.sig.params, tracked)
-        current |= {update.states[name]: value for name, value in new.items()}
+        current |= {update.states[name]: value for name, value in new.items() if name in update.states}
     return current
 
 

@@ -1,4 +1,4 @@
-"""`CachedGraph`: a traced block as one operation on its inputs and on its parameters' arrays on a device."""
+"""`CachedGraph`: a traced block as one operation, on its inputs and the arrays of its parameters on a device."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,25 +17,25 @@ from .parameter import Parameter
 
 __all__ = ["CachedGraph"]
 
-#: What is called with the name, the operator and the value of what is inside a graph.
+#: Called with the name, the operator and the value of each inner output of a graph.
 Callback = Callable[[str, str, NDArray], Any]
 
 
 class CachedGraph:
-    """A graph of symbols over inputs and parameters, as a function of arrays.
+    """A symbolic graph over inputs and parameters as a function of arrays.
 
     Parameters
     ----------
     name
-        What messages call it.
+        Its name in messages.
     heads
         The outputs.
     inputs
-        Names of the variables that are inputs, in the order in which they are given.
+        Names of the variables that are inputs, in the order of the call's arguments.
     params
-        The parameters that other variables stand for, by name.
+        The parameters that the other variables stand for, by name.
     mirror
-        Whether backward computes most of what is inside again, instead of keeping it from forward (see `graph.recompute`).
+        Whether backward recomputes most inner values instead of saving them in forward (see `graph.recompute`).
 
     Raises
     ------
@@ -53,7 +53,7 @@ class CachedGraph:
         strange = [n.name for n in self.variables if n.name not in place and n.name not in params]
         if strange:
             raise ParameterError(
-                f"{name}: the traced graph reads variables that are no inputs and no parameters",
+                f"{name}: the traced graph reads variables that are neither inputs nor parameters",
                 ", ".join(strange),
                 "make them parameters with params.get",
             )
@@ -64,21 +64,21 @@ class CachedGraph:
         self._known: tuple[int, Device | None, list[Any]] = -1, None, []
 
     def __call__(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
-        """The outputs for inputs.
+        """Compute the outputs for inputs.
 
         Parameters
         ----------
         arrays
             One per input.
         device
-            Whose copies of the parameters are used.
+            The device whose copies of the parameters are used.
 
         Raises
         ------
         DeferredInitializationError
-            If a parameter waits for its shape.
+            If the shape of a parameter is not known yet.
         ShapeError, DTypeError
-            If the arrays do not fit; the message names the node.
+            If the arrays do not match; the message names the node.
         """
         cells = self._cells(arrays, device)
         try:
@@ -89,7 +89,7 @@ class CachedGraph:
         return [wrap(NDArray, c) for c in contents]
 
     def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[Any]:
-        """One array per variable; those of the parameters are remembered until some are made anew."""
+        """One array per variable. Those of the parameters are cached until some are replaced."""
         count, where, known = self._known
         if where is not device or count != RENEWALS.count:
             known = list[Any]([None] * len(self.variables))
@@ -102,19 +102,19 @@ class CachedGraph:
         return cells
 
     def _explain(self, cells: Sequence[NDArray]) -> None:
-        """Raise the error of inference, which names the node, if there is one."""
+        """Raise the error of type inference, if any: it names the node."""
         named = {n.name: c for n, c in zip(self.variables, cells, strict=True)}
         infer_all(self._replay.heads, {n: c.shape for n, c in named.items()}, {n: c._dtype for n, c in named.items()}, self.name)
 
     def watched_by(self, callback: Callback, everything: bool) -> Callable[[Sequence[NDArray], Device], list[NDArray]]:
-        """The same function, which shows every value inside to a callback.
+        """The same function, passing every inner value to a callback.
 
         Parameters
         ----------
         callback
-            Called with the value's name, its operator's name and the value.
+            Called with the name of the value, the name of its operator and the value.
         everything
-            Whether to show what operators read, too.
+            Whether to pass the inputs of operators too.
         """
         nodes = [n for n in self._replay.order if not n.is_variable]
         outputs, inner = self._replay.heads, [Head(n, k) for n in nodes for k in range(n.visible)]

@@ -1,4 +1,4 @@
-"""A symbol's node as a typed application: its parameters fixed, its scalars constants, its random key a leaf."""
+"""Applying the operator of a symbol's node to typed nodes: scalars become constants, the random key is a leaf."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from .node import SymbolNode
 
 
 def apply_node(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | None = None) -> tuple[Node, ...]:
-    """The results of a node for typed inputs, hidden ones included.
+    """Apply a node's operator to typed inputs. Gives all results, hidden ones included.
 
     Parameters
     ----------
@@ -20,12 +20,12 @@ def apply_node(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | N
     arrays
         One typed node per input of the node.
     key
-        The random key, for operators that draw.
+        The random key, for operators that draw random numbers.
 
     Raises
     ------
     MXNetError
-        A `ShapeError` or `DTypeError` if the inputs do not fit.
+        A `ShapeError` or `DTypeError` if the inputs do not match.
     """
     op = sig.op
     operands: list[Node | None] = node.operands(arrays)

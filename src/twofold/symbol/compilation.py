@@ -1,4 +1,4 @@
-"""``mx.compile``: symbols as a function of arrays, compiled once for each combination of types."""
+"""``mx.compile``: a symbol as a function of arrays, compiled once for each combination of input types."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -28,19 +28,19 @@ from .replay import Replayer
 from .symbol import Symbol
 
 COMPILED = Title("compiled", symbolic=True)
-#: For how many combinations of types programs are at hand.
+#: The number of combinations of input types whose programs a compiled symbol holds.
 REMEMBERED = 64
 
 
-def compile(symbols: Symbol | Iterable[Symbol], donate: Sequence[str] = ()) -> "Compiled":
-    """A function of arrays by name that computes symbols.
+def compile(symbols: Symbol | Iterable[Symbol], donate: Sequence[str] = ()) -> "CompiledSymbol":
+    """Compile symbols to a function of arrays by name.
 
     Parameters
     ----------
     symbols
-        A symbol, or several whose outputs are computed together.
+        A symbol, or several to be computed together.
     donate
-        Names of arguments whose memory results may take: their arrays cannot be read after the call.
+        Names of arguments whose memory may be reused for results. Their arrays cannot be read after the call.
 
     Examples
     --------
@@ -50,16 +50,16 @@ def compile(symbols: Symbol | Iterable[Symbol], donate: Sequence[str] = ()) -> "
     >>> f(a=mx.nd.array([1, 2]), b=mx.nd.array([3, 4])).asnumpy().tolist()
     [4.0, 9.0]
     """
-    return Compiled(symbols if isinstance(symbols, Symbol) else group(symbols), donate)
+    return CompiledSymbol(symbols if isinstance(symbols, Symbol) else group(symbols), donate)
 
 
-class Compiled:
-    """Symbols as a function; see `compile`.
+class CompiledSymbol:
+    """A symbol as a function of arrays; see `compile`.
 
     Attributes
     ----------
     arguments, states
-        Names of the arrays it takes; states are written.
+        Names of the arrays that it takes. A call writes the states.
     """
 
     def __init__(self, symbol: Symbol, donate: Sequence[str] = ()) -> None:
@@ -72,20 +72,20 @@ class Compiled:
                 "compile: donate names no argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
             )
         self._donate = frozenset(donate)
-        self._graphs: Cache[_Compiled] = Cache(REMEMBERED)
+        self._graphs: Cache[_TypedProgram] = Cache(REMEMBERED)
         self._last: Program | None = None
 
     def __call__(self, **arrays: NDArray) -> Any:
-        """The outputs for arrays by name: one array, or a list of several.
+        """Compute the outputs for arrays by name: one array, or a list of several.
 
-        While gradients are recorded, the whole is one operation of the recorded graph.
+        While gradients are recorded, the call is one operation of the recorded graph.
 
         Raises
         ------
         ParameterError
-            If an array is missing, or belongs to nothing.
+            If an array is missing, or its name is unknown.
         ShapeError, DTypeError
-            If the arrays do not fit; the message names the node.
+            If the arrays do not match; the message names the node.
         """
         cells = self._cells(arrays)
         device = self._device(cells)
@@ -105,7 +105,7 @@ class Compiled:
         return {v.name: arrays[v.name] for v in self._replay.variables}
 
     def _infer(self, cells: dict[str, NDArray]) -> None:
-        """Raise the error that names the node where the arrays do not fit."""
+        """Raise an error that names the node if the arrays do not match."""
         infer_all(self._replay.heads, {n: c.shape for n, c in cells.items()}, {n: c._dtype for n, c in cells.items()}, "compile")
 
     def _record(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
@@ -143,12 +143,12 @@ class Compiled:
 
     @staticmethod
     def _device(cells: dict[str, NDArray]) -> Device:
-        """Where all the arrays are.
+        """The device of the arrays.
 
         Raises
         ------
         DeviceError
-            If they are in different memories.
+            If they are on devices with different memories.
         """
         places = dict.fromkeys(CPU if c.context.is_host else c.context for c in cells.values())
         if len(places) > 1:
@@ -158,9 +158,9 @@ class Compiled:
 
     @staticmethod
     def _taken(cell: Cell, node: Node) -> Any:
-        """The array of a donated argument, whose cell cannot be read from now on; a copy if somebody else sees the memory.
+        """The array of a donated argument, whose cell becomes unreadable; a copy if others see the memory.
 
-        A view stays as it is: its array owns the memory.
+        A view stays readable: its base owns the memory.
         """
         v = cell._v
         device, data = device_of(v), data_of(v)
@@ -171,7 +171,7 @@ class Compiled:
         cell._v = Value(None, None, (_spent(), node), device)
         return data
 
-    def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> "_Compiled":
+    def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> "_TypedProgram":
         bound_tables()
         self._infer(cells)
         leaves = [leaf(("arg", n), c.shape, c._dtype) for n, c in cells.items()]
@@ -179,7 +179,7 @@ class Compiled:
         outputs = stabilise([*graph.outputs, *graph.written.values()])
         donated = [node for node, name in zip(leaves, cells, strict=True) if name in self._donate]
         given = [*leaves, *graph.keys, *[o.leaf for o in graph.objects]]
-        return _Compiled(program_of(outputs, given, backend_for(device), donated=donated, title=COMPILED, device=device), graph)
+        return _TypedProgram(program_of(outputs, given, backend_for(device), donated=donated, title=COMPILED, device=device), graph)
 
     def _program(self) -> Program:
         if self._last is None:
@@ -187,16 +187,16 @@ class Compiled:
         return self._last
 
     def explain(self) -> str:
-        """What the last call ran: the steps in order, fused ones joined by ``+``."""
+        """The steps of the last call's program in order, fused ones joined by ``+``."""
         return self._program().explain()
 
     def memory_plan(self) -> MemoryPlan:
-        """The memory of the last call's program."""
+        """The memory plan of the last call's program."""
         return self._program().plan
 
 
-class _Compiled(Entry):
-    """The program for one combination of types, and the typed graph that it computes."""
+class _TypedProgram(Entry):
+    """The program for one combination of input types, and its typed graph."""
 
     __slots__ = ("graph", "program")
 

@@ -1,13 +1,13 @@
-"""What is known of one value, its shape and dtype, and how two pieces of knowledge become one."""
+"""Partially known types: shape and dtype of a value during inference, and how they are merged."""
 
 from ..errors import DTypeError, InternalError, ShapeError
 
-#: A shape inside inference: None if nothing is known, None for an unknown size.
+#: A shape during inference: None if nothing is known; None in place of an unknown size.
 PartialShape = tuple[int | None, ...] | None
 
 
 class PartialType:
-    """What is known of one output of a node."""
+    """The shape and dtype of a node's output, as far as they are known."""
 
     __slots__ = ("dtype", "shape")
 
@@ -27,22 +27,22 @@ class PartialType:
         return self.shape  # type: ignore[return-value]
 
     def learn_shape(self, shape: PartialShape, what: str) -> None:
-        """Add knowledge of the shape; ``what`` names the value in the error if it contradicts.
+        """Merge in a shape. ``what`` names the value in the error if it contradicts the known one.
 
         Raises
         ------
         ShapeError
-            If it contradicts what is known.
+            If it contradicts the known one.
         """
         self.shape = merge_shapes(self.shape, shape, what)
 
     def learn_dtype(self, dtype: str | None, what: str) -> None:
-        """Add knowledge of the dtype.
+        """Merge in a dtype.
 
         Raises
         ------
         DTypeError
-            If it contradicts what is known.
+            If it contradicts the known one.
         """
         if dtype is not None and self.dtype not in (None, dtype):
             raise DTypeError(f"{what} has dtype {self.dtype}, where {dtype} is needed", None, "cast one of them")
@@ -55,19 +55,19 @@ def is_complete_shape(shape: PartialShape) -> bool:
 
 
 def shape_text(shape: PartialShape) -> str:
-    """A shape as messages show it: ``?`` for what is unknown."""
+    """A shape as shown in messages, with ``?`` for unknown sizes."""
     if shape is None:
         return "?"
     return f"({', '.join('?' if n is None else str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
 
 
 def merge_shapes(a: PartialShape, b: PartialShape, what: str) -> PartialShape:
-    """Two pieces of knowledge about one shape as one.
+    """Merge two partially known shapes of one value.
 
     Raises
     ------
     ShapeError
-        If they contradict one another.
+        If they contradict each other.
     """
     if a is None or b is None or a == b:
         return b if a is None else a

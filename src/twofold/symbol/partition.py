@@ -1,4 +1,4 @@
-"""A symbol with types and devices: what executors ask for their typed parts, and for themselves in other shapes."""
+"""Partitioning a typed symbol by device: the parts that executors run, and executors for other shapes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,18 +25,18 @@ Groups = Mapping[str, Device]
 
 
 class Partition:
-    """A symbol with types and devices: the source of an executor's parts.
+    """A symbol with types and devices, split into parts that each run on one device: an executor's source.
 
     Parameters
     ----------
     heads
         The outputs.
     inference
-        Complete.
+        Completed shape and dtype inference.
     device, groups
-        Where nodes run.
+        The default device, and those of groups of nodes.
     requests
-        What is wanted of each argument's gradient.
+        The gradient request of each argument.
     """
 
     def __init__(self, heads: Sequence[Head], inference: Inference, device: Device, groups: Groups, requests: Mapping[str, str]) -> None:
@@ -48,13 +48,13 @@ class Partition:
         self._number = {h: k for k, h in enumerate(Head(n, i) for n in self.order for i in range(n.visible))}
 
     def key_of(self, head: Head) -> Key:
-        """How executors call an output: arguments and states by name, others by number."""
+        """The key of an output in executors: arguments and states go by name, others by number."""
         if not head.node.is_variable:
             return "value", self._number[head]
         return "aux" if head.node in self.states else "arg", head.node.name
 
     def output_key(self, head: Head) -> Key:
-        """The same for an output of the graph: also where it is a variable, a value of its own is made."""
+        """The key of an output of the graph; a variable that is an output gets a value of its own."""
         return "value", self._number[head]
 
     def _leaf(self, variable: SymbolNode) -> Node:
@@ -64,14 +64,14 @@ class Partition:
         return leaf(self.key_of(Head(variable, 0)), known.sizes, dtype, wanted and is_float(dtype))
 
     def parts(self, training: bool) -> list[Part]:
-        """The typed graph, one part for each stretch of nodes on one device."""
+        """The typed graph, one part for each run of nodes on one device."""
         bound_tables()
         given_away = self._given_away()
         seen: dict[Head, Node] = {}
         made: list[tuple[Part, dict[SymbolNode, StateUpdate]]] = []
         for place, (device, nodes) in enumerate(self._stretches):
             part, replay = self._part(device, nodes, training, seen)
-            if place == len(self._stretches) - 1:  # outputs that are variables are made by the last part
+            if place == len(self._stretches) - 1:  # the last part passes on outputs that are variables
                 self._pass_through(part, seen)
             own = set(nodes)
             part.makes += [(self.output_key(h), v) for h, v in replay.values.items() if h.node in own and h in given_away]
@@ -84,7 +84,7 @@ class Partition:
         return [_stable(part) for part, _ in made]
 
     def _given_away(self) -> set[Head]:
-        """The outputs that are read outside of their part, or are the graph's."""
+        """Outputs of nodes that other parts or the caller read."""
         place = {n: k for k, (_, nodes) in enumerate(self._stretches) for n in nodes}
         return {h for n in self.order for h in n.inputs if place.get(h.node) != place.get(n)} | set(self.heads)
 
@@ -120,7 +120,7 @@ class Partition:
             seen.setdefault(head, have[key])
 
     def reshape(self, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
-        """The same graph for other shapes, with the arrays whose shape stays."""
+        """The same graph for other shapes, sharing arrays whose shape stays the same."""
         return _reshape(self, executor, shapes, partial_shaping, allow_up_sizing)
 
     def debug_str(self) -> str:
@@ -134,7 +134,7 @@ class Partition:
 
 
 def _numbers(part: Part, states: Iterable[SymbolNode]) -> dict[SymbolNode, int]:
-    """Which of the things that a part reads states are."""
+    """Positions of states among the values that a part reads."""
     number = {key: k for k, (key, _) in enumerate(part.reads)}
     return {state: number["aux", state.name] for state in states if ("aux", state.name) in number}
 

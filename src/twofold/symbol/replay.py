@@ -1,4 +1,4 @@
-"""Replays a symbol's nodes as typed nodes: shapes, dtypes, the training flag and random keys fixed."""
+"""Replays a symbol as a typed graph: for given types of its variables and a training mode, with leaves for random keys."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,18 +20,18 @@ from .partial_types import PartialType
 
 @dataclass
 class Replay:
-    """Typed nodes of a graph, or of a part of one.
+    """The typed nodes of a symbol, or of some of its nodes.
 
     Attributes
     ----------
     values
-        Every visible output seen so far; to begin with, those that come from elsewhere (variables as leaves).
+        Visible outputs replayed so far. Initially those from outside: leaves for variables.
     keys
         Leaves for random keys, in the order of the draws.
     written
-        State variable to its new value, for operators that change states when they run.
+        New values of state variables that operators write when they run.
     moving
-        The nodes that change states when backward runs, each with all its results; see `moved`.
+        Nodes that change states when backward runs, with all their results.
     objects
         Users' objects, in the order of their nodes.
     """
@@ -68,17 +68,17 @@ class Replay:
         return parts[: node.visible]
 
     def updates(self, number: Mapping[SymbolNode, int]) -> dict[SymbolNode, StateUpdate]:
-        """What the nodes in `moving` change when backward runs, given the numbers of the inputs that variables are."""
+        """The state updates of the nodes in `moving`. ``number`` gives the position of each state among the graph's inputs."""
         found = {}
         for node, results in self.moving.items():
             operands = node.operands([self.values[h] for h in node.inputs])
             named = zip(node.input_names, node.inputs, strict=True)
-            states = {name: number[h.node] for name, h in named if name in node.operator.auxiliary}
+            states = {name: number[h.node] for name, h in named if name in node.operator.auxiliary and h.node in number}
             found[node] = StateUpdate(node.sig(self.training), results, operands, states)
         return found
 
     def user_objects(self, number: Mapping[SymbolNode, int]) -> list[UserObject]:
-        """Users' objects, given the numbers of the inputs that variables are."""
+        """Users' objects. ``number`` gives the position of each state among the graph's inputs."""
         return [UserObject(o.leaf, o.make, [number[v] for v in o.states]) for o in self.objects]
 
     def user_object(self, make: Callable[[Device, Sequence[Any]], Any], states: Sequence[SymbolNode]) -> Node:
@@ -106,18 +106,18 @@ class Replay:
         return node.inputs[node.input_names.index(name)].node
 
     def _write(self, node: SymbolNode, name: str, new: Node) -> None:
-        """A state's new value, which later nodes read."""
+        """Note a state's new value; later nodes read it."""
         state = self._state(node, name)
         self.written[state] = self.values[Head(state, 0)] = new
 
 
 class Replayer:
-    """A symbol's outputs as a function of its variables: replayed for typed inputs, one for each variable.
+    """Gives the typed graph of a symbol for typed inputs, one for each of its variables.
 
     Attributes
     ----------
     heads, order, variables
-        The outputs, all nodes below them, and those that are variables.
+        The outputs, all nodes in topological order, and the variables among them.
     """
 
     def __init__(self, heads: Iterable[Head]) -> None:
@@ -129,12 +129,12 @@ class Replayer:
         self._open = any(n.op is not None and is_open(n) for n in self.order)
 
     def __call__(self, inputs: Sequence[Node], training: bool) -> TypedGraph:
-        """The typed graph for inputs in a training mode."""
+        """The typed graph for inputs and a training mode."""
         shapes = {n.name: i.shape for n, i in zip(self.variables, inputs, strict=True)}
         inference = Inference(self.heads, shapes, {n.name: i.dtype for n, i in zip(self.variables, inputs, strict=True)})
         if self._open:
             inference.run()
-        # a gradient node differentiates with respect to its variables whether the caller wants their gradients or not
+        # `Symbol.grad` differentiates with respect to its variables even if the caller does not want their gradients
         own = {k: leaf(("wrt", k), i.shape, i.dtype, True) for k, i in enumerate(inputs) if self._wants(k) and not i.tracked}
         values = {Head(v, 0): own.get(k, inputs[k]) for k, v in enumerate(self.variables)}
         replay = Replay(inference, training, values).run(self.order)
@@ -152,6 +152,6 @@ class Replayer:
 
 
 def passed_by_gradient(heads: Iterable[Head], values: Mapping[Head, Node]) -> list[SymbolNode]:
-    """The nodes that a gradient of outputs passes through, in the order of `graph.gradient.backward_order`, given their values."""
+    """The nodes that gradients of the outputs flow through, given the typed values, in the order of `backward_order`."""
     inner = [h.node for h in heads if values[h].tracked]
     return backward_order(inner, lambda n: [h.node for h in n.inputs if values[h].tracked])
