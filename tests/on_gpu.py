@@ -85,7 +85,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         simulation.install().schedule(simulation.SCHEDULES[number % 3], number)
     with mx.gpu(0):
         found = yield
-    assert backend_for(mx.gpu(0)).name == "cupy", f"{item.nodeid} has left other GPUs behind"
+    assert backend_for(mx.gpu(0)).target.name == "cupy", f"{item.nodeid} has left other GPUs behind"
     return found
 
 

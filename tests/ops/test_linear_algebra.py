@@ -124,7 +124,7 @@ def test_symbols_and_hybridized_blocks_give_what_arrays_give():
         result = block(y)
     result.backward()
     symbol = mx.sym.load_json(model(mx.sym, mx.sym.var("x")).tojson())
-    executor = symbol.bind(mx.cpu(), {"x": nd.array(at)}, args_grad={"x": nd.zeros(at.shape)})
+    executor = symbol.bind(mx.current_context(), {"x": nd.array(at)}, args_grad={"x": nd.zeros(at.shape)})
     outputs = executor.forward(is_train=True)
     executor.backward(nd.ones(value.shape))
     assert symbol.infer_shape(x=at.shape)[1] == [value.shape]
