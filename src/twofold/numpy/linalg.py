@@ -43,11 +43,10 @@ def result_of(name: str) -> Any:
 def run_and_wait(name: str, *arrays: ndarray, **params: Any) -> ndarray:
     """The result of an operator that fails for some matrices.
 
-    On the host it is waited for, so that ``except LinAlgError`` around the call catches what it does around NumPy's.
+    It is waited for, so that ``except LinAlgError`` around the call catches what it does around NumPy's.
     """
     result = run(name, *arrays, **params)
-    if result.context.is_host:
-        result.wait_to_read()
+    result.wait_to_read()
     return result
 
 
