@@ -8,7 +8,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from twofold.backend.kernel import ArrayType
+from twofold.backend.kernel import Array, ArrayType
 from twofold.backend.protocol import Backend, Target
 from twofold.device import Device
 from twofold.dtype import INTEGERS
@@ -50,7 +50,7 @@ class ArrayApiBackend(Backend):
         """One: the host."""
         return 1
 
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Array:
         """A new uninitialized array."""
         return self._xp.standard.empty(shape, dtype=self._xp.kind(dtype))
 
@@ -59,26 +59,26 @@ class ArrayApiBackend(Backend):
         with np.errstate(all="ignore"):
             return super().quietly(function, *args)
 
-    def from_host(self, array: np.ndarray, device: Device) -> Any:
+    def from_host(self, array: np.ndarray, device: Device) -> Array:
         """A copy in memory of the library."""
         return self._xp.from_host(array)
 
-    def to_host(self, array: Any) -> np.ndarray:
+    def to_host(self, array: Array) -> np.ndarray:
         """NumPy's view of the library's memory."""
         return np.from_dlpack(array)
 
-    def from_dlpack(self, source: Any) -> Any:
+    def from_dlpack(self, source: Any) -> Array:
         """The library's view of the producer's memory."""
         return self._xp.standard.from_dlpack(source)
 
-    def copy(self, array: Any, device: Device) -> Any:
+    def copy(self, array: Array, device: Device) -> Array:
         """A copy."""
         return self._xp.contiguous(array)
 
-    def type_of(self, array: Any) -> ArrayType:
+    def type_of(self, array: Array) -> ArrayType:
         """Shape and dtype name."""
         return ArrayType(tuple(array.shape), self._xp.dtype_of(array))
 
-    def write(self, target: Any, key: Any, value: Any) -> None:
+    def write(self, target: Array, key: Any, value: Any) -> None:
         """``target[key] = value``, with slices in the form that the standard allows."""
         self._xp.put(target, key, value)

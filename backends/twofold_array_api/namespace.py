@@ -13,7 +13,7 @@ import array_api_compat.numpy as host
 import numpy as np
 
 from twofold.backend import special_functions
-from twofold.backend.kernel import REFERENCES
+from twofold.backend.kernel import REFERENCES, Array
 from twofold.backend.namespace import LacksFunctionError, Library, PortableNamespace
 from twofold.dtype import NUMPY, WEAK, float_of, promote
 from twofold.errors import DTypeError
@@ -49,25 +49,25 @@ class ArrayApiNamespace(PortableNamespace):
             raise DTypeError("array API: the library has no such dtype", dtype, f"use one of {', '.join(self.kinds)}")
         return self.kinds[dtype]
 
-    def dtype_of(self, x: Any) -> str:
+    def dtype_of(self, x: Array) -> str:
         """The name of the dtype; ``weakf`` or ``weaki`` for a Python scalar."""
         if isinstance(x, bool | int | float):
             return "bool" if isinstance(x, bool) else "weaki" if isinstance(x, int) else "weakf"
         return self.names[x.dtype]
 
-    def from_host(self, array: np.ndarray) -> Any:
+    def from_host(self, array: np.ndarray) -> Array:
         """A copy of a NumPy array."""
         self.kind(array.dtype.name)
         return self.standard.from_dlpack(np.array(array, order="C"))
 
-    def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
+    def on_host(self, function: Callable[..., Any], *operands: Array) -> Array:
         """Call a function on host copies of arrays."""
         found = function(*[x if isinstance(x, bool | int | float) else np.from_dlpack(x) for x in operands])
         if isinstance(found, (tuple, list)):
             return [self.from_host(np.asarray(part)) for part in found]
         return self.from_host(np.asarray(found))
 
-    def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
+    def by_reference(self, name: str, *operands: Array, **params: Any) -> Array:
         """By the library's functions if the standard has them and the library computes in the dtypes; otherwise on the host."""
         reference = REFERENCES[name]
         if not reference.host and self.computed.issuperset(map(self.dtype_of, operands)):
@@ -79,7 +79,7 @@ class ArrayApiNamespace(PortableNamespace):
                 return list(found) if isinstance(found, tuple) else found
         return super().by_reference(name, *operands, **params)
 
-    def by_standard(self, name: str, *arrays: Any, **params: Any) -> Any:
+    def by_standard(self, name: str, *arrays: Array, **params: Any) -> Array:
         """A function of the standard: the library's, or NumPy's for a dtype that the library only stores."""
         if self.computed.issuperset(map(self.dtype_of, arrays)):
             return getattr(self.standard, name)(*arrays, **params)
@@ -88,7 +88,7 @@ class ArrayApiNamespace(PortableNamespace):
     def astype(self, x, *, dtype):
         return self.standard.astype(x, self.kind(dtype))
 
-    def cast(self, x: Any, dtype: str) -> Any:
+    def cast(self, x: Array, dtype: str) -> Array:
         """An operand cast to a dtype; a Python scalar becomes a 0-d array."""
         if isinstance(x, bool | int | float):
             return self.full(shape=(), value=x, dtype=dtype)
@@ -96,7 +96,7 @@ class ArrayApiNamespace(PortableNamespace):
 
     # element-wise
 
-    def ufunc(self, *operands: Any, name: str) -> Any:
+    def ufunc(self, *operands: Array, name: str) -> Array:
         """A NumPy ufunc: operands cast to the dtypes of its loop, then the standard function."""
         dtypes = [self.dtype_of(x) for x in operands]
         given = [NUMPY[promote(*dtypes) if d in WEAK else d] for d in dtypes]
@@ -110,11 +110,11 @@ class ArrayApiNamespace(PortableNamespace):
             arrays = [self.astype(x, dtype="uint8") for x in arrays]
         return self.cast(self.by_standard(UFUNCS[name], *arrays), after)
 
-    def logic(self, *operands: Any, name: str) -> Any:
+    def logic(self, *operands: Array, name: str) -> Array:
         """A logical function; operands are cast to bool."""
         return getattr(self.standard, name)(*[self.cast(x, "bool") for x in operands])
 
-    def special(self, x: Any, *, formula: Callable[..., Any], **params: Any) -> Any:
+    def special(self, x: Array, *, formula: Callable[..., Any], **params: Any) -> Array:
         """A special function, computed in float64."""
         return self.cast(formula(self.standard, self.cast(x, "float64"), **params), float_of(self.dtype_of(x)))
 
@@ -124,7 +124,7 @@ class ArrayApiNamespace(PortableNamespace):
 
     # shapes
 
-    def rearranged(self, x: Any, *, name: str, **params: Any) -> Any:
+    def rearranged(self, x: Array, *, name: str, **params: Any) -> Array:
         """A function of the standard with the same meaning and parameters."""
         return getattr(self.standard, name)(x, **params)
 
@@ -132,7 +132,7 @@ class ArrayApiNamespace(PortableNamespace):
         places, flipped = _forwards(x.shape, [slice(*k) for k in key])
         return self.by_standard("flip", x[places], axis=flipped) if flipped else x[places]
 
-    def put(self, target: Any, key: Any, value: Any) -> None:
+    def put(self, target: Array, key: Any, value: Any) -> None:
         """``target[key] = value`` for a basic index; the value is cast."""
         given = [] if key is Ellipsis else key if isinstance(key, tuple) else [key]
         places, flipped = _forwards(target.shape, given)
@@ -161,7 +161,7 @@ class ArrayApiNamespace(PortableNamespace):
 
     # reductions, products, takes
 
-    def reduction(self, x: Any, *, name: str, **where: Any) -> Any:
+    def reduction(self, x: Array, *, name: str, **where: Any) -> Array:
         """A reduction or scan with NumPy's dtypes: 64-bit sums and products of integers, int64 indices, bools as numbers."""
         own = self.dtype_of(x)
         wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(NUMPY[own].kind, own)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, ProgramTraits, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, Array, ArrayType, Call, OperandType, Params, ProgramTraits, RowProgram
 from twofold.backend.protocol import Backend, Launcher, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
@@ -160,7 +160,7 @@ class CupyBackend(Backend):
         """A copy on the current stream; the source has been read when this returns."""
         return self._on(device.device_id, self._transfers.from_host, array, device.device_id)
 
-    def to_host(self, array: Any) -> np.ndarray:
+    def to_host(self, array: Array) -> np.ndarray:
         """The content as a NumPy array in pinned memory, after the current stream's work so far; a constant itself.
 
         Raises
@@ -174,11 +174,11 @@ class CupyBackend(Backend):
         self._mapped(self.checks.raise_for, array)
         return found
 
-    def copy(self, array: Any, device: Device) -> cupy.ndarray:
+    def copy(self, array: Array, device: Device) -> cupy.ndarray:
         """A new array; copies between devices run on the target's stream, which waits for the source's compute stream."""
         return self._on(device.device_id, self._transfers.copy, array, device.device_id)
 
-    def type_of(self, array: Any) -> ArrayType:
+    def type_of(self, array: Array) -> ArrayType:
         """Shape and dtype name."""
         return ArrayType(array.shape, dtype_of(array))
 
@@ -189,11 +189,11 @@ class CupyBackend(Backend):
     def _write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
         self._xp.write(target[key], value)
 
-    def scalar(self, value: float | int | bool | ScalarInput, dtype: str) -> Any:
+    def scalar(self, value: float | int | bool | ScalarInput, dtype: str) -> Array:
         """A constant, which belongs to no device and is passed to kernels by value; in a captured program, a slot in device memory."""
         return value.operand(dtype) if isinstance(value, ScalarInput) else constant(value, (), dtype)
 
-    def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
+    def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Array:
         """A constant of a shape."""
         return constant(value, shape, dtype)
 
@@ -214,7 +214,7 @@ class CupyBackend(Backend):
 
     # programs
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """Element-wise primitives by a kernel that writes into given memory, others by the namespace."""
         if op not in ELEMENTWISE:
             return super().call(op, params, inputs, output)
@@ -274,7 +274,7 @@ class CupyBackend(Backend):
         """Make a stream wait for a mark."""
         self._mapped(stream.wait, mark)
 
-    def hold(self, array: Any, mark: Mark) -> None:
+    def hold(self, array: Array, mark: Mark) -> None:
         """Keep an array's memory until a mark is reached."""
         self.memory.hold(array, mark)
 
@@ -301,7 +301,7 @@ class CupyBackend(Backend):
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
         return self.memory.lent(given, self.streams.of(device))
 
-    def to_dlpack(self, array: Any, *, stream: int | None = None, **options: Any) -> Any:
+    def to_dlpack(self, array: Array, *, stream: int | None = None, **options: Any) -> Any:
         """A capsule; the consumer's stream waits for the current one, and the memory is kept until the consumer's stream has used it."""
         shared = self.memory.lent(array, Consumer(self.streams.of(array.device.id), stream))
         return self._on(array.device.id, partial(shared.__dlpack__, stream=stream, **options))

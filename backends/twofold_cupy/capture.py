@@ -17,7 +17,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from twofold.backend.kernel import ProgramTraits
+from twofold.backend.kernel import Array, ProgramTraits
 from twofold.config import SETTINGS
 from twofold.errors import DeviceOutOfMemory
 
@@ -158,7 +158,7 @@ class GraphRunner:
         self._specializations: dict[Any, Specialization] = {}
         self._lock = threading.RLock()
 
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """The results for inputs."""
         stream = entered()
         if self._reason or stream is None or stream.purpose != "compute":
@@ -183,14 +183,14 @@ class GraphRunner:
         return "; ".join(dict.fromkeys(c.state for c in list(self._specializations.values()))) or "step by step so far"
 
 
-def _memory_layout(a: Any) -> Any:
+def _memory_layout(a: Array) -> Any:
     """What two inputs must share, besides the address, for one graph to serve both; shapes are fixed by the program."""
     if isinstance(a, cupy.ndarray):
         return a._c_contiguous or a.strides
     return "constant" if is_constant(a) else "number"
 
 
-def _addresses(arrays: Sequence[Any]) -> list[Any]:
+def _addresses(arrays: Sequence[Array]) -> list[Array]:
     return [a.data.ptr if isinstance(a, cupy.ndarray) else None for a in arrays]
 
 
@@ -217,7 +217,7 @@ class Specialization:
         with a copy of the result into the input's memory, so that the weight stays at its address.
     """
 
-    def __init__(self, runner: GraphRunner, arrays: Sequence[Any], stream: Stream) -> None:
+    def __init__(self, runner: GraphRunner, arrays: Sequence[Array], stream: Stream) -> None:
         self.graphs, self.program, self.traits, self.stream = runner.graphs, runner.run, runner.traits, stream
         self.moving: set[int] = set()
         self.retained: set[int] = set()
@@ -238,7 +238,7 @@ class Specialization:
         self.loop_carried.clear()
         self._observed_runs = self._capture_count = self._change_count = 0
 
-    def run(self, arrays: Sequence[Any]) -> list[Any]:
+    def run(self, arrays: Sequence[Array]) -> list[Array]:
         """The results for inputs."""
         if self._reason:
             return self.program(arrays)
@@ -265,7 +265,7 @@ class Specialization:
         self._reason, self.graph = reason, None
         self.graphs.counts.refused += 1
 
-    def _drop_if_stale(self, graph: "CapturedGraph", arrays: Sequence[Any]) -> bool:
+    def _drop_if_stale(self, graph: "CapturedGraph", arrays: Sequence[Array]) -> bool:
         """Drop the graph if inputs have moved or results are still in use; whether it was dropped."""
         moved, used = graph.moved(arrays), graph.in_use()
         if used:
@@ -293,7 +293,7 @@ class Specialization:
             if graph.launches >= PROVEN_LAUNCHES:
                 self._capture_count = 0
 
-    def _run_and_observe(self, arrays: Sequence[Any]) -> list[Any]:
+    def _run_and_observe(self, arrays: Sequence[Array]) -> list[Array]:
         """Run step by step, noting the inputs' addresses and the results' fate; the second time with the scalars in device memory."""
         addresses, given = _addresses(arrays), arrays
         if self._observed_runs and self._scalar_positions:
@@ -309,7 +309,7 @@ class Specialization:
             self._refuse("a scalar is read in too many dtypes")
         return results
 
-    def _compile_in_background(self, arrays: Sequence[Any]) -> None:
+    def _compile_in_background(self, arrays: Sequence[Array]) -> None:
         """Compile the kernels that the next run will launch, which read scalars from memory, in the background."""
         try:
             scalars = self.scalars = ScalarInputs(self._scalar_positions, self.graphs.memory)
@@ -318,7 +318,7 @@ class Specialization:
         stand_ins = [placeholder(a.shape, a.dtype, a.strides) if isinstance(a, cupy.ndarray) else a for a in arrays]
         dry_run(lambda given: (copy_batch(np.zeros(1, np.uint64), 0, ()), self.program(scalars.substitute(given))), stand_ins)
 
-    def _capture(self, arrays: Sequence[Any]) -> "CapturedGraph":
+    def _capture(self, arrays: Sequence[Array]) -> "CapturedGraph":
         if self._last_run is not None:  # assume that what held between the last run and this one keeps holding
             addresses, results = self._last_run
             self.loop_carried = self._find_loop_carried(arrays, [r() for r in results])
@@ -337,7 +337,7 @@ class Specialization:
         self.graphs.add(graph)
         return graph
 
-    def _find_loop_carried(self, arrays: Sequence[Any], results: Sequence[Any]) -> dict[int, int]:
+    def _find_loop_carried(self, arrays: Sequence[Array], results: Sequence[Array]) -> dict[int, int]:
         free = {arrays[k].data.ptr: k for k in self.traits.dead - self.traits.donated if isinstance(arrays[k], cupy.ndarray)}
         found = {k: free.get(r.data.ptr) for k, r in enumerate(results) if isinstance(r, cupy.ndarray) and r.nbytes}
         return {k: at for k, at in found.items() if at is not None and alike(results[k], arrays[at])}
@@ -363,7 +363,7 @@ class CapturedGraph:
         The inputs; the graph contains the addresses of those that do not move.
     """
 
-    def __init__(self, specialization: Specialization, arrays: Sequence[Any]) -> None:
+    def __init__(self, specialization: Specialization, arrays: Sequence[Array]) -> None:
         own, traits = specialization, specialization.traits
         self._specialization, self._graphs, self._memory = weakref.ref(own), own.graphs, own.graphs.memory
         self._stream, self._scalars, self._steps = own.stream, own.scalars, traits.steps
@@ -386,10 +386,10 @@ class CapturedGraph:
         self.results = [self._result(k, r, donated, own.loop_carried, k in own.retained) for k, r in enumerate(made)]
         self._lent = [r for r in self.results if isinstance(r, Lent)]
 
-    def _is_fixed(self, k: int, a: Any) -> bool:
+    def _is_fixed(self, k: int, a: Array) -> bool:
         return k not in self._inputs and (self._scalars is None or k not in self._scalars.positions)
 
-    def _result(self, k: int, array: Any, donated: dict[int, int], loop_carried: dict[int, int], is_retained: bool) -> Result:
+    def _result(self, k: int, array: Array, donated: dict[int, int], loop_carried: dict[int, int], is_retained: bool) -> Result:
         if not isinstance(array, cupy.ndarray):
             raise NotCapturable(f"result {k} is a constant, not an array on the device")
         at = donated.get(array.data.ptr) if array.nbytes else None
@@ -401,7 +401,7 @@ class CapturedGraph:
             return Copied(array, self._memory)
         return Lent(array, k, self._stream.device, self.pool)
 
-    def moved(self, arrays: Sequence[Any]) -> list[int]:
+    def moved(self, arrays: Sequence[Array]) -> list[int]:
         """Indices of the inputs that are not at the addresses in the graph."""
         return [k for k, address in self._fixed_addresses if arrays[k].data.ptr != address]
 
@@ -409,7 +409,7 @@ class CapturedGraph:
         """Indices of the results that were lent and are still in use."""
         return [r.number for r in self._lent if r.is_in_use]
 
-    def launch(self, arrays: Sequence[Any]) -> list[Any]:
+    def launch(self, arrays: Sequence[Array]) -> list[Array]:
         """Copy in what moved, launch the graph, copy out what is retained; at most three launches."""
         for check in self._checks:
             check.before()
@@ -495,7 +495,7 @@ def _prepare(stream: Stream, primitives: frozenset[str]) -> None:
             cudnn.prepare(stream)
 
 
-def _run(program: Run, loop_carried: dict[int, int], given: Sequence[Any]) -> list[Any]:
+def _run(program: Run, loop_carried: dict[int, int], given: Sequence[Array]) -> list[Array]:
     """The body of a graph: the program, then copies of loop-carried results into their inputs' memory."""
     results = program(given)
     for k, at in loop_carried.items():
@@ -503,7 +503,7 @@ def _run(program: Run, loop_carried: dict[int, int], given: Sequence[Any]) -> li
     return results
 
 
-def _capture(streams: Sequence[Stream], run: Run, given: Sequence[Any]) -> tuple[Any, list[Any], list[RepeatedCheck]]:
+def _capture(streams: Sequence[Stream], run: Run, given: Sequence[Array]) -> tuple[Any, list[Any], list[RepeatedCheck]]:
     """Capture a program: its graph, its results, and the index checks that the host reads after each launch."""
     origin, checks = streams[0], []
     for stream in streams:

@@ -15,6 +15,7 @@ import cupy
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED
+from twofold.backend.kernel import Array
 from twofold.backend.namespace import checked_places
 
 from .dry_run import arrays_in, in_dry_run
@@ -110,7 +111,7 @@ class Checks:
         with self._lock:
             self._collect()
 
-    def follow(self, before: int, given: Sequence[Any], results: Any) -> Any:
+    def follow(self, before: int, given: Sequence[Array], results: Any) -> Any:
         """Attach to a call's results the checks that it issued and those of its arguments.
 
         Parameters
@@ -128,7 +129,7 @@ class Checks:
             self._attach(a, checks)
         return results
 
-    def raise_for(self, array: Any) -> None:
+    def raise_for(self, array: Array) -> None:
         """Raise the first error among the checks that an array depends on; the host has waited for the array."""
         self._raise_first_of(self._checks_of(array))
 
@@ -149,7 +150,7 @@ class Checks:
         known = [(reference(), checks) for reference, checks in list(self.checks_of_array.values())]
         return {c for other, checks in known if other is not None and other.data.mem is array.data.mem for c in checks}
 
-    def _attach(self, array: Any, checks: tuple[Check, ...]) -> None:
+    def _attach(self, array: Array, checks: tuple[Check, ...]) -> None:
         key = id(array)
         self.checks_of_array[key] = weakref.ref(array, lambda _: self.checks_of_array.pop(key, None)), checks
 

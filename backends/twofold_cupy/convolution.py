@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from twofold.backend import convolution as portable
+from twofold.backend.kernel import Array, Namespace
 from twofold.backend.strides import Sizes
 from twofold.dtype import ITEMSIZE
 
@@ -32,11 +32,11 @@ def batch_parts(count: int, channels: int, kernel: Sizes, out: Sizes, dtype: str
         yield begin, min(begin + step, count)
 
 
-def _items(xp: Any, x: Any, begin: int, end: int) -> Any:
+def _items(xp: Namespace, x: Array, begin: int, end: int) -> Array:
     return xp.slice(x, key=((begin, end, None), *[(None, None, None)] * (len(x.shape) - 1)))
 
 
-def convolve(xp: Any, data: Any, weight: Any, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+def convolve(xp: Namespace, data: Array, weight: Array, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Array:
     """The primitive ``convolve``."""
     kernel = weight.shape[2:]
     out = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in zip(data.shape[2:], kernel, stride, dilate, pad, strict=True))
@@ -49,7 +49,7 @@ def convolve(xp: Any, data: Any, weight: Any, stride: Sizes, dilate: Sizes, pad:
     return xp.concat(*[portable.convolve(xp, _items(xp, data, *cut), weight, stride, dilate, pad, groups) for cut in cuts], axis=0)
 
 
-def convolve_data(xp: Any, result: Any, weight: Any, size: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+def convolve_data(xp: Namespace, result: Array, weight: Array, size: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Array:
     """The primitive ``convolve_data``."""
     channels, kernel = weight.shape[1] * groups, weight.shape[2:]
     by_cudnn = cudnn.try_convolution(xp, "convolve_data", result, weight, (result.shape[0], channels, *size), stride, dilate, pad)
@@ -62,7 +62,9 @@ def convolve_data(xp: Any, result: Any, weight: Any, size: Sizes, stride: Sizes,
     return xp.concat(*found, axis=0)
 
 
-def convolve_weight(xp: Any, data: Any, result: Any, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+def convolve_weight(
+    xp: Namespace, data: Array, result: Array, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int
+) -> Array:
     """The primitive ``convolve_weight``; the results of the parts are summed in order."""
     out = (result.shape[1], data.shape[1] // groups, *kernel)
     by_cudnn = cudnn.try_convolution(xp, "convolve_weight", data, result, out, stride, dilate, pad)

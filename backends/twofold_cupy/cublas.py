@@ -12,6 +12,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from twofold.backend.kernel import Array
 from twofold.backend.strides import broadcast_strides, merge_axes
 from twofold.errors import DeviceError, MissingDependency
 
@@ -111,7 +112,7 @@ class Handle:
         _check(status)
 
 
-def _operand(x: cupy.ndarray, copy: Callable[[Any], Any]) -> tuple[cupy.ndarray, Leading]:
+def _operand(x: cupy.ndarray, copy: Callable[[Array], Array]) -> tuple[cupy.ndarray, Leading]:
     """An operand that cuBLAS can take, itself or a contiguous copy, with its transpose flag and leading dimension."""
     found = _leading_dimension(x)
     return (copy(x), (PLAIN, max(x.shape[-1], 1))) if found is None else (x, found)

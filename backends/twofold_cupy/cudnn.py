@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import cupy
 
+from twofold.backend.kernel import Array, Namespace
 from twofold.backend.strides import Sizes, row_major
 from twofold.config import SETTINGS
 
@@ -85,7 +86,7 @@ class Convolutions:
         library().set_stream(handle=self._handle, stream=stream.cuda.ptr)
         self._plans = plans
 
-    def run(self, xp: Any, shape: Shape, first: cupy.ndarray, second: cupy.ndarray, out: cupy.ndarray) -> bool:
+    def run(self, xp: Namespace, shape: Shape, first: cupy.ndarray, second: cupy.ndarray, out: cupy.ndarray) -> bool:
         """Compute a convolution of contiguous arrays into ``out``; False, with nothing done, if cuDNN has no plan for it."""
         plan = self._plan(shape)
         if plan is None:
@@ -157,7 +158,7 @@ def prepare(stream: Stream) -> Convolutions:
 
 
 def try_convolution(
-    xp: Any, kind: str, first: Any, second: Any, out: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes
+    xp: Namespace, kind: str, first: Array, second: Array, out: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes
 ) -> cupy.ndarray | None:
     """A convolution by cuDNN; None if it is not installed, switched off, or has no plan."""
     found = None
@@ -167,7 +168,7 @@ def try_convolution(
     return found
 
 
-def _by_cudnn(xp: Any, kind: str, a: cupy.ndarray, b: cupy.ndarray, out: Sizes, windows: tuple[Sizes, ...]) -> cupy.ndarray | None:
+def _by_cudnn(xp: Namespace, kind: str, a: cupy.ndarray, b: cupy.ndarray, out: Sizes, windows: tuple[Sizes, ...]) -> cupy.ndarray | None:
     dtype = dtype_of(a)
     if dtype not in KINDS or len(out) not in (3, 4, 5) or not (a.size and b.size) or 0 in out:
         return None

@@ -14,6 +14,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from twofold.backend.kernel import Array
+
 from .library import runtime
 
 #: The address of every placeholder; there is no memory behind it.
@@ -34,7 +36,7 @@ def in_dry_run() -> bool:
     return bool(ACTIVE) and get_ident() in ACTIVE
 
 
-def dry_run(run: Callable[[Sequence[Any]], Any], arrays: Sequence[Any]) -> None:
+def dry_run(run: Callable[[Sequence[Any]], Any], arrays: Sequence[Array]) -> None:
     """Run a function on placeholders as far as it gets; a stream must be current."""
     thread = get_ident()
     try:

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
 
 import cupy
 
-from twofold.backend.kernel import ELEMENTWISE, ArrayType, KernelStep, Ref, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, Array, ArrayType, KernelStep, Namespace, Ref, RowProgram
 
 from . import products
 from .kernels import elementwise
@@ -15,12 +14,12 @@ from .operands import dtype_of
 from .reductions import reduce_middle
 
 
-def matmul_with_epilogue(xp: Any, epilogue: str) -> Callable[..., None]:
+def matmul_with_epilogue(xp: Namespace, epilogue: str) -> Callable[..., None]:
     """A product with an epilogue, called with the operands and the results' memory; see `Backend.product`."""
     return partial(_matmul_sums if epilogue == "sums" else _matmul_bias, xp, epilogue)
 
 
-def _matmul_bias(xp: Any, epilogue: str, lhs: Any, rhs: Any, bias: Any, out: cupy.ndarray) -> None:
+def _matmul_bias(xp: Namespace, epilogue: str, lhs: Array, rhs: Array, bias: Array, out: cupy.ndarray) -> None:
     a, b, bias = xp.on_device(lhs), xp.on_device(rhs), xp.packed(bias)
     stream = xp.streams.current(runtime.getDevice())
     if not products.matmul_with(epilogue, stream, a, b, bias, out, xp.contiguous):
@@ -28,7 +27,7 @@ def _matmul_bias(xp: Any, epilogue: str, lhs: Any, rhs: Any, bias: Any, out: cup
         _kernel(epilogue, ArrayType(out.shape, dtype_of(out)), bias.shape)(out, bias, out)
 
 
-def _matmul_sums(xp: Any, epilogue: str, lhs: Any, rhs: Any, out: cupy.ndarray, sums: cupy.ndarray) -> None:
+def _matmul_sums(xp: Namespace, epilogue: str, lhs: Array, rhs: Array, out: cupy.ndarray, sums: cupy.ndarray) -> None:
     a, b = xp.on_device(lhs), xp.on_device(rhs)
     stream = xp.streams.current(runtime.getDevice())
     if not products.matmul_with(epilogue, stream, a, b, sums, out, xp.contiguous):

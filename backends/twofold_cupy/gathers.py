@@ -15,6 +15,7 @@ import cupy
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, ENCODED, STORED
+from twofold.backend.kernel import Array
 from twofold.backend.strides import Sizes, broadcast_strides, row_major
 from twofold.dtype import NUMPY
 
@@ -51,7 +52,7 @@ class Selection(NamedTuple):
     axes: int
 
 
-def selection(shape: Sizes, strides: Sizes, arrays: Sequence[Any], key: Sequence[int | None]) -> Selection:
+def selection(shape: Sizes, strides: Sizes, arrays: Sequence[Array], key: Sequence[int | None]) -> Selection:
     """The selection ``x[key]``; ``key`` has the number of an index array for each axis, or None for the whole axis."""
     of_axis = {axis: arrays[k] for axis, k in enumerate(key) if k is not None}
     used = list(of_axis)
@@ -77,7 +78,7 @@ def gather(x: cupy.ndarray, arrays: Sequence[cupy.ndarray], chosen: Selection, o
     run(function(source, "tf_gather"), out.size, *_arguments(chosen), x, *arrays, out)
 
 
-def _arguments(chosen: Selection) -> list[Any]:
+def _arguments(chosen: Selection) -> list[Array]:
     """Sizes and strides as kernel arguments, in the order of `_declare_params`."""
     numbers = [int(np.prod(chosen.shape, dtype=np.int64)), *chosen.shape[1:], *chosen.strides]
     for over, stride, size in chosen.indexed:
@@ -269,6 +270,6 @@ def _value_at(rank: int) -> str:
     return "\n".join(lines)
 
 
-def as_places(a: Any, contiguous: Any) -> Any:
+def as_places(a: Array, contiguous: Any) -> Array:
     """An index array as int64 or int32; bools and other integers are cast to int64."""
     return a if a.dtype in (NUMPY["int64"], NUMPY["int32"]) else contiguous(a, "int64")

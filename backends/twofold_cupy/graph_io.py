@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from twofold.backend.kernel import Array
 from twofold.errors import MXNetError
 
 from .batched_copy import Copy
@@ -53,7 +54,7 @@ class Result(ABC):
         self.array = array
 
     @abstractmethod
-    def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
+    def given(self, arrays: Sequence[Array], out: list[Copy]) -> cupy.ndarray:
         """The array that the caller gets; a copy into it that is due after the launch is appended to `out`."""
 
 
@@ -64,7 +65,7 @@ class Donated(Result):
         super().__init__(array)
         self._at, self._static, self.is_copied = at, static, static is not None
 
-    def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
+    def given(self, arrays: Sequence[Array], out: list[Copy]) -> cupy.ndarray:
         """The input's memory, in the result's shape."""
         own = arrays[self._at]
         if self._static is not None:
@@ -81,7 +82,7 @@ class Copied(Result):
         super().__init__(array)
         self._memory, self.is_copied = memory, True
 
-    def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
+    def given(self, arrays: Sequence[Array], out: list[Copy]) -> cupy.ndarray:
         """A new array."""
         new = self._memory.empty(self.array.shape, self.array.dtype)
         if new.nbytes:
@@ -102,7 +103,7 @@ class Lent(Result):
         """Whether an array from an earlier launch still uses the memory."""
         return self._loan() is not None
 
-    def given(self, arrays: Sequence[Any], out: list[Copy]) -> cupy.ndarray:
+    def given(self, arrays: Sequence[Array], out: list[Copy]) -> cupy.ndarray:
         """An array over the graph's memory; all of its views share the loan, so that one weak reference covers them."""
         loan = Loan(self.array, self._pool)
         self._loan = weakref.ref(loan)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
-from twofold.backend.kernel import RowProgram
+from twofold.backend.kernel import Array, RowProgram
 from twofold.backend.strides import LONG
 
 from .kernels import ONE, PACKED, SCALAR, Layout, constants_of, elementwise, name_of, place, scalar_argument
@@ -32,7 +32,7 @@ def fused_kernel(programs: Sequence[RowProgram]) -> Callable[..., None]:
     width = len(program.inputs) + len(program.outputs)
     fits = cache(lambda layouts: bool(_capacities(program, layouts, "long long")))
 
-    def kernel(*arrays: Any) -> None:
+    def kernel(*arrays: Array) -> None:
         alike: dict[tuple[Layout, ...], list[tuple[Any, ...]]] = {}
         for k, own in enumerate(kernels):
             operands = arrays[k * width : (k + 1) * width]
@@ -47,7 +47,7 @@ def fused_kernel(programs: Sequence[RowProgram]) -> Callable[..., None]:
     return kernel
 
 
-def _layouts(arrays: Sequence[Any], inputs: int) -> tuple[Layout, ...] | None:
+def _layouts(arrays: Sequence[Array], inputs: int) -> tuple[Layout, ...] | None:
     """Each operand's layout relative to the first result, whose size is that of the space; None if an operand is strided."""
     size, found = arrays[inputs].size, []
     for a in arrays:

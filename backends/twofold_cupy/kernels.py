@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
-from twofold.backend.kernel import RowProgram
+from twofold.backend.kernel import Array, RowProgram
 from twofold.backend.strides import Sizes, Space, broadcast_strides, merge_axes
 from twofold.errors import DTypeError
 
@@ -52,7 +52,7 @@ def elementwise(program: RowProgram) -> Callable[..., None]:
     # keyed by strides only: shapes are those of the program
     plans: dict[tuple[Any, ...], Plan] = {}
 
-    def kernel(*arrays: Any) -> None:
+    def kernel(*arrays: Array) -> None:
         key = tuple([None if type(a) is np.ndarray else a._c_contiguous or a.strides for a in arrays])
         plan = plans.get(key)
         if plan is None:
@@ -72,7 +72,7 @@ def check_dtypes(program: RowProgram) -> None:
         raise DTypeError(f"{program.name}: not supported on GPUs for these dtypes", given, "cast the operands, or use mx.cpu()")
 
 
-def plan_of(program: RowProgram, arrays: Sequence[Any]) -> Plan:
+def plan_of(program: RowProgram, arrays: Sequence[Array]) -> Plan:
     """The launch of a program for arrays with the strides of these."""
     strides = [strides_over(a, program.shape) for a in arrays]
     space = merge_axes(program.shape, strides)
@@ -95,7 +95,7 @@ def name_of(program: RowProgram) -> str:
     return "tf_" + re.sub(r"\W", "_", program.name)
 
 
-def strides_over(a: Any, shape: Sizes) -> Sizes:
+def strides_over(a: Array, shape: Sizes) -> Sizes:
     """An operand's strides over an iteration space, in elements; all 0 for a constant."""
     if is_constant(a):
         return (0,) * len(shape)

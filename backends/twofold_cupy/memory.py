@@ -14,6 +14,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from twofold.backend.kernel import Array
 from twofold.config import SETTINGS
 from twofold.dtype import NAME_OF
 from twofold.errors import DeviceOutOfMemory
@@ -106,7 +107,7 @@ class Memory:
         whole: np.ndarray = cupyx.empty_pinned((max(nbytes, 1),), "u1")
         return whole[:nbytes].view(dtype).reshape(shape)
 
-    def hold(self, array: Any, mark: Mark) -> None:
+    def hold(self, array: Array, mark: Mark) -> None:
         """Keep an array's memory until a mark is reached."""
         self.collect()
         self._held.append((mark, array))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import cupy
 
-from twofold.backend.kernel import Steps
+from twofold.backend.kernel import Array, Steps
 
 from .streams import Mark, Stream
 
@@ -96,7 +96,7 @@ class MultiStreamCapture:
         self._number = 0
         self._step: StepId | None = None
 
-    def run(self, program: Callable[[Steps, Sequence[Any]], list[Any]], given: Sequence[Any]) -> list[Any]:
+    def run(self, program: Callable[[Steps, Sequence[Any]], list[Any]], given: Sequence[Array]) -> list[Array]:
         """Run a program that reports its steps (`Steps`), and return its results."""
         self._issued[0, 0] = IssuedStep(self._streams[0].record(), (0,) * len(self._streams), 0)
         try:
@@ -128,7 +128,7 @@ class MultiStreamCapture:
             self._blocks.put(low, Block(high, () if self._step is None else (self._step,), ()))
         return memory
 
-    def step(self, read: Iterable[Any], written: Iterable[Any]) -> None:
+    def step(self, read: Iterable[Array], written: Iterable[Array]) -> None:
         """Begin a step on the most suitable stream; ``written`` is existing memory, not what the step allocates."""
         self._end_step()
         read, written = (list(_ranges(arrays)) for arrays in (read, written))
@@ -202,7 +202,7 @@ class MultiStreamCapture:
         return next((k for k, count in enumerate(self._count) if count <= follows[k]), 0)
 
 
-def _ranges(arrays: Iterable[Any]) -> Iterator[tuple[int, int]]:
+def _ranges(arrays: Iterable[Array]) -> Iterator[tuple[int, int]]:
     """The allocations behind device arrays with elements, nested lists included; whole blocks, as views of one may overlap."""
     for array in arrays:
         if isinstance(array, list | tuple):

@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 
 from twofold.backend.convolution import in_either_order
-from twofold.backend.kernel import ELEMENTWISE, REFERENCES, ArrayType, KernelStep, OperandType, Ref, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array, ArrayType, KernelStep, OperandType, Params, Ref, RowProgram
 from twofold.backend.namespace import PortableNamespace, checked_places
 from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
 from twofold.errors import DTypeError
@@ -61,7 +61,7 @@ class CupyNamespace(PortableNamespace):
     def clip(self, x, low, high):
         return self.apply(x, low, high, name="clip")
 
-    def dtype_of(self, x: Any) -> str:
+    def dtype_of(self, x: Array) -> str:
         """The name of the dtype; ``weakf`` or ``weaki`` for a Python scalar."""
         return dtype_of(x)
 
@@ -71,7 +71,7 @@ class CupyNamespace(PortableNamespace):
 
     # element-wise
 
-    def apply(self, *operands: Any, name: str, **params: Any) -> cupy.ndarray:
+    def apply(self, *operands: Array, name: str, **params: Any) -> cupy.ndarray:
         """An element-wise primitive by its kernel; Python scalars take the dtype of the other operands."""
         dtypes = [dtype_of(x) for x in operands]
         result, weak = _dtypes(name, tuple(dtypes), params)
@@ -82,11 +82,11 @@ class CupyNamespace(PortableNamespace):
         kernel(*arrays, out)
         return out
 
-    def on_device(self, x: Any) -> cupy.ndarray:
+    def on_device(self, x: Array) -> cupy.ndarray:
         """An operand as an array on the device; a constant is materialized."""
         return self.contiguous(x) if is_constant(x) else x
 
-    def packed(self, x: Any, dtype: str | None = None) -> cupy.ndarray:
+    def packed(self, x: Array, dtype: str | None = None) -> cupy.ndarray:
         """An operand as a contiguous array, in a dtype if one is given; the operand itself if it is one already."""
         if dtype is not None and dtype_of(x) != dtype:
             return self.astype(x, dtype=dtype)
@@ -102,7 +102,7 @@ class CupyNamespace(PortableNamespace):
         _, kernel = _kernel("astype", (("dtype", dtype_of(target)),), types, dtype_of(target), target.shape)
         kernel(value, target)
 
-    def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
+    def on_host(self, function: Callable[..., Any], *operands: Array) -> Array:
         if in_dry_run():
             raise DataDependent
         found = function(*[a.get() if isinstance(a, cupy.ndarray) else np.asarray(a) if is_constant(a) else a for a in operands])
@@ -168,27 +168,27 @@ class CupyNamespace(PortableNamespace):
 
     # reductions and scans
 
-    def reduction(self, x: Any, *, name: str, axis: Any = None, keepdims: bool = False) -> cupy.ndarray:
+    def reduction(self, x: Array, *, name: str, axis: Any = None, keepdims: bool = False) -> cupy.ndarray:
         """A reduction over some axes, or all of them."""
         axes, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, result_dtype(name, dtype_of(x)))
         reduce_middle(self.memory, name, self._with_adjacent_axes(x, axes), outer, n, inner, out)
         return out
 
-    def _with_adjacent_axes(self, x: Any, axes: tuple[int, ...]) -> cupy.ndarray:
+    def _with_adjacent_axes(self, x: Array, axes: tuple[int, ...]) -> cupy.ndarray:
         """A contiguous array whose given axes are adjacent; if they are not, they are moved to the end."""
         if axes and axes != tuple(range(axes[0], axes[-1] + 1)):
             x = self.permute_dims(x, axes=(*[k for k in range(len(x.shape)) if k not in axes], *axes))
         return self.packed(x)
 
-    def index_of_extremum(self, x: Any, *, name: str, axis: int | None = None, keepdims: bool = False) -> cupy.ndarray:
+    def index_of_extremum(self, x: Array, *, name: str, axis: int | None = None, keepdims: bool = False) -> cupy.ndarray:
         """The index of the first extremum along an axis, or in the flattened array."""
         _, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, "int64")
         arg_extremum(self.memory, name, self.packed(x), outer, n, inner, out)
         return out
 
-    def cumulative(self, x: Any, *, name: str, axis: int) -> cupy.ndarray:
+    def cumulative(self, x: Array, *, name: str, axis: int) -> cupy.ndarray:
         """A running sum or product along an axis."""
         dtype = result_dtype(name, dtype_of(x))
         last, back = _move_axis_last(len(x.shape), axis)
@@ -257,7 +257,7 @@ class CupyNamespace(PortableNamespace):
         gather(x, [index], Selection(shape, strides, ((over, own[at], x.shape[at]),), 0, 0), out)
         return out
 
-    def _as_index(self, index: Any) -> cupy.ndarray:
+    def _as_index(self, index: Array) -> cupy.ndarray:
         return as_places(self.on_device(index), lambda a, dtype: self.astype(a, dtype=dtype))
 
     def index(self, x, *arrays, key):
@@ -273,14 +273,14 @@ class CupyNamespace(PortableNamespace):
     def index_update(self, x, value, *arrays, key):
         return self._scattered(x, value, arrays, key, adds=False)
 
-    def _scattered(self, x: Any, value: Any, arrays: Sequence[Any], key: Any, *, adds: bool) -> cupy.ndarray:
+    def _scattered(self, x: Array, value: Any, arrays: Sequence[Array], key: Any, *, adds: bool) -> cupy.ndarray:
         out = self.contiguous(x)
         value = value if is_array(value) else constant(value, (), dtype_of(out))
         places, key = self._by_axis(arrays, key)
         scatter(self.memory, out, self.on_device(value), places, key, adds=adds)
         return out
 
-    def _by_axis(self, arrays: Sequence[Any], key: Any) -> tuple[list[cupy.ndarray], tuple[int | None, ...]]:
+    def _by_axis(self, arrays: Sequence[Array], key: Any) -> tuple[list[cupy.ndarray], tuple[int | None, ...]]:
         """Index arrays in the order of the axes that they index, and the key renumbered to match."""
         places = [self._as_index(arrays[k]) for k in key if k is not None]
         numbers = iter(range(len(places)))
@@ -378,7 +378,7 @@ def _dtypes_of(name: str, dtypes: tuple[str, ...], dtype: str | None) -> tuple[s
     return {"bool": "bool", "tail": common, "first": common}[known.result], common
 
 
-def _dtypes(name: str, dtypes: tuple[str, ...], params: dict[str, Any]) -> tuple[str, str]:
+def _dtypes(name: str, dtypes: tuple[str, ...], params: Params) -> tuple[str, str]:
     if not {*dtypes} <= _COMPUTED:
         raise DTypeError(f"{name}: not supported on GPUs for these dtypes", ", ".join(dtypes), "cast the operands, or use mx.cpu()")
     return _dtypes_of(name, dtypes, params.get("dtype"))

@@ -8,9 +8,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from twofold.backend.kernel import Array
 from twofold.dtype import HALVES, NUMPY
-
-Array = Any  # a cupy.ndarray, or a constant
 
 
 def is_constant(x: Array) -> bool:
@@ -18,7 +17,7 @@ def is_constant(x: Array) -> bool:
     return type(x) is np.ndarray
 
 
-def is_array(x: Any) -> bool:
+def is_array(x: Array) -> bool:
     """Whether an operand is an array or a constant rather than a Python or NumPy scalar."""
     return isinstance(x, (cupy.ndarray, np.ndarray))
 
@@ -38,7 +37,7 @@ def reshaped_constant(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(scalar_of(x), shape)
 
 
-def dtype_of(x: Any) -> str:
+def dtype_of(x: Array) -> str:
     """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
     if isinstance(x, (cupy.ndarray, np.ndarray, np.generic)):
         return NAMES[x.dtype]

@@ -12,6 +12,7 @@ import numpy as np
 import opt_einsum
 
 from twofold.backend.c_text import C_TYPES
+from twofold.backend.kernel import Array, Namespace
 
 from .cublas import KIND, Handle
 from .dry_run import in_dry_run
@@ -102,7 +103,7 @@ TF_KERNEL tf_matmul(
 """
 
 
-def einsum(xp: Any, subscripts: str, arrays: Sequence[Any]) -> Any:
+def einsum(xp: Namespace, subscripts: str, arrays: Sequence[Array]) -> Array:
     """``einsum``: pairwise contractions, in the order that opt_einsum finds."""
     left, right = subscripts.split("->")
     terms = left.split(",")
@@ -122,7 +123,7 @@ def einsum(xp: Any, subscripts: str, arrays: Sequence[Any]) -> Any:
     return _reorder(xp, operands[0], terms[0], right)
 
 
-def _diagonal(x: Any, term: str) -> Any:
+def _diagonal(x: Array, term: str) -> Array:
     """An operand with one axis per letter: the diagonal where a letter repeats."""
     if len(set(term)) == len(term):
         return x
@@ -132,7 +133,7 @@ def _diagonal(x: Any, term: str) -> Any:
     return strided(x, shape, tuple(sum(s for s, t in zip(own, term, strict=True) if t == c) for c in letters))
 
 
-def _contract(xp: Any, a: Any, la: str, b: Any, lb: str, out: str) -> tuple[Any, str]:
+def _contract(xp: Namespace, a: Array, la: str, b: Array, lb: str, out: str) -> tuple[Any, str]:
     """The product of two operands, summed over the letters that are not in ``out``, and its letters."""
     whole_a, whole_b = dict(zip(la, a.shape, strict=True)), dict(zip(lb, b.shape, strict=True))
     a, la = _without_broadcast(xp, a, la, whole_b)
@@ -144,7 +145,7 @@ def _contract(xp: Any, a: Any, la: str, b: Any, lb: str, out: str) -> tuple[Any,
     rows, columns = [c for c in la if c not in lb], [c for c in lb if c not in la]
     size = dict(zip(la, a.shape, strict=True)) | dict(zip(lb, b.shape, strict=True))
 
-    def matrices(x: Any, letters: str, *groups: list[str]) -> Any:
+    def matrices(x: Array, letters: str, *groups: list[str]) -> Any:
         moved = xp.permute_dims(x, axes=tuple(letters.index(c) for group in groups for c in group))
         return xp.reshape(moved, shape=tuple(math.prod(size[c] for c in group) for group in groups))
 
@@ -153,7 +154,7 @@ def _contract(xp: Any, a: Any, la: str, b: Any, lb: str, out: str) -> tuple[Any,
     return xp.reshape(product, shape=tuple(size[c] for c in letters)), "".join(letters)
 
 
-def _without_broadcast(xp: Any, x: Any, letters: str, other: dict[str, int]) -> tuple[Any, str]:
+def _without_broadcast(xp: Namespace, x: Array, letters: str, other: dict[str, int]) -> tuple[Any, str]:
     """An operand without its axes of size 1 that are longer in the other operand."""
     remaining = [k for k, c in enumerate(letters) if x.shape[k] != 1 or other.get(c, 1) == 1]
     if len(remaining) == len(letters):
@@ -161,13 +162,13 @@ def _without_broadcast(xp: Any, x: Any, letters: str, other: dict[str, int]) -> 
     return xp.reshape(x, shape=tuple(x.shape[k] for k in remaining)), "".join(letters[k] for k in remaining)
 
 
-def _sum_out(xp: Any, x: Any, letters: str, remaining: str) -> tuple[Any, str]:
+def _sum_out(xp: Namespace, x: Array, letters: str, remaining: str) -> tuple[Any, str]:
     gone = tuple(k for k, c in enumerate(letters) if c not in remaining)
     if not gone:
         return x, letters
     return xp.astype(xp.sum(x, axis=gone), dtype=xp.dtype_of(x)), "".join(c for c in letters if c in remaining)
 
 
-def _reorder(xp: Any, x: Any, letters: str, right: str) -> Any:
+def _reorder(xp: Namespace, x: Array, letters: str, right: str) -> Array:
     x, letters = _sum_out(xp, x, letters, right)
     return xp.contiguous(xp.permute_dims(x, axes=tuple(letters.index(c) for c in right)))

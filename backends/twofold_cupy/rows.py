@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from twofold.backend.c_text import C_TYPES, STORED, literal, preamble, read_line, step_line, write_line
-from twofold.backend.kernel import ROW_REDUCTIONS, KernelStep, Ref, RowProgram
+from twofold.backend.kernel import ROW_REDUCTIONS, Array, KernelStep, Ref, RowProgram
 from twofold.backend.strides import merge_axes
 
 from .kernels import SCALAR, check_dtypes, constants_of, coordinates, name_of, scalar_argument, strides_over
@@ -31,7 +31,7 @@ def row_kernel(program: RowProgram) -> Callable[..., None]:
     plans: dict[tuple[Any, ...], tuple[Kernel, tuple[int], tuple[int, int], tuple[Any, ...]]] = {}
     rows = int(np.prod(program.shape[:-1], dtype=np.int64))
 
-    def kernel(*arrays: Any) -> None:
+    def kernel(*arrays: Array) -> None:
         if rows == 0 or (program.shape[-1] == 0 and not any(program.steps[k].row for k in program.outputs)):
             return
         key = tuple([None if type(a) is np.ndarray else a.strides for a in arrays])
@@ -44,7 +44,7 @@ def row_kernel(program: RowProgram) -> Callable[..., None]:
     return kernel
 
 
-def _plan(program: RowProgram, rows: int, arrays: Sequence[Any]) -> tuple[Kernel, tuple[int], tuple[int, int], tuple[Any, ...]]:
+def _plan(program: RowProgram, rows: int, arrays: Sequence[Array]) -> tuple[Kernel, tuple[int], tuple[int, int], tuple[Any, ...]]:
     whole = [strides_over(a, program.shape) for a in arrays[: len(program.inputs)]]
     space = merge_axes(program.shape[:-1], [s[:-1] for s in whole])
     right = [0 if is_constant(a) else s[-1] for a, s in zip(arrays, whole, strict=False)]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.backend.kernel import Array
 from twofold.dtype import NUMPY
 
 from .batched_copy import copy_batch
@@ -27,7 +28,7 @@ class ScalarInput:
     def __init__(self, inputs: "ScalarInputs", position: int, value: Any) -> None:
         self._inputs, self._position, self._value = inputs, position, value
 
-    def operand(self, dtype: str) -> Any:
+    def operand(self, dtype: str) -> Array:
         """The scalar as an operand of a dtype."""
         return self._inputs.operand(self._position, self._value, dtype)
 
@@ -60,7 +61,7 @@ class ScalarInputs:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def substitute(self, arrays: Sequence[Any]) -> list[Any]:
+    def substitute(self, arrays: Sequence[Array]) -> list[Array]:
         """A program's inputs with each scalar replaced by its stand-in."""
         out = list(arrays)
         for k in self.positions:
@@ -71,7 +72,7 @@ class ScalarInputs:
                 out[k] = ScalarInput(self, k, a)
         return out
 
-    def operand(self, position: int, value: Any, dtype: str) -> Any:
+    def operand(self, position: int, value: Any, dtype: str) -> Array:
         """The slot of a scalar in a dtype; a new slot is written immediately, for the run that is in progress."""
         if in_dry_run():
             return placeholder((), NUMPY[dtype])
@@ -91,7 +92,7 @@ class ScalarInputs:
             copy_batch(self._words[at : at + 1], there.data.ptr, ())
         return found[0]
 
-    def stale_words(self, arrays: Sequence[Any]) -> np.ndarray:
+    def stale_words(self, arrays: Sequence[Array]) -> np.ndarray:
         """The words to write for these inputs; empty if the buffer has them already."""
         for key, (_, here) in self._slots.items():
             a = arrays[key[0]]

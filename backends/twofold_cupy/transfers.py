@@ -6,6 +6,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from twofold.backend.kernel import Array
+
 from .namespace import CupyNamespace
 from .operands import is_constant
 from .streams import Stream
@@ -58,7 +60,7 @@ class Transfers:
         stream.synchronize()
         return out
 
-    def copy(self, array: Any, device: int) -> cupy.ndarray:
+    def copy(self, array: Array, device: int) -> cupy.ndarray:
         """A new contiguous array on a device."""
         if is_constant(array) or array.device.id == device:
             stream = self._streams.current(device)

@@ -1,14 +1,14 @@
 """Views: other shapes and strides of an array's memory. Nothing is launched, except for a reshape that NumPy would copy for too."""
 
 from collections.abc import Callable
-from typing import Any
 
 import cupy
 import numpy as np
 
+from twofold.backend.kernel import Array
 from twofold.backend.strides import Sizes
 
-from .operands import Array, is_constant, reshaped_constant, scalar_of
+from .operands import is_constant, reshaped_constant, scalar_of
 
 
 def strides_of(x: cupy.ndarray) -> Sizes:
@@ -29,7 +29,7 @@ def strided(x: cupy.ndarray, shape: Sizes, strides: Sizes, offset: int = 0) -> c
     return cupy.ndarray(shape, x.dtype, x.data + offset * size, tuple(s * size for s in strides))
 
 
-def reshaped(x: Array, shape: Sizes, copy: Callable[[Any], Any]) -> Array:
+def reshaped(x: Array, shape: Sizes, copy: Callable[[Array], Array]) -> Array:
     """An array in another shape; a copy only where no strides describe it."""
     if is_constant(x):
         return reshaped_constant(x, np.empty(0).reshape(x.shape).reshape(shape).shape if x.size == 0 else _full_shape(x.size, shape))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.kernel import ELEMENTWISE, REFERENCES, ArrayType, Call, OperandType, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array, ArrayType, Call, OperandType, Params, RowProgram
 from twofold.backend.protocol import Target
 from twofold.device import Device
 from twofold.dtype import NUMPY
@@ -155,11 +155,11 @@ class FakeBackend(NumpyBackend):
 
     # programs
 
-    def _after_operands(self, run: Callable[..., Any], *operands: Any, **params: Any) -> Any:
+    def _after_operands(self, run: Callable[..., Any], *operands: Array, **params: Any) -> Any:
         self.streams.synchronize(self.current)
         return run(*operands, **params)
 
-    def _view(self, run: Callable[..., np.ndarray], x: Any, **params: Any) -> np.ndarray:
+    def _view(self, run: Callable[..., np.ndarray], x: Array, **params: Any) -> np.ndarray:
         """A view of memory that may not be written yet; if NumPy must copy (in some reshapes), the copy is issued."""
         view = run(x, **params)
         if view.size == 0 or np.may_share_memory(view, x):
@@ -172,7 +172,7 @@ class FakeBackend(NumpyBackend):
         """Whether a primitive is computed on the host, after the current stream has run."""
         return op in REFERENCES and op not in ELEMENTWISE and getattr(NumpyNamespace, op, None) is None
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """NumPy's call, issued to the stream that is current when the program runs."""
         inner = super().call(op, params, inputs, output)
         if (self.streams.schedule == "issue" and self.memory is None) or self._is_on_host(op):
@@ -201,7 +201,7 @@ class FakeBackend(NumpyBackend):
         kernels = [self.compile(p) for p in (program, *others)]
         width = len(program.inputs) + len(program.outputs)
 
-        def kernel(*arrays: Any) -> None:
+        def kernel(*arrays: Array) -> None:
             for k, own in reversed(list(enumerate(kernels))):
                 own(*arrays[k * width : (k + 1) * width])
 

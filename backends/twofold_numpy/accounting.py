@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 from weakref import finalize
 
 import numpy as np
 
-from twofold.backend.kernel import ArrayType, Call, OperandType
+from twofold.backend.kernel import Array, ArrayType, Call, OperandType, Params
 from twofold.backend.ledger import Ledger
 from twofold.device import Device
 from twofold.dtype import NUMPY
@@ -70,7 +69,7 @@ class AccountingBackend(NumpyBackend):
         """`empty` with its arguments bound."""
         return partial(self.empty, shape, dtype)
 
-    def _counted(self, array: Any) -> np.ndarray:
+    def _counted(self, array: Array) -> np.ndarray:
         source = np.asarray(array)
         out = self.empty(source.shape, self.type_of(source).dtype)
         out[...] = source
@@ -84,7 +83,7 @@ class AccountingBackend(NumpyBackend):
         """A counted copy."""
         return self._counted(array)
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """NumPy's call, into counted memory; results that NumPy allocates itself are copied."""
         call = super().call(op, params, inputs, output)
         if call.into:

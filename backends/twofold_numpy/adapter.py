@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.kernel import ArrayType, Call, OperandType, RowProgram
+from twofold.backend.kernel import ArrayType, Call, OperandType, Params, RowProgram
 from twofold.backend.protocol import Backend, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
@@ -39,7 +39,7 @@ def _fuses_from(op: str, operands: Sequence[str], dtype: str) -> int | None:
     return 1 if has_rule(op, (*operands, dtype)) else None
 
 
-def _gain_of_channels_last(op: str, params: dict[str, Any], inputs: Sequence[ArrayType]) -> float | None:
+def _gain_of_channels_last(op: str, params: Params, inputs: Sequence[ArrayType]) -> float | None:
     """The convolution table's value; large sums per channel reduce the batch axis first in any case, and gain nothing."""
     if op == "sum":
         return 0.0 if math.prod(inputs[0].shape) > BLOCK and inputs[0].dtype in ("float32", "float64") else None
@@ -157,7 +157,7 @@ class NumpyBackend(Backend):
         """NumPy's view of the producer's memory."""
         return np.from_dlpack(source)
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         """NumPy's fastest call for a primitive."""
         return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)
 

@@ -198,7 +198,7 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
         if small or THREADS == 1 or rows <= step:
             _run(kernel, flat, 0, rows, scratch)
             return
-        half = -(-rows // step) // 2 * step
+        half = -(-rows // step) // 2 * step  # at a block's begin: reductions inside of blocks keep their bits
         run_both(
             lambda: _run(kernel, flat, 0, half, scratch),
             lambda: _run(kernel, flat, half, rows, scratch),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.kernel import ArrayType, Call, OperandType
+from twofold.backend.kernel import ArrayType, Call, OperandType, Params
 from twofold.dtype import NUMPY
 
 from .namespace import BLOCK, UFUNCS, NumpyNamespace, tree_sum
@@ -18,7 +18,7 @@ _UFUNC_OF = {name: name for name in UFUNCS} | {"divide": "true_divide", "round_e
 _clip: Any = importlib.import_module("numpy._core.umath").clip
 
 
-def call_for(op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call | None:
+def call_for(op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call | None:
     """The fastest call of a primitive; None if the namespace's function is as fast."""
     if op in _UFUNC_OF:
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
@@ -28,7 +28,7 @@ def call_for(op: str, params: dict[str, Any], inputs: Sequence[OperandType], out
     return maker(params, inputs, output) if maker is not None else None
 
 
-def _where(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _where(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("select({0}, {1}, {2}, {out})", {"select": select}, into=True)
 
 
@@ -46,6 +46,7 @@ def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> N
         np.copyto(out, a, "unsafe", where=mask)
         return
     kind = _BITS[out.itemsize]
+    # out = ((a ^ b) & mask) ^ b, on the bits of the elements
     ones, bits, other = mask.astype(kind), out.view(kind), b.view(kind)
     np.negative(ones, ones)  # -1: all bits set where the mask is
     np.bitwise_xor(a.view(kind), other, bits)
@@ -53,15 +54,15 @@ def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> N
     np.bitwise_xor(bits, other, bits)
 
 
-def _cast(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _cast(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("{out}[...] = {0}", {}, into=True)
 
 
-def _copy(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _copy(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("put({out}, {0})", {"put": np.copyto}, into=True)
 
 
-def _matmul(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _matmul(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     if output.dtype in ("float16", "bfloat16") or inputs[0].dtype != inputs[1].dtype:
         return Call("f({0}, {1})", {"f": NumpyNamespace.matmul})
     if len(inputs[0].shape) == len(inputs[1].shape) == 2:
@@ -70,7 +71,7 @@ def _matmul(params: dict[str, Any], inputs: Sequence[OperandType], output: Array
 
 
 def _reduce(ufunc: np.ufunc) -> Maker:
-    def make(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def make(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         axis, keep = params["axis"], params["keepdims"]
         size = 1
         for n in inputs[0].shape:
@@ -89,48 +90,48 @@ def _reduce(ufunc: np.ufunc) -> Maker:
 def _view(text: str, **names: Any) -> Maker:
     """A view; its source refers to parameters as ``_name``."""
 
-    def make(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def make(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         return Call(text, names | {f"_{k}": v for k, v in params.items()})
 
     return make
 
 
-def _slice(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _slice(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("{0}[_key]", {"_key": tuple(slice(*k) for k in params["key"]) or ...})  # an ellipsis keeps 0-d arrays arrays
 
 
-def _slice_update(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _slice_update(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     key = tuple(slice(*k) for k in params["key"])
     return Call("put({out}, {0}); {out}[_key] = {1}", {"put": np.copyto, "_key": key}, into=True)
 
 
-def _concat(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _concat(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
     return Call(f"f(({operands},), {params['axis']}, {{out}})", {"f": np.concatenate}, into=True)
 
 
-def _pad(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _pad(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     inner = tuple(slice(a, a + n) for n, (a, _) in zip(inputs[0].shape, params["width"], strict=True))
     value = NUMPY[output.dtype].type(params["value"])
     return Call("{out}.fill(_value); {out}[_inner] = {0}", {"_inner": inner, "_value": value}, into=True)
 
 
-def _fold(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _fold(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call("f({0}, **_params)", {"f": NumpyNamespace.fold, "_params": params})
 
 
 def _convolution(function: Callable[..., Any]) -> Maker:
-    def make(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def make(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         return Call("f({0}, {1}, {out}, **_params)", {"f": function, "_params": params}, into=True)
 
     return make
 
 
-def _take(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _take(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call(f"{{0}}.take({{1}}, {params['axis']})", {})
 
 
-def _take_along_axis(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _take_along_axis(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     """Advanced indexing with the index grids of the other axes built once; NumPy's function builds them at every call."""
     ndim = len(output.shape)
     axis = params["axis"] % ndim
@@ -141,7 +142,7 @@ def _take_along_axis(params: dict[str, Any], inputs: Sequence[OperandType], outp
     return Call(f"{{0}}[{places}]", grids)
 
 
-def _index_add(params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
+def _index_add(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     key = ", ".join("every" if k is None else f"{{{k + 2}}}" for k in params["key"])
     return Call(f"{{out}}[...] = {{0}}; add({{out}}, ({key},), {{1}})", {"add": np.add.at, "every": slice(None)}, into=True)
 

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from twofold.backend.kernel import Params
 from twofold.backend.strides import Sizes
 from twofold.config import SETTINGS
 
@@ -97,7 +98,7 @@ def takes_channels_last(compute: Algorithm) -> bool:
     return isinstance(compute, partial) and compute.func.__module__ in (patches.__name__, winograd.__name__)
 
 
-def bytes_saved(op: str, params: dict[str, Any], first: Sizes, second: Sizes, dtype: str) -> float | None:
+def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str) -> float | None:
     """The time that a channels-first primitive saves with channels last, as the bytes of images that can be transposed in that time.
 
     ``first`` and ``second`` are the operands' shapes; None if the algorithm needs channels first.

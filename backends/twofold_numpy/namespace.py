@@ -10,7 +10,7 @@ import numpy as np
 import opt_einsum
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.kernel import REFERENCES
+from twofold.backend.kernel import REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
@@ -25,7 +25,7 @@ _MAX: Any = np.maximum.reduce
 _MIN: Any = np.minimum.reduce
 
 
-def contiguous(a: Any) -> np.ndarray:
+def contiguous(a: Array) -> np.ndarray:
     """The operand, C-contiguous: NumPy's sums depend on the memory layout, and results must not."""
     return a if a.flags.c_contiguous else np.ascontiguousarray(a)
 
@@ -86,7 +86,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _in_float32(function: Any) -> Any:
     """A matrix product that computes 16-bit floats in float32 and rounds once."""
 
-    def run(*arrays: Any, **params: Any) -> Any:
+    def run(*arrays: Array, **params: Any) -> Any:
         common = np.result_type(*arrays)
         if common.itemsize == 2 and common.kind in "fV":
             return function(*[a.astype(np.float32) for a in arrays], **params).astype(common)
@@ -98,7 +98,7 @@ def _in_float32(function: Any) -> Any:
 def _convolution(name: str) -> Any:
     """A convolution primitive, which imports the algorithms at its first call: that keeps them out of ``import twofold``."""
 
-    def run(*arrays: Any, **params: Any) -> Any:
+    def run(*arrays: Array, **params: Any) -> Any:
         with IMPORTING:
             from . import convolution
 
@@ -118,7 +118,7 @@ class NumpyNamespace(Referenced):
             return [np.asarray(part, order="C") for part in found]
         return np.asarray(found, order="C")
 
-    def dtype_of(self, x: Any) -> str:
+    def dtype_of(self, x: Array) -> str:
         """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
         if isinstance(x, (np.ndarray, np.generic)):
             return NAME_OF[x.dtype]
@@ -236,6 +236,7 @@ class NumpyNamespace(Referenced):
         if not descending:
             return np.argsort(x, axis, kind="stable")
         n = x.shape[axis]
+        # flipped twice: a reversed ascending sort alone would reverse the order of equal elements
         return n - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
     # products

@@ -111,6 +111,7 @@ class Tiles(Blocks):
         cells, places = self._cells(block), self._places(block)
         np.matmul(TO_RESULTS, sums.reshape(POSITIONS, -1), out=cells)
         part = self.part(block, out).transpose(0, 2, 3, 1)
+        # tiles may overhang the image, and channels may be first in memory: then the results take a detour through the buffer
         whole = part.shape == places.shape and part.strides[3] == part.itemsize
         _in_tiles(part if whole else places)[...] = self._as_tiles(cells, block)
         if not whole:

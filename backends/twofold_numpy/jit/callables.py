@@ -62,5 +62,6 @@ def builtin_of(address: int, library: Any, numbers: Iterable[int], refused: Call
     lock
         The mode: `KEEP_GIL`, `RELEASE_GIL`, `WITHOUT_GIL` or `REPORT_REFUSAL`.
     """
+    # ids are addresses; the objects behind them are immortal (None, ndarray) or kept alive by the owner
     flat = [id(None), id(np.ndarray), id(refused), lock, *numbers]
     return _make(ctypes.addressof(_definition(address)), struct.pack(f"{len(flat)}q", *flat), _Owner(library, refused))

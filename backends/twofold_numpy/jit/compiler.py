@@ -81,7 +81,7 @@ class Compiler:
 
     def loaded(self, code: bytes) -> Code:
         """Load object code; the result is ready to be called."""
-        name = f"kernel{next(self._numbers)}"
+        name = f"kernel{next(self._numbers)}"  # a library of its own for each kernel: all of them export the symbol "kernel"
         library = self._llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
         loaded = library.link(self._linker, name)
         return Code(loaded["kernel"], loaded)
@@ -92,6 +92,7 @@ def _vector_bits(triple: str, features: Any) -> int:
     if triple.startswith(("aarch64", "arm64")):
         return 128
     if features.get("fma") and features.get("avx2"):
+        # masked loads and stores of all element sizes, at all vector widths
         wide = all(features.get(f"avx512{part}") for part in ("f", "bw", "dq", "vl"))
         return 512 if wide else 256
     raise RuntimeError("the processor has no fused multiply-add")

@@ -119,7 +119,7 @@ def exp(x: Value) -> Value:
     k, r = _reduce_by_log2(x)
     p = fma(r * r, polynomial(EXP[x.kind], r), r) + 1.0
     half = FORMATS[x.kind].shifter
-    first = fma(k, 0.5, half) - half
+    first = fma(k, 0.5, half) - half  # k / 2, rounded to an integer
     return p * _power_of_2(first) * _power_of_2(k - first)
 
 
@@ -154,6 +154,7 @@ def _split(x: Value) -> tuple[Value, Value]:
     """Exponent and significand of a positive normal number: x = m 2^e with √½ ≤ m < √2."""
     f = FORMATS[x.kind]
     least, whole = _bits(math.sqrt(0.5), x.kind), 2.0**f.mantissa
+    # integer arithmetic on the bits: with √½ as origin the exponent field is the e of a significand in [√½, √2)
     shifted = x.bits() + ((f.bias << f.mantissa) - least)
     m = ((shifted & ((1 << f.mantissa) - 1)) + least).bits()
     e = ((shifted >> f.mantissa) | _bits(whole, x.kind)).bits() - (whole + f.bias)

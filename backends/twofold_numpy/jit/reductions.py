@@ -22,7 +22,7 @@ def summation_leaves(length: int) -> list[tuple[int, int]]:
     if length <= LEAF:
         return [(length, 0)]
     half = length // 2
-    half -= half % COLUMNS
+    half -= half % COLUMNS  # as NumPy's pairwise sum does, so that leaves begin at a multiple of 8
     first, second = summation_leaves(half), [(end + half, merges) for end, merges in summation_leaves(length - half)]
     end, merges = second[-1]
     return [*first, *second[:-1], (end, merges + 1)]

@@ -203,7 +203,7 @@ class _JitKernel(Formed):
         variant = _Variant(key, *structure_of(self.program, strides))
         if strides and variant.extents.space[-1] < SHORT and not all(step.op in SIMPLE_STEPS for step in self.program.steps):
             variant.run = self._run_on_copies
-        if len(self._variants) >= MAX_VARIANTS:
+        if len(self._variants) >= MAX_VARIANTS:  # all at once: a program that alternates between so many layouts is rare
             self._variants.clear()
         self._variants[key] = variant
         return variant
@@ -231,6 +231,7 @@ class _JitKernel(Formed):
         else:
             run = _bind(entry.code, self.program, variant, arrays, partial(self._on_refusal, variant.key))
         variant.run = run
+        # machine code that checks its arguments can be called directly; copying cannot be the first choice for all arrays
         if run != self._run_on_copies:
             self._first = self._first or run
         return run

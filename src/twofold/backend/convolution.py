@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from .kernel import Array, Namespace
+
 Sizes = Sequence[int]
 
 
@@ -17,7 +19,7 @@ def in_either_order(method: Callable[..., Any]) -> Callable[..., Any]:
     of_weight = method.__name__ == "convolve_weight"
 
     @wraps(method)
-    def run(xp: Any, *operands: Any, channels_last: bool = False, **params: Any) -> Any:
+    def run(xp: Namespace, *operands: Array, channels_last: bool = False, **params: Any) -> Array:
         if not channels_last:
             return method(xp, *operands, **params)
         last = len(operands[0].shape) - 1
@@ -29,7 +31,7 @@ def in_either_order(method: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def convolve(xp: Any, data: Any, weight: Any, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+def convolve(xp: Namespace, data: Array, weight: Array, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Array:
     """The primitive ``convolve``."""
     f, depth, *kernel = weight.shape
     cols, out = _columns(xp, data, kernel, stride, dilate, pad, groups)
@@ -37,7 +39,7 @@ def convolve(xp: Any, data: Any, weight: Any, stride: Sizes, dilate: Sizes, pad:
     return _swap_leading_axes(xp, xp.reshape(product, shape=(f, data.shape[0], *out)))
 
 
-def convolve_data(xp: Any, result: Any, weight: Any, size: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+def convolve_data(xp: Namespace, result: Array, weight: Array, size: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Array:
     """The primitive ``convolve_data``: columns are summed where their windows overlap (col2im)."""
     f, depth, *kernel = weight.shape
     k, (n, _, *out) = len(kernel), result.shape
@@ -51,14 +53,16 @@ def convolve_data(xp: Any, result: Any, weight: Any, size: Sizes, stride: Sizes,
     return xp.contiguous(xp.slice(folded, key=((None, None, None), (None, None, None), *inner))) if any(pad) else folded
 
 
-def convolve_weight(xp: Any, data: Any, result: Any, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Any:
+def convolve_weight(
+    xp: Namespace, data: Array, result: Array, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int
+) -> Array:
     """The primitive ``convolve_weight``."""
     cols, _ = _columns(xp, data, kernel, stride, dilate, pad, groups)
     product = xp.matmul(_rows(xp, result, groups), xp.permute_dims(cols, axes=(0, 2, 1)))
     return xp.reshape(product, shape=(result.shape[1], data.shape[1] // groups, *kernel))
 
 
-def _columns(xp: Any, data: Any, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> tuple[Any, list[int]]:
+def _columns(xp: Namespace, data: Array, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> tuple[Any, list[int]]:
     """The windows of (n, c, …) as columns (groups, c / groups · kernel, n · windows), and the number of windows along each axis."""
     k = len(kernel)
     if any(pad):
@@ -70,12 +74,12 @@ def _columns(xp: Any, data: Any, kernel: Sizes, stride: Sizes, dilate: Sizes, pa
     return xp.reshape(copied, shape=(groups, c // groups * math.prod(kernel), n * math.prod(out))), out
 
 
-def _rows(xp: Any, result: Any, groups: int) -> Any:
+def _rows(xp: Namespace, result: Array, groups: int) -> Array:
     """(n, f, o…) as (groups, f / groups, n · o…)."""
     n, f, *out = result.shape
     return xp.reshape(_swap_leading_axes(xp, result), shape=(groups, f // groups, n * math.prod(out)))
 
 
-def _swap_leading_axes(xp: Any, x: Any) -> Any:
+def _swap_leading_axes(xp: Namespace, x: Array) -> Array:
     """A contiguous copy with the first two axes swapped."""
     return xp.contiguous(xp.permute_dims(x, axes=(1, 0, *range(2, len(x.shape)))))

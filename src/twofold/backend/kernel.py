@@ -56,6 +56,14 @@ class Reference(NamedTuple):
 REFERENCES: dict[str, Reference] = {}
 
 
+#: An array of an adapter's library; the core passes it on without looking inside.
+Array = Any
+#: An adapter's namespace of primitives, the ``xp`` of rules.
+Namespace = Any
+#: Parameters of a primitive by name.
+Params = dict[str, Any]
+
+
 class ArrayType(NamedTuple):
     """Shape and dtype name of an array."""
 

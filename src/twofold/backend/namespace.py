@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import IndexingError
 from . import convolution
 from .convolution import in_either_order
-from .kernel import REFERENCES
+from .kernel import REFERENCES, Array
 
 Key = tuple[tuple[int | None, int | None, int | None], ...]
 FULL = (None, None, None)
@@ -36,7 +36,7 @@ class Referenced(ABC):
         return found
 
     @abstractmethod
-    def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
+    def by_reference(self, name: str, *operands: Array, **params: Any) -> Array:
         """The result of a primitive by its reference; a list if there are several results."""
 
 
@@ -68,13 +68,13 @@ class PortableNamespace(Referenced):
     """Defaults for primitives that few array libraries have."""
 
     @abstractmethod
-    def on_host(self, function: Callable[..., Any], *operands: Any) -> Any:
+    def on_host(self, function: Callable[..., Any], *operands: Array) -> Array:
         """Call a function on host copies of arrays; the result as an array of the library, or a list of arrays for a tuple or list.
 
         Python scalars among the operands are passed unchanged.
         """
 
-    def by_reference(self, name: str, *operands: Any, **params: Any) -> Any:
+    def by_reference(self, name: str, *operands: Array, **params: Any) -> Array:
         """Compute the reference on the host."""
         return self.on_host(partial(REFERENCES[name].function, np, **params), *operands)
 
@@ -128,7 +128,7 @@ class PortableNamespace(Referenced):
         summed = self.sum(whole, axis=tuple(range(len(right), len(letters)))) if len(letters) > len(right) else whole
         return self.astype(summed, dtype=self.dtype_of(whole))
 
-    def _aligned_term(self: Any, x: Any, term: str, letters: str) -> Any:
+    def _aligned_term(self: Any, x: Array, term: str, letters: str) -> Array:
         """An operand with one axis per letter, of size 1 where it lacks the letter."""
         ordered = self.permute_dims(x, axes=tuple(term.index(letter) for letter in letters if letter in term))
         return self.reshape(ordered, shape=tuple(x.shape[term.index(letter)] if letter in term else 1 for letter in letters))
@@ -189,6 +189,6 @@ def checked_places(index: np.ndarray, size: int, negative: bool) -> np.ndarray:
     return np.where(index < 0, index + size, index)
 
 
-def array_key(arrays: Sequence[Any], key: Sequence[int | None]) -> tuple[Any, ...]:
+def array_key(arrays: Sequence[Array], key: Sequence[int | None]) -> tuple[Any, ...]:
     """The NumPy index of primitives like ``index``: for each axis an array or a full slice."""
     return tuple(slice(None) if k is None else arrays[k] for k in key)

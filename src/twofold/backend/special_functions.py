@@ -8,7 +8,8 @@ them. A table holds the coefficients of the numerator and of the denominator, lo
 """
 
 import math
-from typing import Any
+
+from .kernel import Array, Namespace
 
 Rational = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -128,7 +129,7 @@ DIGAMMA_MIDDLE = (
 # fmt: on
 
 
-def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+def polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
     """A polynomial by Horner's scheme; coefficients lowest power first."""
     value = x * coefficients[-1]
     for c in coefficients[-2:0:-1]:
@@ -136,12 +137,12 @@ def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
     return value + coefficients[0]
 
 
-def rational(x: Any, table: Rational) -> Any:
+def rational(x: Array, table: Rational) -> Array:
     """A rational function."""
     return polynomial(x, table[0]) / polynomial(x, table[1])
 
 
-def erf(xp: Any, x: Any) -> Any:
+def erf(xp: Namespace, x: Array) -> Array:
     """Gauss error function: ``x R(x²)`` up to 1 and ``1 - exp(-x²) R(|x|)`` above, after W. J. Cody, Math. Comp. 23 (1969)."""
     size = xp.abs(x)
     beyond = 1 - xp.exp(-size * size) * rational(xp.where(size < 6, size, 6), ERFC_SCALED)
@@ -149,7 +150,7 @@ def erf(xp: Any, x: Any) -> Any:
     return xp.where(xp.isnan(x), x, xp.where(size < 1, x * rational(inner * inner, ERF_CENTRAL), xp.sign(x) * beyond))
 
 
-def erfinv(xp: Any, x: Any) -> Any:
+def erfinv(xp: Namespace, x: Array) -> Array:
     """Inverse of `erf`: rational in x² in the middle and in ``sqrt(-log(1 - |x|))`` in the tails.
 
     The intervals are those of M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
@@ -162,7 +163,7 @@ def erfinv(xp: Any, x: Any) -> Any:
     return xp.where(size < 0.75, x * rational(0.5625 - inner * inner, ERFINV_CENTRAL), beyond)
 
 
-def gammaln(xp: Any, x: Any) -> Any:
+def gammaln(xp: Namespace, x: Array) -> Array:
     """Logarithm of |Γ(x)|: rational up to 10, with the zeros at 1 and 2 factored out, then Stirling's series; reflection below 0.
 
     Source: NIST Digital Library of Mathematical Functions, 5.11 and 5.5(ii).
@@ -181,7 +182,7 @@ def gammaln(xp: Any, x: Any) -> Any:
     return xp.where(xp.isinf(x), math.inf, xp.where(x < 0, reflected, positive))
 
 
-def digamma(xp: Any, x: Any) -> Any:
+def digamma(xp: Namespace, x: Array) -> Array:
     """Derivative of `gammaln`: rational up to 10, with the zero factored out, then the asymptotic series; reflection below 0.
 
     At ±0 the result is ∓infinity, at the other poles NaN.
@@ -199,7 +200,7 @@ def digamma(xp: Any, x: Any) -> Any:
     return xp.where(x < 0, reflected, positive)
 
 
-def polygamma(xp: Any, x: Any, order: int) -> Any:
+def polygamma(xp: Namespace, x: Array, order: int) -> Array:
     """The derivative of `digamma` of an order, by the Hurwitz zeta function (a sum and its Euler-Maclaurin tail); reflection below 0.
 
     Source: NIST Digital Library of Mathematical Functions, 5.15 and 25.11(iii).
@@ -216,7 +217,7 @@ def polygamma(xp: Any, x: Any, order: int) -> Any:
     return xp.where((x <= 0) & ((fraction == 0) | xp.isinf(x)), sign * math.inf, xp.where(x < 0, reflected, positive))
 
 
-def _zeta(xp: Any, s: int, x: Any) -> Any:
+def _zeta(xp: Namespace, s: int, x: Array) -> Array:
     """Sum of (x + k)**-s over k >= 0, for x >= 0."""
     total, far, last = xp.zeros_like(x), x, zeta_terms(s)
     for _ in range(last):

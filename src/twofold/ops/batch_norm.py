@@ -130,6 +130,7 @@ def _(xp, dout, data, gamma, moving_mean, moving_var, *, axis, eps, fix_gamma, u
     dgamma = xp.zeros_like(gamma) if fix_gamma else product * rate
     scale = _along(xp, rate if fix_gamma else rate * gamma, ndim, axis)
     if _uses_batch(use_global_stats, is_train):
+        # the batch's statistics depend on the data: subtract the components of the head along 1 and along the normalized data
         share = 1 / math.prod(data.shape[k] for k in axes)
         head = head - _along(xp, dbeta * share, ndim, axis) - centred * _along(xp, product * rate * rate * share, ndim, axis)
     return head * scale, dgamma, dbeta
@@ -140,7 +141,7 @@ def _(xp, out, data, gamma, beta, moving_mean, moving_var, *, eps, momentum, use
     if not _uses_batch(use_global_stats, is_train):
         return {"moving_mean": moving_mean, "moving_var": moving_var}
     _, mean, rate = out
-    var = 1 / (rate * rate) - eps
+    var = 1 / (rate * rate) - eps  # from the saved result: the data need not be read again
     return {
         "moving_mean": xp.narrowed(moving_mean * momentum + mean * (1 - momentum), moving_mean),
         "moving_var": xp.narrowed(moving_var * momentum + var * (1 - momentum), moving_var),

@@ -53,6 +53,7 @@ def _problem(xp, data, label, data_lengths, label_lengths, blank_label):
     lengths = _label_lengths(xp, label, padding) if label_lengths is None else xp.cast(label_lengths, "int64")
     symbols = _interleaved(xp, xp.clip(label, 0, classes - 1), blank)
     before = xp.slice(xp.pad(symbols, width=((0, 0), (2, 0)), value=blank), key=((None, None, None), (0, symbols.shape[1], None)))
+    # a path may skip a blank unless it separates two equal symbols, which would then be read as one
     skip = _penalty(xp, xp.logical_and(xp.not_equal(symbols, blank), xp.not_equal(symbols, before)))
     place, stop = xp.iota(size=symbols.shape[1], dtype="int64"), 2 * xp.reshape(lengths, shape=(n, 1))
     ends = _penalty(xp, xp.logical_or(xp.equal(place, stop), xp.equal(place, stop - 1)))
@@ -64,6 +65,7 @@ def _problem(xp, data, label, data_lengths, label_lengths, blank_label):
 
 
 def _log_sum(xp, a, b, c):
+    # the largest exponential is exp(0) = 1: no overflow, and no log of 0
     top = xp.maximum(xp.maximum(a, b), c)
     return top + xp.log(xp.exp(a - top) + xp.exp(b - top) + xp.exp(c - top))
 
@@ -169,7 +171,8 @@ def _(xp, dout, data, label, data_lengths, label_lengths, *, use_data_lengths, u
     problem = _problem(xp, data, label, *lengths, blank_label)
     alphas, betas = _forward(xp, problem), _backward(xp, problem)
     likelihood = _log_likelihood(xp, problem, alphas)
-    there = xp.exp(xp.stack(alphas, 1) + xp.stack(betas, 1) - xp.expand_dims(likelihood, 1))  # (n, t, s) posterior of each place
+    # (n, t, s): the posterior of each position at each step; a class gets the sum over its positions, as a matrix product
+    there = xp.exp(xp.stack(alphas, 1) + xp.stack(betas, 1) - xp.expand_dims(likelihood, 1))
     hot = xp.one_hot(problem.symbols, data.shape[2], dtype=xp.dtype_of(there))
     posterior = xp.moveaxis(xp.matmul(there, hot), 0, 1)
     over = xp.less_equal(xp.reshape(xp.iota(size=data.shape[0], dtype="int64"), shape=(-1, 1)), xp.reshape(problem.last, shape=(1, -1)))

@@ -1,6 +1,6 @@
 """Reading and writing at computed indices: take, pick, one_hot, Embedding, gather_nd, scatter_nd, where.
 
-Indices may be floats, as in MXNet; they are truncated.
+Indices may be floats, as in MXNet; they are truncated. Gradients accumulate where an index occurs several times.
 """
 
 import math

@@ -94,6 +94,7 @@ def rmspropalex_update(
     gradient = _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient)
     n = _average(xp, gamma1, n, gradient * gradient)
     g = _average(xp, gamma1, g, gradient)
+    # n - g² is the variance; epsilon is under the root here, which also covers a difference rounded below 0
     delta = gamma2 * delta - lr * gradient / xp.sqrt(n - g * g + epsilon)
     return _bounded(xp, weight + delta, clip_weights), {"n": n, "g": g, "delta": delta}
 

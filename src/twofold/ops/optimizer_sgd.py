@@ -186,7 +186,7 @@ def ftrl_update(
     gradient = prepared(xp, grad, rescale_grad, clip_gradient)
     more = n + gradient * gradient
     z = z + gradient - (xp.sqrt(more) - xp.sqrt(n)) * weight / lr
-    active = xp.greater(xp.absolute(z), lamda1)
+    active = xp.greater(xp.absolute(z), lamda1)  # the L1 term sets the other weights to exactly 0
     return (xp.sign(z) * lamda1 - z) / ((beta + xp.sqrt(more)) / lr + wd) * active, {"z": z, "n": more}
 
 

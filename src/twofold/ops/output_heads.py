@@ -105,7 +105,7 @@ def _target(xp, rows, labels, smooth_alpha):
     here = xp.equal(labels, places)
     if smooth_alpha == 0 or classes == 1:
         return here
-    other = smooth_alpha / (classes - 1)
+    other = smooth_alpha / (classes - 1)  # the probability of each other class; the label keeps 1 - smooth_alpha
     return xp.cast(here, xp.dtype_of(rows)) * (1 - smooth_alpha - other) + other
 
 

@@ -219,6 +219,7 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
         whole = all(w.is_whole for w in windows)
         return _whole_maximum_transposed(xp, dout, x) if whole else _maxima_transposed(xp, dout, x, windows)
     dout, out, x = (xp.widened(v) for v in (dout, out, x))
+    # the gradient of (Σ x^p)^(1/p) is (x / out)^(p - 1)
     if pool_type == "lp":
         if p_value == 1:
             return _spread(xp, dout, windows)

@@ -60,6 +60,7 @@ def divide(xp, lhs, rhs):
 
 @divide.grad
 def _(xp, dout, out, rhs):
+    # -lhs / rhs² as -out / rhs: it reuses the result, and rhs² cannot overflow
     return dout / rhs, -(dout * out) / rhs
 
 
@@ -79,6 +80,7 @@ def remainder(xp, lhs, rhs):
 
 @remainder.grad
 def _(xp, dout, lhs, rhs):
+    # lhs - rhs · floor(lhs / rhs), where floor is constant almost everywhere
     return dout, -dout * xp.floor_divide(lhs, rhs)
 
 
@@ -290,6 +292,7 @@ def where(xp, condition, x, y):
 
 @where.grad
 def _(xp, dout, condition):
+    # by selection, not by multiplication with the condition: 0 · inf would be NaN
     return None, xp.where(condition, dout, 0), xp.where(condition, 0, dout)
 
 
@@ -301,6 +304,7 @@ def clip(xp, data, low, high):
 
 @clip.grad
 def _(xp, dout, data, low, high):
+    # the gradient of the data passes at the bounds too
     inside = xp.logical_and(xp.greater_equal(data, low), xp.less_equal(data, high))
     return dout * inside, dout * xp.less(data, low), dout * xp.greater(data, high)
 

@@ -58,6 +58,7 @@ def _(data, result, weight):
     return _products(result, weight)
 
 
+# the three primitives are bilinear forms of the same sum, so each gradient is one of the two others
 @convolve_data.grad
 def _(xp, dout, result, weight, *, size, **params):
     return xp.convolve(dout, weight, **params), xp.convolve_weight(dout, result, kernel=weight.shape[2:], **params)

@@ -165,6 +165,8 @@ def tan(xp, data):
     return xp.tan(data)
 
 
+# Where a derivative is a function of the result (tan, tanh, exp, sqrt …) the gradient asks for `out`, which saves computing the function
+# again, and frees the operand.
 @tan.grad
 def _(xp, dout, out):
     return dout * (out * out + 1)

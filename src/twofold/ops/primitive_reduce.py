@@ -162,6 +162,7 @@ def _(xp, dout, data, out, *, axis):
         width = tuple((0, step) if k == axis % len(x.shape) else (0, 0) for k in range(len(x.shape)))
         return xp.pad(xp.take_slice(x, step, None, axis), width=width)
 
+    # after each round `total` covers twice as many later elements, and `factor` is the product over them
     factor, total, step = later(data, 1), dout, 1
     while step < size:
         factor, total, step = factor * later(factor, step), total + factor * later(total, step), 2 * step

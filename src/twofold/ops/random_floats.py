@@ -55,6 +55,7 @@ def normal(xp, rng, shape, dtype):
         radial, angular = (xp.reshape(half, shape=shape) for half in xp.split(words, [1], 0))
         return _box_muller(xp, radial, 53, angular, 53, "float64")
     words = xp.random_bits(rng, shape=shape)
+    # the radius needs more bits than the angle: its resolution limits how far the tail of the distribution reaches
     radial, angular = xp.right_shift(words, 24), xp.bitwise_and(words, (1 << 24) - 1)
     return _box_muller(xp, radial, 40, angular, 24, "float32")
 

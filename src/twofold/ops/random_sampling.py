@@ -292,6 +292,7 @@ def sample_multinomial(
     """
     lead, classes = data.shape[:-1], data.shape[-1]
     rows = xp.reshape(data, shape=(math.prod(lead), classes))
+    # in float64, so that classes of small probability do not vanish in the running sum; scaling u replaces normalization
     cumulative = xp.cumulative_sum(xp.astype(xp.stop_gradient(rows), dtype="float64"), axis=1)
     u = uniform(xp, rng, (rows.shape[0], math.prod(shape)), "float64") * xp.take_slice(cumulative, classes - 1, classes, 1)
     number = _class_of(xp, cumulative, u)

@@ -25,6 +25,7 @@ def gamma(xp, rng, alpha, shape, dtype):
     d = alpha + xp.astype(small, dtype=dtype) - 1 / 3
     c = 1 / xp.sqrt(9 * d)
     found = xp.broadcast_to(d, shape=shape)
+    # all rounds are computed for all elements and the last accepted one is kept, which is as good a sample as the first
     for k in range(GAMMA_ROUNDS):
         x = normal(xp, substream(xp, rng, 2 * k + 1), shape, dtype)
         root = 1 + c * x
@@ -32,7 +33,7 @@ def gamma(xp, rng, alpha, shape, dtype):
         bound = 0.5 * x * x + d * (1 - v + xp.log(v))  # NaN for negative v, so that it is rejected
         accepted = -exponential(xp, substream(xp, rng, 2 * k + 2), shape, dtype) < bound
         found = xp.where(accepted, d * v, found)
-    boost = xp.exp(-exponential(xp, rng, shape, dtype) / alpha)
+    boost = xp.exp(-exponential(xp, rng, shape, dtype) / alpha)  # u^(1 / alpha), in log space
     return xp.where(small, found * boost, found)
 
 

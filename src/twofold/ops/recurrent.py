@@ -104,6 +104,7 @@ def _forward(xp, net, x, w, h, c, direction, valid):
     """Run one direction over x (t, n, d) from the states h and c."""
     cell, (steps, n, depth) = net.cell, x.shape
     rows = xp.reshape(x, shape=(steps * n, depth))
+    # a GRU's reset gate multiplies the state's contribution with its bias, so the two biases cannot be merged
     bias = w["input_bias"] if net.mode == "gru" else w["input_bias"] + w["state_bias"]
     shares = xp.reshape(xp.matmul(rows, xp.matrix_transpose(w["input"])) + bias, shape=(steps, n, -1))
     walked = Pass([None] * steps, [None] * steps, [None] * steps, [None] * steps, None, None)
@@ -128,6 +129,7 @@ def _backward(xp, net, x, w, walked, douts, dh, dc, direction, valid):
     dgates, dhidden, draw = [None] * steps, [None] * steps, [None] * steps
     for t in reversed(_order(steps, direction)):
         dnew, old_dh, old_dc = _joined(douts[t], dh), None, None
+        # past a sequence's end the states were passed through unchanged, and so are their gradients
         if valid[t] is not None:
             dnew, old_dh = dnew * valid[t], None if dh is None else dh * xp.logical_not(valid[t])
             dc, old_dc = (None, None) if dc is None else (dc * valid[t], dc * xp.logical_not(valid[t]))

@@ -106,6 +106,7 @@ class GRUCell:
     def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
         """Gradients of gates and hidden; of h where it enters directly; and None, as there is no cell state."""
         r, z, n, hn, h = saved
+        # tanh' = 1 - n² and sigmoid' = s (1 - s), in terms of the saved results
         dn = dh * (1 - z) * (1 - n * n)
         dz = dh * (h - n) * z * (1 - z)
         dr = dn * hn * r * (1 - r)
