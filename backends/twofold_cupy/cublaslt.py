@@ -137,7 +137,7 @@ class Products:
         leading_a, leading_b
             Transpose flag and leading dimension of each matrix.
         """
-        left, right = Matrix(*a.shape, *leading_a), Matrix(*b.shape, *leading_b)
+        left, right = Matrix(a.shape[0], a.shape[1], *leading_a), Matrix(b.shape[0], b.shape[1], *leading_b)
         alignments = tuple(_alignment(x) for x in (b, a, out, vector))
         key = epilogue, dtype_of(out), left, right, alignments
         plan = self._plans.get(key, MISSING)
