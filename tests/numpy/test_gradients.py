@@ -118,6 +118,18 @@ def test_a_recorded_write_has_the_gradient_of_finite_differences(monkeypatch, te
     assert have == pytest.approx((ahead - behind) / (2 * step), rel=1e-5, abs=1e-6)
 
 
+def test_an_array_made_of_recorded_ones_goes_where_it_is_told_and_keeps_their_gradients():
+    x = np.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = np.array([[x[0], 2], [3, x[1]]], device=mx.cpu(1))
+        z = np.array([x * 2, [1, 2]], dtype="float32", ndmin=3)
+        loss = y.as_in_ctx(x.context).sum() * 3 + z.sum()
+    loss.backward()
+    assert (y.context, z.shape, z.dtype) == (mx.cpu(1), (1, 2, 2), numpy.float32)
+    assert x.grad.tolist() == [5, 5]
+
+
 @pytest.mark.parametrize(
     "text", ["np.median(y)", "numpy.median(y)", "np.interp(y, [1, 2], [3, 4])", "np.modf(y)", "np.vectorize(abs)(y)", "y.partition(1)"]
 )

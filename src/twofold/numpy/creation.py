@@ -69,7 +69,8 @@ def array(
     if isinstance(object, Array):
         out = _of_ours(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
     elif tls.tape is not None and isinstance(object, (list, tuple)) and is_recorded(object):
-        out = _stacked(object, _host(object, dtype, {})[0].dtype)
+        out = _stacked(object, _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype)
+        out = out if device is None and ctx is None else out.as_in_ctx(device_of_keywords(device, ctx))
     else:
         host, fresh = _host(object, dtype, {"ndmin": ndmin, "ndmax": ndmax} if ndmax else {})
         if host.dtype not in NAME_OF:
