@@ -41,7 +41,7 @@ RATIOS_NOW = {
     "perceptron hybridized / hand-written": 3.6,
 }
 #: Most Python functions that an operation may enter, where that is not yet the target: (plain, recorded).
-FRAMES_NOW = {"x[1:3]": (7, 9), "x.sum()": (6, 10)}
+FRAMES_NOW = {"x[1:3]": (7, 9), "x.sum()": (5, 7)}
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class Backward(Entry):
                 complete(device)
                 return list(found)
             arrays = [data_of(v) for v in values]
-        run = self.program.run
+        run: Any = self.program.run
         if device is not CPU or LISTENERS:
             return contents_of(run_on(device, run, arrays), device)
         try:
@@ -356,6 +356,7 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
         return None
     b.used = True
     deferred = bool(head.tape.windows)  # type: ignore[union-attr]
+    saved: Sequence[Any] = ()
     if deferred:
         variables, recs = b.reach((head,))
     else:
@@ -368,9 +369,10 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
         if rec.inputs or rec.grad is None or id(rec.grad) in wanted:
             return None
         wanted.add(id(rec.grad))
-    found: Sequence[Any] | None = b.joined(head.tape, recs, (), device) if deferred else b.gradients(saved, device)
-    if found is None:
-        found = b.gradients(_fetched(b, (head,))[0], device)
+    joined = b.joined(head.tape, recs, (), device) if deferred else None
+    if deferred and joined is None:
+        saved = _fetched(b, (head,))[0]
+    found: Sequence[Any] = b.gradients(saved, device) if joined is None else joined
     if not retain:
         for rec in recs:
             rec.saved, rec.tape = (), None

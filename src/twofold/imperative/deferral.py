@@ -13,7 +13,7 @@ from weakref import ref
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..graph.build import apply as apply_node
-from ..graph.ir import Leaf, Node, bound_tables, leaf
+from ..graph.ir import Application, Leaf, Node, bound_tables, leaf
 from ..opdef.spec import Sig
 from .cell import PINNED, PLAIN, Value
 from .counters import COUNTERS
@@ -66,6 +66,7 @@ def defer_recorded(
     """
     user = frame_of_user(1)
     node = rec.node
+    assert isinstance(node, Application)
     while True:
         w = _window_for(args, device, tape)
         with LOCK:

@@ -237,25 +237,27 @@ def after_failure(error: Exception, run: Any, arrays: list[Any]) -> list[Any]:
 
 def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | None:
     """`_recorded` in short, for an operation on small Values that was recorded before; None for anything else."""
-    values: list[Value | None] = []
-    recs: list[Rec | None] = []
-    nodes: list[Node | None] = []
-    arrays = []
+    values: list[Any] = []
+    recs: list[Any] = []
+    nodes: list[Any] = []
+    arrays: list[Any] = []
     for a in args:
         v = a._v if isinstance(a, Cell) else a
         if v.__class__ is Value:
             rec, data = v.rec, v.data
             if rec is None or data.__class__ is not PLAIN or v.device is not CPU:
                 return None
-            node = rec.node
+            entered = rec.node
             if rec.tape is not tape:
-                if node.__class__ is Leaf and node.name == tape.leaves and not rec.inputs:  # the commonest case of `enter`
-                    tape.enter(rec)
+                if entered.__class__ is Leaf and entered.name == tape.leaves and not rec.inputs:  # the commonest case of `enter`
+                    tape.leaves += 1
+                    tape.entered.append(rec)
+                    rec.tape = tape
                 else:
                     rec = enter(v, tape)
-                    node = rec.node
+                    entered = rec.node
             recs.append(rec)
-            nodes.append(node)
+            nodes.append(entered)
             arrays.append(data)
         elif v is None:
             recs.append(None)
@@ -264,7 +266,9 @@ def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | No
             return None
         values.append(v)
     node = sig.typed.get(tuple(nodes))
-    plan = node.cache if node is not None else None
+    if node is None:
+        return None
+    plan = node.cache
     if plan is None or not plan.short or plan.largest >= SETTINGS.defer_elements or LISTENERS:
         return None
     run = plan.run.get("cpu")
@@ -285,12 +289,12 @@ def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | No
     return outs
 
 
-def _saved_again(plan: NodePlan, values: list[Value | None], outs: list[Any], results: list[Any], tape: Tape) -> list[Any]:
+def _saved_again(plan: NodePlan, values: list[Any], outs: list[Any], results: list[Any], tape: Tape) -> list[Any]:
     """`_save` in short: what backward reads of the operands, of the results, and of the residuals behind them."""
     saved = []
     for kind, k in plan.saves or ():
         if kind == "in":
-            v: Any = values[k]
+            v = values[k]
             b = v.borrow
             if b is None or (b.__class__ is ref and b() is None):
                 v.borrow = tape.ref

@@ -134,8 +134,10 @@ class Window(Task):
 
     def forget(self) -> None:
         """Drop everything. The containers are replaced: code that this call has interrupted may still add to the old ones, to no effect."""
-        self.data = self.holders = self.held = self.aliases = self.inner = self.kept = {}
-        self.outs = self.cuts = self.records = self.issued = []
+        nothing: Any = {}
+        self.data = self.holders = self.held = self.aliases = self.inner = self.kept = nothing
+        nothing = []
+        self.outs = self.cuts = self.records = self.issued = nothing
         self.work = None
 
     def finish(self) -> None:
