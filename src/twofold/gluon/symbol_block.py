@@ -114,14 +114,19 @@ class SymbolBlock(HybridBlock):
             block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved")
         return block
 
+    def _graph(self) -> Traced:
+        """The traced graph: unlike other blocks, it always has one."""
+        assert self._traced is not None
+        return self._traced
+
     def __repr__(self) -> str:
-        traced = self._traced
-        return f"{type(self).__name__}(\n{traced.symbol!r} : {len(traced.names)} -> {len(traced.symbol.heads)}\n)"  # type: ignore[union-attr]
+        traced = self._graph()
+        return f"{type(self).__name__}(\n{traced.symbol!r} : {len(traced.names)} -> {len(traced.symbol.heads)}\n)"
 
     def _compose(self, *args: Any) -> Any:
-        traced = self._traced
+        traced = self._graph()
         flat, _ = flattened(args, (Symbol,), "input")
-        new = traced.symbol(**dict(zip(traced.names, flat, strict=True)))  # type: ignore[union-attr]
+        new = traced.symbol(**dict(zip(traced.names, flat, strict=True)))
         return new if len(new.heads) == 1 else list(new)
 
     def _run(self, device: Device, *args: Any) -> Any:
@@ -130,7 +135,7 @@ class SymbolBlock(HybridBlock):
     def _clear_cached_graph(self) -> None:
         """Compile again; the symbol stays, for it is the block."""
         old = self._traced
-        if old is not None:
+        if old is not None:  # None while the constructor registers parameters
             self._traced = Traced(self, old.names, old.inputs, old.symbol, old.outputs, self._mirror)
 
     def reset_ctx(self, ctx: Contexts) -> None:

@@ -22,9 +22,10 @@ class PartialType:
     @property
     def sizes(self) -> tuple[int, ...]:
         """The shape, which must be known."""
-        if self.shape is None or None in self.shape:
+        sizes = () if self.shape is None else tuple([n for n in self.shape if n is not None])
+        if self.shape is None or len(sizes) < len(self.shape):
             raise InternalError("symbol: a shape is used before it is known", shape_text(self.shape), "report this")
-        return self.shape  # type: ignore[return-value]
+        return sizes
 
     def learn_shape(self, shape: PartialShape, what: str) -> None:
         """Merge in a shape. ``what`` names the value in the error if it contradicts the known one.

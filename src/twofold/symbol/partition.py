@@ -94,9 +94,12 @@ class Partition:
         values: dict[Head, Node] = {}
         reads: dict[Key, Node] = {}
         for head in outside:
-            node = seen.get(head)
-            made = self._leaf(head.node) if head.node.is_variable else leaf(self.key_of(head), node.shape, node.dtype, node.tracked)  # type: ignore[union-attr]
-            values[head] = reads[self.key_of(head)] = made
+            if head.node.is_variable:
+                values[head] = self._leaf(head.node)
+            else:  # made by an earlier part
+                node = seen[head]
+                values[head] = leaf(self.key_of(head), node.shape, node.dtype, node.tracked)
+            reads[self.key_of(head)] = values[head]
         before = dict(values)
         replay = Replay(self.inference, training, values).run(nodes)
         part = Part(device, list(reads.items()), replay.keys, [])
@@ -169,9 +172,9 @@ def _reshape(old: Partition, executor: Executor, shapes: Mapping[str, Any], part
     inference = infer_all(old.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
     new = Partition(old.heads, inference, old.device, old.groups, old.requests)
 
-    def fitting(array: NDArray | None, variable: SymbolNode) -> NDArray | None:
+    def fitting(array: NDArray, variable: SymbolNode) -> NDArray:
         shape = inference.known[variable][0].sizes
-        if array is None or array.shape == shape:
+        if array.shape == shape:
             return array
         name = variable.name
         if name not in shapes and not partial_shaping:
@@ -185,6 +188,7 @@ def _reshape(old: Partition, executor: Executor, shapes: Mapping[str, Any], part
         return zeros(shape, array._dtype, array.context)
 
     arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}
-    gradients = {v.name: fitting(executor.grad_dict[v.name], v) for v in new.arguments}
+    old_gradients = {v: executor.grad_dict[v.name] for v in new.arguments}
+    gradients = {v.name: None if array is None else fitting(array, v) for v, array in old_gradients.items()}
     states = {v.name: fitting(executor.aux_dict[v.name], v) for v in new.states}
-    return new.executor(arguments, gradients, states)  # type: ignore[arg-type]
+    return new.executor(arguments, gradients, states)

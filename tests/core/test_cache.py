@@ -1,0 +1,63 @@
+"""The cache of compiled programs: bounded, counted, shared, and forgotten with the nodes."""
+
+import pytest
+
+from twofold.backend.loader import backend_for
+from twofold.config import SETTINGS
+from twofold.device import CPU
+from twofold.graph.ir import drop_generation, leaf
+from twofold.program.cache import PROGRAMS, Cache, Entry, program_of
+
+
+def doubled(name="x"):
+    """A graph, and its leaf."""
+    x = leaf(name, (3,), "float32")
+    return [x + x], [x]
+
+
+def test_the_oldest_entries_that_were_not_used_are_evicted():
+    cache = Cache(3)
+    for key in "abc":
+        cache.add(key, Entry())
+    cache["a"].used = True
+    cache.add("d", Entry())
+    assert list(cache) == ["c", "a", "d"]
+    cache.add("e", Entry())
+    assert list(cache) == ["a", "d", "e"]
+    cache.add("f", Entry())  # the use of a was forgotten when it was spared
+    assert list(cache) == ["d", "e", "f"]
+    assert (cache.added, cache.dropped) == (6, 3)
+
+
+def test_a_cache_whose_entries_are_all_used_still_takes_new_ones():
+    cache = Cache(2)
+    for key in "abcd":
+        cache.add(key, Entry()).used = True
+    assert list(cache) == ["c", "d"]
+
+
+def test_the_first_of_two_equal_entries_stands():
+    cache = Cache(2)
+    first = cache.add("a", Entry())
+    assert cache.add("a", Entry()) is first
+
+
+def test_one_structure_is_compiled_once():
+    outputs, leaves = doubled()
+    program = program_of(outputs, leaves, backend_for(CPU))
+    assert program_of(outputs, leaves, backend_for(CPU)) is program
+    assert program_of(*doubled("y"), backend_for(CPU)) is not program
+
+
+def test_other_settings_are_another_program(monkeypatch: pytest.MonkeyPatch):
+    outputs, leaves = doubled()
+    program = program_of(outputs, leaves, backend_for(CPU))
+    monkeypatch.setattr(SETTINGS, "defer_elements", 1)
+    assert program_of(outputs, leaves, backend_for(CPU)) is not program
+
+
+def test_programs_are_forgotten_with_their_nodes():
+    program_of(*doubled(), backend_for(CPU))
+    assert PROGRAMS
+    drop_generation()
+    assert not PROGRAMS
