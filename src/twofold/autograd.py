@@ -14,6 +14,7 @@ from .imperative.invoke import data_of
 from .imperative.record import Variable, tls
 from .imperative.scope import Scope, set_recording, set_training
 from .imperative.user_code import arrays_of, call, fitted
+from .ops import primitive_shape
 from .symbol.records import symbol_from_record
 from .symbol.symbol import Symbol
 
@@ -249,7 +250,7 @@ def _result(found: dict[int, Cell], v: Any, cls: type, before: Sequence[Any]) ->
     if id(variable) not in found:
         raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "omit it")
     grad = found[id(variable)]
-    return apply_op("contiguous", grad, cls=cls) if any(w._g is variable for w in before) else grad
+    return apply_op(primitive_shape.contiguous, grad, cls=cls) if any(w._g is variable for w in before) else grad
 
 
 def _list(arrays: Any) -> list[Any]:

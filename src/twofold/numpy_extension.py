@@ -24,30 +24,16 @@ from .numpy.array import ndarray
 from .numpy.creation import asarray
 from .numpy.selecting import argwhere
 from .opdef.frontend import function_of
-from .opdef.registry import NAMES, find
+from .opdef.registry import NAMES, OPS
 from .opdef.shapes import filled_shape
+from .opdef.spec import Op
+from .ops import random_sampling
 from .random import seed
 
 CALLS = Calls(ndarray)
 PREFIX = "_npx_"
-#: Operators that MXNet's files know by a name without the prefix, under their names here.
-OTHERS = {
-    "broadcast_like": "broadcast_like",
-    "ctc_loss": "ctc_loss",
-    "group_norm": "GroupNorm",
-    "hard_sigmoid": "hard_sigmoid",
-    "instance_norm": "InstanceNorm",
-    "l2_normalization": "L2Normalization",
-    "log_sigmoid": "log_sigmoid",
-    "mish": "mish",
-    "relu": "relu",
-    "sequence_last": "SequenceLast",
-    "sequence_reverse": "SequenceReverse",
-    "sigmoid": "sigmoid",
-    "softmin": "softmin",
-    "softsign": "softsign",
-    "stop_gradient": "stop_gradient",
-}
+#: Operators without a registered name of that prefix, under the names that they declare.
+OTHERS = {op.npx_name: op.title for op in OPS.values() if op.npx_name}
 
 
 def __getattr__(name: str) -> Any:
@@ -296,7 +282,9 @@ def bernoulli(
         raise ParameterError("bernoulli: one of prob and logit is wanted", f"{prob!r} and {logit!r}", "give one")
     chance = asarray(prob) if logit is None else __getattr__("sigmoid")(asarray(logit, "float32"))
     shape = chance.shape if size is None else (size,) if isinstance(size, int) else tuple(size)
-    result = (_drawn("_random_uniform", shape, "float32", ctx or chance.context) < chance).astype("float32" if dtype is None else dtype)
+    result = (_drawn(random_sampling.random_uniform, shape, "float32", ctx or chance.context) < chance).astype(
+        "float32" if dtype is None else dtype
+    )
     if out is None:
         return result
     out[...] = result
@@ -306,24 +294,24 @@ def bernoulli(
 def uniform_n(low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Device | None = None) -> ndarray:
     """Draws from uniform distributions on [low, high): an array of ``batch_shape`` followed by the shape of the bounds."""
     low, high = asarray(low), asarray(high)
-    drawn = _batch("_random_uniform", low, high, batch_shape, dtype, ctx)
+    drawn = _batch(random_sampling.random_uniform, low, high, batch_shape, dtype, ctx)
     return (low + (high - low) * drawn).astype(drawn.dtype)
 
 
 def normal_n(loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Device | None = None) -> ndarray:
     """Draws from normal distributions: an array of ``batch_shape`` followed by the shape of means and deviations."""
     loc, scale = asarray(loc), asarray(scale)
-    drawn = _batch("_random_normal", loc, scale, batch_shape, dtype, ctx)
+    drawn = _batch(random_sampling.random_normal, loc, scale, batch_shape, dtype, ctx)
     return (loc + scale * drawn).astype(drawn.dtype)
 
 
-def _batch(name: str, a: ndarray, b: ndarray, batch_shape: Any, dtype: Any, ctx: Device | None) -> ndarray:
+def _batch(op: Op, a: ndarray, b: ndarray, batch_shape: Any, dtype: Any, ctx: Device | None) -> ndarray:
     batch = () if batch_shape is None else (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
-    return _drawn(name, (*batch, *(a + b).shape), "float32" if dtype is None else dtype, ctx or a.context)
+    return _drawn(op, (*batch, *(a + b).shape), "float32" if dtype is None else dtype, ctx or a.context)
 
 
-def _drawn(name: str, shape: tuple[int, ...], dtype: Any, ctx: Device) -> ndarray:
-    return CALLS.call(find(name), (), {"shape": shape, "dtype": dtype, "ctx": ctx})
+def _drawn(op: Op, shape: tuple[int, ...], dtype: Any, ctx: Device) -> ndarray:
+    return CALLS.call(op, (), {"shape": shape, "dtype": dtype, "ctx": ctx})
 
 
 random = ModuleType(f"{__name__}.random", "Draws from MXNet's streams, which `seed` starts.")

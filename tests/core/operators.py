@@ -13,6 +13,7 @@ from twofold.ndarray.array import NDArray
 from twofold.ndarray.namespace import call
 from twofold.opdef.declare import build
 from twofold.opdef.params import Scalar, Shape
+from twofold.opdef.registry import OPS
 from twofold.ops.random_floats import uniform
 
 #: Elements of an array that is deferred in mode "deferred".
@@ -21,7 +22,7 @@ SIZE = 16
 
 def op(name, *args, **params):
     """A primitive under the convention of ``nd``."""
-    return apply_op(name, *args, cls=NDArray, **params)
+    return apply_op(OPS[name], *args, cls=NDArray, **params)
 
 
 class Free(NDArray):
@@ -33,7 +34,7 @@ class Free(NDArray):
 
 def free(name, *args, **params):
     """A primitive under NumPy's convention."""
-    return apply_op(name, *args, cls=Free, **params)
+    return apply_op(OPS[name], *args, cls=Free, **params)
 
 
 def ramp(first=0.0, size=SIZE):

@@ -18,6 +18,7 @@ from twofold.errors import ShapeError
 from twofold.imperative.array import apply_op
 from twofold.imperative.cell import Value
 from twofold.ndarray.array import NDArray
+from twofold.opdef.registry import OPS
 
 SIZE = 24
 
@@ -41,7 +42,7 @@ class Twofold:
         return mx.nd.array(values, ctx=self.device)
 
     def op(self, name: str, *args: Any, **params: Any) -> Any:
-        return apply_op(name, *args, cls=NDArray, **params)
+        return apply_op(OPS[name], *args, cls=NDArray, **params)
 
     def detach(self, a: Any) -> Any:
         return a.detach()

@@ -9,6 +9,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd, profiler
+from twofold.opdef.registry import OPS
 from twofold.profiler.recorder import RECORDER
 from twofold.scheduler import observers
 
@@ -50,7 +51,7 @@ def test_a_function_made_while_it_runs_is_recorded_and_restored(profile):
     x = nd.ones((3,))
 
     def run():
-        made.append(specialise("add", nd.NDArray, nd.NDArray, (int, float), legacy=True, arity=2))
+        made.append(specialise(OPS["add"], nd.NDArray, nd.NDArray, (int, float), legacy=True, arity=2))
         made[0](x, x)
 
     assert names(profile(run), "operator") == ["add"]

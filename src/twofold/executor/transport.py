@@ -13,9 +13,9 @@ from ..imperative.pending import is_pending, issue, steady
 from ..imperative.residuals import runner
 from ..imperative.transfer import named, on_device
 from ..ndarray.array import NDArray
-from ..opdef.registry import OPS
+from ..ops import primitive_arithmetic
 
-ADD = OPS["add"].sig()
+ADD = primitive_arithmetic.add.sig()
 
 
 def content_on(cell: Cell, device: Device) -> Any:

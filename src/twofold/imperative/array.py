@@ -10,7 +10,8 @@ from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..graph.ir import Application, leaf
-from ..opdef.registry import OPS
+from ..opdef.spec import Op
+from ..ops import primitive_arithmetic, primitive_math
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import before_overwriting, run_on
 from . import forks  # noqa: F401  (prepares for them)
@@ -240,7 +241,7 @@ class Array(Cell):
 
     def detach(self) -> Any:
         """The same memory as an array that is not part of the recorded graph: a view, through which writes are seen both ways."""
-        return self._view(OPS["stop_gradient"].sig())  # type: ignore[attr-defined]
+        return self._view(primitive_math.stop_gradient.sig())  # type: ignore[attr-defined]
 
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Gradients of this array with respect to the marked arrays that it was computed from.
@@ -378,7 +379,7 @@ def _fitting_head(head: Any, grad: Any) -> Cell:
         raise ShapeError("backward: the head gradient's shape differs", f"{grad.shape} for {head.shape}", "give one of the head's shape")
     if grad._dtype == head._dtype:
         return grad
-    return wrap(Cell, invoke(OPS["astype"].sig(dtype=head._dtype), (grad,))[0])
+    return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (grad,))[0])
 
 
 class ViewMixin:
@@ -474,6 +475,6 @@ def view_of(cls: type, cell: Any, chain: Chain) -> Any:
     return out
 
 
-def apply_op(name: str, *args: Any, cls: type, **params: Any) -> Any:
-    """A primitive applied to arrays, as an array of a class."""
-    return wrap(cls, invoke(OPS[name].sig(cls._legacy, **params), args)[0])  # type: ignore[attr-defined]
+def apply_op(op: Op, *args: Any, cls: type, **params: Any) -> Any:
+    """An operator applied to arrays, as an array of a class."""
+    return wrap(cls, invoke(op.sig(cls._legacy, **params), args)[0])  # type: ignore[attr-defined]

@@ -14,8 +14,8 @@ from ..graph.build import item
 from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
 from ..graph.rewrite import as_operator, substitute
-from ..opdef.registry import OPS
 from ..opdef.spec import Sig
+from ..ops import primitive_arithmetic, primitive_shape
 from ..ops.custom import user_backward
 from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
@@ -221,11 +221,11 @@ class _Pass:
         self.todo.setdefault(_serial(rec), {}).setdefault(rec, []).append(grad)
 
     def add(self, a: Any, b: Any) -> Any:
-        return invoke(OPS["add"].sig(), (a, b))[0]
+        return invoke(primitive_arithmetic.add.sig(), (a, b))[0]
 
     def copied(self, grad: Any) -> Any:
         """A copy of a head gradient that is itself the gradient of a leaf, since the caller may write into the former."""
-        return wrap(self.cls, invoke(OPS["contiguous"].sig(), (grad,))[0])
+        return wrap(self.cls, invoke(primitive_shape.contiguous.sig(), (grad,))[0])
 
     def summed(self, grads: list[Any]) -> Any:
         """The sum of the gradients of one record or variable."""
@@ -454,7 +454,7 @@ def recorded_gradients(b: Backward, saved: Sequence[Any], owners: Sequence[Rec |
     for o, w in zip(outputs, b.wrt, strict=True):
         found = cells[o]
         if o in taken and isinstance(found, Cell):  # an array that somebody else holds already
-            found = wrap(cls, invoke(OPS["contiguous"].sig(), (found,))[0])
+            found = wrap(cls, invoke(primitive_shape.contiguous.sig(), (found,))[0])
         taken.add(o)
         results.append(found if isinstance(found, Cell) else _filled(cls, found, w, b.device))
     return results
@@ -482,7 +482,7 @@ def assign(variable: Variable, grad: Any) -> None:
     cell = variable.cell
     variable.fresh = True
     if variable.req == "add":
-        cell._v = invoke(OPS["add"].sig(), (cell, wrap(Cell, grad)))[0]
+        cell._v = invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
     elif grad.__class__ is PLAIN and cell._v.__class__ is PLAIN:
         if variable.req != "null":
             cell._v = grad

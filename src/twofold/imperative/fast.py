@@ -13,13 +13,16 @@ from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY
 from ..graph.ir import TABLES, leaf
-from ..opdef.registry import OPS
-from ..opdef.spec import Sig
+from ..opdef.spec import Op, Sig
+from ..ops import primitive_arithmetic
 from ..scheduler.observers import exchangeable
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join
 from .invoke import invoke
 from .record import Rec, tls
+
+#: Operators whose NumPy function does with integers, too, what MXNet's operators do.
+EXACT = (primitive_arithmetic.add, primitive_arithmetic.subtract, primitive_arithmetic.multiply)
 
 #: Leaves for Python floats by number: recording one takes a list index instead of a look-up.
 _float_leaves: list[Any] = []
@@ -165,7 +168,7 @@ def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
 
 
 def specialise(
-    name: str,
+    op: Op,
     cls: type,
     view: type,
     operand: tuple[type, ...],
@@ -180,7 +183,7 @@ def specialise(
 
     Parameters
     ----------
-    name
+    op
         The primitive.
     cls, view
         The array class and the class of its views.
@@ -195,7 +198,7 @@ def specialise(
     general
         What takes the operands, as they were given, where no short case holds, whatever they are; if None it is `invoke`.
     """
-    sig = sig or OPS[name].sig(legacy)
+    name, sig = op.name, sig or op.sig(legacy)
     text = (_UNARY, _BINARY)[arity - 1]
     ordinary = "wrap(cls, invoke(sig, ({operands}))[0])".format(operands="self," if arity == 1 else _pair("self", "other", reverse))
     parts = {"name": name, "general": ordinary if general is None else "general(self)" if arity == 1 else "general(self, other)"}
@@ -203,8 +206,8 @@ def specialise(
     # NumPy's result for strided views keeps their order, and for 0-d arrays is a scalar: a content must be a C-contiguous array
     call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else as_array(out))"
     number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
-    parts |= {"check": _check(name, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else "", "pending": ""}
-    if name == "power" and not legacy:  # the operator ** squares bools (NumPy's int8), where the function power gives int64
+    parts |= {"check": _check(op, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else "", "pending": ""}
+    if op is primitive_arithmetic.power and not legacy:  # ** squares bools (NumPy's int8), where the function power gives int64
         parts |= {"floats": " and (a.dtype is not bools or other != 2)", "pending": ' and (other != 2 or a.type[1] != "bool")'}
     parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(f"{number}, a" if reverse else f"a, {number}")}
     # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
@@ -235,10 +238,10 @@ def _pair(array: str, number: str, reverse: bool) -> str:
     return f"{number}, {array}" if reverse else f"{array}, {number}"
 
 
-def _check(name: str, arity: int) -> str:
+def _check(op: Op, arity: int) -> str:
     """The test for NumPy's result being the LEGACY one: equal dtypes, floats if integers would give another result."""
     floats = "a.dtype.kind == 'f'"
     if arity == 1:
         return floats
     same = "a.dtype is b.dtype"
-    return same if name in ("add", "subtract", "multiply") else f"{same} and {floats}"
+    return same if op in EXACT else f"{same} and {floats}"

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import IndexingError, ShapeError
-from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes, checked_index
 from ..opdef.spec import Sig
+from ..ops import primitive_gather, primitive_shape
 from ..ops.primitive_shape import slice as basic_slice
 from .array import Array, from_host
 from .cell import Cell, wrap
@@ -131,10 +131,10 @@ class Indexer:
                 at = checked_index(int(item), shape[len(key)], len(key))
                 key.append((at, at + 1, None))
         target = tuple(len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True))
-        chain = [OPS["slice"].sig(key=tuple(key))]
+        chain = [primitive_shape.slice.sig(key=tuple(key))]
         result = tuple(1 if k is None else target[k] for k in kept) or (self.rules.element if shape else ())
         if result != target:
-            chain.append(OPS["reshape"].sig(shape=result))
+            chain.append(primitive_shape.reshape.sig(shape=result))
         return Basic(tuple(key), tuple(kept), tuple(chain), self.rules.is_view(shape, items, key, target), target)
 
     # index arrays
@@ -163,9 +163,9 @@ class Indexer:
                 key.append(triple)
                 shape.append(len(range(*slice(*triple).indices(source[len(key) - 1]))))
                 arrays.append(a)
-        chain = [] if all(k == FULL for k in key) else [OPS["slice"].sig(key=tuple(key))]
+        chain = [] if all(k == FULL for k in key) else [primitive_shape.slice.sig(key=tuple(key))]
         if len(shape) > len(source):
-            chain.append(OPS["reshape"].sig(shape=tuple(shape)))
+            chain.append(primitive_shape.reshape.sig(shape=tuple(shape)))
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
     def _gathered(self, x: Any, index: Any) -> Any:
@@ -173,8 +173,8 @@ class Indexer:
         sig, cells = _index_sig(places.arrays, x)
         out = wrap(_class_of(x), invoke(sig, (_applied(x, places.chain), *cells))[0])
         if places.dropped is not None:
-            out = _applied(out, [OPS["reshape"].sig(shape=_selected_shape(places))])
-        return out if out.shape or not self.rules.element else _applied(out, [OPS["reshape"].sig(shape=self.rules.element)])
+            out = _applied(out, [primitive_shape.reshape.sig(shape=_selected_shape(places))])
+        return out if out.shape or not self.rules.element else _applied(out, [primitive_shape.reshape.sig(shape=self.rules.element)])
 
     def _scatter(self, x: Any, root: Cell, chain: Any, index: Any, value: Any) -> None:
         """Assignment at index arrays."""
@@ -186,7 +186,7 @@ class Indexer:
         sig, cells, selected = self._target(x, index)
         new = _broadcastable(self.rules.value(value, x), selected)
         new = from_host(_class_of(x), new, x.context) if isinstance(new, np.ndarray) else new
-        return invoke(OPS["index_add"].sig(key=sig.params["key"]), (x, new, *cells))[0]
+        return invoke(primitive_gather.index_add.sig(key=sig.params["key"]), (x, new, *cells))[0]
 
     def _target(self, x: Any, index: Any) -> tuple[Sig, list[Any], tuple[int, ...]]:
         """The ``index`` primitive and its arrays for what an index with arrays selects of an array itself, and the shape of that.
@@ -311,7 +311,7 @@ def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
         raise IndexingError("index arrays do not broadcast", ", ".join(str(a.shape) for a in used), "give arrays of one shape") from error
     numbers = iter(range(len(used)))
     key = tuple(None if a is None else next(numbers) for a in arrays)
-    return OPS["index"].sig(key=key), [from_host(_class_of(like), a, like.context) for a in used]
+    return primitive_gather.index.sig(key=key), [from_host(_class_of(like), a, like.context) for a in used]
 
 
 def _selected_shape(places: Places) -> tuple[int, ...]:
@@ -375,4 +375,4 @@ def _broadcastable(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
-    return value._view(OPS["reshape"].sig(shape=shape)) if isinstance(value, Array) else value.reshape(shape)  # type: ignore[attr-defined]
+    return value._view(primitive_shape.reshape.sig(shape=shape)) if isinstance(value, Array) else value.reshape(shape)  # type: ignore[attr-defined]

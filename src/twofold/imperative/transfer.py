@@ -12,7 +12,7 @@ from ..backend.kernel import ArrayType
 from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import leaf
-from ..opdef.registry import OPS
+from ..ops import primitive_shape
 from ..scheduler.observers import LISTENERS, report_arrays, span
 from ..scheduler.streams import Arrival
 from ..scheduler.variable import Lane
@@ -28,7 +28,7 @@ def on_device(cell: Cell, device: Device) -> Any:
     v = cell._v
     source = device_of(v)
     if source.shares_memory_with(device):
-        return named(invoke(OPS["contiguous"].sig(), (cell,))[0], device)
+        return named(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
     copied = _copied(v, source, device)
     tape = tls.tape
     if tape is not None and v.__class__ is Value and v.rec is not None and v.rec.node.tracked:

@@ -6,7 +6,7 @@ from typing import Any
 from ..backend.loader import backend_for
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..opdef.registry import OPS
+from ..ops import custom
 from .cell import Cell, wrap
 from .handle import Handle
 from .invoke import content, data_of, invoke
@@ -26,7 +26,7 @@ def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type,
     needs
         What its backward reads besides the head gradients: positions among the operands, then the results.
     """
-    sig = OPS["user_forward"].sig(types=tuple(types), needs=needs, label=handle.label)
+    sig = custom.user_forward.sig(types=tuple(types), needs=needs, label=handle.label)
     return [wrap(cls, c) for c in invoke(sig, (handle, *arrays))]
 
 

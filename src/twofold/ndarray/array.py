@@ -14,6 +14,7 @@ from ..imperative.invoke import invoke
 from ..imperative.transfer import on_device
 from ..opdef.registry import OPS
 from ..opdef.shapes import reshape_codes
+from ..ops import primitive_shape
 from . import indexing
 from .interop import array_function, array_ufunc
 
@@ -202,7 +203,7 @@ class NDArray(Array):
         return self
 
     def _reshaped(self, shape: tuple[int, ...], inplace: bool) -> "NDArray":
-        view = self._view(OPS["reshape"].sig(shape=shape))
+        view = self._view(primitive_shape.reshape.sig(shape=shape))
         return view if inplace else view.copy()
 
     def _view(self, *chain: Any) -> "NDArray":
@@ -288,7 +289,7 @@ def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
             sizes = tuple(int(c.__index__()) for c in (codes if isinstance(codes, (tuple, list)) else (codes,)))
         except AttributeError:
             raise DTypeError("reshape: a shape must consist of integers", repr(codes), "pass sizes") from None
-        found = OPS["reshape"].sig(shape=reshape_codes(shape, sizes, reverse))
+        found = primitive_shape.reshape.sig(shape=reshape_codes(shape, sizes, reverse))
         if len(_RESHAPES) >= _MAX_RESHAPES:  # shapes that differ on every call must not grow it without bound
             _RESHAPES.clear()
         _RESHAPES[key] = found

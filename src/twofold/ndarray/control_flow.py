@@ -5,6 +5,7 @@ from typing import Any
 
 from ..errors import ParameterError, ShapeError
 from ..imperative.array import apply_op
+from ..ops import primitive_shape
 from .array import NDArray
 
 __all__ = ["cond", "foreach", "while_loop"]
@@ -50,7 +51,7 @@ def pair_of(result: Any, what: str) -> tuple[Any, Any]:
 
 
 def _stacked(rows: Sequence[NDArray]) -> NDArray:
-    return apply_op("concat", *[r.reshape((1, *r.shape)) for r in rows], cls=NDArray, axis=0)
+    return apply_op(primitive_shape.concat, *[r.reshape((1, *r.shape)) for r in rows], cls=NDArray, axis=0)
 
 
 def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> tuple[Any, Any]:
@@ -132,7 +133,7 @@ def while_loop(
 
 def _padded(stacked: NDArray, length: int) -> NDArray:
     width = ((0, length - len(stacked)), *[(0, 0)] * (stacked.ndim - 1))
-    return stacked if len(stacked) == length else apply_op("pad", stacked, cls=NDArray, width=width, value=0.0)
+    return stacked if len(stacked) == length else apply_op(primitive_shape.pad, stacked, cls=NDArray, width=width, value=0.0)
 
 
 def cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:

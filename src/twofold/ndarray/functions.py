@@ -12,8 +12,9 @@ from ..errors import BackendUnavailable, DTypeError, ParameterError, ShapeError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
 from ..imperative.window import wait_for_all
-from ..opdef.registry import OPS, find
+from ..opdef.registry import OPS
 from ..opdef.shapes import normalized_axis
+from ..ops import gathering, joining, primitive_shape
 from .array import NDArray
 from .creation import array
 from .namespace import call
@@ -89,7 +90,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         raise DTypeError("concatenate: arrays must have the same dtype", ", ".join(sorted(dtypes)), "cast them with astype")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
-    return wrap(NDArray, invoke(OPS["concat"].sig(True, axis=normalized_axis(axis, arrays[0].ndim)), arrays)[0])
+    return wrap(NDArray, invoke(primitive_shape.concat.sig(True, axis=normalized_axis(axis, arrays[0].ndim)), arrays)[0])
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
@@ -120,7 +121,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     order = [k for k in range(ndim) if k not in sources]
     for to, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(to, axis)
-    return wrap(NDArray, invoke(OPS["permute_dims"].sig(True, axes=tuple(order)), (tensor,))[0])
+    return wrap(NDArray, invoke(primitive_shape.permute_dims.sig(True, axes=tuple(order)), (tensor,))[0])
 
 
 def _axes(given: int | Sequence[int], ndim: int, name: str) -> list[int]:
@@ -170,12 +171,12 @@ def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int =
         raise ParameterError(
             "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "pass one of these"
         )
-    return call(find("_split_v2"), (ary,), {"indices": (0, *indices), "axis": axis, "squeeze_axis": squeeze_axis})
+    return call(joining.split_v2, (ary,), {"indices": (0, *indices), "axis": axis, "squeeze_axis": squeeze_axis})
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """Write the one-hot rows of indices (n,) to out (n, classes), which is returned."""
-    return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out._dtype}, out)
+    return call(gathering.one_hot, (indices,), {"depth": out.shape[1], "dtype": out._dtype}, out)
 
 
 def histogram(a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:

@@ -10,37 +10,37 @@ from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import DTypeError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, PLAIN, Cell, wrap
-from ..imperative.fast import specialise
+from ..imperative.fast import EXACT, specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import update_in_place
 from ..opdef.conventions import legacy_scalar
 from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op, Sig
+from ..ops import primitive_arithmetic, primitive_reduce
 from .array import NDArray, NDArrayView
 from .interop import operands
 
 NUMBERS = (bool, int, float)
 NUMPYS = (np.ndarray, np.generic)
 OPERAND = (Cell, *NUMBERS)
-ARITHMETIC = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "power", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift",
-    "rshift": "right_shift",
-}  # fmt: skip
-COMPARISON = {"gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal"}
-UNARY = {"neg": "negative", "abs": "absolute", "invert": "invert"}
-FAST = {"add", "subtract", "multiply", "divide", "power"}
+#: Python's operators, by the names of their special methods.
+_PYTHON = {op.python: op for op in OPS.values() if op.python}
+ARITHMETIC = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 2 and not op.compares}
+COMPARISON = {name: op for name, op in _PYTHON.items() if op.compares}
+UNARY = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 1}
 #: Operators with MXNet's arithmetic: x % 0 is 0, and negative powers of integers are 0.
-MXNETS = {"remainder": "broadcast_mod", "power": "broadcast_power"}
+MXNETS = (primitive_arithmetic.remainder, primitive_arithmetic.power)
+#: Those with a generated fast path.
+FAST = (*EXACT, primitive_arithmetic.divide, primitive_arithmetic.power)
 
 
-def _sig(name: str) -> Sig:
+def _sig(op: Op) -> Sig:
     """The operation of a Python operator: the primitive, or MXNet's operator where its arithmetic differs."""
-    return (NAMES[MXNETS[name]] if name in MXNETS else OPS[name]).sig(True)
+    return (NAMES[op.symbol[0]] if op in MXNETS and op.symbol else op).sig(True)
 
 
-def _general(name: str, reverse: bool) -> Callable[..., Any]:
-    sig = _sig(name)
+def _general(op: Op, reverse: bool) -> Callable[..., Any]:
+    sig = _sig(op)
 
     def method(self: NDArray, other: Any) -> Any:
         if isinstance(other, NUMPYS):
@@ -52,14 +52,14 @@ def _general(name: str, reverse: bool) -> Callable[..., Any]:
     return method
 
 
-def _binary(name: str, reverse: bool) -> Callable[..., Any]:
-    if name not in FAST:
-        return _general(name, reverse)
-    return specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, reverse=reverse, sig=_sig(name))
+def _binary(op: Op, reverse: bool) -> Callable[..., Any]:
+    if op not in FAST:
+        return _general(op, reverse)
+    return specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, reverse=reverse, sig=_sig(op))
 
 
-def _comparison(name: str) -> Callable[..., Any]:
-    compare = _general(name, False)
+def _comparison(op: Op) -> Callable[..., Any]:
+    name, compare = op.name, _general(op, False)
     fn, scalar, new = getattr(HOST.xp, name), HOST.scalar, object.__new__
 
     def method(self: NDArray, other: Any) -> Any:
@@ -84,10 +84,10 @@ def _comparison(name: str) -> Callable[..., Any]:
     return method
 
 
-def _in_place(name: str) -> Callable[..., Any]:
-    sig = _sig(name)
-    fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, name not in MXNETS
-    everywhere = name in ("add", "subtract", "multiply")  # NumPy's result is MXNet's for integers too
+def _in_place(op: Op) -> Callable[..., Any]:
+    name, sig = op.name, _sig(op)
+    fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, op not in MXNETS
+    everywhere = op in EXACT
 
     def method(self: NDArray, other: Any) -> Any:
         whole = self.__class__ is NDArray  # a view may read a copy, so only its root can be written in place
@@ -144,15 +144,15 @@ def _divmod(self: NDArray, other: Any) -> tuple[Any, Any]:
 
 
 @cache
-def _unary(name: str) -> Callable[[Any], Any]:
-    return specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=1)
+def _unary(op: Op) -> Callable[[Any], Any]:
+    return specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=1)
 
 
 def with_fast_path(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     """The function of an operator, with a fast path if the operator is a unary ufunc without parameters."""
     if not (op.primitive and op.ufunc is not None and op.result == "ufunc" and len(op.inputs) == 1 and not op.params):
         return general
-    quick = _unary(op.name)
+    quick = _unary(op)
 
     def function(data: Any = None, out: Any = None, name: Any = None, **other: Any) -> Any:
         if out is None and not other and isinstance(data, NDArray):
@@ -166,15 +166,15 @@ def with_fast_path(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
 
 def attach() -> None:
     """Attach the operators to `NDArray`."""
-    for dunder, name in ARITHMETIC.items():
+    for dunder, op in ARITHMETIC.items():
         for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
-            setattr(NDArray, spelled, _renamed(_binary(name, reverse), spelled))
-        if name not in ("matmul", "power"):  # as in MXNet, a **= b creates a new array
-            setattr(NDArray, f"__i{dunder}__", _renamed(_in_place(name), f"__i{dunder}__"))
-    for dunder, name in COMPARISON.items():
-        setattr(NDArray, f"__{dunder}__", _renamed(_comparison(name), f"__{dunder}__"))
-    for dunder, name in UNARY.items():
-        setattr(NDArray, f"__{dunder}__", _renamed(specialise(name, NDArray, NDArrayView, OPERAND, legacy=True, arity=1), f"__{dunder}__"))
+            setattr(NDArray, spelled, _renamed(_binary(op, reverse), spelled))
+        if op not in (primitive_reduce.matmul, primitive_arithmetic.power):  # as in MXNet, a **= b gives a new array
+            setattr(NDArray, f"__i{dunder}__", _renamed(_in_place(op), f"__i{dunder}__"))
+    for dunder, op in COMPARISON.items():
+        setattr(NDArray, f"__{dunder}__", _renamed(_comparison(op), f"__{dunder}__"))
+    for dunder, op in UNARY.items():
+        setattr(NDArray, f"__{dunder}__", _renamed(_unary(op), f"__{dunder}__"))
     NDArray.__divmod__ = _renamed(_divmod, "__divmod__")  # type: ignore[attr-defined]
     NDArray.__pos__ = _renamed(NDArray.copy, "copy")  # type: ignore[attr-defined]
 

@@ -9,6 +9,7 @@ from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError
 from ..opdef.frontend import NULL
 from ..opdef.registry import find
+from ..ops import ordering, random_sampling
 from .array import NDArray
 from .namespace import call, function_in
 
@@ -161,12 +162,12 @@ def multinomial(data: NDArray, shape: Any = NULL, get_prob: bool = False, out: N
         Dtype of the result.
     """
     options = {"get_prob": get_prob, "dtype": dtype_name(dtype)} | ({} if shape is NULL else {"shape": shape})
-    return call(find("_sample_multinomial"), (data,), options, out)
+    return call(random_sampling.sample_multinomial, (data,), options, out)
 
 
 def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     """The array with its rows (slices of the first axis) in random order."""
-    return call(find("_shuffle"), (data,), {}, out)
+    return call(ordering.shuffle, (data,), {}, out)
 
 
 def __getattr__(name: str) -> Any:

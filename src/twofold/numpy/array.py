@@ -23,9 +23,9 @@ from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view, strides_after_reshape
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
-from ..opdef.registry import OPS
 from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis
 from ..opdef.spec import Sig
+from ..ops import primitive_arithmetic, primitive_shape
 from ..ops.primitive_shape import broadcast_to
 
 
@@ -132,11 +132,11 @@ class ndarray(Array):  # NumPy's name
             raise DTypeError(f"Cannot cast array data from {self.dtype} to {NUMPY[name]}", f"casting={casting!r}", "allow another casting")
         if name == self._dtype:
             return self.copy() if copy else self
-        return apply_op("astype", self, cls=ndarray, dtype=name)
+        return apply_op(primitive_arithmetic.astype, self, cls=ndarray, dtype=name)
 
     def copy(self, order: str = "C") -> "ndarray":
         """A copy on the same device; ``order`` has no effect: it is in row-major order."""
-        return apply_op("contiguous", self, cls=ndarray)
+        return apply_op(primitive_shape.contiguous, self, cls=ndarray)
 
     def flatten(self, order: str = "C") -> "ndarray":
         """A copy with one axis; ``order`` as in `reshape`."""
@@ -169,7 +169,7 @@ class ndarray(Array):  # NumPy's name
 
     def as_nd_ndarray(self) -> NDArray:
         """The same memory as an array of ``mx.nd``: a view, through which writes and gradients pass."""
-        chain = () if self.shape else (OPS["reshape"].sig(shape=(1,)),)
+        chain = () if self.shape else (primitive_shape.reshape.sig(shape=(1,)),)
         return view_of(NDArrayView, self, chain)
 
     # views
@@ -235,14 +235,14 @@ class ndarray(Array):  # NumPy's name
             order = tuple(normalized_axis(a, self.ndim, "transpose: axis") for a in given)
             if sorted(order) != list(range(self.ndim)):
                 raise ShapeError("axes don't match array", f"axes {given} of shape {self.shape}", "name each axis once")
-        return self._view(OPS["permute_dims"].sig(axes=order))
+        return self._view(primitive_shape.permute_dims.sig(axes=order))
 
     def swapaxes(self, axis1: int, axis2: int) -> "ndarray":
         """A view with two axes exchanged."""
         order = list(range(self.ndim))
         a, b = normalized_axis(axis1, self.ndim, "axis1"), normalized_axis(axis2, self.ndim, "axis2")
         order[a], order[b] = b, a
-        return self._view(OPS["permute_dims"].sig(axes=tuple(order)))
+        return self._view(primitive_shape.permute_dims.sig(axes=tuple(order)))
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> "ndarray":
         """A view without axes of size 1: those given, or all."""
@@ -250,7 +250,7 @@ class ndarray(Array):  # NumPy's name
         if any(self.shape[k] != 1 for k in gone):
             what = "cannot select an axis to squeeze out which has size not equal to one"
             raise ShapeError(what, f"axis {axis} of shape {self.shape}", "name axes of size 1")
-        return self._view(OPS["reshape"].sig(shape=tuple(n for k, n in enumerate(self.shape) if k not in gone)))
+        return self._view(primitive_shape.reshape.sig(shape=tuple(n for k, n in enumerate(self.shape) if k not in gone)))
 
     # Python's protocols
 
@@ -320,7 +320,7 @@ class ndarray(Array):  # NumPy's name
 
 @lru_cache(4096)
 def _reshape_to(shape: tuple[int, ...]) -> Sig:
-    return OPS["reshape"].sig(shape=shape)
+    return primitive_shape.reshape.sig(shape=shape)
 
 
 class ndarrayView(ViewMixin, ndarray):

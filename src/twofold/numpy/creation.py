@@ -19,7 +19,7 @@ from ..imperative.invoke import content
 from ..imperative.record import tls
 from ..ndarray.creation import shape_of
 from ..ndarray.interop import hosts
-from ..opdef.registry import OPS
+from ..ops import primitive_shape
 from .array import ndarray
 from .tracking import is_recorded
 
@@ -97,7 +97,7 @@ def _stacked(items: Any, dtype: np.dtype) -> ndarray:
     """Nested sequences with recorded arrays among them as an array that is computed from these."""
     if isinstance(items, (list, tuple)):
         parts = [_stacked(item, dtype) for item in items]
-        return apply_op("concat", *[p.reshape(1, *p.shape) for p in parts], cls=ndarray, axis=0)
+        return apply_op(primitive_shape.concat, *[p.reshape(1, *p.shape) for p in parts], cls=ndarray, axis=0)
     return operand(items).astype(dtype, copy=False)
 
 
@@ -152,7 +152,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
 
 def _is_row_major(a: ndarray) -> bool:
     from_front = a.size
-    for n, s in zip(a.shape, a._layout.strides, strict=True):
+    for n, s in zip(a.shape, a._strided.strides, strict=True):
         from_front //= max(n, 1)
         if n != 1 and s != from_front:
             return False
@@ -320,4 +320,4 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 def broadcast(a: ndarray, shape: tuple[int, ...]) -> ndarray:
     """A view of an array in a wider shape, which cannot be written."""
-    return a._view(OPS["broadcast_to"].sig(shape=shape))
+    return a._view(primitive_shape.broadcast_to.sig(shape=shape))

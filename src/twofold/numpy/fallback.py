@@ -17,6 +17,7 @@ from ..dtype import NAME_OF
 from ..imperative.array import Array, adopted, apply_op
 from ..ndarray import interop
 from ..ndarray.interop import hosts
+from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import NotOurs, operand
 from .tracking import arrays_in, is_recorded, refuse_cut
@@ -93,8 +94,8 @@ def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, .
         else:
             named[keyword] = numbered
     function(*[hosts(a) for a in given], **hosts(named))
-    elements = apply_op("concat", *sources, cls=ndarray, axis=0)
-    target[...] = apply_op("take", elements, adopted(ndarray, numbers, target.context), cls=ndarray, axis=0)
+    elements = apply_op(primitive_shape.concat, *sources, cls=ndarray, axis=0)
+    target[...] = apply_op(primitive_gather.take, elements, adopted(ndarray, numbers, target.context), cls=ndarray, axis=0)
 
 
 def _ours(value: Any, device: Device) -> Any:

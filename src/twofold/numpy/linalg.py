@@ -19,12 +19,14 @@ from ..errors import ParameterError, ShapeError
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..opdef.shapes import normalized_axis
+from ..opdef.spec import Op
+from ..ops import einsum, linear_algebra, ordering, primitive_gather
 from . import shapes
 from .array import ndarray
 from .creation import NotOurs, broadcast, eye, operand, operands
 from .fallback import attribute, by_numpy
 from .linear import outer, tensordot, vecdot
-from .reductions import max, min, operator_of, run, sum
+from .reductions import max, min, run, sum
 from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
 from .tracking import is_recorded
 from .ufuncs import chosen, delivered, function_of
@@ -40,19 +42,19 @@ def result_of(name: str) -> Any:
     return type(getattr(np.linalg, name)(np.eye(1)))
 
 
-def run_and_wait(name: str, *arrays: ndarray, **params: Any) -> ndarray:
+def run_and_wait(op: Op, *arrays: ndarray, **params: Any) -> ndarray:
     """The result of an operator that fails for some matrices.
 
     It is waited for, so that ``except LinAlgError`` around the call catches what it does around NumPy's.
     """
-    result = run(name, *arrays, **params)
+    result = run(op, *arrays, **params)
     result.wait_to_read()
     return result
 
 
-def run_several(name: str, a: ndarray, **params: Any) -> list[ndarray]:
-    """The results of an operator that has several, by either name."""
-    return [wrap(ndarray, v) for v in invoke(operator_of(name).sig(**params), (a,))]
+def run_several(op: Op, a: ndarray, **params: Any) -> list[ndarray]:
+    """The results of an operator that has several."""
+    return [wrap(ndarray, v) for v in invoke(op.sig(**params), (a,))]
 
 
 def real_operands(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -87,25 +89,25 @@ def real_operands(count: int) -> Callable[[Callable[..., Any]], Callable[..., An
 @real_operands(2)
 def solve(a: ndarray, b: ndarray) -> ndarray:
     """``x`` with a · x = b: matrices (…, n, n) and a vector (n,) or matrices (…, n, k)."""
-    return squeeze(run_and_wait("solve", a, b.reshape(-1, 1)), -1) if b.ndim == 1 else run_and_wait("solve", a, b)
+    return squeeze(run_and_wait(linear_algebra.solve, a, b.reshape(-1, 1)), -1) if b.ndim == 1 else run_and_wait(linear_algebra.solve, a, b)
 
 
 @real_operands(1)
 def inv(a: ndarray) -> ndarray:
     """Inverses of matrices (…, n, n)."""
-    return run_and_wait("inverse", a)
+    return run_and_wait(linear_algebra.inverse, a)
 
 
 @real_operands(1)
 def det(a: ndarray) -> ndarray:
     """Determinants of matrices (…, n, n)."""
-    return run("det", a)
+    return run(linear_algebra.det, a)
 
 
 @real_operands(1)
 def slogdet(a: ndarray) -> Any:
     """Signs and logarithms of the magnitudes of determinants."""
-    return result_of("slogdet")(*run_several("slogdet", a))
+    return result_of("slogdet")(*run_several(linear_algebra.slogdet, a))
 
 
 @real_operands(1)
@@ -135,9 +137,9 @@ def pinv(a: ndarray, rcond: Any = None, hermitian: bool = False, *, rtol: Any = 
     if bound is None:
         bound = float(np.finfo(a.dtype).eps) * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2])
     if isinstance(bound, (int, float)):
-        return run("_npi_pinv_scalar_rcond", a, rcond=float(bound), hermitian=bool(hermitian))
+        return run(linear_algebra.pinv_of_scalar, a, rcond=float(bound), hermitian=bool(hermitian))
     each = broadcast(operand(bound, a.context).astype(a.dtype, copy=False), a.shape[:-2])
-    return run("_npi_pinv", a, each, hermitian=bool(hermitian))
+    return run(linear_algebra.pinv, a, each, hermitian=bool(hermitian))
 
 
 @real_operands(2)
@@ -158,13 +160,13 @@ def lstsq(a: ndarray, b: ndarray, rcond: Any = None) -> tuple[ndarray, ndarray, 
 @real_operands(2)
 def tensorsolve(a: ndarray, b: ndarray, axes: Sequence[int] | None = None) -> ndarray:
     """``x`` with tensordot(a, x, x.ndim) = b; ``axes`` of ``a`` are moved to its end before."""
-    return run_and_wait("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
+    return run_and_wait(linear_algebra.tensorsolve, a, b, a_axes=tuple(axes or ()))
 
 
 @real_operands(1)
 def tensorinv(a: ndarray, ind: int = 2) -> ndarray:
     """The array whose tensordot over ``ind`` axes undoes that of ``a``."""
-    return run_and_wait("_npi_tensorinv", a, ind=index(ind))
+    return run_and_wait(linear_algebra.tensorinv, a, ind=index(ind))
 
 
 def matrix_power(a: Any, n: Any) -> ndarray:
@@ -207,7 +209,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     if matrices[-1].ndim == 1:
         terms[-1] = letters[-2]
     ends = letters[0] * (matrices[0].ndim > 1) + letters[-1] * (matrices[-1].ndim > 1)
-    result = run("_npi_einsum", *matrices, subscripts=f"{','.join(terms)}->{ends}")
+    result = run(einsum.einstein_sum, *matrices, subscripts=f"{','.join(terms)}->{ends}")
     return result if out is None else delivered(result, out)
 
 
@@ -217,7 +219,9 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
 @real_operands(1)
 def cholesky(a: ndarray, /, *, upper: bool = False) -> ndarray:
     """Lower triangular L with L · Lᵀ = a of symmetric positive definite matrices, or its transpose if ``upper``; reads that triangle."""
-    return matrix_transpose(run_and_wait("cholesky", matrix_transpose(a))) if upper else run_and_wait("cholesky", a)
+    return (
+        matrix_transpose(run_and_wait(linear_algebra.cholesky, matrix_transpose(a))) if upper else run_and_wait(linear_algebra.cholesky, a)
+    )
 
 
 @real_operands(1)
@@ -228,7 +232,7 @@ def qr(a: ndarray, mode: str = "reduced") -> Any:
     """
     if mode not in ("reduced", "r", "complete") or (mode == "complete" and a.ndim > 1 and a.shape[-2] > a.shape[-1]):
         return by_numpy(np.linalg.qr, (a, mode), {})
-    q, r = run_several("qr", a)
+    q, r = run_several(linear_algebra.qr, a)
     return r if mode == "r" else result_of("qr")(q, r)
 
 
@@ -240,18 +244,18 @@ def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermiti
     are not square have no gradient.
     """
     if hermitian:
-        values, vectors = run_several("eigh", a)
+        values, vectors = run_several(linear_algebra.eigh, a)
         size = abs(values)
-        places = run("_npi_argsort", -size, axis=-1, dtype="int64")
-        s = run("take_along_axis", size, places, axis=a.ndim - 2)
+        places = run(ordering.argsort_axis, -size, axis=-1, dtype="int64")
+        s = run(primitive_gather.take_along_axis, size, places, axis=a.ndim - 2)
         if not compute_uv:
             return s
-        u = run("take_along_axis", vectors, expand_dims(places, -2), axis=a.ndim - 1)
-        signs = function_of("sign")(run("take_along_axis", values, places, axis=a.ndim - 2))
+        u = run(primitive_gather.take_along_axis, vectors, expand_dims(places, -2), axis=a.ndim - 1)
+        signs = function_of("sign")(run(primitive_gather.take_along_axis, values, places, axis=a.ndim - 2))
         return result_of("svd")(u, s, matrix_transpose(u * expand_dims(signs, -2)))
     if full_matrices and compute_uv and a.ndim > 1 and a.shape[-1] != a.shape[-2]:
         return by_numpy(np.linalg.svd, (a,), {})
-    u, s, vh = run_several("svd", a)
+    u, s, vh = run_several(linear_algebra.svd, a)
     return result_of("svd")(u, s, vh) if compute_uv else s
 
 
@@ -263,25 +267,25 @@ def svdvals(x: Any, /) -> ndarray:
 @real_operands(1)
 def eigh(a: ndarray, UPLO: str = "L") -> Any:
     """Eigenvalues, ascending, and eigenvectors in columns, of symmetric matrices of which the lower or upper triangle is read."""
-    return result_of("eigh")(*run_several("_npi_eigh", a, UPLO=UPLO))
+    return result_of("eigh")(*run_several(linear_algebra.eigh_of_triangle, a, UPLO=UPLO))
 
 
 @real_operands(1)
 def eigvalsh(a: ndarray, UPLO: str = "L") -> ndarray:
     """Eigenvalues of symmetric matrices, ascending; see `eigh`."""
-    return run("_npi_eigvalsh", a, UPLO=UPLO)
+    return run(linear_algebra.eigvalsh, a, UPLO=UPLO)
 
 
 @real_operands(1)
 def eig(a: ndarray) -> Any:
     """Eigenvalues and eigenvectors in columns; complex where they are. Recorded matrices must have real ones."""
-    return result_of("eig")(*run_several("real_eig", a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
+    return result_of("eig")(*run_several(linear_algebra.real_eig, a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
 
 
 @real_operands(1)
 def eigvals(a: ndarray) -> ndarray:
     """Eigenvalues; see `eig`."""
-    return run_several("real_eig", a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
+    return run_several(linear_algebra.real_eig, a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
 
 
 # norms

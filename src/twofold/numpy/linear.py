@@ -10,6 +10,7 @@ import numpy as np
 from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..opdef.shapes import normalized_axis
+from ..ops.einsum import einstein_sum as sum_of_products
 from .array import ndarray
 from .creation import operands, zeros_like
 from .fallback import by_numpy
@@ -111,7 +112,7 @@ def einsum(subscripts: Any, /, *operands_: Any, out: Any = None, optimize: Any =
         subscripts, operands_ = _as_text(subscripts, *operands_)
     arrays = operands(*operands_)
     arrays = arrays if dtype is None else [a.astype(dtype, copy=False) for a in arrays]
-    return _given(run("_npi_einsum", *arrays, subscripts=subscripts), out)
+    return _given(run(sum_of_products, *arrays, subscripts=subscripts), out)
 
 
 #: What einsum's indices are as letters; in this order, which is that of a result whose indices are not given.

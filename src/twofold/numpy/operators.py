@@ -19,8 +19,8 @@ from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
-from ..opdef.registry import OPS
 from ..opdef.spec import Op
+from ..ops import primitive_arithmetic, primitive_math
 from ..ops.primitive_arithmetic import power
 from .array import ndarray, ndarrayView
 from .creation import array, operand
@@ -145,23 +145,22 @@ def applied(op: Op, *values: Any) -> ndarray:
 
 
 @cache
-def short(name: str, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
+def short(op: Op, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
     """The function of an element-wise primitive (or of ``matmul``) of one or two operands, of which the first is an `ndarray`.
 
     It returns NotImplemented if the second is not array-like, so that Python asks its class. If ``squares``, the power 2 of
     bools is their square, in int8.
     """
-    op = OPS[name]
     arity = len(op.inputs)
 
     def general(*values: Any) -> Any:
         if not all(map(is_array_like, values)):
             return NotImplemented
         if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype == "bool":
-            return applied(OPS["square"], values[0])
+            return applied(primitive_math.square, values[0])
         return applied(op, *(reversed(values) if reverse else values))
 
-    quick = specialise(name, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general)
+    quick = specialise(op, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general)
     if op.ufunc is not None:
         return quick
 
@@ -176,9 +175,9 @@ def is_array_like(value: Any) -> bool:
     return isinstance(value, (Cell, *NUMBERS, complex, np.ndarray, np.generic, list, tuple))
 
 
-def _compared(dunder: str, name: str) -> Callable[..., Any]:
+def _compared(dunder: str, op: Op) -> Callable[..., Any]:
     """The comparison's method: with what is no array, as with None, nothing is equal."""
-    run, compare = short(name), getattr(operator, dunder)
+    run, compare = short(op), getattr(operator, dunder)
 
     def method(self: ndarray, other: Any) -> Any:
         if (is_array_like(other) and not isinstance(other, np.ndarray)) or (isinstance(other, np.ndarray) and other.dtype in NAME_OF):
@@ -189,10 +188,9 @@ def _compared(dunder: str, name: str) -> Callable[..., Any]:
     return method
 
 
-def in_place(name: str) -> Callable[..., Any]:
+def in_place(op: Op) -> Callable[..., Any]:
     """The method of an in-place operator."""
-    op = OPS[name]
-    fn, is_ufunc = getattr(HOST.xp, name), op.ufunc is not None
+    fn, is_ufunc = getattr(HOST.xp, op.name), op.ufunc is not None
 
     def method(self: ndarray, other: Any) -> Any:
         whole = self.__class__ is ndarray
@@ -242,7 +240,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     if shape != target.shape:
         raise ShapeError(f"in-place {op.name}: the result has another shape", f"{shape} into {target.shape}", "write it to a new array")
     if result != dtype:
-        new = invoke(OPS["astype"].sig(dtype=dtype), (wrap(ndarray, new),))[0]
+        new = invoke(primitive_arithmetic.astype.sig(dtype=dtype), (wrap(ndarray, new),))[0]
     if chain:
         write(root, chain, None, wrap(ndarray, new))
     else:
@@ -259,14 +257,14 @@ def _rdivmod(self: ndarray, other: Any) -> Any:
 
 def attach() -> None:
     """Attach the operators to `ndarray`."""
-    for dunder, name in ARITHMETIC.items():
-        _attach(f"__{dunder}__", short(name, squares=name == "power"))
-        _attach(f"__r{dunder}__", short(name, True))
-        _attach(f"__i{dunder}__", in_place(name))
-    for dunder, name in COMPARISON.items():
-        _attach(f"__{dunder}__", _compared(dunder, name))
-    for dunder, name in UNARY.items():
-        _attach(f"__{dunder}__", short(name))
+    for dunder, op in ARITHMETIC.items():
+        _attach(f"__{dunder}__", short(op, squares=op is power))
+        _attach(f"__r{dunder}__", short(op, True))
+        _attach(f"__i{dunder}__", in_place(op))
+    for dunder, op in COMPARISON.items():
+        _attach(f"__{dunder}__", _compared(dunder, op))
+    for dunder, op in UNARY.items():
+        _attach(f"__{dunder}__", short(op))
     _attach("__divmod__", _divmod)
     _attach("__rdivmod__", _rdivmod)
     _attach("__pos__", lambda self: self.copy())

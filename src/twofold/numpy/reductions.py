@@ -16,9 +16,10 @@ from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
 from ..ndarray.interop import hosts
-from ..opdef.registry import NAMES, OPS
+from ..opdef.registry import OPS
 from ..opdef.shapes import normalized_axes, normalized_axis
 from ..opdef.spec import Op
+from ..ops import numpy_reduction, primitive_reduce, primitive_shape
 from .array import ndarray
 from .creation import broadcast, full_like, operand, operands
 from .fallback import by_numpy
@@ -27,24 +28,19 @@ from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
 Axis = int | tuple[int, ...] | None
 
 
-def operator_of(name: str) -> Op:
-    """An operator by its name in the package or the registered one."""
-    return OPS[name] if name in OPS else NAMES[name]
+def run(op: Op, *arrays: Any, **params: Any) -> ndarray:
+    """An operator on arrays."""
+    return apply_op(op, *arrays, cls=ndarray, **params)
 
 
-def run(name: str, *arrays: Any, **params: Any) -> ndarray:
-    """An operator, by either name, on arrays."""
-    return apply_op(operator_of(name).name, *arrays, cls=ndarray, **params)
-
-
-def _reducer(name: str) -> Callable[[ndarray, Any, bool], ndarray]:
-    """An operator that combines along axes, by either name: ``(array, axis, keepdims) -> array``."""
+def _reducer(op: Op) -> Callable[[ndarray, Any, bool], ndarray]:
+    """An operator that combines along axes: ``(array, axis, keepdims) -> array``."""
     sigs: dict[Any, Any] = {}
 
     def reduced(x: ndarray, axis: Any, keepdims: bool) -> ndarray:
         sig = sigs.get((axis, keepdims))
         if sig is None:
-            sig = sigs[axis, keepdims] = operator_of(name).sig(axis=axis, keepdims=keepdims)
+            sig = sigs[axis, keepdims] = op.sig(axis=axis, keepdims=keepdims)
         result = new(ndarray)
         result._v = invoke(sig, (x,))[0]
         return result
@@ -98,7 +94,7 @@ def _axis_of(x: ndarray, axis: Any) -> Axis:
 
 
 def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
-    reduced = _reducer(primitive)
+    reduced = _reducer(OPS[primitive])
 
     def total(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
@@ -121,7 +117,7 @@ prod.__doc__ = "Product of elements along axes (all if ``axis`` is None); small 
 
 
 def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
-    reduced = _reducer(primitive)
+    reduced = _reducer(OPS[primitive])
 
     def extremum(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
         x = _ready(a)
@@ -156,7 +152,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> An
 
 
 def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., Any]:
-    reduced = _reducer(primitive)
+    reduced = _reducer(OPS[primitive])
 
     def test(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
         x = _ready(a)
@@ -174,7 +170,7 @@ all = _test("all", True, "Whether every element along axes is not 0.")
 
 
 def _place(primitive: str, doc: str) -> Callable[..., Any]:
-    reduced = _reducer(primitive)
+    reduced = _reducer(OPS[primitive])
 
     def place(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
         x = _ready(a)
@@ -199,7 +195,7 @@ argmin = _place("argmin", "Index of the first smallest element along an axis, in
 
 # means
 
-_mean = _reducer("_npi_mean")
+_mean = _reducer(numpy_reduction.numpy_mean)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
@@ -213,7 +209,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
     if dtype is None:
         return _given(_mean(x, _axis(axis), bool(keepdims)), out)
-    return _given(run("_npi_mean", x, axis=_axis(axis), keepdims=bool(keepdims), dtype=dtype_name(dtype)), out)
+    return _given(run(numpy_reduction.numpy_mean, x, axis=_axis(axis), keepdims=bool(keepdims), dtype=dtype_name(dtype)), out)
 
 
 def _typed(dtype: Any) -> dict[str, Any]:
@@ -224,7 +220,7 @@ def _is_real(x: ndarray, dtype: Any) -> bool:
     return not x._dtype.startswith("complex") and (dtype is None or not dtype_name(dtype).startswith("complex"))
 
 
-def _spread(registered: str, name: str, doc: str) -> Callable[..., Any]:
+def _spread(op: Op, name: str, doc: str) -> Callable[..., Any]:
     def spread(
         a: Any,
         axis: Any = None,
@@ -242,15 +238,19 @@ def _spread(registered: str, name: str, doc: str) -> Callable[..., Any]:
         if where is not True or mean is not None or not _is_real(x, dtype):
             options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
             return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
-        return _given(run(registered, x, axis=_axis(axis), ddof=float(ddof), keepdims=bool(keepdims), **_typed(dtype)), out)
+        return _given(run(op, x, axis=_axis(axis), ddof=float(ddof), keepdims=bool(keepdims), **_typed(dtype)), out)
 
     spread.__name__ = spread.__qualname__ = name
     spread.__doc__ = doc
     return spread
 
 
-var = _spread("_npi_var", "var", "Variance along axes; the squares are divided by the number of elements less ``ddof`` (``correction``).")
-std = _spread("_npi_std", "std", "Standard deviation along axes: the square root of `var`.")
+var = _spread(
+    numpy_reduction.numpy_var,
+    "var",
+    "Variance along axes; the squares are divided by the number of elements less ``ddof`` (``correction``).",
+)
+std = _spread(numpy_reduction.numpy_std, "std", "Standard deviation along axes: the square root of `var`.")
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
@@ -296,18 +296,18 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sums along an axis, of the flattened array if it is None."""
-    return _running("cumulative_sum", a, axis, dtype, out)
+    return _running(primitive_reduce.cumulative_sum, a, axis, dtype, out)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """Running products along an axis, of the flattened array if it is None."""
-    return _running("cumulative_prod", a, axis, dtype, out)
+    return _running(primitive_reduce.cumulative_prod, a, axis, dtype, out)
 
 
-def _running(primitive: str, a: Any, axis: int | None, dtype: Any, out: Any) -> Any:
+def _running(op: Op, a: Any, axis: int | None, dtype: Any, out: Any) -> Any:
     x = _ready(a, dtype, out)
     x = x.reshape(-1) if axis is None or not x.ndim else x
-    result = run(primitive, x, axis=0 if axis is None else normalized_axis(axis, x.ndim))
+    result = run(op, x, axis=0 if axis is None else normalized_axis(axis, x.ndim))
     return _given(result if dtype is None else result.astype(dtype, copy=False), out)
 
 
@@ -328,7 +328,7 @@ def _cumulative(function: Any, first: int, x: ndarray, axis: int | None, dtype: 
     result = function(x, axis or 0, dtype)
     if include_initial:
         shape = [1 if k == (axis or 0) % x.ndim else n for k, n in enumerate(x.shape)]
-        result = run("concat", full_like(result, first, shape=shape), result, axis=(axis or 0) % x.ndim)
+        result = run(primitive_shape.concat, full_like(result, first, shape=shape), result, axis=(axis or 0) % x.ndim)
     return _given(result, out)
 
 

@@ -11,8 +11,8 @@ from ..imperative.array import adopted
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
 from ..ndarray.interop import hosts
-from ..opdef.registry import NAMES, OPS
 from ..opdef.shapes import normalized_axis
+from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
 from .array import ndarray
 from .creation import operand, operands
 from .fallback import by_numpy
@@ -21,7 +21,7 @@ from .reductions import all, run
 from .shapes import broadcast_to, concatenate, moveaxis
 from .ufuncs import chosen, delivered, function_of
 
-_CLIP = NAMES["clip"].sig()
+_CLIP = elementwise_math.clip_range.sig()
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
@@ -89,7 +89,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     x = x.reshape(-1) if axis is None else x
     at = normalized_axis(axis or 0, x.ndim)
     places = _places(indices, x.shape[at], mode)
-    result = run("take", x, adopted(ndarray, places, x.context), axis=at)
+    result = run(primitive_gather.take, x, adopted(ndarray, places, x.context), axis=at)
     return result if out is None else delivered(result, out)
 
 
@@ -123,7 +123,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> ndarray:
     if index.ndim != x.ndim:
         raise ShapeError("`indices` and `arr` must have the same number of dimensions", f"{index.shape} and {x.shape}", "reshape one")
     places = adopted(ndarray, _places(index, x.shape[at], "raise"), x.context)
-    return run("take_along_axis", x, places, axis=at)
+    return run(primitive_gather.take_along_axis, x, places, axis=at)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
@@ -182,10 +182,12 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     elif not is_float(x._dtype) and x._dtype != "bool":
         result = by_numpy(np.round, (x, decimals), {})
     elif decimals == 0:
-        result = applied(OPS["round_even"], x)
+        result = applied(primitive_math.round_even, x)
     else:
         scale = 10.0 ** abs(decimals)
-        result = applied(OPS["round_even"], x * scale) / scale if decimals > 0 else applied(OPS["round_even"], x / scale) * scale
+        result = (
+            applied(primitive_math.round_even, x * scale) / scale if decimals > 0 else applied(primitive_math.round_even, x / scale) * scale
+        )
     return result if out is None else delivered(result, out)
 
 
@@ -219,12 +221,12 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
     ParameterError
         For an ``order``: arrays have no fields.
     """
-    return run("sort", operand(a), axis=_sortable(axis, order))
+    return run(ordering.sort, operand(a), axis=_sortable(axis, order))
 
 
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
     """The places of the elements in order along an axis; parameters as `sort`."""
-    return run("_npi_argsort", operand(a), axis=_sortable(axis, order), dtype="int64")
+    return run(ordering.argsort_axis, operand(a), axis=_sortable(axis, order), dtype="int64")
 
 
 def _sortable(axis: int | None, order: Any) -> int | None:

@@ -15,6 +15,7 @@ from ..dtype import promote
 from ..errors import ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..opdef.shapes import broadcast_shapes, normalized_axes, normalized_axis
+from ..ops import creation, joining, primitive_gather, primitive_shape, reshaping
 from .array import ndarray
 from .creation import broadcast, operand, operands
 from .fallback import by_numpy, hosts
@@ -236,7 +237,7 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
         parts, axis = [p.reshape(-1) for p in parts], 0
     elif not all(p.shape for p in parts):
         raise ParameterError("zero-dimensional arrays cannot be concatenated", None, "use stack, or axis=None")
-    result = run("concat", *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim))
+    result = run(primitive_shape.concat, *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim))
     return result if out is None else delivered(result, out, casting)
 
 
@@ -260,7 +261,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
         raise ParameterError("need at least one array to stack", None, "give arrays")
     if len({p.shape for p in parts}) > 1:
         raise ShapeError("all input arrays must have the same shape", ", ".join(str(p.shape) for p in parts), "make them equal")
-    result = run("stack", *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim + 1))
+    result = run(joining.stack, *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim + 1))
     return result if out is None else delivered(result, out, casting)
 
 
@@ -300,7 +301,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
 
 def tile(A: Any, reps: int | Sequence[int]) -> ndarray:
     """The whole array repeated along each axis, aligned at the last one."""
-    return run("tile", operand(A), reps=(reps,) if isinstance(reps, (int, np.integer)) else tuple(int(n) for n in reps))
+    return run(reshaping.tile, operand(A), reps=(reps,) if isinstance(reps, (int, np.integer)) else tuple(int(n) for n in reps))
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
@@ -308,7 +309,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     x, counts = operand(a), np.asarray(repeats)
     if counts.size != 1:
         return _repeat(x, counts, axis)
-    return run("repeat", x, repeats=int(counts.reshape(())), axis=axis)
+    return run(reshaping.repeat, x, repeats=int(counts.reshape(())), axis=axis)
 
 
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> ndarray:
@@ -335,7 +336,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> n
     if mode != "constant" or not isinstance(value, (int, float)) or set(options) - {"constant_values"} or isinstance(pad_width, dict):
         return by_numpy(np.pad, (x, pad_width, mode), options)
     width = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
-    return run("pad", x, width=tuple(map(tuple, width)), value=value)
+    return run(primitive_shape.pad, x, width=tuple(map(tuple, width)), value=value)
 
 
 # by places
@@ -357,7 +358,7 @@ def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
 def _taken(x: ndarray, places: np.ndarray) -> ndarray:
     """The elements at places of the flattened array."""
     index = adopted(ndarray, np.array(places, np.int64, order="C"), x.context)
-    return run("index", x.reshape(-1), index, key=(0,))
+    return run(primitive_gather.index, x.reshape(-1), index, key=(0,))
 
 
 _repeat, _pad = rearranged(np.repeat), rearranged(np.pad)
@@ -369,7 +370,7 @@ def diag(v: Any, k: int = 0) -> ndarray:
     x = operand(v)
     if x.ndim not in (1, 2):
         raise ShapeError("Input must be 1- or 2-d.", str(x.shape), "use diagonal")
-    return run("diag", x, k=k)
+    return run(creation.diag, x, k=k)
 
 
 def diagflat(v: Any, k: int = 0) -> ndarray:
@@ -418,7 +419,7 @@ def size(a: Any, axis: int | Iterable[int] | None = None) -> int:
 
 def _memory(a: Any) -> tuple[Any, np.ndarray]:
     """The root of an array and the places that it shows of it."""
-    layout = a._layout
+    layout = a._strided
     root = a.base if a.base is not None else a
     steps = [
         np.arange(n).reshape([-1 if j == k else 1 for j in range(a.ndim)]) * s

@@ -8,7 +8,7 @@ from ..errors import AutogradError
 from ..imperative.array import Array
 from ..imperative.record import tls
 from ..imperative.write import is_tracked
-from ..opdef.registry import OPS
+from ..ops import primitive_math
 
 
 def arrays_in(value: Any) -> Iterator[Array]:
@@ -32,7 +32,7 @@ def is_recorded(value: Any) -> bool:
 def _is_recorded(a: Any) -> bool:
     if type(a)._root is None:
         return is_tracked(a._v)
-    detached = any(sig.op is OPS["stop_gradient"] for sig in a._chain)  # what `detach` gives is a view of the recorded array
+    detached = any(sig.op is primitive_math.stop_gradient for sig in a._chain)  # what `detach` gives is a view of the recorded array
     return not detached and is_tracked(a._base._v)
 
 

@@ -14,9 +14,10 @@ from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
 from ..ndarray.interop import hosts
-from ..opdef.registry import NAMES, OPS
+from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op
+from ..ops import primitive_arithmetic
 from .array import ndarray, ndarrayView
 from .creation import NotOurs, broadcast, operands, zeros
 from .fallback import by_numpy
@@ -24,19 +25,6 @@ from .indexing import add_at
 from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
 from .tracking import is_recorded
 
-#: NumPy's name → registered name of the operator that has its semantics but is no primitive of that name.
-COMPOSITES = {
-    "exp2": "_npi_exp2",
-    "fabs": "_npi_fabs",
-    "float_power": "_npi_float_power",
-    "fmax": "_npi_fmax",
-    "fmin": "_npi_fmin",
-    "heaviside": "_npi_heaviside",
-    "logaddexp": "_npi_logaddexp",
-    "logaddexp2": "_npi_logaddexp2",
-    "positive": "_npi_positive",
-    "reciprocal": "_npi_reciprocal",
-}
 #: What ``reduce`` and ``accumulate`` of these ufuncs are, filled by `reductions`, which stands on this module.
 REDUCE: dict[str, Callable[..., Any]] = {}
 ACCUMULATE: dict[str, Callable[..., Any]] = {}
@@ -45,8 +33,7 @@ ACCUMULATE: dict[str, Callable[..., Any]] = {}
 @cache
 def _ops() -> dict[str, Op]:
     """The operators by NumPy's names."""
-    primitives = {n: op for op in OPS.values() if op.elementwise and not op.params for n in op.numpy_names}
-    return primitives | {n: NAMES[name] for n, name in COMPOSITES.items()} | {"matmul": OPS["matmul"]}
+    return {name: op for op in OPS.values() for name in op.numpy_names}
 
 
 class ufunc:  # NumPy's name
@@ -64,7 +51,7 @@ class ufunc:  # NumPy's name
         self.__name__ = self.__qualname__ = numpys.__name__
         kind = "computed by NumPy on the host, without a gradient" if self._op is None else self._op.doc.strip()
         self.__doc__ = f"{numpys.__name__}: {kind}"
-        self._short = short(self._op.name) if self._op is not None and self._op.primitive else None
+        self._short = short(self._op) if self._op is not None and self._op.primitive else None
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """The function of its operands.
@@ -222,7 +209,7 @@ def chosen(condition: Any, x: Any, y: Any) -> ndarray:
     """``x`` where the condition holds, else ``y``."""
     if condition.__class__ is not ndarray or condition._dtype != "bool":
         condition = operands(condition, x, y)[0].astype("bool", copy=False)
-    return applied(OPS["where"], condition, x, y)
+    return applied(primitive_arithmetic.where, condition, x, y)
 
 
 def delivered(result: ndarray, out: Any, casting: Any = "same_kind", *, widens: bool = False) -> Any:

@@ -20,11 +20,9 @@ def register(op: Op) -> None:
     OperatorError
         If a name is taken by another operator.
     """
-    for name in op.names:
-        if name in NAMES:
-            raise OperatorError(f"registry: the name {name!r} is taken", repr(NAMES[name]), "choose another name")
-    if op.name in OPS:
-        raise OperatorError(f"registry: an operator {op.name!r} exists", repr(OPS[op.name]), "choose another function name")
+    for name, table in [*((n, NAMES) for n in op.names), (op.name, OPS)]:
+        if name in table:
+            raise OperatorError(f"registry: the name {name!r} is taken", repr(table[name]), "choose another name")
     OPS[op.name] = op
     for name in op.names:
         NAMES[name] = op

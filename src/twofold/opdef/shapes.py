@@ -105,7 +105,7 @@ def reshape_codes(shape: Shape, codes: Sequence[int], reverse: bool = False) -> 
         raise ShapeError(
             "Reshape: the codes do not fit", f"shape {shape}, codes {tuple(codes)}", "see the meaning of 0 and -1 to -4"
         ) from None
-    return filled_shape(out, math.prod(shape), "Reshape")
+    return filled_shape(out, math.prod(shape))
 
 
 def _split_size(size: int, a: int, b: int) -> list[int]:

@@ -159,13 +159,21 @@ class Op:
     # -- front ends
     #: A method of arrays and symbols too: True under its registered name, or the method's name.
     method: bool | str = False
+    #: Whether symbols have the method too.
+    symbol_method: bool = True
+    #: Python's operator that it is, by the name of the special method without underscores: ``add`` of ``__add__``.
+    python: str = ""
     #: Names under which ``np`` has it.
     numpy_names: tuple[str, ...] = ()
+    #: The name under which ``npx`` has it, if no registered name begins with ``_npx_``.
+    npx_name: str = ""
     #: The registered operator that stands for a primitive without names in symbols; or three of them, for two arrays, an array and a
     #: scalar, a scalar and an array.
     symbol: tuple[str] | tuple[str, str, str] | None = None
     #: Parameters of that operator, from those of the primitive; None: the same.
     symbol_params: Rule | None = None
+    #: Of MXNet's many operators of one formula: which formula, and on what (``pair``, ``broadcast``, ``scalar``, ``reversed``).
+    variant: tuple[str, str] | None = None
     #: What a drawing of a network shows it as: ``layer``, ``activation``, ``norm``, ``pooling`` or ``shape``.
     drawn_as: str = ""
     #: What a drawing says below its name: parameters in braces, each with what stands there if it is not given, ``{stride|1}``.
@@ -205,6 +213,11 @@ class Op:
     def title(self) -> str:
         """The name in messages: the registered one, or that inside the package."""
         return self.names[0] if self.names else self.name
+
+    @cached_property
+    def method_name(self) -> str:
+        """The name of its method, a registered name; empty if it is none."""
+        return self.method if isinstance(self.method, str) else self.title if self.method and self.names else ""
 
     @cached_property
     def scalars(self) -> tuple[str, ...]:

@@ -133,11 +133,11 @@ def check_same_shape(name: str, *arrays: Any) -> None:
         raise ShapeError(f"{name}: the shapes differ", ", ".join(map(str, shapes)), "make them equal, or use a broadcast_* operator")
 
 
-def declare(rule: Callable[..., Any], own: str, names: tuple[str, ...], name: str, doc: str, equal_shapes: bool = False) -> Op:
+def declare(rule: Callable[..., Any], own: str, names: tuple[str, ...], variant: tuple[str, str], doc: str) -> Op:
     """Register a rule generated from a row of a table."""
     rule.__name__, rule.__doc__ = own, doc
-    facts: dict[str, Any] = {"result": "bool", "differentiable": False} if name in RELATIONS else {}
-    return elementwise(*names, equal_shapes=equal_shapes, **facts)(rule)
+    facts: dict[str, Any] = {"result": "bool", "differentiable": False} if variant[0] in RELATIONS else {}
+    return elementwise(*names, variant=variant, equal_shapes=variant[1] == "pair", **facts)(rule)
 
 
 def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
@@ -151,7 +151,7 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
 
     own = f"{'broadcast' if broadcasts else 'elemwise'}_{name}"
     doc = f"{text} of two arrays {'that broadcast' if broadcasts else 'of one shape'}."
-    new = declare(rule, own, names, name, doc, equal_shapes=not broadcasts)
+    new = declare(rule, own, names, (name, "broadcast" if broadcasts else "pair"), doc)
     if name == "mod":
         new.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.floor(lhs / rhs)))
     new.sample(lambda draw: pair_sample(draw, name, broadcasts))
@@ -167,7 +167,8 @@ def declare_scalar(name: str, reversed_: bool, names: tuple[str, ...]) -> Op:
         return formula(xp, scalar, data) if reversed_ else formula(xp, data, scalar)
 
     doc = f"{text} of a number and an array." if reversed_ else f"{text} of an array and a number."
-    new = declare(rule, names[0].strip("_"), names, name, f"{doc} With ``is_int=False`` whole numbers are taken as float64.")
+    variant = name, "reversed" if reversed_ else "scalar"
+    new = declare(rule, names[0].strip("_"), names, variant, f"{doc} With ``is_int=False`` whole numbers are taken as float64.")
     if name == "mod":
         new.grad(reversed_modulus_grad if reversed_ else lambda xp, dout: dout)
     new.sample(lambda draw: scalar_sample(draw, name, reversed_))

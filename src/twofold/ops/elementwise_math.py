@@ -10,7 +10,7 @@ from ..opdef.params import Scalar
 LAST_EXACT_GAMMA = 16
 
 
-@elementwise("sigmoid", "_sparse_sigmoid", method=True, faithful=True)
+@elementwise("sigmoid", "_sparse_sigmoid", npx_name="sigmoid", method=True, faithful=True)
 def sigmoid(xp, data):
     """Logistic function 1 / (1 + exp(-x)); where exp overflows to infinity, the quotient is exactly 0."""
     return 1 / (1 + xp.exp(-data))
@@ -26,7 +26,7 @@ def _(draw):
     return draw(draw.real((3, 4), low=-100, high=100))
 
 
-@elementwise("hard_sigmoid")
+@elementwise("hard_sigmoid", npx_name="hard_sigmoid")
 def hard_sigmoid(xp, data, *, alpha: float = 0.2, beta: float = 0.5):
     """The line ``alpha * x + beta``, clipped to [0, 1]."""
     return xp.clip(data * alpha + beta, 0, 1)
@@ -43,7 +43,7 @@ def _(draw):
     return draw(draw.real((3, 4), low=-1, high=1))
 
 
-@elementwise("relu", "_sparse_relu", method=True)
+@elementwise("relu", "_sparse_relu", npx_name="relu", method=True)
 def relu(xp, data):
     """The positive part: max(x, 0)."""
     return xp.maximum(data, 0)
@@ -59,7 +59,7 @@ def _(draw):
     return draw(draw.real((3, 4), distinct=True))
 
 
-@elementwise("softsign")
+@elementwise("softsign", npx_name="softsign")
 def softsign(xp, data):
     """Softsign function x / (1 + |x|)."""
     return data / (1 + xp.absolute(data))

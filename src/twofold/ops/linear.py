@@ -35,7 +35,7 @@ def product_operands(xp, lhs, rhs, transpose_a, transpose_b):
     return (xp.matrix_transpose(a) if transpose_a else a), (xp.matrix_transpose(b) if transpose_b else b)
 
 
-@op("dot", "_sparse_dot", method=True, alike=True)
+@op("dot", "_sparse_dot", method=True, symbol_method=False, alike=True)
 def dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
     """Contracts the last axis of ``lhs`` (the first if ``transpose_a``) with the first axis of ``rhs`` (the last if ``transpose_b``).
 
@@ -86,7 +86,7 @@ def _(draw):
     return [draw(a, b), *turned, draw(draw.real((3,)), draw.real((3,)))]
 
 
-@op("batch_dot", "_npx_batch_dot", method=True, alike=True)
+@op("batch_dot", "_npx_batch_dot", method=True, symbol_method=False, alike=True)
 def batch_dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
     """Batched matrix products over the last two axes: (b…, m, k) and (b…, k, n) to (b…, m, n)."""
     check_dense("batch_dot", forward_stype)

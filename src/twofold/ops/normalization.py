@@ -93,7 +93,7 @@ def _(draw):
 # InstanceNorm
 
 
-@op("InstanceNorm", alike=True, real=True, keeps_shape=True)
+@op("InstanceNorm", npx_name="instance_norm", alike=True, real=True, keeps_shape=True)
 def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     """Each channel of each sample (n, c, d…) normalized over its spatial positions, times gamma (c,) plus beta (c,).
 
@@ -145,7 +145,7 @@ def _per_value(xp, x, vector, num_groups, channels):
     return xp.reshape(x, shape=(x.shape[0], vector.shape[0], math.prod(x.shape[1:]) // max(vector.shape[0], 1)))
 
 
-@op("GroupNorm", alike=True, real=True, keeps_shape=True, **STATISTICS)
+@op("GroupNorm", npx_name="group_norm", alike=True, real=True, keeps_shape=True, **STATISTICS)
 def group_norm(xp, data, gamma, beta, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False):
     """Groups of channels of each sample (n, c, d…) normalized jointly, times gamma plus beta, each with one value per group (or channel).
 
@@ -184,7 +184,7 @@ def _(draw):
 # L2Normalization and LRN
 
 
-@op("L2Normalization", real=True, keeps_shape=True)
+@op("L2Normalization", npx_name="l2_normalization", real=True, keeps_shape=True)
 def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"):
     """``data / sqrt(Σ data² + eps)``, with the sum over a sample ("instance"), axis 1 ("channel") or the spatial axes ("spatial")."""
     x = _norm_rows(xp, data, data, mode)

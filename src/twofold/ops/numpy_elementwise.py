@@ -6,7 +6,7 @@ from ..dtype import is_float
 from ..opdef.declare import elementwise
 
 
-@elementwise("_npi_exp2")
+@elementwise("_npi_exp2", numpy_names=("exp2",))
 def exp2(xp, data):
     """2 raised to the power of the operand."""
     return xp.power(2.0, xp.to_float(data))
@@ -17,19 +17,19 @@ def _(xp, dout, out):
     return dout * out * math.log(2)
 
 
-@elementwise("_npi_fabs")
+@elementwise("_npi_fabs", numpy_names=("fabs",))
 def fabs(xp, data):
     """Absolute value as a float."""
     return xp.absolute(xp.to_float(data))
 
 
-@elementwise("_npi_positive")
+@elementwise("_npi_positive", numpy_names=("positive",))
 def positive(xp, data):
     """The operand itself."""
     return xp.contiguous(data)
 
 
-@elementwise("_npi_reciprocal")
+@elementwise("_npi_reciprocal", numpy_names=("reciprocal",))
 def reciprocal_number(xp, x):
     """1 / x; truncated for integers."""
     name = xp.dtype_of(x)
@@ -40,20 +40,20 @@ for _op in (exp2, fabs, positive, reciprocal_number):
     _op.sample(lambda draw: draw(draw.real((2, 3), low=0.5, high=2.0)))
 
 
-@elementwise("_npi_float_power")
+@elementwise("_npi_float_power", numpy_names=("float_power",))
 def float_power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``, computed in float64, or in complex128 for complex operands."""
     is_complex = any(xp.dtype_of(x).startswith("complex") for x in (lhs, rhs))
     return xp.power(xp.astype(lhs, dtype="complex128" if is_complex else "float64"), rhs)
 
 
-@elementwise("_npi_fmax")
+@elementwise("_npi_fmax", numpy_names=("fmax",))
 def fmax(xp, lhs, rhs):
     """Element-wise maximum; NaN only if both operands are NaN."""
     return xp.where(xp.isnan(lhs), rhs, xp.where(xp.isnan(rhs), lhs, xp.maximum(lhs, rhs)))
 
 
-@elementwise("_npi_fmin")
+@elementwise("_npi_fmin", numpy_names=("fmin",))
 def fmin(xp, lhs, rhs):
     """Element-wise minimum; NaN only if both operands are NaN."""
     return xp.where(xp.isnan(lhs), rhs, xp.where(xp.isnan(rhs), lhs, xp.minimum(lhs, rhs)))
@@ -65,7 +65,7 @@ def ordered(xp, lhs, rhs):
     return high, xp.where(xp.equal(low, high), 0.0, low - high)
 
 
-@elementwise("_npi_logaddexp")
+@elementwise("_npi_logaddexp", numpy_names=("logaddexp",))
 def logaddexp(xp, lhs, rhs):
     """log(exp(lhs) + exp(rhs)) without overflow."""
     high, apart = ordered(xp, lhs, rhs)
@@ -77,7 +77,7 @@ def _(xp, dout, out, lhs, rhs):
     return dout * xp.exp(lhs - out), dout * xp.exp(rhs - out)
 
 
-@elementwise("_npi_logaddexp2")
+@elementwise("_npi_logaddexp2", numpy_names=("logaddexp2",))
 def logaddexp2(xp, lhs, rhs):
     """log2(2**lhs + 2**rhs) without overflow."""
     high, apart = ordered(xp, lhs, rhs)
@@ -93,7 +93,7 @@ for _op in (float_power, fmax, fmin, logaddexp, logaddexp2):
     _op.sample(lambda draw: draw(draw.real((2, 3), low=0.5, high=2.0, distinct=True), draw.real((3,), low=0.6, high=2.1, distinct=True)))
 
 
-@elementwise("_npi_heaviside")
+@elementwise("_npi_heaviside", numpy_names=("heaviside",))
 def heaviside(xp, lhs, rhs):
     """Heaviside step function: 0 below 0, ``rhs`` at 0, 1 above."""
     step = xp.where(xp.greater(lhs, 0), 1.0, xp.where(xp.isnan(lhs), lhs, 0.0))

@@ -11,7 +11,9 @@ logic = partial(primitive, elementwise=True, result="bool", simple=True, differe
 bitwise = partial(primitive, elementwise=True, result="ufunc", differentiable=False)
 
 
-@binary(ufunc="add", simple=True, c="{0} + {1}", numpy_names=("add",), symbol=("broadcast_add", "_plus_scalar", "_plus_scalar"))
+@binary(
+    ufunc="add", simple=True, c="{0} + {1}", python="add", numpy_names=("add",), symbol=("broadcast_add", "_plus_scalar", "_plus_scalar")
+)
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
     return lhs + rhs
@@ -23,7 +25,12 @@ def _(xp, dout):
 
 
 @binary(
-    ufunc="subtract", simple=True, c="{0} - {1}", numpy_names=("subtract",), symbol=("broadcast_sub", "_minus_scalar", "_rminus_scalar")
+    ufunc="subtract",
+    simple=True,
+    c="{0} - {1}",
+    python="sub",
+    numpy_names=("subtract",),
+    symbol=("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
 )
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
@@ -35,7 +42,14 @@ def _(xp, dout):
     return dout, -dout
 
 
-@binary(ufunc="multiply", simple=True, c="{0} * {1}", numpy_names=("multiply",), symbol=("broadcast_mul", "_mul_scalar", "_mul_scalar"))
+@binary(
+    ufunc="multiply",
+    simple=True,
+    c="{0} * {1}",
+    python="mul",
+    numpy_names=("multiply",),
+    symbol=("broadcast_mul", "_mul_scalar", "_mul_scalar"),
+)
 def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
     return lhs * rhs
@@ -50,6 +64,7 @@ def _(xp, dout, lhs, rhs):
     ufunc="true_divide",
     simple=True,
     c="{0} / {1}",
+    python="truediv",
     numpy_names=("divide", "true_divide"),
     symbol=("broadcast_div", "_div_scalar", "_rdiv_scalar"),
 )
@@ -64,14 +79,18 @@ def _(xp, dout, out, rhs):
     return dout / rhs, -(dout * out) / rhs
 
 
-@binary(ufunc="floor_divide", c="tf_floor_divide({0}, {1})", numpy_names=("floor_divide",), differentiable=False)
+@binary(ufunc="floor_divide", c="tf_floor_divide({0}, {1})", python="floordiv", numpy_names=("floor_divide",), differentiable=False)
 def floor_divide(xp, lhs, rhs):
     """The quotient, rounded down to an integer."""
     return xp.floor_divide(lhs, rhs)
 
 
 @binary(
-    ufunc="remainder", c="tf_remainder({0}, {1})", numpy_names=("remainder", "mod"), symbol=("broadcast_mod", "_mod_scalar", "_rmod_scalar")
+    ufunc="remainder",
+    c="tf_remainder({0}, {1})",
+    python="mod",
+    numpy_names=("remainder", "mod"),
+    symbol=("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
 )
 def remainder(xp, lhs, rhs):
     """Remainder with the divisor's sign, as Python's ``%``."""
@@ -95,7 +114,9 @@ def _(xp, dout, lhs, rhs):
     return dout, -dout * xp.trunc(lhs / rhs)
 
 
-@binary(ufunc="power", c="tf_pow({0}, {1})", numpy_names=("power",), symbol=("broadcast_power", "_power_scalar", "_rpower_scalar"))
+@binary(
+    ufunc="power", c="tf_pow({0}, {1})", python="pow", numpy_names=("power",), symbol=("broadcast_power", "_power_scalar", "_rpower_scalar")
+)
 def power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``."""
     return xp.power(lhs, rhs)
@@ -176,21 +197,27 @@ def _(xp, dout, lhs, rhs):
     return dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None
 
 
-@compare(ufunc="equal", c="{0} == {1}", numpy_names=("equal",), symbol=("broadcast_equal", "_equal_scalar", "_equal_scalar"))
+@compare(ufunc="equal", c="{0} == {1}", python="eq", numpy_names=("equal",), symbol=("broadcast_equal", "_equal_scalar", "_equal_scalar"))
 def equal(xp, lhs, rhs):
     """Whether the operands are equal."""
     return xp.equal(lhs, rhs)
 
 
 @compare(
-    ufunc="not_equal", c="{0} != {1}", numpy_names=("not_equal",), symbol=("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar")
+    ufunc="not_equal",
+    c="{0} != {1}",
+    python="ne",
+    numpy_names=("not_equal",),
+    symbol=("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar"),
 )
 def not_equal(xp, lhs, rhs):
     """Whether the operands differ."""
     return xp.not_equal(lhs, rhs)
 
 
-@compare(ufunc="greater", c="{0} > {1}", numpy_names=("greater",), symbol=("broadcast_greater", "_greater_scalar", "_lesser_scalar"))
+@compare(
+    ufunc="greater", c="{0} > {1}", python="gt", numpy_names=("greater",), symbol=("broadcast_greater", "_greater_scalar", "_lesser_scalar")
+)
 def greater(xp, lhs, rhs):
     """Whether ``lhs`` is greater than ``rhs``."""
     return xp.greater(lhs, rhs)
@@ -199,6 +226,7 @@ def greater(xp, lhs, rhs):
 @compare(
     ufunc="greater_equal",
     c="{0} >= {1}",
+    python="ge",
     numpy_names=("greater_equal",),
     symbol=("broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"),
 )
@@ -207,7 +235,7 @@ def greater_equal(xp, lhs, rhs):
     return xp.greater_equal(lhs, rhs)
 
 
-@compare(ufunc="less", c="{0} < {1}", numpy_names=("less",), symbol=("broadcast_lesser", "_lesser_scalar", "_greater_scalar"))
+@compare(ufunc="less", c="{0} < {1}", python="lt", numpy_names=("less",), symbol=("broadcast_lesser", "_lesser_scalar", "_greater_scalar"))
 def less(xp, lhs, rhs):
     """Whether ``lhs`` is less than ``rhs``."""
     return xp.less(lhs, rhs)
@@ -216,6 +244,7 @@ def less(xp, lhs, rhs):
 @compare(
     ufunc="less_equal",
     c="{0} <= {1}",
+    python="le",
     numpy_names=("less_equal",),
     symbol=("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"),
 )
@@ -248,37 +277,37 @@ def logical_not_(xp, data):
     return xp.logical_not(data)
 
 
-@bitwise(ufunc="bitwise_and", c="{0} & {1}", numpy_names=("bitwise_and",))
+@bitwise(ufunc="bitwise_and", c="{0} & {1}", python="and", numpy_names=("bitwise_and",))
 def bitwise_and(xp, lhs, rhs):
     """Bits set in both integers."""
     return xp.bitwise_and(lhs, rhs)
 
 
-@bitwise(ufunc="bitwise_or", c="{0} | {1}", numpy_names=("bitwise_or",))
+@bitwise(ufunc="bitwise_or", c="{0} | {1}", python="or", numpy_names=("bitwise_or",))
 def bitwise_or(xp, lhs, rhs):
     """Bits set in either integer."""
     return xp.bitwise_or(lhs, rhs)
 
 
-@bitwise(ufunc="bitwise_xor", c="{0} ^ {1}", numpy_names=("bitwise_xor",))
+@bitwise(ufunc="bitwise_xor", c="{0} ^ {1}", python="xor", numpy_names=("bitwise_xor",))
 def bitwise_xor(xp, lhs, rhs):
     """Bits set in exactly one integer."""
     return xp.bitwise_xor(lhs, rhs)
 
 
-@bitwise(ufunc="invert", c="tf_invert({0})", numpy_names=("invert", "bitwise_not"))
+@bitwise(ufunc="invert", c="tf_invert({0})", python="invert", numpy_names=("invert", "bitwise_not"))
 def invert(xp, data):
     """Bitwise complement; negation for bools."""
     return xp.invert(data)
 
 
-@bitwise(ufunc="left_shift", c="tf_left_shift({0}, {1})", numpy_names=("left_shift",))
+@bitwise(ufunc="left_shift", c="tf_left_shift({0}, {1})", python="lshift", numpy_names=("left_shift",))
 def left_shift(xp, lhs, rhs):
     """``lhs`` shifted left by ``rhs`` bits."""
     return xp.left_shift(lhs, rhs)
 
 
-@bitwise(ufunc="right_shift", c="tf_right_shift({0}, {1})", numpy_names=("right_shift",))
+@bitwise(ufunc="right_shift", c="tf_right_shift({0}, {1})", python="rshift", numpy_names=("right_shift",))
 def right_shift(xp, lhs, rhs):
     """``lhs`` shifted right by ``rhs`` bits."""
     return xp.right_shift(lhs, rhs)

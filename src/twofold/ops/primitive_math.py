@@ -10,7 +10,18 @@ flat = partial(primitive, elementwise=True, result="ufunc", differentiable=False
 test = partial(primitive, elementwise=True, result="bool", differentiable=False)
 
 
-@unary("negative", "_sparse_negative", "_np_negative", ufunc="negative", simple=True, c="-{0}", numpy_names=("negative",), method=True)
+@unary(
+    "negative",
+    "_sparse_negative",
+    "_np_negative",
+    ufunc="negative",
+    simple=True,
+    c="-{0}",
+    python="neg",
+    numpy_names=("negative",),
+    method=True,
+    symbol_method=False,
+)
 def negative(xp, data):
     """``-data``."""
     return -data
@@ -21,7 +32,7 @@ def _(xp, dout):
     return -dout
 
 
-@unary("abs", "_sparse_abs", ufunc="absolute", simple=True, c="tf_abs({0})", numpy_names=("abs", "absolute"), method=True)
+@unary("abs", "_sparse_abs", ufunc="absolute", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True)
 def absolute(xp, data):
     """Absolute value."""
     return xp.absolute(data)
@@ -271,7 +282,7 @@ def _(xp, dout, data):
     return dout / (1 - data * data)
 
 
-@primitive("erf", "_npx_erf", elementwise=True, result="float", c="erf({0})", method=True)
+@primitive("erf", "_npx_erf", elementwise=True, result="float", c="erf({0})", method=True, symbol_method=False)
 def erf(xp, data):
     """Gauss error function 2/sqrt(pi) * integral of exp(-t²) from 0 to data."""
     return xp.erf(data)
@@ -282,7 +293,7 @@ def _(xp, dout, data):
     return dout * (2 / math.sqrt(math.pi)) * xp.exp(-(data * data))
 
 
-@primitive("erfinv", "_npx_erfinv", elementwise=True, result="float", c="erfinv({0})", method=True)
+@primitive("erfinv", "_npx_erfinv", elementwise=True, result="float", c="erfinv({0})", method=True, symbol_method=False)
 def erfinv(xp, data):
     """Inverse of erf; infinite at -1 and 1, NaN outside."""
     return xp.erfinv(data)
@@ -293,7 +304,9 @@ def _(xp, dout, out):
     return dout * (math.sqrt(math.pi) / 2) * xp.exp(out * out)
 
 
-@primitive("gammaln", "_npx_gammaln", "_sparse_gammaln", elementwise=True, result="float", c="lgamma({0})", method=True)
+@primitive(
+    "gammaln", "_npx_gammaln", "_sparse_gammaln", elementwise=True, result="float", c="lgamma({0})", method=True, symbol_method=False
+)
 def gammaln(xp, data):
     """Logarithm of the absolute value of the gamma function."""
     return xp.gammaln(data)
@@ -358,7 +371,15 @@ def isfinite(xp, data):
 
 
 @primitive(
-    "BlockGrad", "_sparse_stop_gradient", "stop_gradient", elementwise=True, result="first", moves=True, differentiable=False, c="{0}"
+    "BlockGrad",
+    "_sparse_stop_gradient",
+    "stop_gradient",
+    npx_name="stop_gradient",
+    elementwise=True,
+    result="first",
+    moves=True,
+    differentiable=False,
+    c="{0}",
 )
 def stop_gradient(xp, data):
     """``data``, without a gradient."""

@@ -179,7 +179,7 @@ def argsort(xp, data, *, axis: int, descending: bool = False):
 argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
 
 
-@primitive(packed=True, symbol=("dot",))
+@primitive(packed=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
 def matmul(xp, lhs, rhs):
     """Matrix product over the last two axes, broadcasting the others; vectors are treated as in NumPy."""
     return xp.matmul(lhs, rhs)

@@ -9,7 +9,7 @@ from ..opdef.partial_shapes import agreed, permuted, reshaped, without_axis
 from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis, reshape_codes
 
 
-@op("Reshape", "reshape", drawn_as="shape")
+@op("Reshape", "reshape", method="reshape", drawn_as="shape")
 def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_shape: Shape = (), keep_highest: bool = False):
     """The elements, in row-major order, in another shape.
 
@@ -263,7 +263,7 @@ def _(draw):
     return draw(draw.real((1, 2, 1)), axis=(2, 0), size=(2, 3))
 
 
-@op("broadcast_like", method=True)
+@op("broadcast_like", npx_name="broadcast_like", method=True)
 def broadcast_like(xp, lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None):
     """Broadcasts ``lhs`` to the shape of ``rhs``, or some of its axes to the sizes of some axes of ``rhs``."""
     if lhs_axes is None and rhs_axes is None:

@@ -58,7 +58,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis, **_):
     return dout * xp.less(step, length), None
 
 
-@op("SequenceLast")
+@op("SequenceLast", npx_name="sequence_last")
 def sequence_last(xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, axis: int = 0):
     """The last step of each sequence, (batch, …): the one before its length, or without lengths the last of all."""
     _check("SequenceLast", data, sequence_length, use_sequence_length, axis)
@@ -84,7 +84,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis):
     return xp.expand_dims(dout, axis) * here, None
 
 
-@op("SequenceReverse", keeps_shape=True)
+@op("SequenceReverse", npx_name="sequence_reverse", keeps_shape=True)
 def sequence_reverse(xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, axis: int = 0):
     """Each sequence reversed up to its length, with the steps after it in place; without lengths the whole time axis is reversed."""
     _check("SequenceReverse", data, sequence_length, use_sequence_length, axis)

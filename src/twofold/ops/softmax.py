@@ -115,7 +115,7 @@ def _refuse_lengths(name, use_length):
         raise ParameterError(f"{name} takes no lengths", "use_length=True", "use softmax, which does")
 
 
-@op("softmin", method=True, real=True, keeps_shape=True)
+@op("softmin", npx_name="softmin", method=True, real=True, keeps_shape=True)
 def softmin(xp, data, *, axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False):
     """exp(-data / temperature), divided by its sum along an axis. It takes no lengths: ``use_length`` must be false."""
     _refuse_lengths("softmin", use_length)

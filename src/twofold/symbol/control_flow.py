@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..ndarray.control_flow import pair_of
+from ..ops.elementwise_math import copy
 from .compose import NotASymbol, variable
 from .naming import AttrScope, NameManager
 from .node import VARIABLE, Head, SymbolNode, topological
@@ -67,7 +68,7 @@ class _Body:
         """An output that is a variable goes through an identity: a body's outputs are computed."""
         if not head.node.is_variable:
             return head
-        return Head(SymbolNode("_copy", NameManager.current.get(None, "identity"), AttrScope.current.get(None), [head]), 0)
+        return Head(SymbolNode(copy.title, NameManager.current.get(None, "identity"), AttrScope.current.get(None), [head]), 0)
 
     def _cut(self, heads: Sequence[Head], scope: str) -> tuple[Head, ...]:
         new: dict[SymbolNode, SymbolNode] = {}

@@ -6,6 +6,8 @@ from typing import Any
 from ..errors import FormatError, ParameterError
 from ..formats.files import read_file
 from ..opdef.registry import find
+from ..opdef.spec import Op
+from ..ops import creation, joining
 from .compose import apply_op
 from .serialization import from_json
 from .symbol import Symbol
@@ -13,26 +15,26 @@ from .symbol import Symbol
 Shape = int | Sequence[int]
 
 
-def _made(op: str, params: dict[str, Any], name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    return apply_op(find(op), op, (), params, name, attr)
+def _made(op: Op, params: dict[str, Any], name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    return apply_op(op, op.title, (), params, name, attr)
 
 
 def zeros(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Zeros of a shape (a size of 0 follows from what reads them) and dtype (float32 if None)."""
-    return _filled("_zeros", shape, dtype, kwargs)
+    return _filled(creation.zeros, shape, dtype, kwargs)
 
 
 def ones(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Ones of a shape (a size of 0 follows from what reads them) and dtype (float32 if None)."""
-    return _filled("_ones", shape, dtype, kwargs)
+    return _filled(creation.ones, shape, dtype, kwargs)
 
 
 def full(shape: Shape, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
     """One value in a shape and dtype (float32 if None)."""
-    return _filled("_full", shape, dtype, {"value": float(val), **kwargs})
+    return _filled(creation.full_value, shape, dtype, {"value": float(val), **kwargs})
 
 
-def _filled(op: str, shape: Shape, dtype: Any, options: dict[str, Any]) -> Symbol:
+def _filled(op: Op, shape: Shape, dtype: Any, options: dict[str, Any]) -> Symbol:
     name, attr = options.pop("name", None), options.pop("attr", None)
     return _made(op, {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options}, name, attr)
 
@@ -62,19 +64,19 @@ def arange(
         float32 if None.
     """
     params = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
-    return _made("_arange", {**params, "dtype": "float32" if dtype is None else dtype}, name)
+    return _made(creation.arange, {**params, "dtype": "float32" if dtype is None else dtype}, name)
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None) -> Symbol:
     """``num`` evenly spaced values from ``start`` to ``stop``, itself included if ``endpoint``."""
     params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return _made("_linspace", {**params, "dtype": "float32" if dtype is None else dtype}, name)
+    return _made(creation.linspace, {**params, "dtype": "float32" if dtype is None else dtype}, name)
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
     """A matrix (N, M or N) of zeros with ones on the ``k``-th diagonal."""
     name, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
-    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": "float32" if dtype is None else dtype, **kwargs}, name, attr)
+    return _made(creation.eye, {"N": N, "M": M, "k": k, "dtype": "float32" if dtype is None else dtype, **kwargs}, name, attr)
 
 
 def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Symbol:
@@ -102,7 +104,7 @@ def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 
         raise ParameterError(
             "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of them"
         )
-    return apply_op(find("_split_v2"), "_split_v2", (ary,), {**where, "axis": axis, "squeeze_axis": squeeze_axis})
+    return apply_op(joining.split_v2, joining.split_v2.title, (ary,), {**where, "axis": axis, "squeeze_axis": squeeze_axis})
 
 
 def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | None = None, **kwargs: Any) -> Symbol:

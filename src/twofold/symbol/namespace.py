@@ -6,23 +6,15 @@ from typing import Any
 
 from ..errors import OperatorError
 from ..opdef.frontend import PREFIXES, function_of
-from ..opdef.registry import NAMES
+from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op
+from ..ops.primitive_arithmetic import astype
 from . import control_flow
 from .compose import apply_op
 from .functions import split_v2
 from .symbol import Symbol
 
 PACKAGE = "twofold.symbol"
-
-#: MXNet's methods of symbols that are operators under the same name; each takes what the function of that name takes.
-METHODS = """
-    abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes broadcast_like broadcast_to
-    cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims expm1 fix flatten flip floor log log10 log1p log2 log_softmax
-    max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape reshape_like rint
-    round rsqrt shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort space_to_depth split
-    sqrt square squeeze sum swapaxes take tan tanh tile topk transpose trunc zeros_like
-"""
 
 
 def made(registered: str, name: str, place: str = PACKAGE) -> Callable[..., Symbol]:
@@ -109,12 +101,11 @@ def attribute_names() -> list[str]:
 
 def attach() -> None:
     """Attach to `Symbol` the methods that operators give."""
-    for name in METHODS.split():
-        if name in NAMES:
-            method = made(name, name)
-            method.__qualname__ = f"Symbol.{name}"
-            setattr(Symbol, name, method)
-    Symbol.astype = made("Cast", "cast")  # type: ignore[attr-defined]
+    for name in [op.method_name for op in OPS.values() if op.method_name and op.symbol_method]:
+        method = made(name, name)
+        method.__qualname__ = f"Symbol.{name}"
+        setattr(Symbol, name, method)
+    Symbol.astype = made(astype.title, "cast")  # type: ignore[attr-defined]
     Symbol.split_v2 = split_v2  # type: ignore[attr-defined]
 
 

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DTypeError
-from ..opdef.registry import find
+from ..opdef.registry import OPS
+from ..opdef.spec import Op
+from ..ops.primitive_math import absolute
 from .compose import apply_op
 from .symbol import Symbol
 
@@ -15,9 +17,9 @@ NUMBERS = (int, float, np.generic)
 
 
 class Target(NamedTuple):
-    """A registered operator, and what its nodes' automatic names start with."""
+    """An operator, and what its nodes' automatic names start with."""
 
-    op: str
+    op: Op
     hint: str
 
 
@@ -29,32 +31,33 @@ class Binary(NamedTuple):
     reverse: Target
 
 
-def _row(symbols: str, hint: str, number: str, reverse: str | None = None) -> Binary:
-    """A row whose scalar operators name their nodes without the last underscore, as MXNet's do."""
-    right = Target(number, number.replace("_scalar", "scalar"))
-    return Binary(Target(symbols, hint), right, right if reverse is None else Target(reverse, reverse.replace("_scalar", "scalar")))
+_VARIANTS = {op.variant: op for op in OPS.values() if op.variant is not None}
 
 
-ARITHMETIC = {
-    "add": _row("elemwise_add", "_plus", "_plus_scalar"),
-    "sub": _row("elemwise_sub", "_minus", "_minus_scalar", "_rminus_scalar"),
-    "mul": _row("elemwise_mul", "_mul", "_mul_scalar"),
-    "truediv": _row("elemwise_div", "_div", "_div_scalar", "_rdiv_scalar"),
-    "mod": _row("_mod", "_mod", "_mod_scalar", "_rmod_scalar"),
-    "pow": _row("_power", "_power", "_power_scalar", "_rpower_scalar")._replace(reverse=Target("_rpower_scalar", "_rpower_scalar")),
-}
-COMPARISON = {"eq": "_equal", "ne": "_not_equal", "gt": "_greater", "ge": "_greater_equal", "lt": "_lesser", "le": "_lesser_equal"}
-FUNCTIONS = {
-    "maximum": _row("_maximum", "_maximum", "_maximum_scalar"),
-    "minimum": _row("_minimum", "_minimum", "_minimum_scalar"),
-    "hypot": _row("_hypot", "_hypot", "_hypot_scalar"),
-    "power": _row("_power", "_power", "_power_scalar", "_rpower_scalar"),
-}
+def _row(formula: str) -> Binary:
+    """The operators of a formula; nodes are named after the second registered name, ``_Plus`` or ``_PlusScalar``, as MXNet's are."""
+    pair, number = _VARIANTS[formula, "pair"], _VARIANTS[formula, "scalar"]
+    operators = pair, number, _VARIANTS.get((formula, "reversed"), number)
+    return Binary(*[Target(op, op.names[1].lower()) for op in operators])
+
+
+def _relation(formula: str) -> Binary:
+    """The operators of a comparison, which has no reversed form: Python asks the other operand for the opposite one."""
+    pair, number = [Target(op, op.title) for op in (_VARIANTS[formula, "pair"], _VARIANTS[formula, "scalar"])]
+    return Binary(pair, number, number)
+
+
+#: Python's operators to MXNet's formulas.
+ARITHMETIC = {name: _row(name) for name in ("add", "sub", "mul", "mod")} | {"truediv": _row("div"), "pow": _row("power")}
+_RAISED = ARITHMETIC["pow"].reverse.op
+ARITHMETIC["pow"] = ARITHMETIC["pow"]._replace(reverse=Target(_RAISED, _RAISED.title))
+COMPARISON = {"eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "lesser", "le": "lesser_equal"}
+FUNCTIONS = {name: _row(name) for name in ("maximum", "minimum", "hypot", "power")}
 ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min, "hypot": math.hypot, "power": pow}
 
 
 def _applied(target: Target, *arrays: Symbol, **params: Any) -> Symbol:
-    return apply_op(find(target.op), target.hint, arrays, params)
+    return apply_op(target.op, target.hint, arrays, params)
 
 
 def _scalar(number: Any) -> Any:
@@ -108,11 +111,10 @@ def attach() -> None:
     for name, row in ARITHMETIC.items():
         setattr(Symbol, f"__{name}__", _method(row))
         setattr(Symbol, f"__r{name}__", _method(row, reverse=True))
-    for name, op in COMPARISON.items():
-        scalar = Target(f"{op}_scalar", f"{op}_scalar")
-        setattr(Symbol, f"__{name}__", _method(Binary(Target(op, op), scalar, scalar)))
+    for name, formula in COMPARISON.items():
+        setattr(Symbol, f"__{name}__", _method(_relation(formula)))
     Symbol.__neg__ = lambda self: _applied(ARITHMETIC["mul"].number, self, scalar=-1.0)  # type: ignore[attr-defined]
-    Symbol.__abs__ = lambda self: _applied(Target("abs", "abs"), self)  # type: ignore[attr-defined]
+    Symbol.__abs__ = lambda self: _applied(Target(absolute, absolute.title), self)  # type: ignore[attr-defined]
     Symbol.__hash__ = None  # type: ignore[assignment]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import OperatorError, ParameterError
 from ..opdef.frontend import NULL
 from ..opdef.registry import NAMES, find
+from ..ops import ordering, random_sampling
 from .compose import apply_op
 from .namespace import made
 from .symbol import Symbol
@@ -98,12 +99,19 @@ def generalized_negative_binomial(mu: Parameter = 1, alpha: Parameter = 1, shape
 def multinomial(data: Symbol, shape: Any = NULL, get_prob: bool = True, dtype: Any = "int32", **kwargs: Any) -> Symbol:
     """Draws of indices with the probabilities in the last axis of ``data``, and with ``get_prob`` their log-probabilities."""
     given = {"get_prob": get_prob, "dtype": dtype, **({} if shape is NULL else {"shape": shape})} | kwargs
-    return apply_op(find("_sample_multinomial"), "_sample_multinomial", (data,), given, given.pop("name", None), given.pop("attr", None))
+    return apply_op(
+        random_sampling.sample_multinomial,
+        random_sampling.sample_multinomial.title,
+        (data,),
+        given,
+        given.pop("name", None),
+        given.pop("attr", None),
+    )
 
 
 def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     """The elements along the first axis in random order."""
-    return apply_op(find("_shuffle"), "_shuffle", (data,), kwargs, kwargs.pop("name", None), kwargs.pop("attr", None))
+    return apply_op(ordering.shuffle, ordering.shuffle.title, (data,), kwargs, kwargs.pop("name", None), kwargs.pop("attr", None))
 
 
 def randint(low: int, high: int, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:

@@ -102,7 +102,7 @@ Sample = tuple[tuple[Any, ...], dict[str, Any], Callable[..., Any]]
 
 def _elementwise(op: Op) -> Iterator[Sample]:
     if op.ufunc is None:
-        yield from _OTHER.get(op.name, partial(_by_reference, op))()
+        yield from _OTHER.get(op, partial(_by_reference, op))()
     elif len(op.inputs) == 1:
         yield from _unary(op.ufunc)
     else:
@@ -237,7 +237,7 @@ def _astype() -> Iterator[Sample]:
     yield (np.empty((0, 2), np.float32),), {"dtype": "int8"}, run
 
 
-_OTHER: dict[str, Callable[[], Iterator[Sample]]] = {
+_CASES: dict[str, Callable[[], Iterator[Sample]]] = {
     "erf": lambda: _floating(math.erf, (-3, -0.75, -0.0, 1e-3, 0.5, 2, 7, math.inf, -math.inf, math.nan)),
     "erfinv": lambda: _floating(erfinv_by_bisection, (-1, -0.75, 0.03125, 0.5, 0.9375, 1, 2, math.nan)),
     "gammaln": lambda: _floating(math.lgamma, (-2.5, -0.5, 0.25, 1, 1.5, 2, 4.5, 30, math.inf, math.nan)),
@@ -247,3 +247,4 @@ _OTHER: dict[str, Callable[[], Iterator[Sample]]] = {
     "astype": _astype,
     "stop_gradient": lambda: iter([((numbers((2, 4), d),), {}, np.copy) for d in REAL]),
 }
+_OTHER = {primitives()[name]: made for name, made in _CASES.items()}

@@ -1,6 +1,7 @@
 """Recurrent layers over whole sequences, computed by the fused operator ``RNN``."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, ClassVar
 
 from ... import ndarray as nd
@@ -253,7 +254,8 @@ _LSTM = """
 
 
 def _add_parameter_docs(cls: type[_RNNLayer]) -> type[_RNNLayer]:
-    text = _PARAMETERS.format(activation=_ACTIVATION if cls.__name__ == "RNN" else "", lstm=_LSTM if cls.__name__ == "LSTM" else "")
+    has_activation = "activation" in signature(cls).parameters
+    text = _PARAMETERS.format(activation=_ACTIVATION if has_activation else "", lstm=_LSTM if cls.__name__ == "LSTM" else "")
     cls.__doc__ = (cls.__doc__ or "") + text
     return cls
 
