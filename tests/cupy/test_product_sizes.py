@@ -68,6 +68,6 @@ def test_libraries_are_reported(backend, monkeypatch):
         raise RuntimeError(name)
 
     monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", missing)
-    report = dict(backend.libraries())
+    report = dict(backend.target.libraries())
     assert set(report) == {"nvrtc", "cublas", "cublasLt", "cudnn"}
     assert report["cublas"] == "not found: matrix products need it; pip install 'cupy-cuda12x[ctk]' (RuntimeError)"
