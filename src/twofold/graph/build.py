@@ -61,6 +61,7 @@ def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
     if op.primitive and not sig.legacy:
         types = _primitive_types(sig, inputs)
         return _node(sig, inputs, types, ())
+    # rules are written like NumPy code: what they raise for inputs that do not fit becomes an error that names the operator
     try:
         body = run_rule(G, sig, inputs)
     except (ValueError, IndexError, TypeError) as error:
@@ -88,6 +89,7 @@ def _naming(error: MXNetError, op: Op) -> MXNetError:
 
 
 def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple[int, ...], str]], body: tuple[Node, ...]) -> Application:
+    # integers and bools carry no gradient: what is computed from them alone is not tracked
     below = any(i is not None and i.tracked for i in inputs)
     if len(types) == 1:
         return Application(sig, inputs, *types[0], below and is_float(types[0][1]), body)

@@ -122,6 +122,7 @@ class _Choice:
 
     def made(self) -> set[Application]:
         """The operations to convert."""
+        # forward and backward over the graph, so that a border moves through a whole chain in one round
         while sum(map(self._returns, (*self.order, *reversed(self.order)))):
             pass
         return {n for group in self._groups(self.order, self.last) if self._worth(group) > 0 for n in group}
@@ -265,7 +266,7 @@ class _Writer:
         if n.sig.op is permute_dims:
             return images[0]
         (x,) = images
-        total = G.sum(x, axis=0, keepdims=True)
+        total = G.sum(x, axis=0, keepdims=True)  # over the images first, as large sums over (n, d…) begin with channels first, too
         return apply(n.sig, (_transposed(total, _to_first(len(x.shape))),))
 
 

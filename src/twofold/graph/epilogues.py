@@ -65,6 +65,7 @@ def _bias(reads: _Reads, t: int, known: Collection[str]) -> Epilogue | None:
     if reader is None or reader[1].sig.op is not add or reader[1].shape != product.shape:
         return None
     at, added = reader
+    # with a batched right operand it is several matrix products; libraries add a bias to a single one
     if not _is_vector(next((i for i in added.operands if i is not product), None), product) or product.operands[1].shape[:-2]:
         return None
     if reads.steps[at] == (added,) and "bias" in known:
@@ -101,6 +102,7 @@ def _sums(reads: _Reads, t: int) -> Epilogue | None:
     (total,) = reads.steps[at]
     first, last = sorted((t, at))
     (early,) = reads.steps[first]
+    # both results come with the later of the two steps: nothing may read the earlier one before that
     if total.dtype != product.dtype or any(u <= last for u, _ in reads.of.get(early, ())):
         return None
     return Epilogue("sums", (product, total), (t, at))

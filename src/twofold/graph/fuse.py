@@ -75,6 +75,7 @@ class _Group:
 
     def takes(self, n: Application) -> bool:
         """Whether the node joins the open kernel."""
+        # a view of the kernel's result exists only after the kernel has run
         if not self.nodes or len(self.nodes) >= MOST_NODES or any(i in self.views for i in n.operands):
             return False
         if self.space_of(n) == self.space:
@@ -119,6 +120,7 @@ class _Group:
         if not self.reduces:
             return []
         row = (*self.space[:-1], 1)
+        # candidates: nodes over the kernel's space or rows whose operands are all known by now
         found: dict[Application, None] = {}
         for n in rest:
             is_known = all(not isinstance(i, Application) or is_const(i) or i in known or i in found for i in n.operands)
@@ -196,6 +198,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
             group.add(n, group.space)
         elif not group.delays(n):
             space = group.space_of(n)
+            # close the open kernel if the node starts another, or reads from this one; other nodes may run before it
             if space is not None or any(i in group.members for i in n.operands):
                 also = group.also([m for m in order[at : at + AHEAD] if m not in known], known, users, read)
                 for m in also:

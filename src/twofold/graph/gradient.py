@@ -54,6 +54,7 @@ def _call_rule(node: Application, douts: Sequence[Node | None]) -> list[Any]:
         have |= dict(zip((i.name for i in op.inputs), arrays, strict=True))
     have |= dict(zip(op.scalars, node.inputs[len(arrays) :], strict=True))
     have |= sig.params
+    # a rule names what it reads; whatever the gradient graph then does not contain need not be saved by forward
     wanted = inspect.signature(op.grad_rule).parameters.values()  # type: ignore[arg-type]
     positional = [have[p.name] for p in list(wanted)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     everything = any(p.kind is p.VAR_KEYWORD for p in wanted)

@@ -107,7 +107,8 @@ def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> 
         parts.setdefault(root(n), []).append(n)
     members: list[Member] = []
     made: dict[Node, int] = {}  # in which member
-    for part in sorted(parts.values(), key=lambda own: (own[0].size, len(own[0].shape))):  # broadcasting only makes larger
+    # smaller shapes first: a kernel's operands from other kernels are smaller, since broadcasting only enlarges
+    for part in sorted(parts.values(), key=lambda own: (own[0].size, len(own[0].shape))):
         for own in (part[k : k + MOST_NODES] for k in range(0, len(part), MOST_NODES)):
             below = {made[i] for n in own for i in n.operands if i in made}
             made.update(dict.fromkeys(own, len(members)))

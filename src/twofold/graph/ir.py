@@ -155,6 +155,7 @@ class _Tables:
 
 
 TABLES = _Tables()
+# a child forked while another thread holds the lock would wait for it forever
 os.register_at_fork(before=TABLES.lock.acquire, after_in_parent=TABLES.lock.release, after_in_child=TABLES.lock.release)
 
 

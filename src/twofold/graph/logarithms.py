@@ -196,6 +196,7 @@ def _combined(x: Application, depth: int, combine: Callable[[Node, Node], Node],
     found = {i: log_of(i, depth) for i in dict.fromkeys(sides)}
     if not any(found.values()):
         return None
+    # one side may have no formula if its logarithm is known exactly: of a number, or of a mask
     first, second = (found[i] or _log_of_number(i, zero) or (_log_of_mask(i, x.dtype) if masks else None) for i in sides)
     if first is None or second is None:
         return None

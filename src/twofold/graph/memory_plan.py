@@ -106,6 +106,7 @@ class _Planner:
 
     def _place_step(self, t: int, step: Step) -> None:
         inside = set(step.nodes)
+        # for each operand the last node of the step that reads it
         read = {self.owner(i): k for k, n in enumerate(step.nodes) for i in n.operands}
         self.viewed = {self.owner(i) for n in step.nodes for i in n.operands if self.owner(i) is not i}
         dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
@@ -167,6 +168,7 @@ class _Planner:
         """Place a result of the program; to overwrite a dying operand, compute that operand in the result's memory."""
         place = Place("output", len(self.plan.outputs))
         self.plan.outputs.append(n.nbytes)
+        # only if the buffer never held another value: that one would have to move into the result's memory, too
         if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:
             dying.remove(fit)
             self.plan.buffers[self.plan.place[fit].number] = (0, fit.dtype)

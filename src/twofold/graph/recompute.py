@@ -37,7 +37,7 @@ def checkpoints(values: Sequence[Node]) -> list[Node]:
     largest = max((n.nbytes for n in values), default=0)
     large = [n for n in values if n.nbytes * SMALL > largest and not _is_of_user_code(n)]
     stretch = isqrt(max(len(large) - 1, 0)) + 1
-    dropped = set(large) - set(large[stretch - 1 :: stretch])
+    dropped = set(large) - set(large[stretch - 1 :: stretch])  # keep the last value of each segment
     return [n for n in values if n not in dropped]
 
 

@@ -90,6 +90,7 @@ def _gather(n: Application) -> Node | None:
     x, place = n.operands
     if not _is_of_rows(n) or x.dtype not in ("float32", "float64") or not isinstance(x, Application) or not x.sig.op.elementwise:
         return None
+    # without an operand per row nothing was reduced over it: reading one element is cheaper than reading the row
     if not any(i.shape == _row_of(x) for i in x.operands):
         return None
     return G.max(G.where(_is_at(place, x.shape[-1]), x, -math.inf), axis=-1, keepdims=True)
@@ -115,7 +116,7 @@ def _scattered(n: Node) -> Node | None:
         return None
     if not all(_counts(place, k, n.shape) for k, place in enumerate(places[:-1])):
         return None
-    known = _number(value)
+    known = _number(value)  # adding 0.0 turns -0.0 into 0.0, as adding the zeros of the row does
     return value + 0.0 if known is None else G.full(shape=row, value=known + 0.0, dtype=n.dtype)
 
 

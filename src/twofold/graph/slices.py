@@ -106,6 +106,7 @@ class _Graph:
         parts = self.wanted[n]
         if not n.sig.op.elementwise or None in parts or not 0 < len(parts) <= MOST or not self.fuses(n):
             return False
+        # every part would load the far elements of that slice again
         if len(parts) > 1 and any(map(_is_far, n.operands)):
             return False
         return sum(prod(map(len, p)) for p in parts if p is not None) <= n.size * (AGAIN if n.sig.op.simple else 1)

@@ -118,6 +118,7 @@ def _softmax(node: Application) -> Node | None:
     axes = normalized_axes(below.sig.params["axis"], len(top.shape))
     if kept != reduced_shape(top.shape, axes, True) or node.shape != top.shape:
         return None
+    # the operator has one axis; over several the maximum is subtracted explicitly
     if len(axes) == 1:
         return apply(softmax.sig(axis=axes[0]), (top.operands[0], *[None] * (len(softmax.inputs) - 1)))
     powers = G.exp(shifted_to_zero(top.operands[0], axes)[0])

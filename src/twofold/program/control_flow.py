@@ -53,6 +53,7 @@ def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Calla
             for stack, new in zip(stacks[:count], results, strict=False):
                 backend.write(stack, t, new)
             state = results[count:]
+        # without any iteration the states are the program's inputs, which results must not share memory with
         last = [backend.xp.contiguous(s) for s in state] if state and state[0] is arrays[data] else state
         return _single([*stacks[:count], *last, *stacks[count:]])
 
@@ -72,6 +73,7 @@ def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Ca
 
     def run(*arrays: Any) -> list[Any]:
         copy = backend.xp.contiguous
+        # rows of iterations that do not run stay zero
         stacks = [copy(backend.constant(0, *t)) for t in (*types[:count], *types[count + variables : -1])]
         state, closure, steps = [copy(v) for v in arrays[:variables]], list(arrays[variables:]), 0
         while steps < limit and bool(backend.to_host(test([*state, *closure])[0]).item()):

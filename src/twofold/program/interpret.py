@@ -44,6 +44,7 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
         result = getattr(xp, n.sig.op.name)(*operands, **n.sig.params)
         if not n.sig.op.view:
             result = backend.as_array(result)
+        # a library's function may return another dtype than the primitive declares
         value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
         if watched and not n.sig.op.view:
             report(n.sig.op.name, "operator", start, nbytes_of([*n.inputs, *n.parts]))

@@ -60,6 +60,7 @@ def row_program(
     number: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
     inputs: dict[tuple[Node, str], int] = {}
     steps = []
+    # the iteration space is the largest shape: reductions over its last axis have smaller results, and so has what follows from them
     space = max((n.shape if n.sig.op.elementwise else n.operands[0].shape for n in nodes), key=lambda s: (prod(s), len(s)))
     has_rows = not all(n.sig.op.elementwise for n in nodes)
     for n in nodes:

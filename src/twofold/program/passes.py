@@ -154,6 +154,7 @@ def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context
         if found != before:
             changed.append(row.name)
             operators = None
+        # the first pass makes the lowered graph that the invariants are about, so check it even if nothing changed
         if SETTINGS.verify and (found != before or row is PASSES[0]):
             verify(found, [*leaves, *context.constants], row.name)
     return found, tuple(changed)
