@@ -1,7 +1,7 @@
 """``mx.nd.contrib.foreach``, ``while_loop``, ``cond``: Python loops over arrays, run immediately and recorded like any code."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import ParameterError, ShapeError
 from ..imperative.array import apply_op
@@ -10,30 +10,47 @@ from .array import NDArray
 
 __all__ = ["cond", "foreach", "while_loop"]
 
+T = TypeVar("T")
 
-def _flat(nested: Any) -> tuple[list[NDArray], Any]:
-    """The arrays in nested lists, in order, and the structure needed to nest others alike (None for a single array)."""
-    if isinstance(nested, NDArray):
+
+def flatten(nested: Any, kind: type[T], refuse: Callable[[str], Exception]) -> tuple[list[T], Any]:
+    """The items in nested lists, in order, and the structure needed to nest others alike (None for a single item).
+
+    Parameters
+    ----------
+    nested
+        An item, or lists of lists of items.
+    kind
+        The items' class.
+    refuse
+        Makes the exception for anything else, given its type's name.
+    """
+    if isinstance(nested, kind):
         return [nested], None
     if not isinstance(nested, (list, tuple)):
-        raise ParameterError("control flow: expected an NDArray or (nested) lists of them", type(nested).__name__, "return NDArrays")
-    arrays, form = [], []
-    for item in nested:
-        below, inner = _flat(item)
-        arrays += below
+        raise refuse(type(nested).__name__)
+    items, form = [], []
+    for part in nested:
+        below, inner = flatten(part, kind, refuse)
+        items += below
         form.append((len(below), inner))
-    return arrays, form
+    return items, form
 
 
-def _nested(arrays: Sequence[Any], form: Any) -> Any:
-    """Nest arrays in a structure returned by `_flat`."""
+def nest(items: Sequence[Any], form: Any) -> Any:
+    """Nest items in a structure returned by `flatten`."""
     if form is None:
-        return arrays[0]
+        return items[0]
     out, at = [], 0
     for count, inner in form:
-        out.append(_nested(arrays[at : at + count], inner))
+        out.append(nest(items[at : at + count], inner))
         at += count
     return out
+
+
+def _flat(nested: Any) -> tuple[list[NDArray], Any]:
+    what = "control flow: expected an NDArray or (nested) lists of them"
+    return flatten(nested, NDArray, lambda given: ParameterError(what, given, "return NDArrays"))
 
 
 def pair_of(result: Any, what: str) -> tuple[Any, Any]:
@@ -76,11 +93,11 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one array")
     states, rows, out_form = init_states, [], None
     for t in range(len(arrays[0])):
-        outputs, states = pair_of(body(_nested([a[t] for a in arrays], form), states), "foreach: the body")
+        outputs, states = pair_of(body(nest([a[t] for a in arrays], form), states), "foreach: the body")
         flat, out_form = _flat(outputs)
         rows.append(flat)
     stacked = [_stacked(column) for column in zip(*rows, strict=True)]
-    return _nested(stacked, out_form), states
+    return nest(stacked, out_form), states
 
 
 def while_loop(
@@ -128,7 +145,7 @@ def while_loop(
         rows.append(flat)
         variables = new
     padded = [_padded(_stacked(column), max_iterations) for column in zip(*rows, strict=True)]
-    return (_nested(padded, form) if rows else []), (variables[0] if single else variables)
+    return (nest(padded, form) if rows else []), (variables[0] if single else variables)
 
 
 def _padded(stacked: NDArray, length: int) -> NDArray:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ParameterError
-from ..ndarray.control_flow import pair_of
+from ..ndarray.control_flow import flatten, nest, pair_of
 from ..ops.elementwise_math import copy
 from .compose import NotASymbol, variable
 from .naming import AttrScope, NameManager
@@ -21,27 +21,9 @@ SCOPE = "__subgraph_name__"
 
 
 def _flat(nested: Any, what: str) -> tuple[list[Symbol], Any]:
-    """The symbols of nested lists in order, and the structure to put others back (None for a symbol)."""
-    if isinstance(nested, Symbol):
-        return [nested], None
-    if not isinstance(nested, (list, tuple)):
-        raise NotASymbol(f"{what}: expected a Symbol or (nested) lists of them", type(nested).__name__, "return symbols")
-    symbols, form = [], []
-    for item in nested:
-        below, inner = _flat(item, what)
-        symbols += below
-        form.append((len(below), inner))
-    return symbols, form
-
-
-def _nested(symbols: Sequence[Any], form: Any) -> Any:
-    if form is None:
-        return symbols[0]
-    out, at = [], 0
-    for count, inner in form:
-        out.append(_nested(symbols[at : at + count], inner))
-        at += count
-    return out
+    return flatten(
+        nested, Symbol, lambda given: NotASymbol(f"{what}: expected a Symbol or (nested) lists of them", given, "return symbols")
+    )
 
 
 class _Body:
@@ -134,7 +116,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         raise ParameterError("foreach: no data to loop over", repr(data), "give at least one symbol")
     scope = _scope(name)
     slices, old = _own(streams), _own(states)
-    trace = lambda: pair_of(body(_nested(slices, data_form), _nested(old, state_form)), "foreach: the body")  # noqa: E731
+    trace = lambda: pair_of(body(nest(slices, data_form), nest(old, state_form)), "foreach: the body")  # noqa: E731
     (outputs, new), make = _traced(scope, [*slices, *old], trace)
     flat_out, out_form = _flat(outputs, "foreach: outputs of the body")
     flat_new, new_form = _flat(new, "foreach: states of the body")
@@ -152,7 +134,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     }
     inputs = [s.heads[0] for s in (*streams, *states)] + list(inner.outside.values())
     results = _node("_foreach", attrs, inputs, [inner], len(flat_out) + len(flat_new))
-    return _nested(results[: len(flat_out)], out_form), _nested(results[len(flat_out) :], new_form)
+    return nest(results[: len(flat_out)], out_form), nest(results[len(flat_out) :], new_form)
 
 
 def while_loop(
@@ -193,7 +175,7 @@ def while_loop(
     }
     results = _node("_while_loop", attrs, inputs, [test, inner], len(flat_out) + len(flat_new))
     variables = results[len(flat_out) :]
-    return _nested(results[: len(flat_out)], out_form), variables[0] if single else variables
+    return nest(results[: len(flat_out)], out_form), variables[0] if single else variables
 
 
 def _places(body: _Body, own: Sequence[Symbol], inputs: Sequence[Head]) -> list[int]:
@@ -222,4 +204,4 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], 
         "then_input_locs": _places(branches[0], [], inputs),
         "else_input_locs": _places(branches[1], [], inputs),
     }
-    return _nested(_node("_cond", attrs, inputs, [test, *branches], forms[0][1]), forms[0][0])
+    return nest(_node("_cond", attrs, inputs, [test, *branches], forms[0][1]), forms[0][0])
