@@ -1,4 +1,4 @@
-"""`HybridBlock`: a block whose computation is written once for arrays and for symbols, and may run as a compiled graph."""
+"""`HybridBlock`: a block whose computation is written once for arrays and symbols, and can run as a compiled graph."""
 
 import warnings
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ from .tracing import ARRAYS, Traced, arrays_in, taken_by, traced
 __all__ = ["HybridBlock"]
 
 PACKAGE = __name__.partition(".")[0]
-#: Libraries that MXNet hands graphs to and whose work, fusing operators, is always done here.
+#: Libraries to which MXNet delegates graphs. What they do there, fusing operators, happens here anyway.
 BACKENDS = ("MKLDNN", "ONEDNN")
 
 
 class HybridBlock(Block):
-    """The base of layers and models that can be compiled: define `hybrid_forward`.
+    """Base class of layers and models that can be compiled. Subclasses define `hybrid_forward`.
 
-    Called with arrays it computes them at once, or after `hybridize` as one compiled graph; called with symbols it composes.
-    Called with arrays of `mx.np` it returns such: `hybrid_forward` gets them as they are, and finds their functions as ``F.np``
-    and ``F.npx``. Then it is not compiled; the layers in it are.
+    A call with arrays runs operator by operator or, after `hybridize`, as one compiled graph; a call with symbols composes them.
+    A call with arrays of `mx.np` returns such arrays: `hybrid_forward` receives them unchanged and finds their functions in ``F.np``
+    and ``F.npx``. In this case only the layers inside are compiled, not the block itself.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class HybridBlock(Block):
     [3.0, 6.0]
     """
 
-    #: Which arrays `hybrid_forward` can compute with when it is called with those of `mx.np`.
+    #: The kind of arrays that `hybrid_forward` computes with when the block is called with arrays of `mx.np`.
     _arrays: ClassVar[Literal["nd", "np", "any"]] = "nd"
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "_arrays" not in vars(cls) and not vars(cls).keys().isdisjoint(("forward", "hybrid_forward")):
-            cls._arrays = "nd" if cls.__module__.startswith(f"{PACKAGE}.") else "np"  # what users write gets what they give
+            cls._arrays = "nd" if cls.__module__.startswith(f"{PACKAGE}.") else "np"  # users' code gets what it was given
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         self._active = False
@@ -115,21 +115,21 @@ class HybridBlock(Block):
         backward_bulk_size: int | None = None,
         mirror: bool = False,
     ) -> None:
-        """Have the block run as a compiled graph, traced at the next call; or no longer.
+        """Run the block as a compiled graph from the next call on, which traces it; or stop doing so.
 
         Parameters
         ----------
         active
-            Whether to.
+            Whether to run as a compiled graph.
         backend
             See `optimize_for`.
         clear
-            Trace again, even if the block was traced before.
+            Whether to trace again if the block was traced before.
         static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
-            How MXNet allocates memory and groups operators. They have no effect: a compiled graph's memory is always planned, and
-            it always runs as a whole.
+            MXNet's options for memory and for grouping operators. They have no effect: the memory of a compiled graph is always
+            planned, and it always runs as a whole.
         mirror
-            Keep only about √n of n values inside for backward, and compute the others again from these: less memory, more time.
+            Save only about √n of n inner values for backward and recompute the others: less memory, more time.
 
         Raises
         ------
@@ -147,33 +147,33 @@ class HybridBlock(Block):
         self._traced = self._legacy_below = None
 
     def cast(self, dtype: Any) -> None:
-        """As `Block.cast`; the block is traced again."""
+        """As `Block.cast`; the next call traces the block again."""
         self._clear_cached_graph()
         super().cast(dtype)
 
-    # what it computes
+    # computing
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """What the block computes; defined by subclasses.
+        """Define the computation; overridden by subclasses.
 
         Parameters
         ----------
         F
-            `twofold.nd` or `twofold.sym`: use its functions on the inputs.
+            `twofold.nd` or `twofold.sym`, whose functions apply to the inputs.
         x, *args
             Inputs: arrays or symbols, or nested lists of them.
         **kwargs
-            The block's own parameters by name, as arrays or symbols; a subclass names those that it reads.
+            The block's own parameters by name, as arrays or symbols. Subclasses declare those that they use.
         """
         raise Undefined(f"{type(self).__name__} does not say what it computes", None, "define hybrid_forward(self, F, x) in it")
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """Compute outputs of arrays, or compose symbols; subclasses define `hybrid_forward`.
+        """Compute outputs for arrays, or compose symbols. Subclasses define `hybrid_forward` instead.
 
         Raises
         ------
         ParameterError
-            If the inputs are neither arrays nor symbols, or both.
+            If the inputs are neither arrays nor symbols, or a mixture.
         """
         if isinstance(x, NDArray):
             return self._run(x.context, x, *args)
@@ -195,14 +195,14 @@ class HybridBlock(Block):
             return self.hybrid_forward(sym, *args, **params)
 
     def _asked_for(self) -> tuple[str, ...]:
-        """The names of its parameters that `hybrid_forward` takes."""
+        """Names of the parameters that `hybrid_forward` takes."""
         if self._asked is None:
             names, everything = taken_by(type(self).hybrid_forward)
             self._asked = tuple(n for n in self._reg_params if everything or n in names)
         return self._asked
 
     def _run(self, device: Device, *args: Any) -> Any:
-        """Outputs of arrays."""
+        """The outputs for arrays."""
         if self._active:
             return self._run_compiled(device, args)
         try:
@@ -216,7 +216,7 @@ class HybridBlock(Block):
             return self.hybrid_forward(nd, *args, **params)
 
     def _run_numpy(self, device: Device, *args: Any) -> Any:
-        """Outputs of arrays of `mx.np`, as such arrays."""
+        """The outputs for arrays of `mx.np`, as such arrays."""
         if self._arrays == "nd" or (self._active and self._is_legacy_below()):
             return as_numpy(self._run(device, *fitting(args, self._input_dtype())))
         try:
@@ -230,7 +230,7 @@ class HybridBlock(Block):
             return self.hybrid_forward(nd, *as_numpy(args), **params)
 
     def _is_legacy_below(self) -> bool:
-        """Whether this block and all below it can compute with arrays of `mx.nd`, or with symbols."""
+        """Whether this block and all its descendants can compute with arrays of `mx.nd`, and so with symbols."""
         if self._legacy_below is None:
             children: Any = self._children.values()
             self._legacy_below = self._arrays != "np" and all(child._is_legacy_below() for child in children)
@@ -241,7 +241,7 @@ class HybridBlock(Block):
             arrays, form = args, SINGLE
         else:
             arrays, form = flattened(args, (NDArray,), "input")
-            while form and form[-1] == NOTHING:  # an argument that was left out
+            while form and form[-1] == NOTHING:  # trailing optional arguments that were omitted
                 form = form[:-1]
             self._check_devices(arrays, device)
         found = self._traced
@@ -276,7 +276,7 @@ class HybridBlock(Block):
     # tracing and inference
 
     def _inferred(self, what: str, args: Sequence[Any]) -> list[tuple[Parameter, Any]]:
-        """Shapes or dtypes of all parameters for inputs."""
+        """Infer the shapes or dtypes of all parameters from inputs."""
         if self._traced is None:
             self._traced = traced(self, args, self._mirror)
         flat, _ = flattened(args, ARRAYS, "input")
@@ -284,7 +284,7 @@ class HybridBlock(Block):
         symbol = self._traced.symbol
         known = {n: v for n, v in known.items() if n in symbol.list_inputs()}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is missing is named by the error
+            warnings.simplefilter("ignore")  # the error names what is missing
             arguments, _, states = getattr(symbol, what)(**known)
         if arguments is None:
             arguments, _, states = getattr(symbol, f"{what}_partial")(**known)
@@ -292,7 +292,7 @@ class HybridBlock(Block):
         return [(param, found[name]) for name, param in self.collect_params().items() if name in found]
 
     def explain(self, *args: Any) -> str:
-        """What the block's graph becomes for inputs like these: its programs, what is fused in them, and the memory that they need.
+        """Report the programs of the block's graph for such inputs: their steps, fused kernels and memory.
 
         Parameters
         ----------
@@ -307,18 +307,18 @@ class HybridBlock(Block):
         return self.bound(*args).explain()
 
     def bound(self, *args: Any) -> Executor:
-        """An executor of the block's graph for inputs like these, with gradients of all parameters: to be explained and drawn.
+        """Create an executor of the block's graph for such inputs, with gradients of all parameters, to explain or draw it.
 
         Parameters
         ----------
         *args
-            Inputs. The block is traced but not run; shapes of parameters that were unknown are set, as by a call. The executor's
-            parameters are arrays of its own.
+            Inputs. The block is traced but not run. Unknown shapes of parameters are set as by a call; the executor has its own
+            arrays of parameters.
 
         Raises
         ------
         ParameterError
-            If no input is given.
+            If there is no input.
         """
         if not args:
             raise ParameterError(f"{self.name}: its graph depends on its inputs", "none was given", "call explain(x) with an input")
@@ -333,7 +333,7 @@ class HybridBlock(Block):
         return symbol.simple_bind(flat[0].context, grad_req=requests, type_dict=types, **shapes)
 
     def infer_shape(self, *args: Any) -> None:
-        """Set the unknown shapes of parameters from those of inputs.
+        """Set unknown shapes of parameters from the shapes of inputs.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class HybridBlock(Block):
                 param.shape = shape
 
     def infer_type(self, *args: Any) -> None:
-        """Set the dtypes of parameters from those of inputs.
+        """Set the dtypes of parameters from the dtypes of inputs.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class HybridBlock(Block):
                 param.dtype = dtype
 
     def _finish_deferred(self, args: Sequence[Any]) -> None:
-        """Infer shapes, and make the parameters that waited for theirs."""
+        """Infer shapes, and initialize the parameters that waited for them."""
         try:
             self.infer_shape(*args)
         except (MXNetError, TypeError, AttributeError) as error:
@@ -371,12 +371,12 @@ class HybridBlock(Block):
             if param._is_shaped:
                 param._finish_deferred_init()
         if self._children and any(p._deferred is not None for p in params):
-            self._run_apart(args)  # where the shapes of a layer follow from its input only, it finds them by itself
+            self._run_apart(args)  # layers whose shapes follow from their inputs infer them themselves
         for name in self._asked_for():
             self._reg_params[name]._finish_deferred_init()
 
     def _run_apart(self, args: Sequence[Any]) -> None:
-        """Run the children one by one, without recording or training."""
+        """Run the children one by one, in inference mode and without recording."""
         own = [self._reg_params[name] for name in self._asked_for()]
         if all(p._data is not None for p in own):
             with Scope(False, False):
@@ -384,14 +384,14 @@ class HybridBlock(Block):
                 self.hybrid_forward(nd, *args, **params)
 
     def register_op_hook(self, callback: Callback, monitor_all: bool = False) -> None:
-        """Look at the values inside while the block is hybridized; it then runs operator by operator.
+        """Register a function to be called with every inner value, also while the block is hybridized.
 
         Parameters
         ----------
         callback
-            Called with the name of a value, the name of its operator, and the value.
+            Called with the name of the value, the name of its operator and the value.
         monitor_all
-            Whether to show what operators read, too.
+            Whether to pass the inputs of operators too.
         """
         self._watch = callback, monitor_all
         super().register_op_hook(callback, monitor_all)
@@ -408,7 +408,7 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
     ) -> None:
-        """Trace and compile the block for inputs like these; graphs are optimized the same way for all backends.
+        """Trace and compile the block for such inputs. Graphs are optimized in the same way for all backends.
 
         Parameters
         ----------
@@ -422,7 +422,7 @@ class HybridBlock(Block):
         Raises
         ------
         ParameterError
-            Without a backend, or for another one.
+            If the backend is missing or unknown.
         """
         if not backend:
             raise ParameterError('Must specify "backend" to optimize_for', None, f"use one of {', '.join(BACKENDS)}, or call hybridize()")
@@ -440,21 +440,21 @@ class HybridBlock(Block):
             self._active = self._active or bool(record.get("hybridized"))
 
     def export(self, path: str | PathLike[str], epoch: int = 0, remove_amp_cast: bool = True) -> None:
-        """Write the traced graph and its parameters, for `SymbolBlock.imports`, `Module` or MXNet.
+        """Write the traced graph and its parameters to files for `SymbolBlock.imports`, `Module` or MXNet.
 
         Parameters
         ----------
         path
-            How the files' names begin: ``path-symbol.json`` and ``path-0000.params``.
+            Prefix of the file names ``path-symbol.json`` and ``path-0000.params``.
         epoch
-            The number in the second file's name.
+            The number in the name of the second file.
         remove_amp_cast
-            Leave out the casts of mixed precision.
+            Whether to drop the casts of mixed precision.
 
         Raises
         ------
         MXNetError
-            If the block was not hybridized and run.
+            If the block was not hybridized and run before.
         """
         if self._traced is None:
             raise MXNetError(
@@ -472,11 +472,11 @@ class HybridBlock(Block):
 
 
 class _NotInferred(ParameterError):
-    """Shapes of parameters that do not follow from those of the inputs."""
+    """The shapes of parameters do not follow from those of the inputs."""
 
 
 def check_backend(backend: str | None) -> None:
-    """Raise unless a backend is None or known.
+    """Check that a backend is None or known.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`SymbolBlock`: a symbol as a block, such as one that was exported; its variables that are no inputs become parameters."""
+"""`SymbolBlock`: a symbol, such as an exported one, as a block. Variables that are not inputs become parameters."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -18,7 +18,7 @@ __all__ = ["SymbolBlock"]
 
 
 class SymbolBlock(HybridBlock):
-    """A block that computes a symbol; it always runs as a compiled graph.
+    """A block that computes a symbol, always as a compiled graph.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class SymbolBlock(HybridBlock):
     inputs
         The variable that stands for the input, or a list of variables.
     params
-        Parameters to share, by name; made if None.
+        Parameters to share by name; created if None.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class SymbolBlock(HybridBlock):
         self._traced = Traced(self, names, form, symbol, nested)
 
     def _make_params(self, symbol: Symbol, inputs: Sequence[str]) -> None:
-        """Parameters for the variables that are no inputs; their names without what all have in common are attributes' names."""
+        """Create parameters for variables that are not inputs. Attributes are named without the prefix that all names share."""
         found = symbol.attr_dict()
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
         dtypes = dict(zip([*arguments, *states], [k for kinds in symbol.infer_type_partial()[::2] for k in kinds], strict=True))
@@ -85,27 +85,27 @@ class SymbolBlock(HybridBlock):
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> "SymbolBlock":
-        """A block from files that `HybridBlock.export` or MXNet wrote.
+        """Load a block from files written by `HybridBlock.export` or MXNet.
 
         Parameters
         ----------
         symbol_file
             The file of the graph.
         input_names
-            Name or names of the variables that are inputs.
+            Name or names of the input variables.
         param_file
-            The file of the parameters; the block is not initialized if None.
+            The file of the parameters. If None, the block is not initialized.
         ctx
-            The device, or several; the CPU if None.
+            The device or devices; the CPU if None.
         allow_missing
-            Whether parameters may be missing in the file.
+            Whether parameters may be missing from the file.
         ignore_extra
-            Whether the file may hold other parameters.
+            Whether to ignore other parameters in the file.
 
         Raises
         ------
         MXNetError
-            If a parameter is missing in the file.
+            If a parameter is missing from the file.
         """
         symbol = sym.load(fspath(symbol_file))
         names = [input_names] if isinstance(input_names, str) else list(input_names)
@@ -133,7 +133,7 @@ class SymbolBlock(HybridBlock):
         return self._run_compiled(device, args)
 
     def _clear_cached_graph(self) -> None:
-        """Compile again; the symbol stays, for it is the block."""
+        """Drop what was compiled. The symbol stays: it is the block's definition."""
         old = self._traced
         if old is not None:  # None while the constructor registers parameters
             self._traced = Traced(self, old.names, old.inputs, old.symbol, old.outputs, self._mirror)
@@ -144,7 +144,7 @@ class SymbolBlock(HybridBlock):
 
 
 def _common_prefix(names: Sequence[str]) -> str:
-    """What several names begin with alike; of one name nothing."""
+    """The common prefix of several names; empty for a single one."""
     if len(names) < 2:
         return ""
     first, last = min(names), max(names)

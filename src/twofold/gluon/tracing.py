@@ -1,4 +1,4 @@
-"""Tracing: running a block's computation on symbols, and what comes out of it."""
+"""Tracing: running a block's computation on symbols to get its graph."""
 
 import inspect
 import warnings
@@ -26,16 +26,16 @@ class Traced:
     block
         The block, whose parameters the symbol's variables stand for.
     names, inputs
-        Names of the variables that stand for inputs, and how the inputs are nested.
+        Names of the variables that stand for inputs, and the nesting of the inputs.
     symbol, outputs
-        The outputs, and how they are nested.
+        The outputs, and their nesting.
     mirror
         See `CachedGraph`.
 
     Attributes
     ----------
     graph
-        What computes the outputs.
+        Computes the outputs.
     """
 
     def __init__(self, block: Any, names: Sequence[str], inputs: Format, symbol: Symbol, outputs: Format, mirror: bool = False) -> None:
@@ -43,20 +43,20 @@ class Traced:
         self.graph = CachedGraph(block.name, symbol.heads, self.names, dict(block.collect_params().items()), mirror)
 
     def warn_of_unused(self, params: Iterable[str]) -> None:
-        """Warn of inputs and parameters that no output depends on."""
+        """Warn about inputs and parameters that no output depends on."""
         used = set(self.symbol.list_inputs())
         inputs = [f"The {k}-th input to HybridBlock" for k, name in enumerate(self.names) if name not in used]
         for what in [*inputs, *(f"Parameter {name}" for name in params if name not in used)]:
             warnings.warn(f"{what} is not used by any computation. Is this intended?", UserWarning, stacklevel=7)
 
     def record(self) -> dict[str, Any]:
-        """What files say of it."""
+        """The record of the traced graph in files."""
         inputs = [sym.var(name).tojson() for name in self.names]
         return {"in_format": self.inputs, "out_format": self.outputs, "inputs": inputs, "symbol": self.symbol.tojson()}
 
     @staticmethod
     def from_record(block: Any, record: dict[str, Any], mirror: bool) -> "Traced | None":
-        """The graph of a file's record; None if its variables have other names than the block's parameters."""
+        """The traced graph of a file's record; None if its variables do not match the names of the block's parameters."""
         symbol = sym.load_json(record["symbol"])
         names = [str(sym.load_json(text).name) for text in record["inputs"]]
         if not set(symbol.list_inputs()) <= {*names, *block.collect_params()}:
@@ -65,7 +65,7 @@ class Traced:
 
 
 def traced(block: Any, args: Sequence[Any], mirror: bool) -> Traced:
-    """The graph of a block for inputs that are nested like these.
+    """Trace a block for inputs that are nested like these.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def traced(block: Any, args: Sequence[Any], mirror: bool) -> Traced:
 
 
 def _grouped(heads: Sequence[Symbol], form: Format) -> Format:
-    """How outputs are nested, a symbol of several outputs counting as a list."""
+    """The nesting of outputs, where a symbol with several outputs counts as a list."""
     counts = iter([len(h.heads) for h in heads])
 
     def visit(part: Format) -> Format:
