@@ -157,7 +157,7 @@ def capsule_on(kind, number):
 
 
 def test_a_capsule_of_another_device_is_refused(gpus):
-    with pytest.raises(DTypeError, match="DLPack's kind 10"):
+    with pytest.raises(DTypeError, match="DLPack device type 10"):
         nd.from_dlpack(capsule_on(10, 0))
     with pytest.raises(DeviceError, match=r"gpu\(99\): no such device"):
         nd.from_dlpack(capsule_on(2, 99))
