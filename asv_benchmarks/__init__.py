@@ -1,1 +1,1 @@
-"""Benchmarks: against hand-written NumPy in one process (`ratios`), and along the history (`benchmarks`, run by asv)."""
+"""Benchmarks: against hand-written NumPy in one process (`ratios`), and over the history (`benchmarks`, run by asv)."""

@@ -1,4 +1,4 @@
-"""Counts what a computation does and what does not vary from run to run: programs compiled, kernels, memory kept."""
+"""Counts quantities that do not vary between runs: programs compiled, scratch memory, memory that stays allocated."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ from twofold.program.compile import Program
 
 @contextmanager
 def programs() -> Iterator[list[Program]]:
-    """The programs compiled within the context, in order."""
+    """List the programs compiled within the context, in order."""
     compiled: list[Program] = []
     construct = Program.__init__
 
@@ -36,23 +36,23 @@ def buffer_bytes(program: Program) -> int:
 
 
 def allocated_per_step(step: Callable[[], Any], steps: int) -> float:
-    """Bytes that stay allocated by Python and NumPy for each step, as `tracemalloc` counts them: the median of five runs.
+    """Bytes that stay allocated per step, as `tracemalloc` counts them: the median of five runs.
 
-    What leaks does so in each run; a kernel whose thousandth use compiles it keeps its code in one of them.
+    A leak shows in every run; one-time allocations, such as a kernel compiled at its thousandth use, in one of them.
 
     Parameters
     ----------
     step
-        What to run; it has reached its steady state.
+        The step, which must have reached a steady state.
     steps
-        How often; a multiple of 5.
+        Number of steps; a multiple of 5.
     """
     sizes = []
     tracing = tracemalloc.is_tracing()
     if not tracing:
         tracemalloc.start()
     try:
-        step()  # what a first step under the tracer keeps is counted as there before
+        step()  # the first traced step allocates more, before the baseline is taken
         gc.collect()
         sizes.append(tracemalloc.get_traced_memory()[0])
         for _ in range(5):
@@ -67,14 +67,14 @@ def allocated_per_step(step: Callable[[], Any], steps: int) -> float:
 
 
 def resident_per_step(step: Callable[[], Any], steps: int) -> float:
-    """Bytes that the process' resident memory grows by for each step; the slope between quarters, for allocators round up.
+    """Growth of the resident memory per step, from the end of the first quarter on, because allocators round up.
 
     Parameters
     ----------
     step
-        What to run; it has reached its steady state.
+        The step, which must have reached a steady state.
     steps
-        How often; a multiple of 4.
+        Number of steps; a multiple of 4.
     """
     sizes = []
     for _ in range(4):
@@ -86,6 +86,6 @@ def resident_per_step(step: Callable[[], Any], steps: int) -> float:
 
 
 def _resident() -> int:
-    """Bytes of resident memory (0 where the system does not say)."""
+    """Bytes of resident memory (0 if the system does not report it)."""
     statm = Path("/proc/self/statm")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0

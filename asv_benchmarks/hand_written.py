@@ -1,8 +1,7 @@
-"""Training steps written by hand in NumPy: what the framework's loops are measured against.
+"""Training steps written by hand in NumPy: the baseline for the framework's steps.
 
-Each class allocates its memory once and computes forward and backward with ``out=`` wherever NumPy has it: the fastest plain
-NumPy that we know how to write without changing the mathematics. Sums over rows are products with ones, the labels are one-hot
-from the start.
+Each class allocates its memory once and uses ``out=`` wherever NumPy supports it: the fastest plain NumPy we know how to write
+without changing the mathematics. Sums over rows are products with ones, and the labels are one-hot from the start.
 """
 
 import numpy as np
@@ -18,7 +17,7 @@ class Perceptron:
         self.label = draw.integers(0, classes, batch)
         self.w1, self.b1 = (draw.standard_normal((hidden, inputs)) * 0.1).astype(f), np.zeros(hidden, f)
         self.w2, self.b2 = (draw.standard_normal((classes, hidden)) * 0.1).astype(f), np.zeros(classes, f)
-        self.ones, self.zero = np.ones(batch, f), np.array(0, f)  # an array of no axes costs less than a Python number
+        self.ones, self.zero = np.ones(batch, f), np.array(0, f)  # a zero-dimensional array is faster than a Python number
         self.h, self.dh = np.empty((batch, hidden), f), np.empty((batch, hidden), f)
         self.mask = np.empty((batch, hidden), bool)
         self.y, self.p = np.empty((batch, classes), f), np.empty((batch, classes), f)
@@ -28,7 +27,7 @@ class Perceptron:
         self.one_hot = np.eye(classes, dtype=f)[self.label]
 
     def step(self) -> float:
-        """Forward and backward once; the loss."""
+        """Run forward and backward once; return the loss."""
         h, y, p = self.h, self.y, self.p
         np.dot(self.x, self.w1.T, h)
         np.add(h, self.b1, h)
@@ -56,10 +55,10 @@ class Perceptron:
 class LeNet:
     """MXNet's LeNet (convolution 20, tanh, pooling, convolution 50, tanh, pooling, dense 500, tanh, dense 10): loss and gradients.
 
-    Images are (n, 28, 28, 1): with channels last every convolution is one matrix product of patches, whose results are in place
-    for the next layer. Weights of convolutions are (filters, 25 * channels) in the order (y, x, channel); those of the first dense
-    layer take (4, 4, 50). Where several elements of a pooling window are the largest, each gets the gradient: the one difference
-    from MXNet, which numbers drawn from a continuous distribution do not show.
+    Images are (n, 28, 28, 1): with channels last every convolution is one matrix product of patches, whose result is already laid
+    out for the next layer. Weights of convolutions are (filters, 25 * channels) in the order (y, x, channel); those of the first
+    dense layer expect (4, 4, 50). If a pooling window has several maxima, each gets the gradient. This is the only difference from
+    MXNet, and does not occur with values from a continuous distribution.
     """
 
     def __init__(self, batch: int = 64, classes: int = 10, seed: int = 0) -> None:
@@ -81,7 +80,7 @@ class LeNet:
         self.top, self.total = np.empty((batch, 1), f), np.empty((batch, 1), f)
 
     def step(self) -> float:
-        """Forward and backward once; the loss."""
+        """Run forward and backward once; return the loss."""
         y = self.conv1.forward(self.x)
         np.tanh(y, y)
         y = self.conv2.forward(self.pool1.forward())
@@ -105,7 +104,7 @@ class LeNet:
         return float(loss)
 
     def _backward(self, dy: np.ndarray, features: np.ndarray) -> None:
-        """Gradients from that of the last layer's results."""
+        """Compute all gradients from that of the logits."""
         np.dot(dy.T, self.h, self.dw4)
         np.dot(self.ones, dy, self.db4)
         np.dot(dy, self.w4, self.dh)
@@ -136,8 +135,8 @@ class _Convolution:
         self.ones = np.ones(len(self.rows), f)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
-        """(n, size, size, channels) to (n, size - 4, size - 4, filters)."""
-        n, rows, columns, step = x.strides  # five neighbours in a row, with their channels, are contiguous
+        """Convolve (n, size, size, channels) to (n, size - 4, size - 4, filters)."""
+        n, rows, columns, step = x.strides  # five neighbours in a row with their channels are contiguous
         np.copyto(self.patches, np.lib.stride_tricks.as_strided(x, self.patches.shape, (n, rows, columns, rows, step), writeable=False))
         y = self.y.reshape(-1, len(self.b))
         np.dot(self.rows, self.w.T, y)
@@ -145,7 +144,7 @@ class _Convolution:
         return self.y
 
     def backward(self, dx: np.ndarray | None) -> None:
-        """Gradients of weight and bias, and of the input into ``dx``, from ``dy``."""
+        """Compute the gradients of weight and bias, and that of the input into ``dx``, from ``dy``."""
         dy = self.dy.reshape(-1, len(self.b))
         np.dot(dy.T, self.rows, self.dw)
         np.dot(self.ones, dy, self.db)
@@ -154,14 +153,14 @@ class _Convolution:
         dx.fill(0)
         part, size = self.part, self.dy.shape[1]
         taps = np.ascontiguousarray(self.w.reshape(len(self.b), 25, -1).transpose(1, 0, 2))
-        for k, tap in enumerate(taps):  # tap by tap: all patches' gradients at once would not stay in the cache
+        for k, tap in enumerate(taps):  # tap by tap: the gradients of all patches at once would not fit in the cache
             np.dot(dy, tap, part.reshape(len(dy), -1))
             target = dx[:, k // 5 : k // 5 + size, k % 5 : k % 5 + size]
             np.add(target, part, target)
 
 
 class _Pooling:
-    """The largest of each 2x2 window of ``x`` (n, size, size, channels); the gradient goes into ``dx``."""
+    """2x2 max pooling of ``x`` (n, size, size, channels); the gradient is written to ``dx``."""
 
     def __init__(self, x: np.ndarray, dx: np.ndarray) -> None:
         n, size, _, channels = x.shape
@@ -170,7 +169,7 @@ class _Pooling:
         self.mask = np.empty(self.y.shape, bool)
 
     def forward(self) -> np.ndarray:
-        """(n, size / 2, size / 2, channels)."""
+        """Return the pooled images (n, size / 2, size / 2, channels)."""
         (a, _), (b, _), (c, _), (d, _) = self.corners
         np.maximum(a, b, out=self.y)
         np.maximum(self.y, c, out=self.y)
@@ -178,7 +177,7 @@ class _Pooling:
         return self.y
 
     def backward(self) -> None:
-        """The gradient of the input from ``dy``."""
+        """Compute the gradient of the input from ``dy``."""
         for x, dx in self.corners:
             np.equal(x, self.y, self.mask)
             np.multiply(self.dy, self.mask, dx)

@@ -1,6 +1,6 @@
-"""The hand-written networks in Twofold, with the same values: as functions of `nd`, as executors and as blocks of Gluon.
+"""The hand-written networks in Twofold, with the same weights: imperative, as executors and as Gluon blocks.
 
-Every function returns an object whose ``step()`` computes the loss and all gradients, and waits for them.
+Every function returns an object whose ``step()`` computes the loss and all gradients, and waits for them to be ready.
 """
 
 from collections.abc import Callable
@@ -11,21 +11,21 @@ import numpy as np
 import twofold as mx
 from asv_benchmarks.hand_written import LeNet, Perceptron
 
-#: An operator's function of ``mx.nd`` or ``mx.sym`` by name.
+#: ``mx.nd`` or ``mx.sym``.
 Functions = Any
 
 
 class Step:
-    """One step of training without the update.
+    """A training step without the update.
 
     Attributes
     ----------
     step
         Computes the loss and the gradients.
     gradients
-        The gradients after a step, by the parameters' names.
+        The gradients after a step, by parameter name.
     parameters
-        The parameters by name; what a `Trainer` takes where the network is of Gluon.
+        The parameters by name; for a Gluon network, what `Trainer` accepts.
     """
 
     def __init__(self, step: Callable[[], Any], gradients: Callable[[], dict[str, np.ndarray]], parameters: Any) -> None:
@@ -33,13 +33,13 @@ class Step:
 
 
 def perceptron(F: Functions, x: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
-    """The outputs of the perceptron."""
+    """Apply the perceptron."""
     h = F.relu(F.FullyConnected(x, w1, b1, num_hidden=32))
     return F.FullyConnected(h, w2, b2, num_hidden=10)
 
 
 def lenet(F: Functions, x: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any) -> Any:
-    """The outputs of LeNet."""
+    """Apply LeNet."""
     h = F.tanh(F.Convolution(x, w1, b1, kernel=(5, 5), num_filter=20))
     h = F.Pooling(h, pool_type="max", kernel=(2, 2), stride=(2, 2))
     h = F.tanh(F.Convolution(h, w2, b2, kernel=(5, 5), num_filter=50))
@@ -49,12 +49,12 @@ def lenet(F: Functions, x: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3:
 
 
 def cross_entropy(F: Functions, y: Any, label: Any) -> Any:
-    """The mean over the batch of the softmax cross-entropy."""
+    """Softmax cross-entropy, averaged over the batch."""
     return F.negative(F.mean(F.pick(F.log_softmax(y), label)))
 
 
 def values_of(net: Perceptron | LeNet) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The input and the parameters of a hand-written network, as Twofold's operators want them."""
+    """The input and the parameters of a hand-written network, in the layout of Twofold's operators."""
     if isinstance(net, Perceptron):
         return net.x, {"w1": net.w1, "b1": net.b1, "w2": net.w2, "b2": net.b2}
     parts = [net.conv1.w, net.conv1.b, net.conv2.w, net.conv2.b, net.w3, net.b3, net.w4, net.b4]
@@ -62,7 +62,7 @@ def values_of(net: Perceptron | LeNet) -> tuple[np.ndarray, dict[str, np.ndarray
 
 
 def gradients_of(net: Perceptron | LeNet) -> dict[str, np.ndarray]:
-    """The gradients that a hand-written network has computed, in Twofold's order of axes."""
+    """The gradients that a hand-written network has computed, in the layout of Twofold's operators."""
     if isinstance(net, Perceptron):
         return {"w1": net.dw1, "b1": net.db1, "w2": net.dw2, "b2": net.db2}
     return _channels_first([net.conv1.dw, net.conv1.db, net.conv2.dw, net.conv2.db, net.dw3, net.db3, net.dw4, net.db4])
@@ -81,7 +81,7 @@ def _function_of(net: Perceptron | LeNet) -> Callable[..., Any]:
 
 
 def imperative(net: Perceptron | LeNet) -> Step:
-    """The network by functions of `nd` under ``autograd.record``."""
+    """The network as imperative code under ``autograd.record``."""
     data, values = values_of(net)
     x, label = mx.nd.array(data), mx.nd.array(net.label)
     parameters = {name: mx.nd.array(value) for name, value in values.items()}
@@ -122,7 +122,7 @@ def executor(net: Perceptron | LeNet) -> Step:
 
 
 class WithLoss(mx.gluon.HybridBlock):
-    """Layers in sequence, and the mean cross-entropy of what they give: one graph where it is hybridized.
+    """Layers in sequence and the mean cross-entropy of their output: a single graph when hybridized.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class WithLoss(mx.gluon.HybridBlock):
 
 
 def gluon(net: Perceptron | LeNet, hybrid: bool) -> Step:
-    """The network as layers of Gluon, imperative or hybridized."""
+    """The network as Gluon layers, imperative or hybridized."""
     data, values = values_of(net)
     block = WithLoss(_perceptron_layers() if isinstance(net, Perceptron) else _lenet_layers())
     block.initialize()
@@ -187,12 +187,12 @@ def _lenet_layers() -> list[Any]:
 
 
 def adam() -> tuple[str, dict[str, Any]]:
-    """Adam with a schedule, for `trained`."""
+    """Arguments of `trained` for Adam with a schedule."""
     return "adam", {"learning_rate": 1e-3, "lr_scheduler": mx.lr_scheduler.CosineScheduler(max_update=1000, base_lr=1e-3)}
 
 
 def trained(net: Step, optimizer: str = "sgd", options: dict[str, Any] | None = None) -> Callable[[], Any]:
-    """The step of a network of Gluon followed by the update of its parameters."""
+    """A Gluon network's step followed by the update of its parameters."""
     trainer = mx.gluon.Trainer(net.parameters, optimizer, options or {"learning_rate": 1e-4})
 
     def step() -> None:

@@ -1,11 +1,11 @@
-"""Prints how Twofold compares with NumPy in one process, beside the project's targets: ``make bench`` (``ARGS=--smoke`` in CI).
+"""Compares Twofold with NumPy in one process and with the project's targets: ``make bench`` (``ARGS=--smoke`` in CI).
 
-What fails the run is a count above its limit, or a ratio above twice its target. Seconds decide nothing: what is measured in
-them is only reported. ``--json FILE`` writes the rows. Both sides multiply matrices in one thread: a second one helps them alike
-where nothing else runs, and says nothing where something does.
+The run fails if a count exceeds its limit or a ratio exceeds twice its target. Absolute times are only reported. ``--json FILE``
+writes the rows. Both sides multiply matrices in one thread: on an idle machine a second one helps both alike, and on a busy one it
+only adds noise.
 """
 
-# ruff: noqa: E402  (the number of threads is set before NumPy is loaded)
+# ruff: noqa: E402  (the number of threads must be set before NumPy is loaded)
 import argparse
 import json
 import os
@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-if __name__ == "__main__":  # before NumPy is loaded; and the package of this file is found from the repository
+if __name__ == "__main__":  # before NumPy is loaded; the path makes this package importable from the repository
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.path.insert(0, str(ROOT))
 
@@ -30,36 +30,36 @@ from asv_benchmarks import counting, networks
 from asv_benchmarks.hand_written import LeNet, Perceptron
 from asv_benchmarks.timing import frames, medians
 
-#: Operations in one record scope, where recorded ones are measured.
+#: Operations in one record scope, for the overhead of recorded operations.
 RECORDED = 50
-#: A ratio above its target times this fails.
+#: A ratio fails above its target times this factor.
 GENEROUS = 2
-#: Limits of ratios that are near twice their targets or above: half as much again as they are now.
+#: Limits of ratios that are near twice their targets or above: 1.5 times the current value.
 RATIOS_NOW = {
     "perceptron executor / hand-written": 3.0,
     "perceptron imperative / hand-written": 4.8,
     "perceptron hybridized / hand-written": 3.6,
 }
-#: Most Python functions that an operation may enter, where that is not yet the target: (plain, recorded).
+#: Limits of the Python functions that an operation enters, where they exceed the target: (plain, recorded).
 FRAMES_NOW = {"x[1:3]": (7, 9), "x.sum()": (5, 7)}
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured.
+    """Size of a measurement.
 
     Attributes
     ----------
     repetitions, calls
-        Turns, and steps of a perceptron (or ten times as many operations) in each.
+        Turns, and perceptron steps per turn (or ten times as many operations).
     batch
-        Of LeNet.
+        LeNet's batch size.
     turns
-        Turns of LeNet, one step each.
+        Turns of one LeNet step each.
     steps, updates
-        Steps in which memory may not grow; updates by Adam.
+        Steps in which memory must not grow; updates by Adam.
     imports
-        Fresh interpreters that import each module.
+        New interpreters per import statement.
     """
 
     repetitions: int
@@ -82,11 +82,11 @@ class Row:
     Attributes
     ----------
     name, value, unit
-        What was measured.
+        The measurement.
     target
-        What it should not exceed; None where it is only reported.
+        Upper bound to reach; None if the value is only reported.
     limit
-        Above which the run fails; None if it never does.
+        Upper bound above which the run fails; None if it never does.
     """
 
     name: str
@@ -97,30 +97,30 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """``met``, ``missed``, ``FAILED`` or nothing, without a target."""
+        """``met``, ``missed`` or ``FAILED``; empty without a target."""
         if self.limit is not None and self.value > self.limit:
             return "FAILED"
         return "" if self.target is None else "met" if self.value <= self.target else "missed"
 
 
 def ratio(name: str, seconds: float, reference: float, target: float | None) -> Row:
-    """A row of a ratio, which fails above twice its target or, where that is not reached yet, above its entry in `RATIOS_NOW`."""
+    """A row for a ratio, whose limit is twice its target, or its entry in `RATIOS_NOW`."""
     limit = RATIOS_NOW.get(name, None if target is None else GENEROUS * target)
     return Row(name, seconds / reference, "x", target, limit)
 
 
 def count(name: str, value: float, unit: str, target: float, limit: float | None = None) -> Row:
-    """A row of a count, which fails above its limit: the target, if it has been reached once."""
+    """A row for a count, whose limit is the target unless another is given."""
     return Row(name, value, unit, target, target if limit is None else limit)
 
 
 def operations(x: Any) -> dict[str, Callable[[], Any]]:
-    """The operations whose overhead is measured, on an array of `nd` or of NumPy."""
+    """The operations whose overhead is measured, for an array of `nd` or of NumPy."""
     return {"x + x": lambda: x + x, "x * 2.5": lambda: x * 2.5, "x[1:3]": lambda: x[1:3], "x.sum()": lambda: x.sum()}
 
 
 def overhead_rows(size: Size) -> Iterator[Row]:
-    """Time over NumPy's of single operations on 4 float32, plain and recorded, and the Python functions they enter."""
+    """Overhead over NumPy of single operations on 4 float32, plain and recorded, and the Python functions they enter."""
     values = np.arange(4, dtype="float32")
     plain, marked = mx.nd.array(values), mx.nd.array(values)
     marked.attach_grad()
@@ -147,7 +147,7 @@ def _recorded(function: Callable[[], Any]) -> None:
 
 
 def recorded_frames(function: Callable[[], Any]) -> int:
-    """Python functions that a recorded operation seen before enters."""
+    """Count the Python functions that a recorded operation enters when it is not new."""
     for _ in range(3):
         with mx.autograd.record():
             function()
@@ -156,7 +156,7 @@ def recorded_frames(function: Callable[[], Any]) -> int:
 
 
 def perceptron_rows(size: Size) -> Iterator[Row]:
-    """A 32x64x10 perceptron's forward and backward against the step written by hand, then with the update by `Trainer.step`."""
+    """A 32x64x10 perceptron's forward and backward against the hand-written step, then with the update by `Trainer.step`."""
     hand = Perceptron()
     steps = {
         "imperative": networks.imperative(hand),
@@ -175,7 +175,7 @@ def perceptron_rows(size: Size) -> Iterator[Row]:
 
 
 def lenet_rows(size: Size) -> Iterator[Row]:
-    """LeNet's forward and backward against the step written by hand."""
+    """LeNet's forward and backward against the hand-written step."""
     hand = LeNet(size.batch)
     steps = {
         "imperative": networks.imperative(hand),
@@ -188,7 +188,7 @@ def lenet_rows(size: Size) -> Iterator[Row]:
 
 
 def memory_rows(size: Size) -> Iterator[Row]:
-    """Memory that stays for each step of imperative training."""
+    """Memory growth per step of imperative training."""
     step = networks.trained(networks.gluon(Perceptron(), hybrid=False))
     for _ in range(100):
         step()
@@ -197,7 +197,7 @@ def memory_rows(size: Size) -> Iterator[Row]:
 
 
 def compilation_rows(size: Size) -> Iterator[Row]:
-    """Programs compiled by training with Adam and a schedule, once two steps have run."""
+    """Programs compiled by training with Adam and a schedule, after the first two steps."""
     step = networks.trained(networks.gluon(Perceptron(), hybrid=True), *networks.adam())
     step(), step()
     with counting.programs() as compiled:
@@ -207,7 +207,7 @@ def compilation_rows(size: Size) -> Iterator[Row]:
 
 
 def import_rows(size: Size) -> Iterator[Row]:
-    """Seconds that fresh interpreters take for the imports, beyond their start."""
+    """Import times in new interpreters, without their start-up."""
     statements = ["pass", "import numpy", "import twofold", "import twofold as mx; mx.nd.ones((2,)) + 1"]
     seconds: list[list[float]] = [[] for _ in statements]
     for _ in range(size.imports):
@@ -227,28 +227,28 @@ def _import_seconds(statement: str) -> float:
 SECTIONS = (overhead_rows, perceptron_rows, lenet_rows, compilation_rows, memory_rows, import_rows)
 
 
-def measured(size: Size) -> Iterator[Row]:
-    """All rows, as they come."""
+def measure(size: Size) -> Iterator[Row]:
+    """Yield all rows as they are measured."""
     for section in SECTIONS:
         yield from section(size)
 
 
 def line(row: Row) -> str:
-    """A row as text."""
+    """Format a row."""
     value = f"{row.value:.0f}" if row.unit == "" else f"{row.value:.2f}"
     target = "" if row.target is None else f"{row.target:g}"
     return f"{row.name:<52} {value:>9} {row.unit:<6} {target:>7}  {row.verdict}".rstrip()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the table; the exit status says whether a row failed."""
-    parser = argparse.ArgumentParser(description="Ratios against NumPy, measured in one process.")
+    """Print the table; return 1 if a row failed."""
+    parser = argparse.ArgumentParser(description="Compare Twofold with NumPy in one process.")
     parser.add_argument("--smoke", action="store_true", help="small and quick, for CI")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows into a file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to a file")
     options = parser.parse_args(arguments)
     print(f"{'':<52} {'measured':>9} {'':<6} {'target':>7}")
     rows = []
-    for row in measured(SMOKE if options.smoke else FULL):
+    for row in measure(SMOKE if options.smoke else FULL):
         rows.append(row)
         print(line(row), flush=True)
     if options.json is not None:

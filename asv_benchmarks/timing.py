@@ -1,4 +1,4 @@
-"""Measures functions side by side in one process: medians of interleaved repetitions, and frames counted, which do not vary."""
+"""Times functions side by side in one process with interleaved repetitions, and counts the Python functions they enter."""
 
 import gc
 import sys
@@ -9,18 +9,18 @@ from typing import Any
 
 
 def medians(functions: Sequence[Callable[[], Any]], repetitions: int, calls: int) -> list[float]:
-    """Seconds of CPU time per call of each function: what other programs do meanwhile is not in them.
+    """Median CPU time per call of each function, in seconds; CPU time excludes other programs.
 
     Parameters
     ----------
     functions
-        What to measure. They take turns, so that what the machine does meanwhile falls on all of them alike.
+        The functions, which take turns so that disturbances affect all of them alike.
     repetitions
-        How many turns each has; the median is taken.
+        Turns of each function.
     calls
-        Calls in one turn.
+        Calls per turn.
     """
-    for function in functions:  # what is compiled at the first and second use is no part of a step
+    for function in functions:  # exclude what is compiled at the first and second use
         for _ in range(3):
             function()
     seconds: list[list[float]] = [[] for _ in functions]
@@ -44,7 +44,7 @@ def _turn(function: Callable[[], Any], calls: int) -> float:
 
 
 def frames(function: Callable[[], Any]) -> int:
-    """How many Python functions a call enters, itself not counted."""
+    """Count the Python functions that a call enters, excluding the function itself."""
     entered = 0
 
     def profile(frame: Any, event: str, argument: Any) -> None:

@@ -1,6 +1,6 @@
-"""A key-value store step by step: begin, push from four devices, let an updater decide, pull to all of them.
+"""A key-value store step by step: initialize, push from four devices, run a custom updater, and pull to all of them.
 
-Run: python examples/key_value_store.py (TWOFOLD_FAKE_GPUS=4 makes the devices GPUs that are not there)
+Run: python examples/key_value_store.py (with TWOFOLD_FAKE_GPUS=4 on simulated GPUs)
 """
 
 import twofold as mx
@@ -12,7 +12,7 @@ store = mx.kv.create("device")
 store.init("weight", nd.ones((2, 3)) * 2)
 out = nd.zeros((2, 3))
 store.pull("weight", out=out)
-print("begins as   ", out.asnumpy().tolist())
+print("initial     ", out.asnumpy().tolist())
 
 store.push("weight", [nd.ones((2, 3), device) for device in devices])
 store.pull("weight", out=out)

@@ -1,4 +1,4 @@
-"""Linear regression twice: with arrays and recorded gradients alone, and with Gluon's layer, loss and trainer.
+"""Linear regression twice: from scratch with arrays and autograd, and with Gluon's layer, loss and trainer.
 
 Run: python examples/linear_regression.py
 """
@@ -9,14 +9,14 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.gluon import nn
 
-draw = np.random.RandomState(0)
-x = nd.array(draw.normal(size=(1000, 2)))
-y = nd.dot(x, nd.array([2, -3.4])) + 4.2 + nd.array(draw.normal(scale=0.01, size=1000))
+rng = np.random.RandomState(0)
+x = nd.array(rng.normal(size=(1000, 2)))
+y = nd.dot(x, nd.array([2, -3.4])) + 4.2 + nd.array(rng.normal(scale=0.01, size=1000))
 BATCH, EPOCHS, RATE = 10, 3, 0.1
 
 
 def batches():
-    """Ten points at a time."""
+    """Yield mini-batches of points and values."""
     for start in range(0, len(x), BATCH):
         yield x[start : start + BATCH], y[start : start + BATCH]
 
@@ -43,4 +43,4 @@ for _ in range(EPOCHS):
             loss = loss_of(net(points), values)
         loss.backward()
         trainer.step(BATCH)
-print("by Gluon:    ", net.weight.data().asnumpy()[0], net.bias.data().asnumpy())
+print("with Gluon:  ", net.weight.data().asnumpy()[0], net.bias.data().asnumpy())

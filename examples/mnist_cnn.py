@@ -1,6 +1,6 @@
-"""A small convolutional network on MNIST, its images brought into shape by a lambda.
+"""Trains a small convolutional network on MNIST.
 
-Run: python examples/mnist_cnn.py FOLDER, with MNIST's four files in it
+Run: python examples/mnist_cnn.py FOLDER, where FOLDER contains MNIST's four files
 """
 
 import argparse
@@ -14,14 +14,14 @@ from twofold.gluon import nn
 parser = argparse.ArgumentParser()
 parser.add_argument("folder")
 parser.add_argument("--images", type=int, default=60_000)
-given = parser.parse_args()
+args = parser.parse_args()
 
 to_floats = lambda image, label: (nd.transpose(image, (2, 0, 1)).astype("float32") / 255, label)  # noqa: E731
-train = gluon.data.vision.MNIST(given.folder, train=True, transform=to_floats).take(given.images)
-held_out = gluon.data.vision.MNIST(given.folder, train=False, transform=to_floats)
+train = gluon.data.vision.MNIST(args.folder, train=True, transform=to_floats).take(args.images)
+held_out = gluon.data.vision.MNIST(args.folder, train=False, transform=to_floats)
 
-mx.random.seed(1)  # the weights to begin with
-np.random.seed(1)  # noqa: NPY002  (the order of the images: samplers draw from it)
+mx.random.seed(1)  # for the initial weights
+np.random.seed(1)  # noqa: NPY002  (samplers shuffle with NumPy's global generator)
 net = nn.HybridSequential()
 net.add(nn.Conv2D(16, 3, activation="relu"), nn.MaxPool2D(), nn.Flatten(), nn.Dense(64, activation="relu"), nn.Dense(10))
 net.initialize(mx.init.Xavier())

@@ -1,4 +1,4 @@
-"""A script of 2018 as it was: it imports mxnet, and NumPy had other names then.
+"""An unmodified script from 2018: it imports mxnet and uses names that NumPy has since removed.
 
 Run: python -m twofold run examples/mxnet_script.py --epochs 5
 """

@@ -1,7 +1,7 @@
-"""A net trained on the arrays of another library: the generic adapter serves the CPU by torch, and the losses are those on NumPy.
+"""Trains a network on torch tensors through the generic adapter, and compares the losses with those on NumPy.
 
-Run: make example-torch (torch in an environment of its own, .venv-torch), or, where the library is installed,
-python examples/on_torch.py torch (or array_api_strict, or any other that keeps the array-API standard)
+Run: make example-torch (which installs torch in .venv-torch), or, if the library is installed,
+python examples/on_torch.py torch (or array_api_strict, or any other library that follows the array API standard)
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ STEPS = 20
 
 
 def train():
-    """The losses of a small convolutional net that learns which half of an image is brighter; nothing here says on what arrays."""
+    """Train a small network to tell which half of an image is brighter; nothing here depends on the array library."""
     import twofold as mx
     from twofold import autograd, gluon, nd
     from twofold.gluon import nn
@@ -44,16 +44,16 @@ def train():
 
 
 def losses_on(**variables):
-    """The losses in a process of its own: what serves a device is chosen once."""
+    """Train in a new process, because a device's adapter is selected only once; return the losses."""
     command = [sys.executable, __file__, "--train"]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **variables})
     return json.loads(result.stdout)
 
 
 def compare(library):
-    """Train on a library's arrays and on NumPy's, and print both."""
+    """Train on a library's arrays and on NumPy's, and print the losses of both."""
     if importlib.util.find_spec(library) is None:
-        sys.exit(f"{library} is not installed here; `make example-torch` makes an environment that has torch")
+        sys.exit(f"{library} is not installed; `make example-torch` creates an environment with torch")
     there = losses_on(TWOFOLD_BACKEND_CPU="array_api", TWOFOLD_ARRAY_API=library)
     here = losses_on(TWOFOLD_BACKEND_CPU="numpy")
     for name, losses in ((library, there), ("numpy", here)):

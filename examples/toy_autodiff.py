@@ -1,4 +1,4 @@
-"""Reverse differentiation in twenty lines of closures, and what `autograd` makes of the same formula.
+"""Reverse-mode differentiation in twenty lines of closures, compared with `autograd` on the same formula.
 
 Run: python examples/toy_autodiff.py
 """
@@ -9,32 +9,32 @@ from twofold import autograd, nd
 
 
 class Traced:
-    """A NumPy array that remembers how to send gradients on to what it was computed from."""
+    """A NumPy array that knows how to propagate gradients to the operands it was computed from."""
 
-    def __init__(self, value, send=lambda gradient: None):
-        self.value, self.send, self.gradient = value, send, 0.0
+    def __init__(self, value, propagate=lambda gradient: None):
+        self.value, self.propagate, self.gradient = value, propagate, 0.0
 
-    def receive(self, gradient):
-        """Add a gradient and send it on."""
+    def accumulate(self, gradient):
+        """Add a gradient and propagate it to the operands."""
         self.gradient = self.gradient + gradient
-        self.send(gradient)
+        self.propagate(gradient)
 
     def __add__(self, other):
-        return Traced(self.value + other.value, lambda g: (self.receive(g), other.receive(g)))
+        return Traced(self.value + other.value, lambda g: (self.accumulate(g), other.accumulate(g)))
 
     def __mul__(self, other):
-        return Traced(self.value * other.value, lambda g: (self.receive(g * other.value), other.receive(g * self.value)))
+        return Traced(self.value * other.value, lambda g: (self.accumulate(g * other.value), other.accumulate(g * self.value)))
 
 
 def formula(a, b):
-    """What both differentiate."""
+    """The function to differentiate."""
     return a * b + a * a
 
 
 values = np.array([1.0, 2.0, 3.0], np.float32), np.array([4.0, 5.0, 6.0], np.float32)
 
 a, b = map(Traced, values)
-formula(a, b).receive(np.ones(3, np.float32))
+formula(a, b).accumulate(np.ones(3, np.float32))
 print("closures:", a.gradient, b.gradient)
 
 a, b = map(nd.array, values)

@@ -1,6 +1,6 @@
-"""The rows of the history: each file one aspect. asv times ``time_*``, takes what ``track_*`` return and the peak of ``peakmem_*``."""
+"""asv's benchmarks, one file per aspect: ``time_*`` are timed, ``track_*`` return a value, ``peakmem_*`` measure peak memory."""
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2]))  # asv finds this folder by itself, but not what it shares with other measurements
+sys.path.append(str(Path(__file__).parents[2]))  # asv finds this folder, but not the modules that it shares with the others

@@ -1,4 +1,4 @@
-"""Element-wise chains on large arrays: fused into kernels, against NumPy operation by operation."""
+"""Element-wise chains on large arrays: fused kernels against single NumPy operations."""
 
 import numpy as np
 

@@ -1,11 +1,11 @@
-"""Convolutions of ResNets and of LeNet: forward, and forward with backward, by the algorithms of the table and by the exact ones."""
+"""Convolutions of ResNets and LeNet, with the tuned table's algorithms and with the exact ones."""
 
 import numpy as np
 
 import twofold as mx
 from twofold.config import SETTINGS
 
-#: (n, channels, side, filters, kernel, stride, pad) of layers.
+#: Layers as (n, channels, size, filters, kernel, stride, pad).
 LAYERS = {
     "8x64x56 3x3": (8, 64, 56, 64, 3, 1, 1),
     "8x128x28 3x3": (8, 128, 28, 128, 3, 1, 1),

@@ -1,4 +1,4 @@
-"""How the cost of a graph grows with its size: recording, binding, forcing, compiling. Each should be linear."""
+"""Scaling of recording, binding, forcing and compiling with the size of a graph; each should be linear."""
 
 import twofold as mx
 from twofold.config import SETTINGS
@@ -9,7 +9,7 @@ NODES = (10**2, 10**3, 10**4, 10**5)
 
 
 class Graph:
-    """A chain of so many operations, met for the first time."""
+    """A chain of operations that is new to the process."""
 
     params = NODES
     param_names = ("nodes",)
@@ -44,7 +44,7 @@ class Graph:
 
 
 class Repeated:
-    """A chain of so many operations, recorded and differentiated again and again."""
+    """A chain of operations, recorded and differentiated repeatedly."""
 
     params = (100, 400, 1600)
     param_names = ("operations",)
@@ -64,7 +64,7 @@ class Repeated:
 
 
 class Symbol:
-    """A symbol of so many dense layers, inferred and bound."""
+    """A symbol with many dense layers, inferred and bound."""
 
     params = (10, 40, 160)
     param_names = ("layers",)

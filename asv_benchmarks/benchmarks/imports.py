@@ -1,4 +1,4 @@
-"""Importing, in fresh interpreters."""
+"""Import times in new interpreters."""
 
 
 def timeraw_import_twofold():

@@ -1,4 +1,4 @@
-"""LeNet's step on 64 images, each way that Twofold runs it, beside the step written by hand."""
+"""LeNet's step on 64 images in each of Twofold's modes, and the hand-written step."""
 
 from asv_benchmarks import networks
 from asv_benchmarks.hand_written import LeNet

@@ -1,11 +1,11 @@
-"""Memory: scratch that programs keep, and what stays after steps of training."""
+"""Memory: the scratch of programs, and growth during training."""
 
 from asv_benchmarks import counting, networks
 from asv_benchmarks.hand_written import LeNet, Perceptron
 
 
 class Scratch:
-    """Bytes of scratch of all programs of a hybridized step."""
+    """Scratch memory of all programs of a hybridized step."""
 
     params = ("perceptron", "lenet")
     param_names = ("network",)
@@ -20,7 +20,7 @@ class Scratch:
 
 
 class Growth:
-    """Bytes that stay allocated for each step of training."""
+    """Bytes that stay allocated per training step."""
 
     params = ("imperative", "hybridized")
     param_names = ("way",)

@@ -1,9 +1,9 @@
-"""Training steps of larger networks, each way that Twofold runs them: a perceptron of three layers, and an LSTM of two."""
+"""Training steps of larger networks in each of Twofold's modes: a perceptron with three layers and an LSTM with two."""
 
 from asv_benchmarks.peers import inputs
 from asv_benchmarks.peers.libraries.by_twofold import CASES
 
-#: Network to its batch.
+#: Batch size by network.
 BATCHES = {"mlp": 64, "lstm": 32}
 
 
@@ -21,7 +21,7 @@ class Step:
 
 
 class Deep:
-    """The peak memory of a step of 30 dense layers, with and without recomputation."""
+    """Peak memory of a step of 30 dense layers, with and without recomputation."""
 
     params = ("imperative", "hybridized", "recomputed")
     param_names = ("way",)

@@ -1,4 +1,4 @@
-"""What one operation on 4 elements costs."""
+"""The cost of one operation on 4 elements."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from asv_benchmarks.timing import frames
 
 
 class Operation:
-    """Operations on an array of `nd`; NumPy's own for comparison."""
+    """Operations on an array of `nd`, and on NumPy's for comparison."""
 
     params = (["x + x", "x * 2.5", "x[1:3]", "x.sum()"], ["nd", "numpy"])
     param_names = ("operation", "library")
@@ -24,7 +24,7 @@ class Operation:
 
 
 class Frames:
-    """Python functions that an operation enters."""
+    """Number of Python functions that an operation enters."""
 
     params = ("x + x", "x * 2.5", "x[1:3]", "x.sum()")
     param_names = ("operation",)

@@ -1,4 +1,4 @@
-"""A 32x64x10 perceptron's step, each way that Twofold runs it, beside the step written by hand."""
+"""A 32x64x10 perceptron's step in each of Twofold's modes, and the hand-written step."""
 
 from asv_benchmarks import networks
 from asv_benchmarks.hand_written import Perceptron

@@ -1,4 +1,4 @@
-"""`make bench-gpu`: the same work on a GPU in Twofold and in its rivals, and the table of the figures to reach."""
+"""`make bench-gpu`: runs the comparison on a GPU, and prints the results and the table of targets."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from asv_benchmarks.peers.table import ROOT
 
 RESULTS, PICTURE = ROOT / "asv_benchmarks" / "results", ROOT / "docs" / "inside" / "gpu.svg"
 EFFORT = Effort(rounds=9, turn=0.2, compiled=True, patience=(0.5, 60))
-#: One turn of one call.
+#: A single turn of one call.
 BRIEF = Effort(rounds=1, turn=1e-6, compiled=True, patience=(0, 0))
 
 
-def groups(text: str) -> tuple[str, ...]:
-    """The groups that a list with commas names.
+def parse_groups(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated list of groups.
 
     Raises
     ------
     argparse.ArgumentTypeError
-        If there is no such group.
+        If a group does not exist.
     """
     names = tuple(text.split(","))
     unknown = [name for name in names if name not in GROUPS]
@@ -36,43 +36,43 @@ def groups(text: str) -> tuple[str, ...]:
     return names
 
 
-def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options."""
-    parser = argparse.ArgumentParser(prog="bench-gpu", description="Twofold and its rivals on a GPU.")
-    parser.add_argument("--smoke", action="store_true", help="tiny arrays: whether it runs")
-    parser.add_argument("--only", type=groups, default=(), metavar="GROUP,…", help=f"of {', '.join(GROUPS)}")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there")
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="bench-gpu", description="Compare Twofold with other libraries on a GPU.")
+    parser.add_argument("--smoke", action="store_true", help="tiny arrays, to check that everything runs")
+    parser.add_argument("--only", type=parse_groups, default=(), metavar="GROUP,…", help=f"some of {', '.join(GROUPS)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to a file")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="plot the results to a file")
     return parser.parse_args(arguments)
 
 
-def measured(running: Contest, sizes: Sizes, only: Sequence[str]) -> list[Measured]:
-    """Measure the items one by one, and print each."""
+def measure(running: Contest, sizes: Sizes, only: Sequence[str]) -> list[Measured]:
+    """Measure the items one by one, and print each result."""
     found: list[Measured] = []
     for item in items(sizes):
         if only and item.group not in only:
             continue
-        found.append(running.measured(item))
+        found.append(running.measure(item))
         rate = bandwidth({m.item.key: m.medians for m in found}, sizes)
         print("\n" + report.table(found[-1], rate), flush=True)
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the contest; 1 if there is no GPU, or if Twofold failed somewhere or gave what no other gave."""
-    options = parsed(arguments)
+    """Run the comparison; return 1 if there is no usable GPU, or if Twofold failed or gave a wrong result."""
+    options = parse_arguments(arguments)
     sizes = SMOKE if options.smoke else FULL
     with contest(BRIEF if options.smoke else EFFORT, libraries()) as running:
         if OWN not in running.about:
-            print(f"bench-gpu: no GPU that can be used: {report.first_line(running.absent[OWN])}", file=sys.stderr)
+            print(f"bench-gpu: no usable GPU: {report.first_line(running.absent[OWN])}", file=sys.stderr)
             print("`python -m twofold doctor` says more", file=sys.stderr)
             return 1
         print(report.heading(running), flush=True)
-        found = measured(running, sizes, options.only)
+        found = measure(running, sizes, options.only)
         medians = {m.item.key: m.medians for m in found}
         left_out = {f"{m.item.key}: {name}": reason for m in found for name, reason in m.wrong.items()}
         judged, rate = verdicts(medians, {**running.absent, **left_out}, sizes), bandwidth(medians, sizes)
-        print(f"\n{'tiny arrays, once: the figures say nothing' if options.smoke else ''}\n{report.verdict_table(judged)}")
+        print(f"\n{'tiny arrays, one run: the figures are meaningless' if options.smoke else ''}\n{report.verdict_table(judged)}")
         command = " ".join(["python -m asv_benchmarks.gpu", *(sys.argv[1:] if arguments is None else arguments)])
         record = report.record(running, found, judged, rate, command)
         is_whole = not (options.smoke or options.only or options.json or options.plot)

@@ -1,4 +1,4 @@
-"""What a GPU and its software say of themselves."""
+"""Properties of the GPU and versions of its software."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from twofold_cupy.library import runtime
 
 
 def version(number: int) -> str:
-    """CUDA's number of a version as text."""
+    """Format CUDA's integer encoding of a version."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def device_facts() -> dict[str, Any]:
-    """Name, capability and memory of the first device; versions of its software."""
+    """Name, compute capability and memory of the first device; versions of its software."""
     known = runtime.getDeviceProperties(0)
     return {
         "name": known["name"].decode(),

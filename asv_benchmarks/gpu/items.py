@@ -1,4 +1,4 @@
-"""What is measured on a GPU, in groups that ``--only`` selects; tiny where only is to be seen that all of it runs."""
+"""The workloads of the GPU comparison, in groups that ``--only`` selects, and their sizes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from asv_benchmarks.gpu.table import OWN, WITH_CUDNN, WITHOUT_GRAPHS
 from asv_benchmarks.peers.items import Item
 
 CHAINS = ("black_scholes", "gelu", "clip")
-#: Rows and norms, and those of them whose share of the copy's bandwidth is to be reached.
+#: Row operations and norms.
 ROWS = ("softmax", "layer_norm", "layer_norm_gradient", "batch_norm_gradient", "cross_entropy")
 DTYPES = ("float32", "float16", "bfloat16")
-#: Tolerances of matrix products, and of what ResNet-50 gives untrained: roundings of 16-bit floats grow over its layers.
+#: Tolerances of matrix products and of an untrained ResNet-50, over whose layers the rounding errors of 16-bit floats grow.
 PRODUCT, RESNET = {"float32": 1e-5, "float16": 1e-2, "bfloat16": 1e-2}, {"float16": 0.25, "bfloat16": 0.6}
 RIVALS = (OWN, "torch", "jax", "cupy")
-#: How often all of an item's elements are read or written at least. Layer norm's gradients take x and dout and give dx; batch norm's
-#: take both twice, first for sums over the batch; Adam reads four arrays and writes three.
+#: Minimum number of times that all elements are read or written. The gradients of layer norm read x and dout and write dx; those of
+#: batch norm read both twice, first for sums over the batch; Adam reads four arrays and writes three.
 PASSES = {
     "copy": 2,
     "black_scholes": 4,
@@ -32,7 +32,7 @@ PASSES = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """Elements of chains, rows and weights; rows and columns of matrices; images in a step of LeNet and of ResNet-50."""
+    """Elements of chains, rows and weights; rows and columns of matrices; batch sizes of LeNet and ResNet-50."""
 
     chain: int
     rows: int
@@ -47,7 +47,7 @@ SMOKE = Sizes(1 << 12, 1 << 13, 4000, 16, 2, 2)
 
 
 class GpuItem(Item):
-    """An item that is timed, or one whose launches are counted."""
+    """An item that is timed, or whose launches are counted."""
 
     @property
     def key(self) -> str:
@@ -56,7 +56,7 @@ class GpuItem(Item):
 
 
 def items(sizes: Sizes) -> list[GpuItem]:
-    """All items."""
+    """List all items."""
     nets, counted = (OWN, WITH_CUDNN, WITHOUT_GRAPHS, "torch", "jax"), (OWN, WITHOUT_GRAPHS)
     return [
         GpuItem("overhead", "add", 4, "x + 0.5, 4 elements, each operation", only=RIVALS),
@@ -76,5 +76,5 @@ GROUPS = tuple(dict.fromkeys(item.group for item in items(FULL)))
 
 
 def nbytes(item: Item) -> int:
-    """Bytes that have to move at least; 0 where that is not what limits an item."""
+    """Minimum number of bytes to move; 0 if the item is not limited by memory bandwidth."""
     return 4 * item.size * PASSES.get(item.work, 0) if item.unit == "s" else 0

@@ -1,6 +1,6 @@
-"""Counts what the CuPy adapter launches: its kernels, and its calls of cuBLAS, cuBLASLt and cuDNN; a CUDA graph counts as one.
+"""Counts the launches of the CuPy adapter: its kernels, and its calls of cuBLAS, cuBLASLt and cuDNN; a CUDA graph counts as one.
 
-Everything is counted from `install` on, which comes before any kernel is made: the process is of no other use.
+`install` must be called before any kernel is created. It patches the process, which serves no other purpose.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _issued = 0
 
 
 class _Counted:
-    """A module of kernels, each of whose launches is counted."""
+    """A module of kernels that counts their launches."""
 
     def __init__(self, **options: Any) -> None:
         self._module = _RAW_MODULE(**options)
@@ -31,7 +31,7 @@ _RAW_MODULE: Any = cupy.RawModule
 
 
 def _counting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that counts its calls, but for those that answer that they have done nothing."""
+    """Wrap a function to count its calls, except those that return False for having done nothing."""
 
     def call(*args: Any, **options: Any) -> Any:
         global _issued
@@ -43,15 +43,15 @@ def _counting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    """Count from now on."""
-    assert launch.function.cache_info().currsize == 0, "kernels were made before"
+    """Start counting."""
+    assert launch.function.cache_info().currsize == 0, "kernels were created before"
     cupy.RawModule = _Counted
     for kind, name in ((cublas.Handle, "matmul"), (cublas.Handle, "product"), (cudnn.Convolutions, "run")):
         setattr(kind, name, _counting(getattr(kind, name)))
 
 
 def of(call: Callable[[], Any], backend: Any) -> int:
-    """How much a call launches. A kernel that is issued while a graph is captured is no launch: nothing is captured any more."""
+    """Count a call's launches. Nothing may be captured meanwhile, as kernels issued during capture are not launches."""
     graphs = backend.graphs.counts
     before, captured, launched = _issued, graphs.captured, graphs.launched
     call()

@@ -1,4 +1,4 @@
-"""The picture of a contest on a GPU: shares of a copy's bandwidth, and times over Twofold's."""
+"""Plots the GPU comparison: shares of the copy bandwidth, and speeds relative to Twofold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = 4
 
 
 def panels(record: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """For each item that was timed its ways, with how many times as fast as Twofold's first way each is."""
+    """For each timed item, the speed of each variant relative to Twofold's first."""
     found = {}
     for item in record["items"].values():
         own = next((seconds for name, seconds in item["medians"].items() if name.startswith(f"{OWN} ")), None)
@@ -26,7 +26,7 @@ def panels(record: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def shares(record: Mapping[str, Any]) -> dict[str, float]:
-    """The share of a copy's bandwidth that Twofold has, by item."""
+    """Twofold's share of the copy bandwidth, by item."""
     rate, found = record["copy, bytes in a second"], {}
     for name, item in record["items"].items():
         own = [seconds for way, seconds in item["medians"].items() if way.startswith(f"{OWN} ")]
@@ -36,14 +36,14 @@ def shares(record: Mapping[str, Any]) -> dict[str, float]:
 
 
 def draw(record: Mapping[str, Any], file: Path) -> None:
-    """Draw a record into an SVG file.
+    """Plot a record to an SVG file.
 
     Parameters
     ----------
     record
-        What `report.record` gives.
+        The result of `report.record`.
     file
-        Where the picture goes.
+        The file to write.
     """
     import matplotlib as mpl
 

@@ -1,4 +1,4 @@
-"""What is printed of a contest on a GPU, and what is kept of it as JSON."""
+"""Formats the results of the GPU comparison as text and as JSON."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 def device_of(contest: Contest) -> dict[str, Any]:
-    """What the device says of itself."""
+    """The properties of the device."""
     return contest.about[OWN]["about"]["device"]
 
 
 def heading(contest: Contest) -> str:
-    """The device, the versions of those who take part, and why others do not."""
+    """The device, the versions of the participants, and why the other libraries are missing."""
     lines = [", ".join(f"{name} {text}" for name, text in device_of(contest).items())]
     for name, about in contest.about.items():
         lines.append(f"  {name:<24} {about['about']['version']} {', '.join(about['about'].get('accelerators', ()))}".rstrip())
-    return "\n".join([*lines, *[f"  {name:<24} takes no part: {reason}" for name, reason in contest.absent.items()]])
+    return "\n".join([*lines, *[f"  {name:<24} skipped: {reason}" for name, reason in contest.absent.items()]])
 
 
 def table(measured: Measured, rate: float | None) -> str:
-    """An item's ways, the fastest first: time, share of the copy's bandwidth, and how many times ours each takes.
+    """An item's variants, fastest first: time, share of the copy bandwidth, and time relative to Twofold's.
 
     Parameters
     ----------
     measured
-        What the item came to.
+        The results of the item.
     rate
-        Bytes that a copy moves in a second, if that is known yet.
+        Bytes per second of a copy, if already measured.
     """
     item, medians, lines = measured.item, measured.medians, [measured.item.text]
     own = next((seconds for name, seconds in medians.items() if name.startswith(f"{OWN} ")), None)
@@ -53,12 +53,12 @@ def table(measured: Measured, rate: float | None) -> str:
 
 
 def first_line(text: str) -> str:
-    """An error's first line that says something."""
+    """The first non-empty line of an error."""
     return next((line for line in text.splitlines() if line.strip()), "no reason given")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
-    """The table of targets."""
+    """Format the table of targets."""
     lines = [f"{'figures to reach':<38} {'of':<32} {'against':<18} {'measured':>10} {'target':>10}  verdict"]
     for v in verdicts:
         against = v.reason if v.value is not None else " / ".join(v.target.peers)
@@ -69,7 +69,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
 
 
 def record(contest: Contest, measured: Sequence[Measured], verdicts: Sequence[Verdict], rate: float | None, command: str) -> dict[str, Any]:
-    """All that is worth keeping."""
+    """Assemble the JSON record."""
     items = {}
     for m in measured:
         about_item = {"text": m.item.text, "unit": m.item.unit, "size": m.item.size}
@@ -84,5 +84,5 @@ def record(contest: Contest, measured: Sequence[Measured], verdicts: Sequence[Ve
 
 
 def file_name(device: Mapping[str, Any]) -> str:
-    """A name that says what kind of device it was."""
+    """A file name derived from the kind of device."""
     return f"gpu-{re.sub(r'[^A-Za-z0-9]+', '-', device['name']).strip('-')}.json"

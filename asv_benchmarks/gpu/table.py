@@ -1,4 +1,4 @@
-"""Which libraries take part on a GPU: all in this interpreter, each in a process of its own."""
+"""The libraries of the GPU comparison: all run in this interpreter, each in its own process."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from asv_benchmarks.peers.table import Library
 
 LIBRARIES = "asv_benchmarks.gpu.libraries"
-#: What the tables call Twofold in each way to run it: with nothing optional, with cuDNN, and without CUDA graphs.
+#: Names of Twofold's configurations: without options, with cuDNN, and without CUDA graphs.
 OWN, WITH_CUDNN, WITHOUT_GRAPHS = "twofold", "twofold (cuDNN)", "twofold (no graphs)"
-#: Nothing but the adapter for GPUs, and convolution by columns.
+#: The settings without options: convolution by columns.
 PLAIN = {"TWOFOLD_BACKEND_GPU": "cupy", "TWOFOLD_CUDNN": "0", "TWOFOLD_CUDA_GRAPHS": "1"}
 
 
 def libraries(interpreter: Path = Path(sys.executable)) -> list[Library]:
-    """All libraries; what others give is held to what the first gives that takes part."""
+    """List all libraries; the results of the first available one are the reference."""
     return [
         Library("torch", f"{LIBRARIES}.by_torch", interpreter),
         Library(

@@ -1,4 +1,4 @@
-"""The figures to reach on a GPU, judged as those of the peers."""
+"""The targets of the GPU comparison."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from asv_benchmarks.gpu.items import CHAINS, ROWS, Sizes, items, nbytes
 from asv_benchmarks.gpu.table import OWN, WITH_CUDNN, WITHOUT_GRAPHS
 from asv_benchmarks.peers.targets import Medians, Target, Verdict, judged
 
-#: The name under which the time stands that copying an item's bytes would take.
+#: The pseudo-variant with the time that copying an item's bytes would take.
 COPY = "copy of as much"
 
 
 def targets() -> list[Target]:
-    """All of them, in the order of the project's list."""
+    """List all targets, in the order of the project's list."""
     return [*_bandwidth(), *_networks(), *_overhead(), *_launches()]
 
 
@@ -44,14 +44,14 @@ def _launches() -> Iterator[Target]:
 
 
 def bandwidth(medians: Medians, sizes: Sizes) -> float | None:
-    """Bytes that the fastest copy but ours moves in a second, read and written; None where none was measured."""
+    """Bytes per second, read and written, of the fastest copy other than Twofold's; None if none was measured."""
     moved = next(nbytes(item) for item in items(sizes) if item.work == "copy")
     times = [seconds for name, seconds in medians.get("copy", {}).items() if not name.startswith(OWN)]
     return moved / min(times) if times else None
 
 
 def with_copies(medians: Medians, sizes: Sizes) -> Medians:
-    """The medians with the time that copying an item's bytes takes beside those items that memory limits."""
+    """Add to memory-bound items the time that copying their bytes would take."""
     rate = bandwidth(medians, sizes)
     if rate is None:
         return medians
@@ -60,14 +60,14 @@ def with_copies(medians: Medians, sizes: Sizes) -> Medians:
 
 
 def verdicts(medians: Medians, absent: Mapping[str, str], sizes: Sizes) -> list[Verdict]:
-    """Every target, judged.
+    """Judge every target.
 
     Parameters
     ----------
     medians
-        Seconds, or launches, by ``library way`` for each item's key.
+        Seconds or launches by ``library way``, for each item's key.
     absent
-        Why a library, or a way of it, takes no part.
+        The reason why a library, or a variant of it, is missing.
     """
     known = with_copies(medians, sizes)
     reasons = {COPY: "no copy was measured", **absent}

@@ -1,6 +1,6 @@
-"""The same work in Twofold and its peers, each library in a process of its own, alternating in one run: `make bench-peers`.
+"""Compares Twofold with other libraries, each in its own process, in alternating turns: `make bench-peers`.
 
-`contest` is the parent and drives `worker` processes over pipes; `items` says what is measured, `inputs` and `chains` what it is
-about, `libraries` how each library does it, `targets` what should come out, `report` and `plot` show what did. `inputs`, `chains`,
-`worker` and `libraries` run in the interpreter of the library that they measure, which for MXNet is Python 3.9.
+`contest` is the parent and drives `worker` processes through pipes. `items` lists the workloads, `inputs` and `chains` their data and
+formulas, `libraries` each library's implementations, `targets` the figures to reach; `report` and `plot` show the results. `inputs`,
+`chains`, `worker` and `libraries` run in the interpreter of the measured library, which for MXNet is Python 3.9.
 """

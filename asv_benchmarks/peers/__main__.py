@@ -1,4 +1,4 @@
-"""`make bench-peers`: the same work in Twofold and in its peers, and the table of the figures to reach."""
+"""`make bench-peers`: runs the comparison, and prints the results and the table of targets."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from asv_benchmarks.peers.targets import ELSEWHERE, Row, rows
 RESULTS, PICTURE = ROOT / "asv_benchmarks" / "results", ROOT / "docs" / "inside" / "peers.svg"
 
 
-def groups(text: str) -> tuple[str, ...]:
-    """The groups that a list with commas names.
+def parse_groups(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated list of groups.
 
     Raises
     ------
     argparse.ArgumentTypeError
-        If there is no such group.
+        If a group does not exist.
     """
     names = tuple(text.split(","))
     unknown = [name for name in names if name not in GROUPS]
@@ -31,19 +31,19 @@ def groups(text: str) -> tuple[str, ...]:
     return names
 
 
-def parsed(arguments: list[str] | None) -> argparse.Namespace:
-    """The options."""
-    parser = argparse.ArgumentParser(prog="bench-peers", description="Twofold and its peers at the same work.")
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="bench-peers", description="Compare Twofold with other libraries.")
     parser.add_argument("--quick", action="store_true", help="a minute: fewer items and rounds, no torch.compile")
-    parser.add_argument("--only", type=groups, default=(), metavar="GROUP,…", help=f"of {', '.join(GROUPS)}")
+    parser.add_argument("--only", type=parse_groups, default=(), metavar="GROUP,…", help=f"some of {', '.join(GROUPS)}")
     parser.add_argument("--libraries", type=lambda text: text.split(","), default=[], metavar="NAME,…", help="only these libraries")
-    parser.add_argument("--cores", type=int, metavar="N", help="let everything run on the first N cores alone (Linux)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--cores", type=int, metavar="N", help="run everything on the first N cores (Linux)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to a file")
     return parser.parse_args(arguments)
 
 
 def judged_rows(running: Contest, measured: list[Measured], preset: str | None) -> list[Row]:
-    """The rows of the table of targets."""
+    """Judge the targets."""
     wrong = {f"{m.item.key}: {name}": f"wrong: {reason}" for m in measured for name, reason in m.wrong.items()}
     absent = {**ELSEWHERE, **running.absent, **wrong}
     if not running.effort.compiled:
@@ -52,8 +52,8 @@ def judged_rows(running: Contest, measured: list[Measured], preset: str | None) 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the contest; the exit status says whether a result was wrong."""
-    options, preset = parsed(arguments), os.environ.get(KERNEL)
+    """Run the comparison; return 1 if a result was wrong."""
+    options, preset = parse_arguments(arguments), os.environ.get(KERNEL)
     if options.cores is not None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
     candidates = [library for library in libraries(preset) if not options.libraries or library.name.split(" (")[0] in options.libraries]
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(report.heading(running), flush=True)
         measured = []
         for item in selected(options.only, options.quick):
-            measured.append(running.measured(item))
+            measured.append(running.measure(item))
             print("\n" + report.table(measured[-1]), flush=True)
         table = judged_rows(running, measured, preset)
         print("\n" + report.verdict_table(table, preset))

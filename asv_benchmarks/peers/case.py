@@ -1,31 +1,31 @@
-"""What a library does for an item: a call to be timed, and the arrays it has computed."""
+"""A library's implementation of an item: the call to time, and the arrays it computes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-#: Operations in one call, where one alone is too short to be timed with what belongs to it (a record scope, a wait).
+#: Operations per call if a single one is too short to time together with its overhead (a record scope, a wait).
 REPEATED = 50
 
 
 def is_done() -> None:
-    """Wait for nothing: the call has waited itself."""
+    """Do nothing: the call itself has waited."""
 
 
 class Case:
-    """One way of doing an item.
+    """One variant of an item.
 
     Parameters
     ----------
     call
-        Does the work once and waits for what it gives; or, on a device, issues it.
+        Does the work once and waits for its results; on a device, only issues it.
     result
-        The arrays that the calls so far have computed, as NumPy's, in the order that all libraries share.
+        Returns the arrays computed so far, as NumPy arrays, in an order common to all libraries.
     operations
-        How often the work is in one call.
+        Number of repetitions within one call.
     wait
-        Waits, after so many calls, for all that they have issued.
+        Waits for all work that the calls have issued.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Case:
 
 
 def pure(function: Callable[[], Any], to_numpy: Callable[[Any], Any], wait: Callable[[Any], Any] | None = None) -> Case:
-    """A case without state: what ``function`` gives, an array or a tuple of them, is its result."""
+    """A stateless case, whose result is what ``function`` returns: an array or a tuple of arrays."""
     if wait is None:
         call = function
     else:

@@ -1,4 +1,4 @@
-"""The contest: workers started, results compared, then turns taken in rounds; medians of what the workers measured."""
+"""Runs the comparison: starts workers, compares results, then times them in rounds and takes medians."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from asv_benchmarks.peers.table import PEERS, Library
 if TYPE_CHECKING:
     from asv_benchmarks.peers.items import Item
 
-#: Calls longer than this (in seconds) are not warmed up again before each turn: their arrays do not stay in a cache.
+#: Calls longer than this (in seconds) have no warm-up call before each turn: their arrays do not fit in a cache anyway.
 LONG = 0.05
-#: For each unit that is counted in a process of its own, what the worker is asked before, then, and what of the answer is taken.
+#: For each unit that is counted in a separate process: the preparatory command, the command, and the key of its answer.
 APART = {"B": ("", "memory", "bytes"), "launches": ("counting", "launches", "launches")}
-#: Turns begun at rest that are enough to leave out the others.
+#: If this many turns started on idle cores, the others are ignored.
 ENOUGH = 3
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured.
+    """Extent of the measurements.
 
     Attributes
     ----------
     rounds
-        Turns that every way has.
+        Turns of every variant.
     turn
-        Seconds that a turn takes at least.
+        Minimum duration of a turn, in seconds.
     compiled
-        Whether ``torch.compile`` takes part: it needs seconds for each item.
+        Whether to include ``torch.compile``, which takes seconds per item.
     patience
-        Seconds that are waited for other programs, before one turn and in all.
+        Maximum time to wait for other programs, in seconds: before one turn and in total.
     """
 
     rounds: int
@@ -58,21 +58,20 @@ QUICK = Effort(rounds=3, turn=0.02, compiled=False, patience=(0.5, 20))
 
 @dataclass
 class Measured:
-    """What an item came to.
+    """The results of an item.
 
     Attributes
     ----------
     item
         The item.
     medians, lowest, cpu
-        Seconds of wall time, the least of them, and seconds of the process' CPU time, by ``library way``; bytes where the item
-        measures those.
+        Median and minimum of the wall time and median CPU time in seconds, by ``library way``; bytes if the item measures memory.
     first
-        Seconds that the first call took, compilation included.
+        Duration of the first call in seconds, including compilation.
     wrong
-        What differed from the first way, NumPy's where it takes part, or failed, by ``library way``.
+        Why a variant failed or differs from the first (NumPy's, if included), by ``library way``.
     reference
-        The results of the first way.
+        The arrays computed by the first variant.
     """
 
     item: Item
@@ -85,14 +84,14 @@ class Measured:
 
 
 class Contest:
-    """The workers of all libraries that can be had.
+    """The workers of all available libraries.
 
     Attributes
     ----------
     about
-        What each library says of itself: version, threads, kernels, ways.
+        Each library's description: version, threads, kernels, variants.
     absent
-        Why a library takes no part, by its name.
+        Why a library is missing, by name.
     """
 
     def __init__(self, candidates: Sequence[Library], effort: Effort, scratch: Path) -> None:
@@ -131,7 +130,7 @@ class Contest:
             worker.close()
 
     def ways(self, item: Item) -> list[tuple[str, str]]:
-        """The libraries and ways that take part in an item."""
+        """The libraries and variants that implement an item."""
         found = []
         for name, worker in self.workers.items():
             if (item.only and name not in item.only) or (worker.library.products_only and not item.products):
@@ -140,19 +139,19 @@ class Contest:
             found += [(name, way) for way in ways if way not in item.without and (self.effort.compiled or way != "compile")]
         return found
 
-    def measured(self, item: Item) -> Measured:
-        """Compare the results of all ways, then time those that are right."""
+    def measure(self, item: Item) -> Measured:
+        """Compare the results of all variants, then time the correct ones."""
         found = Measured(item)
         if item.unit in APART:
-            self._apart(found)
+            self._count(found)
             return found
         self._compare(found)
         self._race(found, [(name, way) for name, way in self.ways(item) if f"{name} {way}" in found.first])
-        self._dropped()
+        self._drop()
         return found
 
-    def _dropped(self) -> None:
-        """Let all workers forget their items; one that has ended, or cannot, is started anew."""
+    def _drop(self) -> None:
+        """Let all workers drop their items; restart those that fail or have ended."""
         for name, worker in list(self.workers.items()):
             try:
                 worker.ask("drop")
@@ -163,24 +162,24 @@ class Contest:
                     del self.workers[name]
 
     def _compare(self, found: Measured) -> None:
-        """Compute every way's results; those that are not the first's are wrong."""
+        """Compute the results of every variant, and compare them with the first's."""
         for name, way in self.ways(found.item):
             label = f"{name} {way}"
             try:
                 self.workers[name].ask("prepare", work=found.item.work, size=found.item.size, way=way)
-                seconds = self._checked(self.workers[name], found, way)
+                seconds = self._compute(self.workers[name], found, way)
             except WorkerFailed as error:
                 found.wrong[label] = str(error)
                 continue
             found.first[label], found.medians[label] = seconds["first"], seconds["last"]
 
-    def _checked(self, worker: Process, found: Measured, way: str) -> dict[str, float]:
-        """Let a worker compute; the seconds of its first and its last call.
+    def _compute(self, worker: Process, found: Measured, way: str) -> dict[str, float]:
+        """Let a worker compute and compare its results; return the durations of its first and last call.
 
         Raises
         ------
         WorkerFailed
-            If it fails, or its results are not those of the first way that was asked.
+            If it fails, or its results differ from the reference.
         """
         file = self.scratch / "result.npz"
         seconds = worker.ask("compute", way=way, file=str(file))
@@ -192,7 +191,7 @@ class Contest:
         return seconds
 
     def _race(self, found: Measured, ready: Sequence[tuple[str, str]]) -> None:
-        """Turns in rounds; the medians."""
+        """Time the variants in rounds, and take the medians."""
         calls: dict[str, int] = {}
         turns: dict[str, list[dict[str, Any]]] = {label: [] for label in found.first}
         for k in range(self.effort.rounds):
@@ -213,19 +212,19 @@ class Contest:
             found.cpu[label] = median(t["cpu"] for t in times)
 
     def _turn(self, found: Measured, name: str, way: str, calls: int) -> dict[str, Any]:
-        """What one turn came to, and whether it began at rest."""
+        """Time one turn, and note whether it started on idle cores."""
         rested = self.patience.rested()
         warm = 0 if found.item.single or found.medians[f"{name} {way}"] > LONG else 1
         return {**self.workers[name].ask("timed", way=way, calls=calls, warm=warm), "rested": rested}
 
     def _calls(self, found: Measured, name: str, way: str) -> int:
-        """Calls that fill a turn."""
+        """Number of calls that fill a turn."""
         if found.item.single or found.medians[f"{name} {way}"] > self.effort.turn:
             return 1
         return int(self.workers[name].ask("filling", way=way, turn=self.effort.turn)["calls"])
 
-    def _apart(self, found: Measured) -> None:
-        """What is counted of each way, each in a process of its own."""
+    def _count(self, found: Measured) -> None:
+        """Count memory or launches of each variant, in separate processes."""
         before, command, key = APART[found.item.unit]
         for name, way in self.ways(found.item):
             worker = self._start(self.candidates[name])
@@ -235,7 +234,7 @@ class Contest:
                     worker.ask(before)
                 worker.ask("prepare", work=found.item.work, size=found.item.size, way=way)
                 counted = worker.ask(command, way=way)[key]
-                self._checked(worker, found, way)
+                self._compute(worker, found, way)
                 found.medians[f"{name} {way}"] = counted
             except WorkerFailed as error:
                 found.wrong[f"{name} {way}"] = str(error)
@@ -244,13 +243,13 @@ class Contest:
 
 
 def undisturbed(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The turns that began on a machine at rest, if there are enough of them; else all."""
+    """The turns that started on idle cores, if there are enough; otherwise all."""
     rested = [turn for turn in turns if turn["rested"]]
     return rested if len(rested) >= min(ENOUGH, len(turns)) else list(turns)
 
 
 def reason_of_absence(library: Library, said: str) -> str:
-    """Why a library is not there: what its installation said, if that failed."""
+    """Why a library is missing: the error of its installation, if that failed."""
     if not library.interpreter.is_relative_to(PEERS):
         return said
     notes = PEERS / NOTES
@@ -261,7 +260,7 @@ def reason_of_absence(library: Library, said: str) -> str:
 
 
 def loaded(file: Path) -> list[np.ndarray]:
-    """The arrays of a file that a worker has written; the file is removed."""
+    """Load the arrays that a worker has written, and remove the file."""
     with np.load(file) as arrays:
         results = [arrays[name] for name in arrays.files]
     file.unlink()
@@ -269,7 +268,7 @@ def loaded(file: Path) -> list[np.ndarray]:
 
 
 def distance(results: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
-    """The largest difference of an array's elements over the largest magnitude of the reference; infinity where shapes or counts differ."""
+    """The largest difference relative to the largest magnitude of the reference; infinity if shapes or counts differ."""
     if len(results) != len(reference) or any(a.shape != b.shape for a, b in zip(results, reference, strict=True)):
         return float("inf")
     largest = 0.0
@@ -282,7 +281,7 @@ def distance(results: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> 
 
 @contextmanager
 def contest(effort: Effort, candidates: Sequence[Library]) -> Iterator[Contest]:
-    """A contest of libraries, whose workers end with the context."""
+    """Start a comparison of libraries, whose workers end with the context."""
     with tempfile.TemporaryDirectory() as scratch:
         running = Contest(candidates, effort, Path(scratch))
         try:

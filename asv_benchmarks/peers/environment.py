@@ -1,6 +1,6 @@
-"""Makes the environment of the peers: ``python environment.py FOLDER`` installs each, or those named after it; what cannot be had is noted.
+"""Creates the environment of the other libraries: ``python environment.py FOLDER [LIBRARY…]``; failed installations are recorded.
 
-The standard library alone is imported here: the environment's Python may be any.
+Imports only the standard library, since it runs in any Python.
 """
 
 import json
@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 LIBRARIES = ("jax", "numba", "numexpr", "torch")
-#: Why a library is not there, by its name.
+#: File with the reasons why libraries are missing.
 NOTES = "absent.json"
-#: Free bytes without which the torch that brings CUDA along is not installed.
+#: Free bytes required for the build of torch that depends on CUDA.
 SPACE_FOR_CUDA = 20 << 30
 
 
@@ -31,15 +31,15 @@ def _pip(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def cpu_version(listing: str) -> str | None:
-    """The newest version built for CPUs alone in what ``pip index versions`` prints; None if there is none."""
+    """The newest CPU-only version in the output of ``pip index versions``; None if there is none."""
     found = re.search(r"\b\d[\w.]*\+cpu\b", listing)
     return found.group() if found else None
 
 
 def torch_requirement(folder: Path, system: str, free: int) -> str | None:
-    """What to ask pip for: a build for CPUs where the index has one, else the default, where there is room for what it brings along.
+    """The requirement for pip: a CPU-only build if the index has one, otherwise the default one if there is enough disk space.
 
-    The default for Linux on x86 loads CUDA's libraries when it is imported, some gigabytes; without them it does not import.
+    The default build for Linux on x86 depends on several gigabytes of CUDA libraries, without which it cannot be imported.
     """
     version = cpu_version(_pip(folder, "index", "versions", "torch").stdout)
     if version is not None:
@@ -48,13 +48,13 @@ def torch_requirement(folder: Path, system: str, free: int) -> str | None:
 
 
 def reason_of(errors: str) -> str:
-    """The line of pip's errors that says what was wrong."""
+    """The relevant line of pip's error output."""
     lines = [line for line in errors.splitlines() if line.startswith("ERROR")] or errors.splitlines() or ["pip failed"]
     return lines[-1].removeprefix("ERROR: ")
 
 
 def install(folder: Path, libraries: Iterable[str]) -> dict[str, str]:
-    """Install the libraries one by one; why those that are not there are not."""
+    """Install the libraries one by one; return the reasons for those that failed."""
     absent = {}
     for library in libraries:
         requirement: str | None = library
@@ -71,7 +71,7 @@ def install(folder: Path, libraries: Iterable[str]) -> dict[str, str]:
 
 
 def main(folder: Path, libraries: Iterable[str]) -> None:
-    """Make the environment, or complete it."""
+    """Create the environment, or complete it."""
     if not python_of(folder).exists():
         venv.create(folder, with_pip=True)
     absent = install(folder, libraries)

@@ -1,4 +1,4 @@
-"""The arrays that an item works on: drawn from its name and size alone, so that every process has the same ones."""
+"""The arrays of each item, which depend only on its name and size, so that every process draws the same ones."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-#: Columns of the rows that softmax cross-entropy works on.
+#: Classes of softmax cross-entropy.
 CLASSES = 100
-#: Layers, batch and width of the perceptron whose memory is measured: 30 activations of 16 MB.
+#: Layers, batch size and width of the perceptron for the memory benchmark: 30 activations of 16 MB.
 DEPTH, DEEP_BATCH, DEEP_WIDTH = 30, 40960, 100
-#: Images and their height by the channels of a ResNet's 3x3 convolutions.
+#: Image size of a ResNet's 3x3 convolutions by number of channels, and batch size.
 HEIGHT = {64: 56, 128: 28, 256: 14}
 IMAGES = 8
-#: Steps, batch, units and layers of the LSTM.
+#: Time steps, batch size, units and layers of the LSTM.
 TIME, BATCH, UNITS, LAYERS = 35, 32, 200, 2
-#: Columns of the rows that softmax and layer norm work on; channels, height and width of what batch norm does.
+#: Row length of softmax and layer norm; channels and image size of batch norm.
 COLUMNS, CHANNELS, SIDE = 4096, 256, 28
-#: Blocks and width of ResNet-50's stages; height and width of its images, a seventh of that where there are only a few.
+#: Blocks and width of ResNet-50's stages; image size; batch size up to which images and stages are small, for smoke tests.
 RESNET, PIXELS, FEW = ((3, 64), (4, 128), (6, 256), (3, 512)), 224, 4
-#: Learning rate of the networks' stochastic gradient descent.
+#: Learning rate of SGD.
 LEARNING_RATE = 0.01
 
 _f = np.float32
@@ -109,14 +109,14 @@ def _layer_norm(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
 
 
 def _batch_norm(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
-    """Images of `CHANNELS` channels, `SIDE` high and wide."""
+    """Images with `CHANNELS` channels of size `SIDE`."""
     shape = (-(-size // (CHANNELS * SIDE**2)), CHANNELS, SIDE, SIDE)
     x, dout = (_normal(draw, *shape) for _ in range(2))
     return {"x": x, "gamma": 1 + _normal(draw, CHANNELS, scale=0.1), "beta": _normal(draw, CHANNELS, scale=0.1), "dout": dout}
 
 
 def _adam_many(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
-    """Gradients ``g0`` …, away from 0, and weights ``w0`` … of shapes as a ResNet's, with at least so many elements."""
+    """Gradients ``g0`` … bounded away from 0, and weights ``w0`` …, with a ResNet's shapes and at least ``size`` elements."""
     shapes: list[tuple[int, ...]] = []
     while sum(int(np.prod(s)) for s in shapes) < size:
         shapes += [(64, 64), (64,), (64,), (256, 64), (256,), (128, 128, 3, 3), (128,), (512, 256), (512,)]
@@ -131,7 +131,7 @@ def _matrices(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
 
 
 def _resnet(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
-    """Images, small ones for a short net where there are only `FEW`, labels, and the weights that `resnet_shapes` lists."""
+    """Images (small ones for up to `FEW`), labels, and the weights that `resnet_shapes` lists."""
     pixels = PIXELS if size > FEW else PIXELS // 7
     arrays = {"x": _normal(draw, size, 3, pixels, pixels), "label": draw.integers(0, 1000, size)}
     for k, shape in enumerate(resnet_shapes(stages(size))):
@@ -140,15 +140,15 @@ def _resnet(draw: np.random.Generator, size: int) -> dict[str, np.ndarray]:
 
 
 def stages(images: int) -> tuple[tuple[int, int], ...]:
-    """Blocks and width of the net's stages: ResNet-50's; a block each where there are only a few images."""
+    """Blocks and width of the stages: ResNet-50's, or one block each for up to `FEW` images."""
     return RESNET if images > FEW else tuple((1, width) for _, width in RESNET)
 
 
 def resnet_shapes(stages: tuple[tuple[int, int], ...]) -> list[tuple[int, ...]]:
-    """Shapes of the weights, but for those of normalisation, of a net of stages: a stem, the stages' bottlenecks, a dense layer.
+    """Shapes of a ResNet's weights without those of normalization: stem, bottlenecks, dense layer.
 
-    Of each bottleneck the three convolutions come first, then that of the shortcut. Source: He et al., 2015, with the stride in
-    the 3x3 convolution.
+    In each bottleneck the three convolutions precede that of the shortcut. Source: He et al., 2015, with the stride in the 3x3
+    convolution.
     """
     shapes: list[tuple[int, ...]] = [(64, 3, 7, 7)]
     channels = 64
@@ -188,18 +188,18 @@ _DRAWN: dict[str, Callable[[np.random.Generator, int], dict[str, np.ndarray]]] =
 
 
 def drawn(work: str, size: int) -> dict[str, np.ndarray]:
-    """The arrays of an item by name: float32, and int64 for labels.
+    """Draw the arrays of an item, by name: float32, and int64 for labels.
 
     Parameters
     ----------
     work
-        What is done: a key of the table above.
+        The workload: a key of the table above.
     size
-        Elements of a chain, the batch of a network, the channels of a convolution, the layers of the deep perceptron.
+        Elements of a chain, batch size of a network, channels of a convolution, or layers of the deep perceptron.
     """
     return _DRAWN[work](np.random.default_rng(7), size)
 
 
 def parameters(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Those that are learned: weights and biases, in order."""
+    """The trainable ones, weights and biases, in order."""
     return {name: value for name, value in arrays.items() if name[0] in "wb"}

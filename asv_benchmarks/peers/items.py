@@ -1,41 +1,41 @@
-"""What is measured: items of one kind of work and one size, in groups that ``--only`` selects."""
+"""The items of the comparison, each a workload of one size, in groups that ``--only`` selects."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 CHAINS = ("black_scholes", "gelu", "clip", "adam", "cross_entropy")
-#: Sizes of the chains; of those, the ones that only say what a small array costs.
+#: Sizes of the chains, and those that measure the overhead of small arrays.
 SIZES, SMALL = (10**4, 10**6, 10**7), (4, 100)
 CONVOLUTIONS = (64, 128, 256)
 
 
 @dataclass(frozen=True)
 class Item:
-    """One piece of work at one size.
+    """A workload at one size.
 
     Attributes
     ----------
     group
-        What ``--only`` calls it.
+        Group for ``--only``.
     work, size
-        What is done, and on how much (see `inputs.drawn`).
+        The workload and its size (see `inputs.drawn`).
     text
-        What the tables call it.
+        Title in the tables.
     tolerance
-        Largest difference of two libraries' results, over the largest magnitude of NumPy's.
+        Largest allowed difference relative to the largest magnitude of NumPy's result.
     products
-        Whether matrix products dominate, so that the kernel of OpenBLAS matters.
+        Whether matrix products dominate, so that OpenBLAS' kernel matters.
     quick
-        Whether ``--quick`` has it.
+        Whether ``--quick`` includes it.
     only
-        The libraries that take part; all, where it is empty.
+        The libraries to include; all if empty.
     without
-        Ways that do not take part.
+        Variants to exclude.
     unit
-        ``s``; ``B`` where the memory of a step is measured; ``launches`` where those are counted.
+        ``s`` for time, ``B`` for the memory of a step, or ``launches``.
     single
-        Whether each call is new to the library, so that it is never repeated for warmth.
+        Whether each call must be new to the library, so that there are no warm-up calls.
     """
 
     group: str
@@ -57,7 +57,7 @@ class Item:
 
 
 def short(size: int) -> str:
-    """A size as text: powers of ten from 1e4 on."""
+    """Format a size, from 1e4 on as a power of ten."""
     return f"{size:.0e}".replace("e+0", "e") if size >= 10**4 else str(size)
 
 
@@ -102,5 +102,5 @@ GROUPS = tuple(dict.fromkeys(item.group for item in ITEMS))
 
 
 def selected(groups: tuple[str, ...], quick: bool) -> list[Item]:
-    """The items of the groups (of all, where none is named); the quick ones of them, if so."""
+    """Select the items of the groups (all if empty), optionally only the quick ones."""
     return [item for item in ITEMS if (not groups or item.group in groups) and (item.quick or not quick)]

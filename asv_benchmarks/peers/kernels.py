@@ -1,20 +1,20 @@
-"""The names of the BLAS kernels that a process has loaded, asked of the libraries themselves."""
+"""Finds the BLAS kernels that a process uses, by asking the loaded libraries."""
 
 from __future__ import annotations
 
 import ctypes
 
-#: What a build of OpenBLAS may call the function that names its kernel.
+#: Names of the function that returns the kernel, in various builds of OpenBLAS.
 _NAMES = ("openblas_get_corename", "openblas_get_corename64_", "scipy_openblas_get_corename", "scipy_openblas_get_corename64_")
 
 
 def blas_kernels(package: str) -> list[str]:
-    """The kernels of a package's OpenBLAS in this process, such as ``SkylakeX``; none where the system does not list what is loaded.
+    """The kernels of a package's OpenBLAS in this process, such as ``SkylakeX``; empty if the system does not list loaded libraries.
 
     Parameters
     ----------
     package
-        A part of the path of the library, which tells whose it is.
+        A part of the library's path that identifies the package.
     """
     try:
         with open("/proc/self/maps") as f:

@@ -1,4 +1,4 @@
-"""The picture of a contest for the documentation: how many times as fast as NumPy each library is."""
+"""Plots the comparison for the documentation: each library's speed relative to NumPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-#: What is drawn: an item's key, and its title.
+#: Titles of the panels, by item.
 PANELS = {
     "black_scholes 1e6": "Black-Scholes, 1e6",
     "gelu 1e6": "GELU, 1e6",
@@ -24,14 +24,14 @@ PANELS = {
     "lstm 32": "LSTM 2x200",
 }
 COLUMNS = 4
-#: The colour of Twofold's bars, of its bars with the extra ``jit``, and of the others.
+#: Colours of Twofold's bars, with and without the extra ``jit``, and of the others.
 COLOURS = {"twofold jit": "#b8500f", "twofold": "#e8863a"}
 OTHERS = "#8f9aa5"
 STYLE = {"font.size": 7, "svg.fonttype": "none", "svg.hashsalt": "peers", "axes.spines.top": False, "axes.spines.right": False}
 
 
 def best_ways(medians: Mapping[str, float]) -> dict[str, tuple[str, float]]:
-    """The fastest way of each library under its own kernel: its name and its median, by library."""
+    """The fastest variant of each library with its default BLAS kernel: name and median, by library."""
     best: dict[str, tuple[str, float]] = {}
     for name, seconds in medians.items():
         library = "twofold jit" if name.startswith("twofold jit ") else name.split(" ")[0]
@@ -41,14 +41,14 @@ def best_ways(medians: Mapping[str, float]) -> dict[str, tuple[str, float]]:
 
 
 def draw(record: Mapping[str, Any], file: Path) -> None:
-    """Draw a record's panels into an SVG file.
+    """Plot a record to an SVG file.
 
     Parameters
     ----------
     record
-        What `report.record` gives.
+        The result of `report.record`.
     file
-        Where the picture goes.
+        The file to write.
     """
     import matplotlib as mpl
 
@@ -69,9 +69,9 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
 
 
 def caption(record: Mapping[str, Any]) -> str:
-    """What the bars are, and under which conditions."""
+    """Describe the bars and the conditions of the measurement."""
     shared = f"{record['disturbed']} of {record['turns']} turns began while other programs were running"
-    return f"times as fast as NumPy: each library's fastest way; cores: {record['cores']}; {shared}"
+    return f"speed relative to NumPy, each library's fastest variant; cores: {record['cores']}; {shared}"
 
 
 def _panel(ax: Any, title: str, best: dict[str, tuple[str, float]]) -> None:

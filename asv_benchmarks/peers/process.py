@@ -1,4 +1,4 @@
-"""A worker as its parent sees it: a process that answers commands, or the reason why there is none."""
+"""The parent's handle of a worker process, which answers commands."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from asv_benchmarks.peers.table import ROOT, Library
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Seconds after which a worker that has not answered is given up.
+#: Seconds after which an unresponsive worker is killed.
 PATIENCE = 300
 
 
 class WorkerFailed(Exception):
-    """A worker answered that it failed, or not at all."""
+    """A worker reported a failure, or did not answer."""
 
 
 class Process:
-    """A worker's process; commands go to it one at a time.
+    """A worker's process, which takes one command at a time.
 
     Parameters
     ----------
     library
-        What it runs.
+        The library that it runs.
     base
-        The variables of the parent's environment.
+        The parent's environment variables.
     scratch
         An empty folder for the worker's caches.
     """
@@ -48,12 +48,12 @@ class Process:
             raise
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """What the worker answers to a command.
+        """Send a command and return the answer.
 
         Raises
         ------
         WorkerFailed
-            If it could not do it; with the worker's own words.
+            If the worker failed, with its message.
         """
         assert self.child.stdin is not None
         try:
@@ -66,12 +66,12 @@ class Process:
         return answer
 
     def answer(self) -> dict[str, Any]:
-        """The next answer.
+        """Read the next answer.
 
         Raises
         ------
         WorkerFailed
-            If there is none in time, or the process has ended.
+            If there is none within the time limit, or the process has ended.
         """
         assert self.child.stdout is not None
         if not select.select([self.child.stdout], [], [], PATIENCE)[0]:
@@ -83,10 +83,10 @@ class Process:
         return json.loads(line)
 
     def last_words(self) -> str:
-        """The last line that the process wrote to standard error."""
+        """The last line of the process' standard error."""
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "without a word"
+        return lines[-1] if lines else "no error output"
 
     def close(self) -> None:
         """End the process."""

@@ -1,6 +1,6 @@
-"""Waits until the machine is at rest, so that a turn does not share its cores with what ran before or with other programs.
+"""Waits until the machine is idle, so that a turn does not share the cores with earlier work or other programs.
 
-The threads of OpenBLAS spin for some 70 ms after a product, those of OpenMP for less; other programs may take longer.
+OpenBLAS' threads spin for some 70 ms after a matrix product, OpenMP's for less; other programs may run longer.
 """
 
 from __future__ import annotations
@@ -8,30 +8,30 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-#: Seconds over which the load is looked at, and the share of the cores' time below which they are at rest.
+#: Seconds over which the load is sampled, and the load below which the machine counts as idle.
 LOOK, REST = 0.06, 0.1
 
 
 def ticks(text: str) -> tuple[int, int]:
-    """Idle and all ticks of all cores since the start, from the first line of Linux' ``/proc/stat``."""
+    """Idle and total ticks of all cores since boot, from the first line of Linux' ``/proc/stat``."""
     numbers = [int(word) for word in text.splitlines()[0].split()[1:9]]
     return numbers[3] + numbers[4], sum(numbers)
 
 
 class Patience:
-    """Waits for rest, within limits.
+    """Waits for idle cores, within limits.
 
     Parameters
     ----------
     turn
-        Seconds that are waited at most before one turn.
+        Maximum wait before one turn, in seconds.
     total
-        Seconds that are waited at most in all.
+        Maximum wait in total, in seconds.
 
     Attributes
     ----------
     turns, disturbed
-        How many turns were waited for, and how many of them had to begin without rest.
+        Number of turns, and how many of them started on busy cores.
     """
 
     def __init__(self, turn: float, total: float) -> None:
@@ -40,7 +40,7 @@ class Patience:
         self.load = Path("/proc/stat")
 
     def rested(self) -> bool:
-        """Wait until the machine is at rest; whether it is. Where the system does not say, a pause must do."""
+        """Wait until the machine is idle; return whether it is. Without ``/proc/stat``, pause briefly."""
         self.turns += 1
         allowed = min(self.turn, self.left)
         start = time.monotonic()

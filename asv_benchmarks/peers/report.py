@@ -1,4 +1,4 @@
-"""What is printed of a contest, and what is kept of it as JSON: no name of a machine, no path."""
+"""Formats the results of a comparison as text and as JSON, without machine names or paths."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 def duration(seconds: float) -> str:
-    """Seconds with three digits, in a unit that suits them."""
+    """Format seconds with three digits in a suitable unit."""
     scale, unit = next((pair for pair in _UNITS if abs(seconds) >= pair[0]), _UNITS[-1])
     return f"{seconds / scale:.3g} {unit}"
 
 
 def cores() -> int:
-    """The cores that this process and its workers may use."""
+    """Number of cores available to this process and its workers."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def disturbance(contest: Contest) -> str:
-    """How many turns had to share the machine with other programs."""
+    """Say how many turns shared the machine with other programs."""
     return f"{contest.patience.disturbed} of {contest.patience.turns} turns began while other programs were running"
 
 
 def heading(contest: Contest) -> str:
-    """Versions, threads and kernels of those who take part, and why others do not."""
+    """Versions, threads and kernels of the participants, and why the other libraries are missing."""
     lines = [f"{cores()} cores; threads: each library's own choice. Wall time, medians of turns in rounds."]
     for name, about in contest.about.items():
         facts = [about["about"]["version"]]
         facts += [f"{about['about']['threads']} threads"] if "threads" in about["about"] else []
         facts += [f"matrix products by {', '.join(about['about']['blas'])}"] if about["about"].get("blas") else []
         lines.append(f"  {name:<24} {'; '.join(facts)}")
-    lines += [f"  {name:<24} takes no part: {reason}" for name, reason in contest.absent.items()]
+    lines += [f"  {name:<24} skipped: {reason}" for name, reason in contest.absent.items()]
     return "\n".join(lines)
 
 
 def table(measured: Measured) -> str:
-    """An item's ways, the fastest first, and how many times as fast as NumPy each is."""
+    """An item's variants, fastest first, with their speed relative to NumPy."""
     medians, lines = measured.medians, [measured.item.text]
     base = next((value for name, value in medians.items() if name.startswith("numpy ") and "(" not in name), None)
     for name, value in sorted(medians.items(), key=lambda pair: pair[1]):
@@ -64,7 +64,7 @@ def table(measured: Measured) -> str:
 
 
 def bound(target: Target) -> str:
-    """A target's limit as text."""
+    """Format a target's limit."""
     if target.limit is None:
         return ""
     return {
@@ -76,7 +76,7 @@ def bound(target: Target) -> str:
 
 
 def value(verdict: Verdict) -> str:
-    """A verdict's figure as text."""
+    """Format a verdict's figure."""
     if verdict.value is None:
         return ""
     match verdict.target.measure:
@@ -90,7 +90,7 @@ def value(verdict: Verdict) -> str:
 
 
 def verdict_line(row: Row) -> str:
-    """A row of the table of targets: the figure by wall time, the target, the figure by CPU time, the verdict, and the preset kernel's."""
+    """Format a row of the table of targets: wall time, limit, CPU time, verdict, and verdict with the preset kernel."""
     verdict, target = row.verdict, row.verdict.target
     against = verdict.reason if verdict.value is not None else " / ".join(target.peers)
     under = "" if row.preset is None else f"   {value(row.preset)} {row.preset.word}"
@@ -100,7 +100,7 @@ def verdict_line(row: Row) -> str:
 
 
 def verdict_table(rows: Sequence[Row], kernel: str | None) -> str:
-    """The table of targets; figures under the preset kernel stand last, where matrix products are measured."""
+    """Format the table of targets; the last column has the figures with the preset kernel, for matrix products."""
     under = f"   under {kernel}" if kernel else ""
     head = f"{'measured':>10} {'target':>10} {'(CPU time)':>10}  verdict{under}"
     lines = [f"{'figures to reach':<38} {'of':<22} {'against':<28} {head}"]
@@ -110,8 +110,8 @@ def verdict_table(rows: Sequence[Row], kernel: str | None) -> str:
     return "\n".join(lines)
 
 
-def kept(row: Row) -> dict[str, Any]:
-    """A row for JSON."""
+def row_record(row: Row) -> dict[str, Any]:
+    """Convert a row for JSON."""
     verdict, target = row.verdict, row.verdict.target
     facts = {"work": target.work, "own": target.own, "against": verdict.reason, "value": verdict.value, "target": bound(target)}
     preset = None if row.preset is None else row.preset.value
@@ -119,7 +119,7 @@ def kept(row: Row) -> dict[str, Any]:
 
 
 def record(contest: Contest, measured: Sequence[Measured], rows: Sequence[Row]) -> dict[str, Any]:
-    """All that is worth keeping."""
+    """Assemble the JSON record."""
     about = {name: hello["about"] for name, hello in contest.about.items()}
     items = {
         m.item.key: {
@@ -134,26 +134,26 @@ def record(contest: Contest, measured: Sequence[Measured], rows: Sequence[Row]) 
         for m in measured
     }
     facts = {"date": date.today().isoformat(), "cores": cores(), "turns": contest.patience.turns, "disturbed": contest.patience.disturbed}
-    return {**facts, "libraries": about, "absent": contest.absent, "items": items, "verdicts": [kept(row) for row in rows]}
+    return {**facts, "libraries": about, "absent": contest.absent, "items": items, "verdicts": [row_record(row) for row in rows]}
 
 
-def rounded(x: Any) -> Any:
-    """A record with four digits a number: more would be noise, and change with every run."""
+def round_numbers(x: Any) -> Any:
+    """Round the numbers of a record to four digits: more would be noise that changes with every run."""
     if isinstance(x, dict):
-        return {name: rounded(value) for name, value in x.items()}
+        return {name: round_numbers(value) for name, value in x.items()}
     if isinstance(x, list):
-        return [rounded(value) for value in x]
+        return [round_numbers(value) for value in x]
     return float(f"{x:.4g}") if isinstance(x, float) else x
 
 
 def write(record: Mapping[str, Any], file: Path) -> None:
     """Write a record as JSON."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(rounded(dict(record)), indent=1) + "\n")
+    file.write_text(json.dumps(round_numbers(dict(record)), indent=1) + "\n")
 
 
 def file_name(contest: Contest) -> str:
-    """A name that says what kind of machine it was, and not which: cores and kernel."""
+    """A file name derived from the kind of machine (cores and BLAS kernel), not its name."""
     numpy = contest.about.get("numpy", {"about": {}})
     kernels = numpy["about"].get("blas") or ["unknown"]
     return f"peers-{cores()}-cores-{kernels[0]}.json"

@@ -1,4 +1,4 @@
-"""Which libraries take part: the module that has their cases, the interpreter that runs it, the environment that it needs."""
+"""The libraries of the comparison: the module with their cases, the interpreter, and the environment variables."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Where `make bench-peers` puts the peers, and where the tool lies that runs the real MXNet.
+#: The environment created by `make bench-peers`, and the tool that runs the real MXNet.
 PEERS, ORACLE = ROOT / ".venv-peers", ROOT.parent / "shared" / "tools" / "oracle"
-#: Where the modules of the peers are.
+#: Package with the modules of the libraries.
 LIBRARIES = "asv_benchmarks.peers.libraries"
-#: The variable that chooses OpenBLAS' kernel.
+#: The variable that selects OpenBLAS' kernel.
 KERNEL = "OPENBLAS_CORETYPE"
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library, as one process runs it.
+    """A library as run by one process.
 
     Attributes
     ----------
     name
-        What the tables call it.
+        Name in the tables.
     module
-        The module that has its cases.
+        The module with its cases.
     interpreter
-        The program that runs the worker.
+        The interpreter of the worker.
     settings
-        Environment variables of its own.
+        Additional environment variables.
     openblas
-        Whether its matrix products are OpenBLAS'.
+        Whether its matrix products use OpenBLAS.
     products_only
-        Whether it takes part only where matrix products dominate.
+        Whether it runs only items dominated by matrix products.
     """
 
     name: str
@@ -45,23 +45,23 @@ class Library:
     products_only: bool = False
 
     def environment(self, base: Mapping[str, str], scratch: Path) -> dict[str, str]:
-        """The variables of its process: OpenBLAS chooses its kernel itself, and nothing compiled before is found.
+        """The environment of its process: OpenBLAS selects its kernel by default, and compilation caches are empty.
 
         Parameters
         ----------
         base
-            The variables of this process.
+            The environment of this process.
         scratch
             An empty folder for caches.
         """
         own = {name: value for name, value in base.items() if name != KERNEL}
-        if self.module != f"{LIBRARIES}.by_mxnet":  # the oracle finds its environment in the user's cache
+        if self.module != f"{LIBRARIES}.by_mxnet":  # the oracle's environment is in the user's cache
             own["XDG_CACHE_HOME"] = own["TWOFOLD_CACHE"] = str(scratch)
         return {**own, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1", "TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"), **self.settings}
 
 
 def libraries(preset: str | None = None) -> list[Library]:
-    """All libraries; those with OpenBLAS once more with a preset kernel, if there is one.
+    """List all libraries; those with OpenBLAS are repeated with the preset kernel, if any.
 
     Parameters
     ----------
@@ -83,6 +83,6 @@ def libraries(preset: str | None = None) -> list[Library]:
 
 
 def with_kernel(library: Library, kernel: str) -> Library:
-    """The library under a kernel of OpenBLAS that is not its own choice."""
+    """The library with a preset OpenBLAS kernel."""
     settings = {**library.settings, KERNEL: kernel}
     return replace(library, name=f"{library.name} ({kernel})", settings=settings, products_only=True)

@@ -1,4 +1,4 @@
-"""The figures to reach, and the verdict on each: met, missed, or not measured and why."""
+"""The project's targets, and the verdict on each: met, missed, or not measured and why."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from asv_benchmarks.peers.items import CHAINS, CONVOLUTIONS, SMALL
 
 #: Median seconds (or bytes) by ``library way``, for each item's key.
 Medians = Mapping[str, Mapping[str, float]]
-#: The reason where an item was left out on purpose.
+#: The reason for items that were deliberately not run.
 NOT_SELECTED = "not selected"
 Measure = Literal["times as fast", "s over", "s", "of the bytes", "GB/s", "launches"]
 
 
 @dataclass(frozen=True)
 class Target:
-    """One figure to reach.
+    """A figure to reach.
 
     Attributes
     ----------
     work
-        What the table calls it.
+        Title in the table.
     item
         The key of the item.
     own
-        The way of Twofold's that is judged.
+        Twofold's variant to judge.
     peers
-        What it is compared with: the fastest of these. None, where the figure stands for itself.
+        The variants to compare with, of which the fastest counts; empty for absolute figures.
     limit
-        The least ratio, or the most of anything else; None where the figure is only published.
+        Lower bound of a ratio, upper bound of anything else; None if the figure is only published.
     measure
-        ``times as fast`` is peer over own, ``s over`` own less peer, ``of the bytes`` own over peer, ``s`` and ``launches`` own.
+        ``times as fast`` is peer / own, ``s over`` own - peer, ``of the bytes`` own / peer, ``s`` and ``launches`` own.
     scale
-        What ``GB/s`` multiplies: bytes moved.
+        Bytes moved, for ``GB/s``.
     """
 
     work: str
@@ -48,18 +48,18 @@ class Target:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a target.
+    """The verdict on a target.
 
     Attributes
     ----------
     target
         The target.
     value
-        The figure; None where it is not measured.
+        The figure; None if not measured.
     word
         ``met``, ``missed``, ``published`` or ``not measured``.
     reason
-        Why it is not measured; the peer that was compared with, where there were several.
+        Why it was not measured; otherwise the variant compared with.
     """
 
     target: Target
@@ -70,16 +70,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Row:
-    """A target in all lights.
+    """A target's verdicts.
 
     Attributes
     ----------
     verdict
-        By wall time, which decides.
+        Based on wall time, which is decisive.
     cpu
-        By the processes' CPU time: what other programs take is not in it, what threads wait busily for is.
+        Based on the process' CPU time, which excludes other programs but includes spinning threads.
     preset
-        By wall time under the preset kernel of OpenBLAS; None where there is no such figure.
+        Based on wall time with the preset OpenBLAS kernel; None if not measured.
     """
 
     verdict: Verdict
@@ -88,16 +88,16 @@ class Row:
 
 
 def rows(medians: Medians, cpu: Medians, absent: Mapping[str, str], kernel: str | None) -> list[Row]:
-    """All targets, judged.
+    """Judge all targets.
 
     Parameters
     ----------
     medians, cpu
         Seconds of wall time and of CPU time.
     absent
-        Why a library, or a way of it, takes no part.
+        Why a library, or a variant of it, is missing.
     kernel
-        The preset kernel of OpenBLAS, if there is one.
+        The preset OpenBLAS kernel, if any.
     """
     found = []
     for target in targets():
@@ -109,7 +109,7 @@ def rows(medians: Medians, cpu: Medians, absent: Mapping[str, str], kernel: str 
 
 
 def variants(name: str, kernel: str | None) -> list[str]:
-    """The names under which a way may have been measured: MXNet under both kernels, the others under the one that is asked for."""
+    """The names under which a variant may have been measured: MXNet with both kernels, the others with the requested one."""
     library, _, way = name.partition(" jit ") if name.startswith("twofold jit") else name.partition(" ")
     library += " jit" if name.startswith("twofold jit") else ""
     other = f"{library} ({kernel}) {way}"
@@ -121,20 +121,20 @@ def variants(name: str, kernel: str | None) -> list[str]:
 
 
 def judged(target: Target, medians: Medians, absent: Mapping[str, str], kernel: str | None = None, fastest: str | None = None) -> Verdict:
-    """The verdict on one target.
+    """Judge one target.
 
     Parameters
     ----------
     target
         The target.
     medians
-        What was measured.
+        The measurements.
     absent
-        Why a library, or a way of it, takes no part.
+        Why a library, or a variant of it, is missing.
     kernel
-        The kernel of OpenBLAS that NumPy and Twofold are judged under; None is their own choice.
+        The OpenBLAS kernel for NumPy and Twofold; None for the default.
     fastest
-        A preset kernel under which MXNet was measured too: its faster figure counts.
+        A preset kernel with which MXNet was measured too: its faster figure counts.
     """
     times = medians.get(target.item)
     if times is None:
@@ -152,12 +152,12 @@ def judged(target: Target, medians: Medians, absent: Mapping[str, str], kernel: 
 
 
 def names_of(peer: str, kernel: str | None, fastest: str | None) -> list[str]:
-    """The names under which a peer may have been measured."""
+    """The names under which a variant to compare with may have been measured."""
     return variants(peer, fastest if peer.startswith("mxnet") else kernel)
 
 
 def figure(target: Target, own: float, peer: float) -> float:
-    """The figure that a target speaks of."""
+    """Compute a target's figure."""
     match target.measure:
         case "times as fast":
             return peer / own
@@ -171,21 +171,21 @@ def figure(target: Target, own: float, peer: float) -> float:
 
 
 def is_reached(target: Target, value: float) -> bool:
-    """Whether a figure reaches its limit: ratios of speed and rates are at least that, all else at most."""
+    """Whether a figure reaches its limit: a lower bound for speed ratios and rates, an upper bound for anything else."""
     assert target.limit is not None
     return value >= target.limit if target.measure in ("times as fast", "GB/s") else value <= target.limit
 
 
 def why(target: Target, name: str, absent: Mapping[str, str]) -> str:
-    """Why a way was not measured: the reason of the way in this item, of the way, or of its library."""
+    """Why a variant was not measured: the reason for this item, for the variant, or for its library."""
     if f"{target.item}: {name}" in absent:
         return f"{name}: {absent[f'{target.item}: {name}']}"
     keys = [key for key in absent if name == key or name.startswith(key + " ")]
-    return f"{name}: {absent[max(keys, key=len)]}" if keys else f"{name}: takes no part"
+    return f"{name}: {absent[max(keys, key=len)]}" if keys else f"{name}: skipped"
 
 
 def targets() -> list[Target]:
-    """All figures of the project's table, in its order."""
+    """List all targets, in the order of the project's table."""
     return [*_overhead(), *_perceptron(), *_chains(), *_scripts(), *_networks(), *_memory()]
 
 
@@ -252,5 +252,5 @@ def _memory() -> Iterator[Target]:
     yield Target("textbook arithmetic", "textbook", "twofold executor")
 
 
-#: What is not measured here, and why: by item.
+#: Items that are not measured here, with the reason.
 ELSEWHERE = {"textbook": "320, 240 and 160 bytes are counted by tests, not timed"}

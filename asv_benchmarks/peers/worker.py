@@ -1,6 +1,6 @@
-"""A process that does items in one library: it reads commands as lines of JSON, and answers each with one line of JSON.
+"""A process that runs items in one library: it reads commands as lines of JSON, and answers each with one line of JSON.
 
-Run as ``python -m asv_benchmarks.peers.worker LIBRARY`` in the repository's root. What the library prints goes to standard error.
+Run as ``python -m asv_benchmarks.peers.worker LIBRARY`` in the repository's root. The library's output is redirected to standard error.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from asv_benchmarks.peers import inputs
 if TYPE_CHECKING:
     from asv_benchmarks.peers.case import Case
 
-#: Calls before the result is compared: programs that are compiled at the second use are.
+#: Calls before the result is compared, so that programs compiled at the second use are compiled.
 CHECKED = 3
-#: Calls before launches are counted: graphs are captured, and what changes in the first runs has changed.
+#: Calls before launches are counted, so that graphs are captured and have reached a steady state.
 SETTLED = 8
-#: Elements of a result that are compared; of larger ones, every n-th and the last.
+#: Maximum number of elements of a result to compare; larger results are sampled.
 COMPARED = 1_000_000
 
 
 class Worker:
-    """What a worker can be told to do; each method answers a command of its name.
+    """Executes commands; each method implements the command of its name.
 
     Parameters
     ----------
     library
-        The name of the module that has the library's cases.
+        Name of the module with the library's cases.
     """
 
     def __init__(self, library: str) -> None:
@@ -43,17 +43,17 @@ class Worker:
         self.cases: dict[str, Case] = {}
 
     def hello(self) -> dict[str, Any]:
-        """What the library says of itself, and the ways it has for each kind of work."""
+        """Describe the library, and list its variants of each workload."""
         ways = {work: list(ways) for work, ways in self.module.CASES.items()}
         return {"about": self.module.about(), "ways": ways}
 
     def prepare(self, work: str, size: int, way: str) -> dict[str, Any]:
-        """Make the arrays of an item; nothing is computed yet."""
+        """Create the arrays of an item without computing anything."""
         self.cases[way] = self.module.CASES[work][way](inputs.drawn(work, size))
         return {}
 
     def compute(self, way: str, file: str) -> dict[str, Any]:
-        """Do the work `CHECKED` times, store a sample of the results, and say how many seconds the first and the last call took."""
+        """Run `CHECKED` calls, store a sample of the results, and return the durations of the first and the last call."""
         case, seconds = self.cases[way], []
         for _ in range(CHECKED):
             start = time.perf_counter()
@@ -64,7 +64,7 @@ class Worker:
         return {"first": seconds[0], "last": seconds[-1]}
 
     def filling(self, way: str, turn: float) -> dict[str, Any]:
-        """How many calls fill a turn of so many seconds."""
+        """The number of calls that fill a turn of the given duration."""
         calls, seconds = 1, 0.0
         while seconds < turn / 4:
             calls *= 4
@@ -76,7 +76,7 @@ class Worker:
         return {"calls": max(1, round(calls * turn / seconds))}
 
     def timed(self, way: str, calls: int, warm: int) -> dict[str, Any]:
-        """Seconds of wall time, and of this process' CPU time, for one operation, over so many calls."""
+        """Wall time and CPU time of one operation in seconds, averaged over the calls."""
         case = self.cases[way]
         gc.collect()
         gc.disable()
@@ -94,17 +94,17 @@ class Worker:
         return {"wall": wall / calls / case.operations, "cpu": cpu / calls / case.operations}
 
     def memory(self, way: str) -> dict[str, Any]:
-        """Bytes by which three calls raise the largest resident memory above what there is before them."""
+        """Growth of the peak resident memory in `CHECKED` calls, in bytes."""
         gc.collect()
         with open("/proc/self/clear_refs", "w") as f:
-            f.write("5")  # forget the peak so far: proc(5)
+            f.write("5")  # reset the peak: proc(5)
         before = _status("VmRSS")
         for _ in range(CHECKED):
             self.cases[way].call()
         return {"bytes": _status("VmHWM") - before}
 
     def drop(self) -> dict[str, Any]:
-        """Forget all items; a library on a device gives their memory back."""
+        """Drop all items; libraries on a device release their memory."""
         self.cases.clear()
         gc.collect()
         if "release" in vars(self.module):
@@ -112,26 +112,26 @@ class Worker:
         return {}
 
     def counting(self) -> dict[str, Any]:
-        """Count from now on what is launched on a device. Nothing may have been computed before, and nothing is timed after."""
+        """Start counting launches on a device, before anything is computed; do not time anything afterwards."""
         self.module.count_launches()
         return {}
 
     def launches(self, way: str) -> dict[str, Any]:
-        """How much one call launches, after so many that programs are captured."""
+        """Count the launches of one call, after `SETTLED` calls."""
         for _ in range(SETTLED):
             self.cases[way].call()
         return {"launches": self.module.launches_of(self.cases[way].call)}
 
 
 def sample(a: np.ndarray) -> np.ndarray:
-    """What is compared of a result: a vector of its elements, or of every n-th and the last."""
+    """The elements of a result to compare: all of them, or every n-th and the last."""
     flat = a.reshape(-1)
     stride = -(-flat.size // COMPARED)
     return flat if stride <= 1 else np.append(flat[::stride], flat[-1])
 
 
 def _status(field: str) -> int:
-    """Bytes that the system gives for a field of this process' status."""
+    """Bytes in a field of this process' status."""
     with open("/proc/self/status") as f:
         line = next(line for line in f if line.startswith(field + ":"))
     return int(line.split()[1]) * 1024

@@ -5,14 +5,14 @@ from html import escape
 
 import pytest
 
-from asv_benchmarks.pages import RESULTS, amount, has_history, write_pages
+from asv_benchmarks.pages import RESULTS, format_amount, has_history, write_pages
 
 
 @pytest.mark.parametrize(
     ("value", "unit", "text"), [(1.5, "s", "1.5 s"), (2.5e-3, "s", "2.5 ms"), (3.25e-7, "s", "325 ns"), (583e6, "B", "583 MB")]
 )
 def test_an_amount_has_three_digits(value, unit, text):
-    assert amount(value, unit) == text
+    assert format_amount(value, unit) == text
 
 
 def test_each_contest_has_a_page_with_every_work_and_way(tmp_path):
@@ -25,7 +25,7 @@ def test_each_contest_has_a_page_with_every_work_and_way(tmp_path):
         for item in json.loads(file.read_text(encoding="utf-8"))["items"].values():
             assert escape(item["text"]) in text
             for way, value in item["medians"].items():
-                assert f"<td>{escape(way)}</td><td>{amount(value, item['unit'])}</td>" in text
+                assert f"<td>{escape(way)}</td><td>{format_amount(value, item['unit'])}</td>" in text
         assert f'href="{page.name}"' in index.read_text(encoding="utf-8")
 
 

@@ -73,7 +73,7 @@ def test_under_a_kernel_both_numpy_and_twofold_run_under_it():
     [
         (None, {}, "not selected"),
         ({"numpy plain": 1.0}, {"twofold": "broken"}, "twofold nd: broken"),
-        ({"numpy plain": 1.0}, {}, "twofold nd: takes no part"),
+        ({"numpy plain": 1.0}, {}, "twofold nd: skipped"),
         ({"twofold nd": 1.0}, {"gelu 1e6: numpy plain": "wrong"}, "numpy plain: wrong"),
         ({"twofold nd": 1.0}, {"numpy": "a", "numpy plain": "b"}, "numpy plain: b"),
     ],

@@ -28,7 +28,7 @@ def workers(tmp_path, monkeypatch):
     if SIMULATION is not None:
         interpreter = tmp_path / "python"
         cache = f"XDG_CACHE_HOME={cache_folder().parents[1]}"
-        interpreter.write_source(f'#!/bin/sh\n{cache} exec {sys.executable} -m {MODULE} "$@"\n', encoding="utf-8")
+        interpreter.write_text(f'#!/bin/sh\n{cache} exec {sys.executable} -m {MODULE} "$@"\n', encoding="utf-8")
         interpreter.chmod(interpreter.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(command, "libraries", lambda: libraries(interpreter))
 
@@ -48,7 +48,7 @@ def test_a_group_of_items_is_measured(tmp_path, capsys):
     assert {f"{OWN} nd", f"{OWN} nd, each issued alone", "cupy plain"} <= set(record["items"]["add"]["medians"])
     assert {v["verdict"] for v in record["verdicts"] if "host" not in v["work"]} == {"not measured"}
     assert {"name", "driver supports CUDA", "CUDA runtime", "cupy", "numpy"} <= set(record["device"])
-    assert "torch" in record["libraries"] or f"{'torch':<24} takes no part: " in out
+    assert "torch" in record["libraries"] or f"{'torch':<24} skipped: " in out
     assert str(ROOT) not in json.dumps(record["libraries"])
 
 
@@ -83,7 +83,7 @@ def test_without_a_gpu_it_says_so(monkeypatch, capsys):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(command, "libraries", lambda: [one for one in libraries() if one.name == OWN])
     assert command.main([]) == 1
-    assert "no GPU that can be used" in capsys.readouterr().err
+    assert "no usable GPU" in capsys.readouterr().err
 
 
 MEDIANS = {

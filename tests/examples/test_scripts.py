@@ -62,7 +62,7 @@ def test_a_library_that_is_not_there_is_said_so():
     command = [sys.executable, str(EXAMPLES / "on_torch.py"), "no_such_library"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 1
-    assert "no_such_library is not installed here; `make example-torch`" in result.stderr
+    assert "no_such_library is not installed; `make example-torch`" in result.stderr
 
 
 @pytest.mark.mnist
