@@ -13,9 +13,9 @@ from ..device import Device
 from ..errors import ParameterError
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
+from .exceptions import InvalidValue
 from .hooks import HookHandle
-from .numpy_arrays import as_wanted, through_legacy
-from .refusals import Refused
+from .numpy_arrays import as_active_class, through_legacy
 
 __all__ = ["HookHandle", "clip_global_norm", "shape_is_known", "split_and_load", "split_data"]
 
@@ -80,7 +80,7 @@ def split_and_load(data: Any, ctx_list: Sequence[Device], batch_axis: int = 0, e
     batch_axis, even_split
         See `split_data`.
     """
-    array = data if isinstance(data, Array) else as_wanted(nd.array(data, ctx=ctx_list[0]))
+    array = data if isinstance(data, Array) else as_active_class(nd.array(data, ctx=ctx_list[0]))
     if len(ctx_list) == 1:
         return [array.as_in_context(ctx_list[0])]
     parts = split_data(array, len(ctx_list), batch_axis, even_split)
@@ -111,7 +111,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     1e-8 is added to the norm.
     """
     if not arrays:
-        raise Refused("clip_global_norm: there are no arrays", None, "pass at least one")
+        raise InvalidValue("clip_global_norm: there are no arrays", None, "pass at least one")
     device = arrays[0].context
     first, *others = [(a.astype("float32") if a._dtype != "float64" else a).as_in_context(device) for a in arrays]
     total = (first * first).sum()

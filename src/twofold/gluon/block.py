@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 
 from ..errors import DTypeError
 from . import block_files, model_files
+from .exceptions import InvalidValue, Undefined
 from .hooks import HookHandle, Hooks
 from .parameter import DEFAULT, Contexts, Parameter
 from .parameter_dict import ParameterDict
-from .refusals import Refused, Undefined
 from .scope import BlockScope
 from .summary import summary_of
 
@@ -80,7 +80,7 @@ class Block:
             self.register_child(value, name)
         elif isinstance(value, Parameter):
             if name in self._reg_params:
-                raise Refused(
+                raise InvalidValue(
                     "Overriding Parameter attribute is not allowed", name, "to share parameters pass 'params' when creating the block"
                 )
             self._reg_params[name] = value

@@ -6,9 +6,9 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..errors import ParameterError
+from .exceptions import InvalidValue
 from .parameter import Contexts, Parameter, check_dtype_source
 from .parameter_dict import brief_list, load_named_arrays
-from .refusals import Refused
 
 __all__ = ["load_parameters", "save_parameters"]
 
@@ -54,7 +54,7 @@ def _check_complete(params: dict[str, Parameter], arrays: Iterable[str], filenam
     loaded = {params[name] for name in arrays if name in params}
     missing = next((name for name, param in params.items() if param not in loaded), None)
     if missing is not None:
-        raise Refused(
+        raise InvalidValue(
             f"Parameter '{missing}' is missing in file '{filename}'",
             f"which contains parameters: {brief_list(arrays)}",
             "set allow_missing=True to ignore missing parameters",

@@ -16,10 +16,10 @@ from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .block import Block
 from .cached_graph import Callback
-from .numpy_arrays import as_numpy, fitting, has_numpy
+from .exceptions import Undefined
+from .numpy_arrays import as_numpy, cast_inputs, has_numpy
 from .parameter import Parameter
-from .refusals import Undefined
-from .structure import ARRAY, NOTHING, SINGLE, flattened, restored
+from .structure import ARRAY, NOTHING, SINGLE, flatten, unflatten
 from .tracing import ARRAYS, Traced, arrays_in, taken_by, traced
 
 __all__ = ["HybridBlock"]
@@ -218,7 +218,7 @@ class HybridBlock(Block):
     def _run_numpy(self, device: Device, *args: Any) -> Any:
         """The outputs for arrays of `mx.np`, as such arrays."""
         if self._arrays == "nd" or (self._active and self._is_legacy_below()):
-            return as_numpy(self._run(device, *fitting(args, self._input_dtype())))
+            return as_numpy(self._run(device, *cast_inputs(args, self._input_dtype())))
         try:
             own = {name: self._reg_params[name] for name in self._asked_for()}
             params = {name: param._as_numpy(param._on(device)) for name, param in own.items()}
@@ -240,7 +240,7 @@ class HybridBlock(Block):
         if len(args) == 1 and isinstance(args[0], NDArray):
             arrays, form = args, SINGLE
         else:
-            arrays, form = flattened(args, (NDArray,), "input")
+            arrays, form = flatten(args, (NDArray,), "input")
             while form and form[-1] == NOTHING:  # trailing optional arguments that were omitted
                 form = form[:-1]
             self._check_devices(arrays, device)
@@ -260,7 +260,7 @@ class HybridBlock(Block):
         except DeferredInitializationError:
             self._finish_deferred(args)
             outputs = run(arrays, device)
-        return outputs[0] if found.outputs == ARRAY else restored(outputs, found.outputs)
+        return outputs[0] if found.outputs == ARRAY else unflatten(outputs, found.outputs)
 
     @staticmethod
     def _check_devices(arrays: Sequence[NDArray], device: Device) -> None:
@@ -279,7 +279,7 @@ class HybridBlock(Block):
         """Infer the shapes or dtypes of all parameters from inputs."""
         if self._traced is None:
             self._traced = traced(self, args, self._mirror)
-        flat, _ = flattened(args, ARRAYS, "input")
+        flat, _ = flatten(args, ARRAYS, "input")
         known = {n: a.shape if what == "infer_shape" else a.dtype for n, a in zip(self._traced.names, flat, strict=True)}
         symbol = self._traced.symbol
         known = {n: v for n, v in known.items() if n in symbol.list_inputs()}
@@ -324,7 +324,7 @@ class HybridBlock(Block):
             raise ParameterError(f"{self.name}: its graph depends on its inputs", "none was given", "call explain(x) with an input")
         self.infer_shape(*args)
         assert self._traced is not None
-        flat, _ = flattened(args, ARRAYS, "input")
+        flat, _ = flatten(args, ARRAYS, "input")
         symbol = self._traced.symbol
         given = {name: array for name, array in zip(self._traced.names, flat, strict=True) if name in symbol.list_inputs()}
         requests = {name: "null" if name in given else "write" for name in symbol.list_arguments()}

@@ -10,7 +10,7 @@ from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..numpy_extension import is_np_array
 
-__all__ = ["as_legacy", "as_numpy", "as_wanted", "fitting", "has_numpy", "method_through_legacy", "through_legacy"]
+__all__ = ["as_active_class", "as_legacy", "as_numpy", "cast_inputs", "has_numpy", "method_through_legacy", "through_legacy"]
 
 P = ParamSpec("P")
 
@@ -30,12 +30,12 @@ def as_numpy(values: Any) -> Any:
     return _map(lambda a: a.as_np_ndarray() if isinstance(a, NDArray) else a, values)
 
 
-def as_wanted(values: Any) -> Any:
+def as_active_class(values: Any) -> Any:
     """Convert new arrays in nested lists to arrays of `mx.np` if ``npx.set_np`` is in effect."""
     return as_numpy(values) if is_np_array() else values
 
 
-def fitting(values: Any, dtype: Any) -> Any:
+def cast_inputs(values: Any, dtype: Any) -> Any:
     """Convert the inputs of a block to arrays of `mx.nd` with one floating-point dtype.
 
     Operators of `mx.nd` require equal dtypes; callers with arrays of `mx.np` expect promotion.
@@ -75,7 +75,7 @@ def method_through_legacy(method: Callable[..., Any]) -> Callable[..., Any]:
         if not (has_numpy(args) or has_numpy(options.values())):
             return method(block, *args, **options)
         dtype = block._input_dtype()
-        return as_numpy(method(block, *fitting(args, dtype), **{k: fitting(v, dtype) for k, v in options.items()}))
+        return as_numpy(method(block, *cast_inputs(args, dtype), **{k: cast_inputs(v, dtype) for k, v in options.items()}))
 
     return call
 

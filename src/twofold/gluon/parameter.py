@@ -20,8 +20,8 @@ from ..numpy_extension import is_np_array
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
 from .copies import Copies, context_list
-from .numpy_arrays import as_legacy, as_wanted
-from .refusals import Refused, WrongShape
+from .exceptions import InvalidValue, WrongShape
+from .numpy_arrays import as_active_class, as_legacy
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -111,7 +111,7 @@ class Parameter:
 
     def _dense(self, stype: str, what: str) -> str:
         if stype not in STORAGE:
-            raise Refused(
+            raise InvalidValue(
                 f"{what} for Parameter '{self.name}' must be one of 'default', 'row_sparse', or 'csr'", repr(stype), "use 'default'"
             )
         if stype != "default":
@@ -131,7 +131,7 @@ class Parameter:
     @grad_req.setter
     def grad_req(self, req: str) -> None:
         if req not in GRAD_REQS:
-            raise Refused("grad_req must be one of 'write', 'add', or 'null'", repr(req), "use one of these")
+            raise InvalidValue("grad_req must be one of 'write', 'add', or 'null'", repr(req), "use one of these")
         if not self._differentiable:
             req = "null"
         if self._grad_req == req:
@@ -269,7 +269,7 @@ class Parameter:
         contexts = self._deferred.contexts if self._deferred is not None else None if self._data is None else self.list_ctx()
         wanted = None if ctx is None else context_list(ctx)
         if contexts is not None and wanted is not None and set(wanted) != set(contexts):
-            raise Refused(
+            raise InvalidValue(
                 f"Failed to load Parameter '{self.name}' on {wanted} because it was previous initialized on {contexts}",
                 None,
                 "omit ctx, or use reset_ctx",
@@ -294,7 +294,7 @@ class Parameter:
         if cast_dtype:
             self._dtype = data.dtype
         elif dtype_name(self.dtype) != data._dtype:
-            raise Refused(
+            raise InvalidValue(
                 f"{what}: dtype incompatible",
                 f"expected {self.dtype} vs saved {data.dtype}",
                 "set cast_dtype=True to cast the dtype of saved params",
@@ -402,7 +402,7 @@ class Parameter:
         data = as_legacy(data)
         if self._data is None:
             if self._deferred is None:
-                raise Refused(f"Parameter '{self.name}' has not been initialized", None, "call initialize first")
+                raise InvalidValue(f"Parameter '{self.name}' has not been initialized", None, "call initialize first")
             self._deferred = _Deferred(
                 self._deferred.init, self._deferred.default, self._deferred.contexts, nd.array(data, dtype=self.dtype)
             )
@@ -509,7 +509,7 @@ class Constant(Parameter):
     """
 
     def __init__(self, name: str, value: Any) -> None:
-        self.value: Any = value if isinstance(value, Array) else as_wanted(nd.array(value))
+        self.value: Any = value if isinstance(value, Array) else as_active_class(nd.array(value))
         super().__init__(
             name,
             grad_req="null",
@@ -541,4 +541,4 @@ def check_dtype_source(cast_dtype: bool, dtype_source: str) -> None:
         If it is neither.
     """
     if cast_dtype and dtype_source not in ("current", "saved"):
-        raise Refused("dtype_source must be one of 'current' and 'saved'", repr(dtype_source), "use one of these")
+        raise InvalidValue("dtype_source must be one of 'current' and 'saved'", repr(dtype_source), "use one of these")

@@ -14,8 +14,8 @@ from ..dtype import dtype_name
 from ..errors import ParameterError, UnboundArgumentError
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
+from .exceptions import InvalidValue
 from .parameter import DEFAULT, Constant, Contexts, Parameter, check_dtype_source
-from .refusals import Refused
 
 __all__ = ["ParameterDict", "load_named_arrays"]
 
@@ -112,10 +112,10 @@ class ParameterDict:
         elif key == "shape":
             merged = _merge_shapes(value, have)
             if merged is None:
-                raise _different(param.name, key, value, have)
+                raise _difference(param.name, key, value, have)
             param._shape = merged
         elif value is not None and not (dtype_name(value) == dtype_name(have) if key == "dtype" else value == have):
-            raise _different(param.name, key, value, have)
+            raise _difference(param.name, key, value, have)
 
     def get_constant(self, name: str, value: Any = None) -> Parameter:
         """The constant of a name, created from a value if there is none.
@@ -141,7 +141,7 @@ class ParameterDict:
                 raise UnboundArgumentError(f"No constant named '{name}'", None, "specify value if you want to create a new constant")
             found = self._params[name] = Constant(name, value)
         elif value is not None and not (isinstance(found, Constant) and np.array_equal(_host(value), found.value.asnumpy())):
-            raise Refused(f"Constant '{name}' already exists but its value doesn't match new value", None, "use another name")
+            raise InvalidValue(f"Constant '{name}' already exists but its value doesn't match new value", None, "use another name")
         return found
 
     def update(self, other: "ParameterDict") -> None:
@@ -154,7 +154,7 @@ class ParameterDict:
         """
         for name, param in other.items():
             if self._params.get(name, param) is not param:
-                raise Refused(
+                raise InvalidValue(
                     f"Cannot update self with other because they have different Parameters with the same name '{name}'", None, "rename one"
                 )
         self._params.update(other.items())
@@ -283,7 +283,7 @@ class ParameterDict:
         source = "param_dict" if filename is None else f"file: {filename}"
         for name in self.keys() if restore_prefix else ():
             if not name.startswith(restore_prefix):
-                raise Refused(
+                raise InvalidValue(
                     f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with it", None, "pass another prefix"
                 )
         arrays = {restore_prefix + re.sub("^(arg|aux):", "", name): array for name, array in param_dict.items()}
@@ -293,7 +293,7 @@ class ParameterDict:
             if name in self._params:
                 self._params[name]._load_init(array, ctx, cast_dtype, dtype_source)
             elif not ignore_extra:
-                raise Refused(
+                raise InvalidValue(
                     f"Parameter '{name[len(restore_prefix) :]}' loaded from {source} is not present in ParameterDict",
                     f"choices are: {brief_list(self.keys())}",
                     "set ignore_extra to True to ignore, or make sure source and target networks have the same prefix",
@@ -302,7 +302,7 @@ class ParameterDict:
     def _check_complete(self, arrays: Mapping[str, NDArray], source: str, prefix: str) -> None:
         missing = next((name for name in self.keys() if name not in arrays), None)
         if missing is not None:
-            raise Refused(
+            raise InvalidValue(
                 f"Parameter '{missing[len(prefix) :]}' is missing in {source}",
                 f"which contains parameters: {brief_list(arrays)}",
                 "make sure source and target networks have the same prefix, or set allow_missing to True",
@@ -317,8 +317,8 @@ def _merge_shapes(a: Any, b: Any) -> tuple[int, ...] | None:
     return tuple(m if m > 0 else n for m, n in zip(a, b, strict=True))
 
 
-def _different(name: str, key: str, wanted: Any, have: Any) -> Refused:
-    return Refused(
+def _difference(name: str, key: str, wanted: Any, have: Any) -> InvalidValue:
+    return InvalidValue(
         f"Cannot retrieve Parameter '{name}' because desired attribute does not match with stored for attribute '{key}'",
         f"desired '{wanted}' vs stored '{have}'",
         "use another name, or the same attributes",

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import ParameterError
 
-__all__ = ["ARRAY", "NOTHING", "SINGLE", "Format", "flattened", "restored", "tupled"]
+__all__ = ["ARRAY", "NOTHING", "SINGLE", "Format", "flatten", "to_tuples", "unflatten"]
 
 #: The format of an argument: `ARRAY`, `NOTHING`, or a tuple of formats for a list.
 Format = Any
@@ -14,7 +14,7 @@ ARRAY, NOTHING = 0, -1
 SINGLE = (ARRAY,)
 
 
-def flattened(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any], Format]:
+def flatten(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any], Format]:
     """Flatten nested lists of arrays or symbols; None is dropped.
 
     Parameters
@@ -46,21 +46,21 @@ def flattened(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any
             break
     else:
         return list(values), (ARRAY,) * len(values)
-    parts = [flattened(v, kinds, what) for v in values]
+    parts = [flatten(v, kinds, what) for v in values]
     return [x for flat, _ in parts for x in flat], tuple(f for _, f in parts)
 
 
-def restored(flat: Sequence[Any], form: Format) -> Any:
+def unflatten(flat: Sequence[Any], form: Format) -> Any:
     """Nest values again in a format; all sequences become lists."""
-    return _taken(iter(flat), form)
+    return _unflatten(iter(flat), form)
 
 
-def _taken(values: Iterator[Any], form: Format) -> Any:
+def _unflatten(values: Iterator[Any], form: Format) -> Any:
     if form == ARRAY:
         return next(values)
-    return None if form == NOTHING else [_taken(values, f) for f in form]
+    return None if form == NOTHING else [_unflatten(values, f) for f in form]
 
 
-def tupled(form: Any) -> Format:
+def to_tuples(form: Any) -> Format:
     """A format read from JSON, with its lists as tuples."""
-    return tuple(tupled(f) for f in form) if isinstance(form, list) else form
+    return tuple(to_tuples(f) for f in form) if isinstance(form, list) else form

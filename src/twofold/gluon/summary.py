@@ -5,8 +5,8 @@ from math import prod
 from typing import Any
 
 from ..imperative.array import Array
+from .exceptions import InvalidValue
 from .parameter import Parameter
-from .refusals import Refused
 
 __all__ = ["summary_of"]
 
@@ -40,7 +40,7 @@ def summary_of(block: Any, inputs: Sequence[Any]) -> str:
 
     def watch(layer: Any) -> None:
         if layer._is_hybridized:
-            raise Refused(f'"{layer.name}" must not be hybridized to print summary.', None, "call hybridize(False) first")
+            raise InvalidValue(f'"{layer.name}" must not be hybridized to print summary.', None, "call hybridize(False) first")
         if not layer._is_container and layer not in handles:
             handles[layer] = layer.register_forward_hook(note)
 

@@ -7,11 +7,11 @@ from typing import Any
 from .. import symbol as sym
 from ..device import Device
 from ..symbol.symbol import Symbol
+from .exceptions import InvalidValue
 from .hybrid_block import HybridBlock
 from .parameter import Contexts
 from .parameter_dict import ParameterDict
-from .refusals import Refused
-from .structure import flattened
+from .structure import flatten
 from .tracing import Traced
 
 __all__ = ["SymbolBlock"]
@@ -48,13 +48,13 @@ class SymbolBlock(HybridBlock):
         super().__init__(prefix=None, params=None)
         self._prefix = ""
         self._params = ParameterDict("", params)
-        flat, form = flattened([inputs] if isinstance(inputs, Symbol) else inputs, (Symbol,), "input")
+        flat, form = flatten([inputs] if isinstance(inputs, Symbol) else inputs, (Symbol,), "input")
         for symbol in flat:
             if len(symbol.heads) != 1 or not symbol.heads[0].node.is_variable:
-                raise Refused("Input symbols must be variable", f"{symbol} is an output of operators", "make them with mx.sym.Variable")
+                raise InvalidValue("Input symbols must be variable", f"{symbol} is an operator's output", "make them with mx.sym.Variable")
         names = [s.name for s in flat]
         outputs = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
-        heads, nested = flattened(outputs, (Symbol,), "output")
+        heads, nested = flatten(outputs, (Symbol,), "output")
         symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
         if isinstance(outputs, Symbol) and len(outputs.heads) > 1:
             nested = (0,) * len(outputs.heads)
@@ -125,7 +125,7 @@ class SymbolBlock(HybridBlock):
 
     def _compose(self, *args: Any) -> Any:
         traced = self._graph()
-        flat, _ = flattened(args, (Symbol,), "input")
+        flat, _ = flatten(args, (Symbol,), "input")
         new = traced.symbol(**dict(zip(traced.names, flat, strict=True)))
         return new if len(new.heads) == 1 else list(new)
 

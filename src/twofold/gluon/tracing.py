@@ -11,7 +11,7 @@ from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..symbol.symbol import Symbol
 from .cached_graph import CachedGraph
-from .structure import Format, flattened, restored, tupled
+from .structure import Format, flatten, to_tuples, unflatten
 
 __all__ = ["ARRAYS", "Traced", "arrays_in", "taken_by", "traced"]
 
@@ -61,7 +61,7 @@ class Traced:
         names = [str(sym.load_json(text).name) for text in record["inputs"]]
         if not set(symbol.list_inputs()) <= {*names, *block.collect_params()}:
             return None
-        return Traced(block, names, tupled(record["in_format"]), symbol, tupled(record["out_format"]), mirror)
+        return Traced(block, names, to_tuples(record["in_format"]), symbol, to_tuples(record["out_format"]), mirror)
 
 
 def traced(block: Any, args: Sequence[Any], mirror: bool) -> Traced:
@@ -78,15 +78,15 @@ def traced(block: Any, args: Sequence[Any], mirror: bool) -> Traced:
     """
     while args and args[-1] is None:
         args = args[:-1]
-    flat, inputs = flattened(args, ARRAYS, "input")
+    flat, inputs = flatten(args, ARRAYS, "input")
     names = ["data"] if len(flat) == 1 else [f"data{k}" for k in range(len(flat))]
-    out = block._compose(*restored([sym.var(name) for name in names], inputs))
-    heads, outputs = flattened(out, (Symbol,), "output")
+    out = block._compose(*unflatten([sym.var(name) for name in names], inputs))
+    heads, outputs = flatten(out, (Symbol,), "output")
     symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
-    return Traced(block, names, inputs, symbol, _grouped(heads, outputs), mirror)
+    return Traced(block, names, inputs, symbol, _group(heads, outputs), mirror)
 
 
-def _grouped(heads: Sequence[Symbol], form: Format) -> Format:
+def _group(heads: Sequence[Symbol], form: Format) -> Format:
     """The nesting of outputs, where a symbol with several outputs counts as a list."""
     counts = iter([len(h.heads) for h in heads])
 

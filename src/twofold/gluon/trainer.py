@@ -11,9 +11,9 @@ from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
+from .exceptions import InvalidValue
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
-from .refusals import Refused
 
 __all__ = ["StaleGradient", "Trainer"]
 
@@ -92,7 +92,7 @@ class Trainer:
         for param in self._params:
             own = param.list_ctx()
             if contexts and own != contexts:
-                raise Refused(
+                raise InvalidValue(
                     "All Parameters must be initialized on the same set of contexts",
                     f"Parameter {param.name} is initialized on {own} while previous Parameters are initialized on {contexts}",
                     "use reset_ctx",
@@ -107,7 +107,7 @@ class Trainer:
         if not isinstance(optimizer, Optimizer):
             raise DTypeError("Trainer: not an optimizer", type(optimizer).__name__, "pass an Optimizer, or the name of one")
         if options:
-            raise Refused(
+            raise InvalidValue(
                 "optimizer_params must be None if optimizer is an instance of Optimizer instead of str", str(options), "omit them"
             )
         optimizer.param_dict = table
@@ -230,7 +230,7 @@ class Trainer:
 
     def _check_own_update(self, what: str) -> None:
         if self._update_on_kvstore:
-            raise Refused(
+            raise InvalidValue(
                 f"{what} when parameters are updated on kvstore is not supported",
                 None,
                 "set `update_on_kvstore` to False when creating trainer",

@@ -48,7 +48,7 @@ def nest(items: Sequence[Any], form: Any) -> Any:
     return out
 
 
-def _flat(nested: Any) -> tuple[list[NDArray], Any]:
+def _flatten(nested: Any) -> tuple[list[NDArray], Any]:
     what = "control flow: expected an NDArray or (nested) lists of them"
     return flatten(nested, NDArray, lambda given: ParameterError(what, given, "return NDArrays"))
 
@@ -67,7 +67,7 @@ def pair_of(result: Any, what: str) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-def _stacked(rows: Sequence[NDArray]) -> NDArray:
+def _stack(rows: Sequence[NDArray]) -> NDArray:
     return apply_op(primitive_shape.concat, *[r.reshape((1, *r.shape)) for r in rows], cls=NDArray, axis=0)
 
 
@@ -88,15 +88,15 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     tuple
         The outputs, each stacked to (steps, …), and the final states.
     """
-    arrays, form = _flat(data)
+    arrays, form = _flatten(data)
     if not arrays:
         raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one array")
     states, rows, out_form = init_states, [], None
     for t in range(len(arrays[0])):
         outputs, states = pair_of(body(nest([a[t] for a in arrays], form), states), "foreach: the body")
-        flat, out_form = _flat(outputs)
+        flat, out_form = _flatten(outputs)
         rows.append(flat)
-    stacked = [_stacked(column) for column in zip(*rows, strict=True)]
+    stacked = [_stack(column) for column in zip(*rows, strict=True)]
     return nest(stacked, out_form), states
 
 
@@ -136,19 +136,19 @@ def while_loop(
     rows, form = [], None
     while len(rows) < max_iterations and bool(cond(*variables)):
         outputs, new = pair_of(func(*variables), "while_loop: func")
-        flat, form = _flat([] if outputs is None else outputs)
-        new = _flat(new)[0]
+        flat, form = _flatten([] if outputs is None else outputs)
+        new = _flatten(new)[0]
         if len(new) != len(variables):
             raise ShapeError(
                 "while_loop: func must return as many loop variables as it takes", f"{len(new)} for {len(variables)}", "return them all"
             )
         rows.append(flat)
         variables = new
-    padded = [_padded(_stacked(column), max_iterations) for column in zip(*rows, strict=True)]
+    padded = [_pad(_stack(column), max_iterations) for column in zip(*rows, strict=True)]
     return (nest(padded, form) if rows else []), (variables[0] if single else variables)
 
 
-def _padded(stacked: NDArray, length: int) -> NDArray:
+def _pad(stacked: NDArray, length: int) -> NDArray:
     width = ((0, length - len(stacked)), *[(0, 0)] * (stacked.ndim - 1))
     return stacked if len(stacked) == length else apply_op(primitive_shape.pad, stacked, cls=NDArray, width=width, value=0.0)
 

@@ -87,7 +87,7 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type = ND
         )
     shared = ndarray.view(np.ndarray)
     ndarray.flags.writeable = False
-    return _pinned(array_cls, _adopt_host(shared), CPU)
+    return _wrap_pinned(array_cls, _adopt_host(shared), CPU)
 
 
 class WritableMemory:
@@ -127,7 +127,7 @@ def from_dlpack(dlpack: Any) -> NDArray:
         if not data.flags.c_contiguous or (source is dlpack and not data.flags.writeable):
             return from_host(NDArray, data, device)
         data = _adopt_host(data if data.flags.writeable else np.asarray(WritableMemory(data)))
-    return _pinned(NDArray, data, device)
+    return _wrap_pinned(NDArray, data, device)
 
 
 def _on_gpu(source: Exporter, device: Device, is_bare: bool) -> Any:
@@ -143,7 +143,7 @@ def _adopt_host(array: np.ndarray) -> Any:
     return array if HOST.target.plain is not None else HOST.from_dlpack(array)
 
 
-def _pinned(cls: type, data: Any, device: Device) -> Any:
+def _wrap_pinned(cls: type, data: Any, device: Device) -> Any:
     """An array over memory that is visible outside the library: written in place, never donated."""
     value = Value(data, device=device)
     value.borrow = PINNED
@@ -164,7 +164,7 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def filled(shape: Any, value: float | int | bool, ctx: Device | None, dtype: Any) -> NDArray:
+def fill(shape: Any, value: float | int | bool, ctx: Device | None, dtype: Any) -> NDArray:
     """An array filled with one value; float32 if no dtype is given."""
     device = current_device() if ctx is None else Device(ctx)
     backend = backend_for(device)
@@ -207,12 +207,12 @@ def zeros(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str |
         Existing array to write to.
     """
     _check_dense("zeros", stype)
-    return _write(filled(shape, 0, ctx, dtype), out)
+    return _write(fill(shape, 0, ctx, dtype), out)
 
 
 def ones(shape: Any, ctx: Device | None = None, dtype: Any = None, *, out: NDArray | None = None) -> NDArray:
     """An array of ones; parameters as for `zeros`."""
-    return _write(filled(shape, 1, ctx, dtype), out)
+    return _write(fill(shape, 1, ctx, dtype), out)
 
 
 def empty(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None) -> NDArray:
@@ -220,7 +220,7 @@ def empty(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str |
     _check_dense("empty", stype)
     device = current_device() if ctx is None else Device(ctx)
     if not device.is_host:
-        return filled(shape, 0, device, dtype)
+        return fill(shape, 0, device, dtype)
     data = backend_for(device).empty(shape_of(shape), "float32" if dtype is None else dtype_name(dtype))
     return wrap(NDArray, content(data, device))
 

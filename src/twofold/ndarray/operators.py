@@ -107,7 +107,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
         root, chain = (self, ()) if whole else (self._base, self._chain)  # type: ignore[attr-defined]
         fits = own and (everywhere or is_float(self._dtype))
         if not (fits and update_in_place(root, chain, fn, _own_scalar(self, other))):
-            self._rebind(_checked(self, invoke(sig, (self, other))[0], name))
+            self._rebind(_check_result(self, invoke(sig, (self, other))[0], name))
         return self
 
     return method
@@ -128,7 +128,7 @@ def _cast(target: NDArray, other: Any, name: str) -> Any:
     return adopted(NDArray, other.astype(dtype, order="C"), target.context)
 
 
-def _checked(target: NDArray, new: Any, name: str) -> Any:
+def _check_result(target: NDArray, new: Any, name: str) -> Any:
     shape, dtype = type_of(new)
     if shape != target.shape:
         raise ShapeError(f"in-place {name}: the result's shape differs", f"{shape} into {target.shape}", "assign the result to a new array")
@@ -168,18 +168,18 @@ def attach() -> None:
     """Attach the operators to `NDArray`."""
     for dunder, op in ARITHMETIC.items():
         for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
-            setattr(NDArray, spelled, _renamed(_binary(op, reverse), spelled))
+            setattr(NDArray, spelled, _rename(_binary(op, reverse), spelled))
         if op not in (primitive_reduce.matmul, primitive_arithmetic.power):  # as in MXNet, a **= b gives a new array
-            setattr(NDArray, f"__i{dunder}__", _renamed(_in_place(op), f"__i{dunder}__"))
+            setattr(NDArray, f"__i{dunder}__", _rename(_in_place(op), f"__i{dunder}__"))
     for dunder, op in COMPARISON.items():
-        setattr(NDArray, f"__{dunder}__", _renamed(_comparison(op), f"__{dunder}__"))
+        setattr(NDArray, f"__{dunder}__", _rename(_comparison(op), f"__{dunder}__"))
     for dunder, op in UNARY.items():
-        setattr(NDArray, f"__{dunder}__", _renamed(_unary(op), f"__{dunder}__"))
-    NDArray.__divmod__ = _renamed(_divmod, "__divmod__")  # type: ignore[attr-defined]
-    NDArray.__pos__ = _renamed(NDArray.copy, "copy")  # type: ignore[attr-defined]
+        setattr(NDArray, f"__{dunder}__", _rename(_unary(op), f"__{dunder}__"))
+    NDArray.__divmod__ = _rename(_divmod, "__divmod__")  # type: ignore[attr-defined]
+    NDArray.__pos__ = _rename(NDArray.copy, "copy")  # type: ignore[attr-defined]
 
 
-def _renamed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _rename(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     function.__name__ = name
     function.__qualname__ = f"NDArray.{name}"
     return function

@@ -45,7 +45,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
 
 def save_arrays(fname: str | os.PathLike[str], data: Any, *, numpy_shape: bool) -> None:
     """`save` for any array class. With ``numpy_shape`` an MXNet file may hold 0-d and empty arrays."""
-    arrays, names = _named(data)
+    arrays, names = _arrays_and_names(data)
     records = tuple(record_of(a) for a in arrays)
     if not _name(fname).endswith(SUFFIX):
         write_file(fname, params_chunks(ParameterFile(records, names, numpy_shape)))
@@ -112,7 +112,7 @@ def _name(fname: Any) -> str:
     return str(os.fspath(fname))
 
 
-def _named(data: Any) -> tuple[Sequence[Array], tuple[str, ...]]:
+def _arrays_and_names(data: Any) -> tuple[Sequence[Array], tuple[str, ...]]:
     """The arrays, and their names if any."""
     if isinstance(data, Array):
         return [data], ()

@@ -18,7 +18,7 @@ from ..opdef.registry import primitives
 from ..opdef.samples import samples_of
 from ..opdef.spec import Op
 from .backend_samples import LISTED, numbers
-from .drawn import realised
+from .operands import make_operands
 
 #: The dtypes an adapter is checked with, unless its library supports fewer.
 REAL = ("bool", *INTEGERS, *FLOATS)
@@ -87,7 +87,7 @@ def _from_samples(op: Op) -> Iterator[Case]:
     if op.reference is None:
         return
     for sample, dtype in product(samples_of(op), ("float32", "float64")):
-        operands = tuple(a for a in realised(op, sample, dtype) if a is not None)
+        operands = tuple(a for a in make_operands(op, sample, dtype) if a is not None)
         params = op.sig(**sample.params).params
         with np.errstate(all="ignore"):
             found = op.reference(np, *operands, **params)

@@ -25,7 +25,7 @@ from ..opdef.samples import Sample
 from ..opdef.spec import Op, Sig
 from ..program.compile import Program
 from ..program.namespace import namespace_of
-from .drawn import KEY, realised
+from .operands import KEY, make_operands
 
 HUGE = 1 << 40
 
@@ -87,7 +87,7 @@ PRECISION = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1
 
 def check_types(op: Op, sample: Sample) -> None:
     """Inferred shapes and dtypes match the results, under both conventions."""
-    arrays = realised(op, sample)
+    arrays = make_operands(op, sample)
     for legacy in (False, True):
         sig = sig_of(op, sample, legacy)
         node = apply(sig, tuple(leaves_for(arrays)))
@@ -99,7 +99,7 @@ def check_types(op: Op, sample: Sample) -> None:
 
 def check_rule_on_arrays(op: Op, sample: Sample) -> None:
     """The rule computes the same on arrays as the compiled graph."""
-    arrays = realised(op, sample)
+    arrays = make_operands(op, sample)
     sig = sig_of(op, sample, legacy=False)
     node = apply(sig, tuple(leaves_for(arrays)))
     compiled = Program(list(node.parts), [n for n in leaves_for(arrays) if n is not None], HOST).run([a for a in arrays if a is not None])
@@ -110,7 +110,7 @@ def check_rule_on_arrays(op: Op, sample: Sample) -> None:
 
 def check_modes(op: Op, sample: Sample) -> None:
     """Naive, inline and deferred (fused) execution give bitwise equal results, recorded or not."""
-    arrays, sig = realised(op, sample), sig_of(op, sample)
+    arrays, sig = make_operands(op, sample), sig_of(op, sample)
     for record in (False, True):
 
         def run(record: bool = record) -> list[np.ndarray]:
@@ -123,9 +123,9 @@ def check_modes(op: Op, sample: Sample) -> None:
                 equal(a, b, f"{op.title} {name}")
 
 
-def projected(op: Op, sample: Sample, dtype: str = "float64") -> tuple[Program, list[np.ndarray], list[int], list[Node]]:
+def projected_program(op: Op, sample: Sample, dtype: str = "float64") -> tuple[Program, list[np.ndarray], list[int], list[Node]]:
     """A program of (a fixed projection of all float results, its gradient with respect to all float inputs)."""
-    arrays = realised(op, sample, dtype)
+    arrays = make_operands(op, sample, dtype)
     nodes = leaves_for(arrays, sample)
     sig = sig_of(op, sample, legacy=False)
     node = apply(sig, tuple(nodes))
@@ -144,7 +144,7 @@ def check_gradient(op: Op, sample: Sample) -> None:
     """The gradient agrees with central differences in float64, along a random direction."""
     if not sample.gradient or not op.differentiable:
         return
-    program, arrays, wrt, outputs = projected(op, sample)
+    program, arrays, wrt, outputs = projected_program(op, sample)
     if not wrt or not outputs:
         return
     places = _places(op, sample, wrt)
@@ -167,7 +167,7 @@ def check_gradient(op: Op, sample: Sample) -> None:
 
 def _places(op: Op, sample: Sample, wrt: Sequence[int]) -> list[int]:
     """Positions of the inputs among those that are not omitted."""
-    arrays = realised(op, sample)
+    arrays = make_operands(op, sample)
     given = [k for k, a in enumerate(arrays) if a is not None]
     return [given.index(k) for k in wrt]
 
@@ -176,7 +176,7 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
     """The gradient of the gradient agrees with central differences of the gradient."""
     if not sample.gradient or not op.differentiable or op.random:
         return
-    arrays = realised(op, sample, "float64")
+    arrays = make_operands(op, sample, "float64")
     nodes = leaves_for(arrays, sample)
     sig = sig_of(op, sample, legacy=False)
     node = apply(sig, tuple(nodes))
@@ -207,7 +207,7 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
 
 def check_recorded_gradient(op: Op, sample: Sample) -> None:
     """Backward over the tape gives bitwise equal gradients in naive, inline and deferred execution."""
-    arrays, sig = realised(op, sample), sig_of(op, sample)
+    arrays, sig = make_operands(op, sample), sig_of(op, sample)
 
     def run() -> list[np.ndarray]:
         results, cells = eager(sig, arrays, record=True)
@@ -237,7 +237,7 @@ def check_dtypes(op: Op, sample: Sample) -> None:
 
 
 def _run(op: Op, sample: Sample, dtype: str) -> list[np.ndarray]:
-    rounded = [a.astype(NUMPY[_narrow(dtype)]).astype(a.dtype) if _is_free(a, dtype) else a for a in realised(op, sample, dtype)]
+    rounded = [a.astype(NUMPY[_narrow(dtype)]).astype(a.dtype) if _is_free(a, dtype) else a for a in make_operands(op, sample, dtype)]
     results, _ = eager(sig_of(op, sample), rounded)
     return [host_of(r) for r in results]
 
@@ -261,7 +261,7 @@ def check_parameters(op: Op, sample: Sample) -> None:
 
 def check_backend(op: Op, sample: Sample, backend: Backend, tolerance: float = 1e-5) -> None:
     """Another backend gives NumPy's results."""
-    arrays = realised(op, sample)
+    arrays = make_operands(op, sample)
     node = apply(sig_of(op, sample), tuple(leaves_for(arrays)))
     leaves = [n for n in leaves_for(arrays) if n is not None]
     given = [a for a in arrays if a is not None]

@@ -10,7 +10,7 @@ from ...dtype import NAME_OF
 from ...errors import DTypeError
 from ...imperative.array import Array
 from ...imperative.invoke import host_of
-from ..numpy_arrays import as_numpy, as_wanted, has_numpy
+from ..numpy_arrays import as_active_class, as_numpy, has_numpy
 
 __all__ = ["default_batchify_fn", "default_mp_batchify_fn"]
 
@@ -35,7 +35,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
         If the samples are anything else, or arrays of different shapes.
     """
     batch = _stack(data)
-    return as_numpy(batch) if has_numpy(data[:1]) else as_wanted(batch)
+    return as_numpy(batch) if has_numpy(data[:1]) else as_active_class(batch)
 
 
 def _stack(data: Sequence[Any]) -> Any:

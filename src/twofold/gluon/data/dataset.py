@@ -5,7 +5,7 @@ from typing import Any
 
 from ...errors import DTypeError, IndexingError
 from ...imperative.array import Array
-from ..refusals import Refused, Undefined
+from ..exceptions import InvalidValue, Undefined
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
 __all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
@@ -50,7 +50,7 @@ class Dataset:
             If ``index`` is out of range.
         """
         if not 0 <= index < num_shards:
-            raise Refused(f"Shard index of out bound: {index} out of {num_shards}", None, "count shards from 0")
+            raise InvalidValue(f"Shard index of out bound: {index} out of {num_shards}", None, "count shards from 0")
         size, remainder = divmod(len(self), num_shards)
         start = size * index + min(index, remainder)
         return _Subset(self, SequentialSampler(size + (index < remainder), start))
@@ -114,11 +114,11 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *args: Any) -> None:
         if not args:
-            raise Refused("ArrayDataset: Needs at least 1 arrays", None, "pass arrays")
+            raise InvalidValue("ArrayDataset: Needs at least 1 arrays", None, "pass arrays")
         self._length = len(args[0])
         for k, data in enumerate(args):
             if len(data) != self._length:
-                raise Refused(
+                raise InvalidValue(
                     "All arrays must have the same length",
                     f"array[0] has length {self._length} while array[{k}] has {len(data)}",
                     "truncate the longer one",

@@ -11,7 +11,7 @@ from ...device import Device
 from ...errors import EngineError, ParameterError
 from ...imperative.array import Array
 from ...numpy_extension import is_np_array, np_array
-from ..refusals import Refused
+from ..exceptions import InvalidValue
 from .batches import default_batchify_fn
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -89,7 +89,7 @@ class DataLoader:
         self._batchify = default_batchify_fn if batchify_fn is None else batchify_fn
         self._pinned = Device("cpu_pinned", pin_device_id) if pin_memory else None
         if timeout <= 0:
-            raise Refused("timeout must be positive", f"given {timeout}", "pass a number of seconds")
+            raise InvalidValue("timeout must be positive", f"given {timeout}", "pass a number of seconds")
         self._timeout = timeout
         self._num_workers = max(num_workers, 0)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else prefetch)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ParameterError
-from ..refusals import Undefined
+from ..exceptions import Undefined
 
 __all__ = ["BatchSampler", "FilterSampler", "RandomSampler", "Sampler", "SequentialSampler"]
 

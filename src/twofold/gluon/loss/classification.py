@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...errors import ParameterError
-from ..refusals import Refused
+from ..exceptions import InvalidValue
 from .base import Loss
 
 __all__ = [
@@ -180,9 +180,9 @@ class CTCLoss(Loss):
 
     def __init__(self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **kwargs: Any) -> None:
         if layout not in ("NTC", "TNC"):
-            raise Refused("Only 'NTC' and 'TNC' layouts for pred are supported", f"Got: {layout}", "transpose the predictions")
+            raise InvalidValue("Only 'NTC' and 'TNC' layouts for pred are supported", f"Got: {layout}", "transpose the predictions")
         if label_layout not in ("NT", "TN"):
-            raise Refused("Only 'NT' and 'TN' layouts for label are supported", f"Got: {label_layout}", "transpose the labels")
+            raise InvalidValue("Only 'NT' and 'TN' layouts for label are supported", f"Got: {label_layout}", "transpose the labels")
         self._layout = layout
         self._label_layout = label_layout
         super().__init__(weight, label_layout.find("N"), **kwargs)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ... import initializer
+from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
-from ..refusals import Refused
 
 #: The initial slope of `PReLU`.
 QUARTER = initializer.Constant(0.25)
@@ -56,7 +56,7 @@ class LeakyReLU(HybridBlock):
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
         if alpha < 0:
-            raise Refused("Slope coefficient for LeakyReLU must be no less than 0", str(alpha), "pass 0 or more")
+            raise InvalidValue("Slope coefficient for LeakyReLU must be no less than 0", str(alpha), "pass 0 or more")
         super().__init__(**kwargs)
         self._alpha = alpha
 

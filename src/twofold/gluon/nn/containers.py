@@ -8,9 +8,9 @@ from ... import ndarray as nd
 from ... import symbol as sym
 from ...errors import ParameterError
 from ..block import Block
+from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import through_legacy
-from ..refusals import Refused
 
 __all__ = ["HybridLambda", "HybridSequential", "Lambda", "Sequential"]
 
@@ -108,7 +108,7 @@ def _function_of(function: Any, modules: tuple[Any, ...], where: str) -> tuple[C
     if isinstance(function, str):
         missing = [m for m in modules if function not in dir(m)]
         if missing:
-            raise Refused(f"Function name {function} is not found in {where}", None, "name one of its functions, or pass a function")
+            raise InvalidValue(f"Function name {function} is not found in {where}", None, "name one of its functions, or pass a function")
         return (lambda F, *args: through_legacy(getattr(F, function))(*args)), function
     if callable(function):
         return function, function.__name__

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
-from ..refusals import Refused
 from .activations import Activation
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
@@ -22,7 +22,7 @@ def sizes_of(given: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     """
     sizes = (given,) * ndim if isinstance(given, int) else tuple(given)
     if len(sizes) != ndim:
-        raise Refused(f"{what} must be a number or a list of {ndim} ints", str(given), f"pass {ndim} numbers")
+        raise InvalidValue(f"{what} must be a number or a list of {ndim} ints", str(given), f"pass {ndim} numbers")
     return sizes
 
 
@@ -74,7 +74,7 @@ class _Conv(HybridBlock):
     ) -> None:
         if layout not in self._layouts:
             allowed = " and ".join(f"'{k}'" for k in self._layouts)
-            raise Refused(f"{type(self).__name__}: Only supports {allowed} layout for now", repr(layout), "transpose the data")
+            raise InvalidValue(f"{type(self).__name__}: Only supports {allowed} layout for now", repr(layout), "transpose the data")
         ndim = len(layout) - 2
         kernel = sizes_of(kernel_size, ndim, "kernel_size")
         super().__init__(prefix=prefix, params=params)

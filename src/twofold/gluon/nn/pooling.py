@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
-from ..refusals import Refused
 from .convolution import Sizes, sizes_of
 
 __all__ = [
@@ -59,7 +59,7 @@ class _Pooling(HybridBlock):
     ) -> None:
         if layout not in LAYOUTS[self._ndim]:
             allowed = " and ".join(LAYOUTS[self._ndim])
-            raise Refused(
+            raise InvalidValue(
                 f"{type(self).__name__}: Only {allowed} layouts are valid for {self._ndim}D Pooling", repr(layout), "transpose the data"
             )
         super().__init__(**kwargs)
@@ -326,7 +326,7 @@ class ReflectionPad2D(HybridBlock):
         super().__init__(**kwargs)
         self._padding = (0, 0, 0, 0, *(padding,) * 4) if isinstance(padding, int) else tuple(padding)
         if len(self._padding) != 8:
-            raise Refused(
+            raise InvalidValue(
                 "ReflectionPad2D: padding must be a number or a list of 8 ints", str(padding), "pass the widths before and after each axis"
             )
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from ... import ndarray as nd
 from ..block import Block
+from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
-from ..numpy_arrays import as_wanted, method_through_legacy
-from ..refusals import Refused
+from ..numpy_arrays import as_active_class, method_through_legacy
 from ..tracing import taken_by
 from .sequences import initial_states, merge, steps_of
 
@@ -44,7 +44,7 @@ class RecurrentCell(Block):
         batch_size
             Size of the batch axis; 0 if unknown.
         """
-        raise Refused(f"{type(self).__name__} has no state_info method", None, "define state_info(self, batch_size) in it")
+        raise InvalidValue(f"{type(self).__name__} has no state_info method", None, "define state_info(self, batch_size) in it")
 
     def _cells(self) -> list[Any]:
         """The children, which are cells."""
@@ -53,7 +53,7 @@ class RecurrentCell(Block):
     def _check_unmodified(self) -> None:
         """Raise if the cell is inside a modifier, which changes how its states start."""
         if self._modified:
-            raise Refused(
+            raise InvalidValue(
                 "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly",
                 self.name,
                 "call the modifier cell",
@@ -173,4 +173,4 @@ def create_state(func: Callable[..., Any], name: str, info: dict[str, Any]) -> A
     """Create a state with a function, passing only the arguments that it accepts."""
     names, takes_all = taken_by(func)
     given = {"name": name, **info}
-    return as_wanted(func(**{k: v for k, v in given.items() if takes_all or k in names}))
+    return as_active_class(func(**{k: v for k, v in given.items() if takes_all or k in names}))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import ndarray as nd
+from ..exceptions import Undefined
 from ..numpy_arrays import method_through_legacy
-from ..refusals import Undefined
 from .base import HybridRecurrentCell, RecurrentCell
 from .sequences import initial_states, merge, steps_of
 

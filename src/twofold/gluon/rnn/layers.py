@@ -9,10 +9,10 @@ from ... import symbol as sym
 from ...errors import ParameterError
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
+from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
-from ..refusals import Refused
 from .base import create_state
 
 __all__ = ["GRU", "LSTM", "RNN"]
@@ -69,7 +69,7 @@ class _RNNLayer(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         if layout not in ("TNC", "NTC"):
-            raise Refused(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']", None, "transpose the data")
+            raise InvalidValue(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']", None, "transpose the data")
         self._mode, self._hidden_size, self._num_layers, self._layout = mode, hidden_size, num_layers, layout
         self._dropout, self._dir, self._input_size, self._dtype = dropout, 2 if bidirectional else 1, input_size, dtype
         self._projection_size, self._clip, self._use_sequence_length = projection_size, clip or {}, use_sequence_length

@@ -6,9 +6,9 @@ from typing import Any
 from ... import ndarray as nd
 from ... import symbol as sym
 from ...ndarray.array import NDArray
+from ..exceptions import InvalidValue
 from ..numpy_arrays import method_through_legacy
 from ..parameter_dict import ParameterDict
-from ..refusals import Refused
 from ..tracing import ARRAYS
 from .base import HybridRecurrentCell
 from .containers import BidirectionalCell
@@ -33,7 +33,7 @@ class DropoutCell(HybridRecurrentCell):
     def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
         if not isinstance(rate, (int, float)):
-            raise Refused("rate must be a number", repr(rate), "pass a fraction between 0 and 1")
+            raise InvalidValue("rate must be a number", repr(rate), "pass a fraction between 0 and 1")
         self._rate = rate
         self._axes = axes
 
@@ -130,7 +130,7 @@ class ZoneoutCell(ModifierCell):
 
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
         if isinstance(base_cell, BidirectionalCell):
-            raise Refused(
+            raise InvalidValue(
                 "BidirectionalCell doesn't support zoneout since it doesn't support step",
                 None,
                 "add ZoneoutCell to the cells underneath instead",

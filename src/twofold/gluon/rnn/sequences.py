@@ -7,8 +7,8 @@ from ... import ndarray as nd
 from ... import symbol as sym
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
+from ..exceptions import InvalidValue
 from ..numpy_arrays import as_legacy
-from ..refusals import Refused
 
 __all__ = ["Steps", "initial_states", "merge", "steps_of"]
 
@@ -52,14 +52,14 @@ def steps_of(length: int, inputs: Any, layout: str) -> Steps:
     if isinstance(inputs, (NDArray, Symbol)):
         F: Any = nd if isinstance(inputs, NDArray) else sym
         if isinstance(inputs, NDArray) and inputs.shape[axis] != length:
-            raise Refused("unroll: the sequence has another length", f"{inputs.shape[axis]} steps for length={length}", "pass its length")
+            raise InvalidValue("unroll: wrong sequence length", f"{inputs.shape[axis]} steps for length={length}", "pass its length")
         values = F.split(inputs, num_outputs=length, axis=axis, squeeze_axis=True)
         values = [values] if isinstance(values, NDArray) else list(values)
     else:
         values = list(inputs)
         F = nd if isinstance(values[0], NDArray) else sym
         if len(values) != length:
-            raise Refused("unroll: the list has another number of steps", f"{len(values)} for length={length}", "pass one input per step")
+            raise InvalidValue("unroll: wrong number of steps", f"{len(values)} for length={length}", "pass one input per step")
     size = values[0].shape[layout.replace("T", "").find("N")] if isinstance(values[0], NDArray) else 0
     return Steps(values, F, size)
 

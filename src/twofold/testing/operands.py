@@ -1,4 +1,4 @@
-"""Arrays for the samples that stand beside operators: the same ones at every run."""
+"""Draws arrays for the samples declared with operators, the same ones in every run."""
 
 from typing import Any
 from zlib import crc32
@@ -12,10 +12,10 @@ from ..opdef.spec import Op
 KEY = np.array([0, 5, 0, 0, 1, 0], np.uint64)
 
 
-def realised(op: Op, sample: Sample, dtype: str = "float32", seed: int = 0) -> list[Any]:
-    """Arrays for a sample's inputs (None where left out), a key for a random operator, then its scalar parameters."""
+def make_operands(op: Op, sample: Sample, dtype: str = "float32", seed: int = 0) -> list[Any]:
+    """Draw arrays for a sample's inputs (None if omitted); append a key for a random operator, and the scalar parameters."""
     draw = np.random.default_rng(seed + crc32(op.title.encode()))
-    arrays: list[Any] = [None if d is None else _drawn(d, draw, dtype) for d in sample.inputs]
+    arrays: list[Any] = [None if d is None else _draw(d, draw, dtype) for d in sample.inputs]
     if not op.variadic:
         arrays += [None] * (len([i for i in op.inputs if not i.injected]) - len(arrays))
     if op.random:
@@ -23,7 +23,7 @@ def realised(op: Op, sample: Sample, dtype: str = "float32", seed: int = 0) -> l
     return arrays + [op.params[s].value(sample.params.get(s, op.params[s].default), op.title) for s in op.scalars]
 
 
-def _drawn(d: Drawn, draw: np.random.Generator, dtype: str) -> np.ndarray:
+def _draw(d: Drawn, draw: np.random.Generator, dtype: str) -> np.ndarray:
     kind = NUMPY[d.dtype or dtype]
     if d.whole:
         return draw.integers(int(d.low), int(d.high), d.shape).astype(kind)

@@ -2,10 +2,10 @@
 
 from ..errors import MXNetError, ParameterError, ShapeError
 
-__all__ = ["Refused", "Undefined", "WrongShape"]
+__all__ = ["InvalidValue", "Undefined", "WrongShape"]
 
 
-class Refused(ParameterError, AssertionError):
+class InvalidValue(ParameterError, AssertionError):
     """An invalid value, for which MXNet raises AssertionError."""
 
 
