@@ -5,7 +5,6 @@
 """
 
 from collections.abc import Callable, Iterable
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from .docstring import docstring_of
@@ -138,8 +137,3 @@ def place_of(registered: str) -> tuple[str, str]:
         if registered.startswith(prefix):
             return where, registered.removeprefix(prefix)
     return ("_internal", registered) if registered.startswith("_") else ("", registered)
-
-
-def submodules(package: str, names: Iterable[str]) -> dict[str, ModuleType]:
-    """Empty modules for the sub-namespaces of a front end."""
-    return {name: ModuleType(f"{package}.{name}", f"Operators of {package} under the name {name}.") for name in names}

@@ -71,10 +71,6 @@ class Derived:
         edges = [0, *indices, x.shape[axis]]
         return [self.take_slice(x, a, max(a, b), axis) for a, b in itertools.pairwise(edges)]
 
-    def broadcast_arrays_to(self, x: Any, like: Any) -> Any:
-        """``x`` broadcast to the shape of another array."""
-        return self.broadcast_to(x, shape=like.shape)
-
     def tile_axis(self, x: Any, count: int, axis: int) -> Any:
         """``x`` repeated as a whole along an axis."""
         wide = self.expand_dims(x, axis)
