@@ -53,7 +53,7 @@ def _(shapes, results, *, dim, **_):
     if after is not None and after[dim] is not None and len(unknown) > 1:
         # only the first layer's input weights depend on the input's size; those of both directions have equal shapes
         rest = after[dim] - sum(s[dim] for s in before if s is not None and s[dim] is not None)
-        before = [(*s[:dim], rest // len(unknown), *s[dim + 1 :]) if k in unknown else s for k, s in enumerate(before)]
+        before = [(*s[:dim], rest // len(unknown), *s[dim + 1 :]) if s is not None and k in unknown else s for k, s in enumerate(before)]
     return before, [after]
 
 

@@ -451,8 +451,8 @@ def _(xp, dout, out):
     inner = None if ds is None else diagonal_matrices(xp, ds)
     rows = xp.expand_dims(s, -1)
     outside = 0
+    gaps = inverse_differences(xp, s * s)  # dead code where only the singular values have a gradient
     if du is not None or dvh is not None:
-        gaps = inverse_differences(xp, s * s)
         inner = xp.zeros_like(diagonal_matrices(xp, s)) if inner is None else inner
     if du is not None:
         along = xp.matmul(xp.matrix_transpose(u), du)
