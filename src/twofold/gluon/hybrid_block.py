@@ -24,7 +24,8 @@ from .tracing import ARRAYS, Traced, arrays_in, taken_by, traced
 
 __all__ = ["HybridBlock"]
 
-PACKAGE = __name__.partition(".")[0]
+#: Arrays of `mx.nd`, of `mx.np`, or both.
+ArrayKind = Literal["nd", "np", "any"]
 #: Libraries to which MXNet delegates graphs. What they do there, fusing operators, happens here anyway.
 BACKENDS = ("MKLDNN", "ONEDNN")
 
@@ -59,12 +60,16 @@ class HybridBlock(Block):
     """
 
     #: The kind of arrays that `hybrid_forward` computes with when the block is called with arrays of `mx.np`.
-    _arrays: ClassVar[Literal["nd", "np", "any"]] = "nd"
+    _arrays: ClassVar[ArrayKind] = "nd"
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, arrays: ArrayKind | None = None) -> None:
         super().__init_subclass__()
-        if "_arrays" not in vars(cls) and not vars(cls).keys().isdisjoint(("forward", "hybrid_forward")):
-            cls._arrays = "nd" if cls.__module__.startswith(f"{PACKAGE}.") else "np"  # users' code gets what it was given
+        if arrays is not None:
+            cls._arrays = arrays
+        elif not vars(cls).keys().isdisjoint(("forward", "hybrid_forward")):
+            # A class that defines its own computation, as users' classes do, does not inherit its base's declaration:
+            # it receives the arrays that it was called with.
+            cls._arrays = "np"
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         self._active = False

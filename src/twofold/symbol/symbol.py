@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
 from ..formats.files import write_file
 from . import binding, inference, serialization
+from .gradient import gradient_of
 from .node import HIDDEN, Head, topological, variables
 from .rebuild import with_variables
 
@@ -180,8 +181,6 @@ class Symbol:
         ParameterError
             If one is not an argument.
         """
-        from .gradient import gradient_of  # it makes symbols
-
         return gradient_of(self, [wrt] if isinstance(wrt, str) else list(wrt))
 
     gradient = grad

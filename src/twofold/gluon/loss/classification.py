@@ -26,7 +26,7 @@ def _softplus_of_minus_abs(F: Any, x: Any) -> Any:
     return F.Activation(-F.abs(x), act_type="softrelu")
 
 
-class SigmoidBinaryCrossEntropyLoss(Loss):
+class SigmoidBinaryCrossEntropyLoss(Loss, arrays="nd"):
     """Cross-entropy of independent binary labels: ``−mean(label · log(p) + (1 − label) · log(1 − p))``.
 
     Parameters
@@ -69,7 +69,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
-class SoftmaxCrossEntropyLoss(Loss):
+class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
     """Cross-entropy of one of several classes: ``−log(softmax(pred)[label])``.
 
     Parameters
@@ -123,7 +123,7 @@ class SoftmaxCrossEntropyLoss(Loss):
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
-class KLDivLoss(Loss):
+class KLDivLoss(Loss, arrays="nd"):
     """The Kullback-Leibler divergence of labels from predictions, summed over each sample: ``Σ label · (log(label) − pred)``.
 
     Parameters
@@ -153,7 +153,7 @@ class KLDivLoss(Loss):
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
-class CTCLoss(Loss):
+class CTCLoss(Loss, arrays="nd"):
     """Negative log likelihood of label sequences that are not aligned with the predictions.
 
     Parameters
@@ -202,7 +202,7 @@ class CTCLoss(Loss):
         return self._weighted(F, loss, sample_weight)
 
 
-class HingeLoss(Loss):
+class HingeLoss(Loss, arrays="nd"):
     """``mean(max(0, margin − pred · label))`` for labels −1 and 1.
 
     Parameters
@@ -239,7 +239,7 @@ class SquaredHingeLoss(HingeLoss):
         return F.square(slack)
 
 
-class LogisticLoss(Loss):
+class LogisticLoss(Loss, arrays="nd"):
     """``mean(log(1 + exp(−pred · label)))`` for labels −1 and 1.
 
     Parameters

@@ -8,7 +8,7 @@ from .base import Loss
 __all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
 
 
-class L2Loss(Loss):
+class L2Loss(Loss, arrays="nd"):
     """Half the squared error, averaged over each sample: ``mean(½ (label − pred)²)``.
 
     Parameters
@@ -37,7 +37,7 @@ class L2Loss(Loss):
         return self._mean(F, self._weighted(F, loss, sample_weight, 0.5))
 
 
-class L1Loss(Loss):
+class L1Loss(Loss, arrays="nd"):
     """The absolute error, averaged over each sample: ``mean(|label − pred|)``.
 
     Parameters
@@ -59,7 +59,7 @@ class L1Loss(Loss):
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
 
-class HuberLoss(Loss):
+class HuberLoss(Loss, arrays="nd"):
     """Quadratic for errors up to ``rho``, linear beyond: the mean of ``d² / (2 rho)`` or ``d − rho / 2`` for ``d = |label − pred|``.
 
     Parameters
@@ -89,7 +89,7 @@ class HuberLoss(Loss):
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
 
-class PoissonNLLLoss(Loss):
+class PoissonNLLLoss(Loss, arrays="nd"):
     """Negative log likelihood of counts under Poisson distributions with the predicted means, averaged over all elements.
 
     Parameters

@@ -8,7 +8,7 @@ from .classification import KLDivLoss
 __all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
 
 
-class TripletLoss(Loss):
+class TripletLoss(Loss, arrays="nd"):
     """``max(0, Σ (pred − positive)² − Σ (pred − negative)² + margin)`` for each sample.
 
     Parameters
@@ -38,7 +38,7 @@ class TripletLoss(Loss):
         return self._weighted(F, F.relu(loss + self._margin), None)
 
 
-class CosineEmbeddingLoss(Loss):
+class CosineEmbeddingLoss(Loss, arrays="nd"):
     """``1 − cos(input1, input2)`` for pairs labelled 1, ``max(0, cos(input1, input2) − margin)`` for pairs labelled −1.
 
     Parameters
@@ -73,7 +73,7 @@ class CosineEmbeddingLoss(Loss):
         return product / F.maximum(lengths, 1e-12)
 
 
-class SDMLLoss(Loss):
+class SDMLLoss(Loss, arrays="nd"):
     """Smoothed deep metric learning: pulls the pairs (x1[k], x2[k]) of a batch closer together than to its other rows.
 
     A softmax turns the negative distances from each row of x1 to all rows of x2 into probabilities. The loss is their divergence

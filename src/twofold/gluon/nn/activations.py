@@ -12,7 +12,7 @@ QUARTER = initializer.Constant(0.25)
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
 
-class Activation(HybridBlock):
+class Activation(HybridBlock, arrays="nd"):
     """An activation function, given by name.
 
     Parameters
@@ -38,7 +38,7 @@ class Activation(HybridBlock):
         return f"{type(self).__name__}({self._act_type})"
 
 
-class LeakyReLU(HybridBlock):
+class LeakyReLU(HybridBlock, arrays="nd"):
     """``x`` where it is positive, ``alpha · x`` elsewhere.
 
     Parameters
@@ -68,7 +68,7 @@ class LeakyReLU(HybridBlock):
         return f"{type(self).__name__}({self._alpha})"
 
 
-class PReLU(HybridBlock):
+class PReLU(HybridBlock, arrays="nd"):
     """``x`` where it is positive, ``alpha · x`` elsewhere, with a learned slope.
 
     Parameters
@@ -95,7 +95,7 @@ class PReLU(HybridBlock):
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
-class ELU(HybridBlock):
+class ELU(HybridBlock, arrays="nd"):
     """``x`` where it is positive, ``alpha · (exp(x) − 1)`` elsewhere.
 
     Parameters
@@ -119,7 +119,7 @@ class ELU(HybridBlock):
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
-class SELU(HybridBlock):
+class SELU(HybridBlock, arrays="nd"):
     """The scaled `ELU`, which preserves mean and variance from layer to layer.
 
     Parameters
@@ -137,7 +137,7 @@ class SELU(HybridBlock):
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
-class GELU(HybridBlock):
+class GELU(HybridBlock, arrays="nd"):
     """``x · Φ(x)``, where Φ is the standard normal distribution function.
 
     Parameters
@@ -155,7 +155,7 @@ class GELU(HybridBlock):
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
-class Swish(HybridBlock):
+class Swish(HybridBlock, arrays="nd"):
     """``x · sigmoid(beta · x)``.
 
     Parameters

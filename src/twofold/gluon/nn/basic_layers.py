@@ -8,7 +8,7 @@ from .activations import Activation
 __all__ = ["Dense", "Dropout", "Embedding", "Flatten"]
 
 
-class Dense(HybridBlock):
+class Dense(HybridBlock, arrays="nd"):
     """``activation(x · weightᵀ + bias)``.
 
     Parameters
@@ -81,7 +81,7 @@ class Dense(HybridBlock):
         return f"{type(self).__name__}({in_units or None} -> {units}, {self.act or 'linear'})"
 
 
-class Dropout(HybridBlock):
+class Dropout(HybridBlock, arrays="nd"):
     """Zeroes random elements during training, and scales the others to preserve the mean.
 
     Parameters
@@ -113,7 +113,7 @@ class Dropout(HybridBlock):
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
 
-class Embedding(HybridBlock):
+class Embedding(HybridBlock, arrays="nd"):
     """Maps integers to vectors, the rows of a table.
 
     Parameters
@@ -161,7 +161,7 @@ class Embedding(HybridBlock):
         return f"{type(self).__name__}({self._input_dim} -> {self._output_dim}, {self._kwargs['dtype']})"
 
 
-class Flatten(HybridBlock):
+class Flatten(HybridBlock, arrays="nd"):
     """Reshapes x (n, …) to (n, m).
 
     Parameters

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 from ... import ndarray as nd
 from ... import symbol as sym
@@ -85,7 +85,7 @@ class Sequential(_Stack):
         super().hybridize(active, **kwargs)
 
 
-class HybridSequential(_Stack, HybridBlock):
+class HybridSequential(_Stack, HybridBlock, arrays="any"):
     """Runs hybrid blocks one after another; they can be compiled into one graph.
 
     Parameters
@@ -93,8 +93,6 @@ class HybridSequential(_Stack, HybridBlock):
     prefix, params
         See `Block`.
     """
-
-    _arrays: ClassVar[Literal["nd", "np", "any"]] = "any"
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The output of the last block."""
@@ -146,7 +144,7 @@ class Lambda(Block):
         return f"{type(self).__name__}({self._function_name})"
 
 
-class HybridLambda(HybridBlock):
+class HybridLambda(HybridBlock, arrays="np"):
     """Wraps a function of ``F`` and the inputs, or an operator given by name, as a hybrid block.
 
     Parameters
@@ -165,8 +163,6 @@ class HybridLambda(HybridBlock):
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
         self._called, self._function_name = _function_of(function, (nd, sym), "symbol/ndarray")
-
-    _arrays: ClassVar[Literal["nd", "np", "any"]] = "np"
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """The function of the inputs."""

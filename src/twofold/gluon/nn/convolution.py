@@ -26,7 +26,7 @@ def sizes_of(given: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     return sizes
 
 
-class _Conv(HybridBlock):
+class _Conv(HybridBlock, arrays="nd"):
     """The base of all convolutions.
 
     Parameters

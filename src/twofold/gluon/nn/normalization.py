@@ -21,7 +21,7 @@ def _scale_and_shift(block: HybridBlock, size: int, scale: bool, center: bool, g
     )
 
 
-class BatchNorm(HybridBlock):
+class BatchNorm(HybridBlock, arrays="nd"):
     """Normalizes each channel by the mean and variance of the batch in training, and by their moving averages otherwise.
 
     Parameters
@@ -88,7 +88,7 @@ class BatchNorm(HybridBlock):
         return _repr(self, {**self._kwargs, "in_channels": channels or None})
 
 
-class BatchNormReLU(BatchNorm):
+class BatchNormReLU(BatchNorm, arrays="nd"):
     """`BatchNorm` followed by a rectifier; takes the same parameters."""
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
@@ -96,7 +96,7 @@ class BatchNormReLU(BatchNorm):
         return F.Activation(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var), act_type="relu", name="relu_fwd")
 
 
-class InstanceNorm(HybridBlock):
+class InstanceNorm(HybridBlock, arrays="nd"):
     """Normalizes each channel of each sample by its own mean and variance.
 
     Parameters
@@ -146,7 +146,7 @@ class InstanceNorm(HybridBlock):
         return _repr(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
 
 
-class LayerNorm(HybridBlock):
+class LayerNorm(HybridBlock, arrays="nd"):
     """Normalizes along an axis by the mean and variance over it.
 
     Parameters
@@ -194,7 +194,7 @@ class LayerNorm(HybridBlock):
         return _repr(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
 
 
-class GroupNorm(HybridBlock):
+class GroupNorm(HybridBlock, arrays="nd"):
     """Normalizes groups of channels (axis 1) of each sample by their mean and variance.
 
     Parameters

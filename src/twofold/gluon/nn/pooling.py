@@ -26,7 +26,7 @@ __all__ = [
 LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
-class _Pooling(HybridBlock):
+class _Pooling(HybridBlock, arrays="nd"):
     """The base of all pooling layers.
 
     Parameters
@@ -306,7 +306,7 @@ class GlobalAvgPool3D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-class ReflectionPad2D(HybridBlock):
+class ReflectionPad2D(HybridBlock, arrays="nd"):
     """Pads images (n, c, h, w) by reflection at the border.
 
     Parameters

@@ -151,7 +151,7 @@ class RecurrentCell(Block):
         return super().forward(inputs, states)
 
 
-class HybridRecurrentCell(RecurrentCell, HybridBlock):  # type: ignore[override]
+class HybridRecurrentCell(RecurrentCell, HybridBlock, arrays="nd"):  # type: ignore[override]
     """Base class of cells that can be compiled. Subclasses define ``hybrid_forward(F, inputs, states, …)``.
 
     Parameters

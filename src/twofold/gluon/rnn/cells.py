@@ -83,7 +83,7 @@ class _Cell(HybridRecurrentCell):
         return self._repr()
 
 
-class RNNCell(_Cell):
+class RNNCell(_Cell, arrays="nd"):
     """``h' = activation(W_i x + b_i + W_h h + b_h)``.
 
     Parameters
@@ -138,7 +138,7 @@ class RNNCell(_Cell):
         return self._repr(self._activation)
 
 
-class LSTMCell(_Cell):
+class LSTMCell(_Cell, arrays="nd"):
     """Long short-term memory: gates i, f, g, o; ``c' = f · c + i · g``, ``h' = o · tanh(c')``.
 
     Parameters
@@ -205,7 +205,7 @@ class LSTMCell(_Cell):
         return h, [h, c]
 
 
-class GRUCell(_Cell):
+class GRUCell(_Cell, arrays="nd"):
     """Gated recurrent unit: gates r, z, n; ``n = tanh(i_n + r · h_n)``, ``h' = (1 − z) · n + z · h``.
 
     Parameters

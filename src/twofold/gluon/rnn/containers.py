@@ -91,7 +91,7 @@ class SequentialRNNCell(_Stack):
         return self._step(inputs, states)
 
 
-class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[override]
+class HybridSequentialRNNCell(_Stack, HybridRecurrentCell, arrays="nd"):  # type: ignore[override]
     """Runs hybrid cells one after another in each step; they can be compiled into one graph.
 
     Parameters

@@ -20,7 +20,7 @@ __all__ = ["GRU", "LSTM", "RNN"]
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
-class _RNNLayer(HybridBlock):
+class _RNNLayer(HybridBlock, arrays="nd"):
     """The base of the three layers.
 
     Parameters

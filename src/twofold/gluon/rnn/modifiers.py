@@ -17,7 +17,7 @@ from .sequences import merge, steps_of
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
 
 
-class DropoutCell(HybridRecurrentCell):
+class DropoutCell(HybridRecurrentCell, arrays="nd"):
     """Zeroes random elements of the input in training; has no states.
 
     Parameters
@@ -107,7 +107,7 @@ class ModifierCell(HybridRecurrentCell):
         return f"{type(self).__name__}({self.base_cell!r})"
 
 
-class ZoneoutCell(ModifierCell):
+class ZoneoutCell(ModifierCell, arrays="nd"):
     """Keeps random elements of output and states from the previous step, in training.
 
     Parameters
@@ -171,7 +171,7 @@ class ZoneoutCell(ModifierCell):
         return output, new
 
 
-class ResidualCell(ModifierCell):
+class ResidualCell(ModifierCell, arrays="nd"):
     """Adds the input to the output.
 
     Parameters

@@ -46,7 +46,7 @@ class Compose(Sequential):
                 self.add(transform)
 
 
-class Cast(HybridBlock):
+class Cast(HybridBlock, arrays="nd"):
     """Casts images to a dtype.
 
     Parameters
@@ -64,7 +64,7 @@ class Cast(HybridBlock):
         return F.Cast(x, dtype=self._dtype)
 
 
-class ToTensor(HybridBlock):
+class ToTensor(HybridBlock, arrays="nd"):
     """Converts images (h, w, c) or (n, h, w, c) with values 0 to 255 to float32 (c, h, w) or (n, c, h, w) with values 0 to 1."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -73,7 +73,7 @@ class ToTensor(HybridBlock):
         return F.Cast(first, dtype="float32") / 255.0
 
 
-class Normalize(HybridBlock):
+class Normalize(HybridBlock, arrays="nd"):
     """Computes ``(image − mean) / std`` for each channel of images (…, c, h, w).
 
     Parameters
