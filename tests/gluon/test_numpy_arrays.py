@@ -224,6 +224,15 @@ def test_a_block_written_for_np_gets_arrays_of_np(hybridized):
     numpy.testing.assert_allclose(x.grad.asnumpy(), (w.sum(axis=1) @ dense) + (x.asnumpy() > 0), rtol=1e-4, atol=1e-5)
 
 
+def test_a_users_subclass_of_a_layer_gets_arrays_of_np_in_its_own_forward():
+    class Doubled(nn.Flatten):
+        def hybrid_forward(self, F, x):
+            assert type(x) is np.ndarray
+            return np.add(x, x)
+
+    assert Doubled()(np.array([[1, 2]])).tolist() == [[2, 4]]
+
+
 def test_a_sequence_may_hold_blocks_written_for_np():
     net = nn.HybridSequential()
     net.add(nn.Dense(5), Both(), nn.HybridLambda(lambda F, x: F.np.exp(x)))
