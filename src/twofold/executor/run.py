@@ -1,12 +1,13 @@
 """Runs the parts of a bound graph: forward in order, backward in reverse order, copying values between devices."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ..device import CPU, Device
 from ..imperative.cell import ALWAYS, Cell, Value, wrap
 from ..imperative.deferral import defer
-from ..imperative.invoke import content, contents_of, data_of
+from ..imperative.invoke import content, contents_of, data_of, full_content
 from ..imperative.pending import issue
 from ..imperative.record import Tape
 from ..imperative.way import joins_window
@@ -19,7 +20,7 @@ from ..scheduler.streams import run_on
 from .function import random_keys, user_objects
 from .part import Key, Part
 from .training import HeadKind, Training
-from .transport import add_contents, arrays_on, full_content, put, values_on
+from .transport import add_contents, arrays_on, put, values_on
 
 
 class Residuals(NamedTuple):
@@ -165,7 +166,7 @@ class Run:
             grads.setdefault(key, []).append(head)
         for part, arrays in zip(self.parts(training)[::-1], residuals.arrays[::-1], strict=True):
             self._backward_of(part, arrays, grads, residuals.joined)
-        return {key: found[0] if len(found) == 1 else _sum(found) for key, found in grads.items()}
+        return {key: reduce(add_contents, found) for key, found in grads.items()}
 
     def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[Any]], joined: bool) -> None:
         steps = part.training
@@ -180,7 +181,7 @@ class Run:
             else:
                 kinds.append(None)
                 given = [full_content(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
-                arrays += _operands([wrap(Cell, _sum(given))], part, joined)
+                arrays += _operands([wrap(Cell, reduce(add_contents, given))], part, joined)
         if joined:
             results = _defer(steps.backward_sig(tuple(kinds)), arrays, part)
             complete(part.device)
@@ -259,11 +260,3 @@ def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], result
             if lent is not v:  # a copy, because other libraries may write into this memory
                 given[k] = data_of(lent) if given[k].__class__ is not Value else lent
     return [given[k] for k in steps.reads] + [results[k] for k in steps.saved]
-
-
-def _sum(grads: Sequence[Any]) -> Any:
-    """The sum of contents."""
-    total = grads[0]
-    for new in grads[1:]:
-        total = add_contents(total, new)
-    return total

@@ -8,7 +8,7 @@ from ..device import CPU, Device
 from ..graph.build import apply
 from ..graph.ir import leaf
 from ..imperative.cell import PLAIN, Cell, Value, wrap
-from ..imperative.invoke import content, data_of, device_of, invoke
+from ..imperative.invoke import data_of, device_of, full_content, invoke
 from ..imperative.pending import is_pending, issue, steady
 from ..imperative.residuals import runner
 from ..imperative.transfer import named, on_device
@@ -55,12 +55,6 @@ def put(cell: Cell, new: Any, device: Device) -> None:
     if here is not device:
         new = named(new, device) if here.shares_memory_with(device) else on_device(wrap(Cell, new), device)
     cell._rebind(new)
-
-
-def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
-    """A new content with every element equal to ``value``."""
-    backend = backend_for(device)
-    return content(backend.copy(backend.constant(value, shape, dtype), device), device)
 
 
 def zeros(shape: tuple[int, ...], dtype: str, device: Device) -> NDArray:

@@ -317,9 +317,7 @@ def _serial(rec: Rec) -> float:
 
 
 def _ones(cls: type, rec: Rec) -> Any:
-    device = _device_of_records([rec])
-    backend = backend_for(device)
-    return wrap(cls, Value(backend.copy(backend.constant(1, rec.node.shape, rec.node.dtype), device), device=device))
+    return _filled(cls, 1, rec.node, _device_of_records([rec]))
 
 
 def _memory_of(rec: Rec) -> Device:

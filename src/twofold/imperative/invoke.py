@@ -62,6 +62,12 @@ def content(data: Any, device: Device) -> Any:
     return data if device is CPU and is_plain(data) else Value(data, device=device)
 
 
+def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+    """A new content with every element equal to ``value``."""
+    backend = backend_for(device)
+    return content(backend.copy(backend.constant(value, shape, dtype), device), device)
+
+
 def contents_of(arrays: Sequence[Any], device: Device) -> list[Any]:
     """Fresh arrays as contents of cells."""
     if device is CPU:

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..backend.loader import backend_for
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..ops import custom
 from .cell import Cell, wrap
 from .handle import Handle
-from .invoke import content, data_of, invoke
+from .invoke import data_of, full_content, invoke
 
 
 def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type, needs: tuple[int, ...]) -> list[Any]:
@@ -32,8 +31,7 @@ def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type,
 
 def zeros_of(cls: type, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
     """A new array of zeros."""
-    backend = backend_for(device)
-    return wrap(cls, content(backend.copy(backend.constant(0, shape, dtype), device), device))
+    return wrap(cls, full_content(0, shape, dtype, device))
 
 
 def fitted(what: str, given: Any, types: Sequence[tuple[tuple[int, ...], str]], device: Device) -> list[Any]:

@@ -88,14 +88,8 @@ def program_of(
     device: Device | None = None,
 ) -> Program:
     """The program of a graph, from the cache or compiled. See `Program` for the parameters."""
-    key = (
-        tuple(outputs),
-        tuple(leaves),
-        frozenset(donated),
-        backend,
-        title,
-        *vars(SETTINGS).values(),
-    )  # settings decide what fuses
+    # the settings belong to the key because they decide what fuses
+    key = (tuple(outputs), tuple(leaves), frozenset(donated), backend, title, *vars(SETTINGS).values())
     found = PROGRAMS.get(key)
     if found is None:
         found = PROGRAMS.add(key, Compiled(Program(outputs, leaves, backend, donated=donated, title=title, device=device)))

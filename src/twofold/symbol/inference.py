@@ -192,7 +192,7 @@ def _listed(symbol: Any, found: Inference) -> tuple[list[PartialType], list[Part
     return [found.known[v][0] for v in arguments], [found.of(h) for h in symbol.heads], [found.known[v][0] for v in states]
 
 
-def _warn_of_unknown(symbol: Any, what: str, lines: Iterable[str]) -> None:
+def _warn_of_unknown(what: str, lines: Iterable[str]) -> None:
     text = f"Cannot decide {what} for the following arguments{' (0s in shape means unknown dimensions)' if what == 'shape' else ''}."
     warnings.warn("\n\t".join([f"{text} Consider providing them as input:", *lines]), stacklevel=3)
 
@@ -225,7 +225,7 @@ def infer_shape(self: Any, *args: Any, **kwargs: Any) -> "Shapes | Unknowns":
     if all(0 not in s and s != () for s in (*arguments, *outputs, *states)):
         return arguments, outputs, states
     names = zip(self.list_arguments(), arguments, strict=True)
-    _warn_of_unknown(self, "shape", (f"{name}: {shape}" for name, shape in names if 0 in shape or shape == ()))
+    _warn_of_unknown("shape", (f"{name}: {shape}" for name, shape in names if 0 in shape or shape == ()))
     return None, None, None
 
 
@@ -262,7 +262,7 @@ def infer_type(self: Any, *args: Any, **kwargs: Any) -> "Types | Unknowns":
     arguments, outputs, states = infer_type_partial(self, *args, **kwargs)
     if None not in (*arguments, *outputs, *states):
         return arguments, outputs, states
-    _warn_of_unknown(self, "type", (f"{n}: {t}" for n, t in zip(self.list_arguments(), arguments, strict=True) if t is None))
+    _warn_of_unknown("type", (f"{n}: {t}" for n, t in zip(self.list_arguments(), arguments, strict=True) if t is None))
     return None, None, None
 
 
