@@ -11,7 +11,7 @@ from twofold import nd, npx
 from twofold.errors import DTypeError, FormatError, OperatorError, ParameterError, ShapeError
 from twofold.opdef.registry import NAMES
 from twofold.opdef.samples import samples_of
-from twofold.testing.op_conformance import realised
+from twofold.testing.operands import make_operands
 
 from tests.numpy.expressions import listed
 
@@ -43,7 +43,7 @@ def nd_function(op):
 def test_an_operator_gives_the_values_that_nd_gives(name):
     op = getattr_op(name)
     for sample in samples_of(op):
-        arrays = [a for a in realised(op, sample) if a is None or isinstance(a, numpy.ndarray)]
+        arrays = [a for a in make_operands(op, sample) if a is None or isinstance(a, numpy.ndarray)]
         ours = getattr(npx, name)(*[a if a is None else np.array(a) for a in arrays], **sample.params)
         legacy = nd_function(op)(*[a if a is None else nd.array(a, dtype=a.dtype) for a in arrays], **sample.params)
         for a, b in zip(*[r if isinstance(r, list) else [r] for r in (ours, legacy)], strict=True):

@@ -8,7 +8,8 @@ from twofold.errors import DTypeError, ShapeError
 from twofold.opdef.registry import OPS
 from twofold.opdef.samples import samples_of
 from twofold.symbol.compose import apply_op
-from twofold.testing.op_conformance import eager, realised, sig_of
+from twofold.testing.op_conformance import eager, sig_of
+from twofold.testing.operands import make_operands
 
 sym = mx.sym
 
@@ -215,7 +216,7 @@ def test_what_is_inferred_is_true(op, number, sample):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
 def test_inferred_dtypes_are_those_of_the_results(op, number, sample, dtype):
-    arrays = realised(op, sample, dtype)
+    arrays = make_operands(op, sample, dtype)
     try:
         results, _ = eager(sig_of(op, sample), arrays)
     except DTypeError:

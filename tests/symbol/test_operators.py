@@ -8,7 +8,7 @@ from twofold.config import SETTINGS
 from twofold.opdef.registry import OPS
 from twofold.opdef.samples import samples_of
 from twofold.symbol.compose import apply_op
-from twofold.testing.op_conformance import realised
+from twofold.testing.operands import make_operands
 
 CASES = [(op, k, s) for op in OPS.values() if op.names and not op.random for k, s in enumerate(samples_of(op))]
 
@@ -43,7 +43,7 @@ def _is_recorded(array):
 
 @pytest.mark.parametrize(("op", "sample"), [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES])
 def test_symbolic_equals_imperative(op, sample):
-    arrays = realised(op, sample)[: len(sample.inputs)]
+    arrays = make_operands(op, sample)[: len(sample.inputs)]
     names = [f"x{k}" for k in range(len(arrays))]
     given = [None if a is None else mx.sym.var(n) for n, a in zip(names, arrays, strict=True)]
     if not op.variadic:
