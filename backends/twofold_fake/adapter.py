@@ -65,6 +65,7 @@ class FakeBackend(NumpyBackend):
             run = getattr(NumpyNamespace, name)
             members[name] = staticmethod(partial(self._view, run) if name in VIEWS else partial(self._after_operands, run))
         members["contiguous"] = staticmethod(lambda x: self._copy(x))
+        members["by_ufunc"] = staticmethod(lambda name: partial(self._after_operands, getattr(np, name)))
         return type("FakeNamespace", (NumpyNamespace,), members)()
 
     def device_count(self) -> int:

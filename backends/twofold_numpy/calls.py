@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.kernel import ArrayType, Call, OperandType, Params
+from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, Params
 from twofold.dtype import NUMPY
 
-from .namespace import BLOCK, UFUNCS, NumpyNamespace, tree_sum
+from .namespace import BLOCK, NumpyNamespace, tree_sum
 
 Maker = Callable[[dict[str, Any], Sequence[OperandType], ArrayType], Call]
 
-_UFUNC_OF = {name: name for name in UFUNCS} | {"divide": "true_divide", "round_even": "rint"}
 #: The ufunc behind ``np.clip``, whose front end costs more than the computation of a small array.
 _clip: Any = importlib.import_module("numpy._core.umath").clip
 
 
 def call_for(op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call | None:
     """The fastest call of a primitive; None if the namespace's function is as fast."""
-    if op in _UFUNC_OF:
+    declared = ELEMENTWISE.get(op)
+    if declared is not None and declared.ufunc is not None:
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         keyword = "out=" if op in ("maximum", "minimum") else ""  # a positional third operand is deprecated for these two
-        return Call(f"f({operands}, {keyword}{{out}})", {"f": getattr(np, _UFUNC_OF[op])}, into=True, or_fresh=True)
+        return Call(f"f({operands}, {keyword}{{out}})", {"f": getattr(np, declared.ufunc)}, into=True, or_fresh=True)
     maker = _MAKERS.get(op)
     return maker(params, inputs, output) if maker is not None else None
 

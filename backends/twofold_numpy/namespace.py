@@ -10,7 +10,7 @@ import numpy as np
 import opt_einsum
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.kernel import REFERENCES, Array
+from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
@@ -109,6 +109,19 @@ def _convolution(name: str) -> Any:
 
 class NumpyNamespace(Referenced):
     """The primitives on NumPy arrays; the core adds the names derived from them."""
+
+    def __getattr__(self, name: str) -> Any:
+        """An element-wise primitive by its ufunc, any other by its reference; cached."""
+        declared = ELEMENTWISE.get(name)
+        if declared is None or declared.ufunc is None:
+            return super().__getattr__(name)
+        found = vars(self)[name] = self.by_ufunc(declared.ufunc)
+        return found
+
+    @staticmethod
+    def by_ufunc(name: str) -> Any:
+        """The function of an element-wise primitive: NumPy's ufunc itself, so that a call costs no Python frame."""
+        return getattr(np, name)
 
     @staticmethod
     def by_reference(name, *operands, **params):
@@ -293,11 +306,9 @@ class NumpyNamespace(Referenced):
         _PHILOX.append(generator)
         return words.reshape(shape)
 
-    # element-wise functions whose name is not that of the ufunc
+    # element-wise functions that are no ufuncs
     where = staticmethod(np.where)
     clip = staticmethod(np.clip)
-    divide = staticmethod(np.true_divide)
-    round_even = staticmethod(np.rint)
     erf, erfinv, gammaln, digamma = staticmethod(erf), staticmethod(erfinv), staticmethod(gammaln), staticmethod(digamma)
 
     @staticmethod
@@ -316,67 +327,3 @@ class NumpyNamespace(Referenced):
 #: A free list of generators, and the remainder of a fresh one's state: setting the state takes a quarter of the time of a new generator.
 _PHILOX: list[np.random.Philox] = []
 _FRESH = {"buffer": np.zeros(4, np.uint64), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
-
-
-UFUNCS = [
-    "add",
-    "subtract",
-    "multiply",
-    "floor_divide",
-    "remainder",
-    "fmod",
-    "power",
-    "maximum",
-    "minimum",
-    "arctan2",
-    "hypot",
-    "copysign",
-    "equal",
-    "not_equal",
-    "greater",
-    "greater_equal",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "logical_not",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "invert",
-    "left_shift",
-    "right_shift",
-    "negative",
-    "absolute",
-    "sign",
-    "square",
-    "sqrt",
-    "cbrt",
-    "exp",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "arcsinh",
-    "arccosh",
-    "arctanh",
-    "floor",
-    "ceil",
-    "trunc",
-    "isnan",
-    "isinf",
-    "isfinite",
-]
-for _name in UFUNCS:
-    setattr(NumpyNamespace, _name, staticmethod(getattr(np, _name)))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from twofold.backend.kernel import Call
+from twofold.backend.kernel import ELEMENTWISE, Call
 from twofold.backend.loader import backend_for
 from twofold.ndarray.array import NDArray
 from twofold_fake.adapter import FakeBackend, function_of
@@ -20,7 +20,7 @@ from twofold_numpy.memory import POOL
 from twofold_numpy.namespace import NumpyNamespace
 
 #: Members of a namespace that compute nothing.
-FACTS = ("dtype_of",)
+FACTS = ("dtype_of", "by_ufunc")
 #: Methods whose generated functions call NumPy directly.
 DIRECT = ("__add__", "__sub__", "__mul__", "__truediv__", "__neg__")
 
@@ -129,5 +129,6 @@ def _filled(run: Callable[..., Any], into: bool) -> Callable[..., Any]:
 
 def _namespace(xp: Any, seam: Seam) -> Any:
     own = [name for name in dir(NumpyNamespace) if not name.startswith("_") and name not in FACTS + VIEWS]
+    own += [name for name, declared in ELEMENTWISE.items() if declared.ufunc is not None]
     members = {name: staticmethod(seam.checked(f"xp.{name}", getattr(xp, name))) for name in own}
     return type("CheckedNamespace", (type(xp),), members)()

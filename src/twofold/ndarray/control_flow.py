@@ -1,6 +1,6 @@
 """``mx.nd.contrib.foreach``, ``while_loop``, ``cond``: Python loops over arrays, run immediately and recorded like any code."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ParameterError, ShapeError
@@ -29,23 +29,17 @@ def flatten(nested: Any, kind: type[T], refuse: Callable[[str], Exception]) -> t
         return [nested], None
     if not isinstance(nested, (list, tuple)):
         raise refuse(type(nested).__name__)
-    items, form = [], []
-    for part in nested:
-        below, inner = flatten(part, kind, refuse)
-        items += below
-        form.append((len(below), inner))
-    return items, form
+    parts = [flatten(part, kind, refuse) for part in nested]
+    return [item for items, _ in parts for item in items], [form for _, form in parts]
 
 
 def nest(items: Sequence[Any], form: Any) -> Any:
     """Nest items in a structure returned by `flatten`."""
-    if form is None:
-        return items[0]
-    out, at = [], 0
-    for count, inner in form:
-        out.append(nest(items[at : at + count], inner))
-        at += count
-    return out
+    return _nest(iter(items), form)
+
+
+def _nest(items: Iterator[Any], form: Any) -> Any:
+    return next(items) if form is None else [_nest(items, inner) for inner in form]
 
 
 def _flatten(nested: Any) -> tuple[list[NDArray], Any]:
