@@ -17,7 +17,7 @@ from ..scheduler.streams import before_overwriting, run_on
 from . import forks  # noqa: F401  (prepares for them)
 from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
-from .invoke import check_float, content, data_of, device_of, host_of, invoke, type_of
+from .invoke import check_float, content, data_of, device_of, full_content, host_of, invoke, type_of
 from .record import Rec, Variable, tls
 from .scope import Scope
 from .strided_view import view_shape
@@ -187,9 +187,8 @@ class Array(Cell):
         if stype not in (None, "default"):
             raise ParameterError("attach_grad: gradients of this storage are not made", repr(stype), "leave stype out")
         check_float(self._v, "attach_grad")
-        backend = backend_for(self.context)
-        zeros = backend.copy(backend.constant(0, self.shape, self._dtype), self.context)
-        self._attach(wrap(type(self)._root or type(self), content(zeros, self.context)), grad_req)
+        zeros = full_content(0, self.shape, self._dtype, self.context)
+        self._attach(wrap(type(self)._root or type(self), zeros), grad_req)
 
     def _attach(self, grad: Cell, grad_req: str) -> None:
         self._g = Variable(grad, grad_req)

@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..opdef.spec import Op
 from .arguments import argument_inputs, initializer_of
 from .naming import AttrScope, NameManager
-from .node import HIDDEN, VARIABLE, Head, SymbolNode
+from .node import VARIABLE, Head, SymbolNode, checked_attrs, hidden
 from .symbol import Symbol
 
 #: MXNet's codes of storage types, as the attribute ``__storage_type__`` holds them.
@@ -92,19 +92,6 @@ def variable(
 
 class _NameError(ParameterError, TypeError):
     """A name that is not a string."""
-
-
-def checked_attrs(attr: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Attributes, once they are known to be strings."""
-    for key, value in (attr or {}).items():
-        if not isinstance(value, str):
-            raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "give the value as a string")
-    return attr or {}
-
-
-def hidden(attrs: Mapping[str, str]) -> dict[str, str]:
-    """Attributes with those that MXNet hides spelt ``__name__``."""
-    return {f"__{k}__" if k in HIDDEN else k: v for k, v in attrs.items()}
 
 
 def group(symbols: Iterable[Symbol]) -> Symbol:

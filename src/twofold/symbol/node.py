@@ -263,6 +263,19 @@ def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, 
     return params if op.params else {}
 
 
+def checked_attrs(attr: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Attributes, once they are known to be strings."""
+    for key, value in (attr or {}).items():
+        if not isinstance(value, str):
+            raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "give the value as a string")
+    return attr or {}
+
+
+def hidden(attrs: Mapping[str, str]) -> dict[str, str]:
+    """Attributes with those that MXNet hides spelt ``__name__``."""
+    return {f"__{k}__" if k in HIDDEN else k: v for k, v in attrs.items()}
+
+
 def names_of_inputs(node: SymbolNode) -> list[str]:
     """What a node calls the arrays of its inputs, in order; numbers where it is no operator on arrays."""
     return node.input_names if node.op is not None else [f"arg{k}" for k in range(len(node.inputs))]

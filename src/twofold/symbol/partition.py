@@ -123,8 +123,34 @@ class Partition:
             seen.setdefault(head, have[key])
 
     def reshape(self, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
-        """The same graph for other shapes, sharing arrays whose shape stays the same."""
-        return _reshape(self, executor, shapes, partial_shaping, allow_up_sizing)
+        """The same graph for other shapes, sharing arrays whose shape stays the same; see `Executor.reshape`."""
+        unknown = set(shapes) - {*executor.arg_dict, *executor.aux_dict}
+        if unknown:
+            raise ParameterError("reshape: not an argument", ", ".join(sorted(unknown)), f"it has {', '.join(executor.arg_dict)}")
+        dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
+        inference = infer_all(self.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
+        new = Partition(self.heads, inference, self.device, self.groups, self.requests)
+
+        def fitting(array: NDArray, variable: SymbolNode) -> NDArray:
+            shape = inference.known[variable][0].sizes
+            if array.shape == shape:
+                return array
+            name = variable.name
+            if name not in shapes and not partial_shaping:
+                raise ShapeError(
+                    f"reshape: the shape of {name}, which was not named, changes", f"{array.shape} to {shape}", "set partial_shaping=True"
+                )
+            if math.prod(shape) > array.size and not allow_up_sizing:
+                raise ShapeError(
+                    f"reshape: the new shape of {name} is larger than the old", f"{array.shape} to {shape}", "set allow_up_sizing=True"
+                )
+            return zeros(shape, array._dtype, array.context)
+
+        arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}
+        old_gradients = {v: executor.grad_dict[v.name] for v in new.arguments}
+        gradients = {v.name: None if array is None else fitting(array, v) for v, array in old_gradients.items()}
+        states = {v.name: fitting(executor.aux_dict[v.name], v) for v in new.states}
+        return new.executor(arguments, gradients, states)
 
     def debug_str(self) -> str:
         """The graph as text."""
@@ -161,34 +187,3 @@ def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before:
             yield Internal(f"{node.name}_{name}", before.get(head, values[head]), True)
         for k in range(node.visible):
             yield Internal(node.output_name(k), values[Head(node, k)], False)
-
-
-def _reshape(old: Partition, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
-    """See `Executor.reshape`."""
-    unknown = set(shapes) - {*executor.arg_dict, *executor.aux_dict}
-    if unknown:
-        raise ParameterError("reshape: not an argument", ", ".join(sorted(unknown)), f"it has {', '.join(executor.arg_dict)}")
-    dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
-    inference = infer_all(old.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
-    new = Partition(old.heads, inference, old.device, old.groups, old.requests)
-
-    def fitting(array: NDArray, variable: SymbolNode) -> NDArray:
-        shape = inference.known[variable][0].sizes
-        if array.shape == shape:
-            return array
-        name = variable.name
-        if name not in shapes and not partial_shaping:
-            raise ShapeError(
-                f"reshape: the shape of {name}, which was not named, changes", f"{array.shape} to {shape}", "set partial_shaping=True"
-            )
-        if math.prod(shape) > array.size and not allow_up_sizing:
-            raise ShapeError(
-                f"reshape: the new shape of {name} is larger than the old", f"{array.shape} to {shape}", "set allow_up_sizing=True"
-            )
-        return zeros(shape, array._dtype, array.context)
-
-    arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}
-    old_gradients = {v: executor.grad_dict[v.name] for v in new.arguments}
-    gradients = {v.name: None if array is None else fitting(array, v) for v, array in old_gradients.items()}
-    states = {v.name: fitting(executor.aux_dict[v.name], v) for v in new.states}
-    return new.executor(arguments, gradients, states)

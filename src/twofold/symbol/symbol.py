@@ -10,7 +10,7 @@ from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
 from ..formats.files import write_file
 from . import binding, inference, serialization
 from .gradient import gradient_of
-from .node import HIDDEN, Head, topological, variables
+from .node import Head, checked_attrs, hidden, topological, variables
 from .rebuild import with_variables
 
 
@@ -125,10 +125,7 @@ class Symbol:
 
     def _set_attr(self, **attributes: str) -> None:
         """Set attributes of the nodes, which every symbol that holds them sees."""
-        for key, value in attributes.items():
-            if not isinstance(value, str):
-                raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "give the value as a string")
-        spelt = {f"__{k}__" if k in HIDDEN else k: v for k, v in attributes.items()}
+        spelt = hidden(checked_attrs(attributes))
         for node in {h.node for h in self.heads}:
             node.set_attrs(spelt)
 
