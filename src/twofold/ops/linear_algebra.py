@@ -54,6 +54,12 @@ def require_floats(x, square=True):
     require_matrices(x, square)
 
 
+def type_of_square(A):
+    """Type rule of primitives that give square matrices like those they take."""
+    require_floats(A)
+    return A.shape, A.dtype
+
+
 def upper_mask(xp, shape, offset=0):
     """Whether an element of a matrix is to the right of the diagonal ``offset``; broadcasts to the shape."""
     rows, columns = (xp.iota(size=n, dtype="int64") for n in shape[-2:])
@@ -160,10 +166,7 @@ def inverse(xp, A):
     return xp.inverse(A)
 
 
-@inverse.type
-def _(A):
-    require_floats(A)
-    return A.shape, A.dtype
+inverse.type(type_of_square)
 
 
 @inverse.grad
@@ -205,10 +208,7 @@ def cofactors(xp, A):
     return xp.cofactors(A)
 
 
-@cofactors.type
-def _(A):
-    require_floats(A)
-    return A.shape, A.dtype
+cofactors.type(type_of_square)
 
 
 @cofactors.grad
@@ -254,10 +254,7 @@ def cholesky(xp, A):
     return xp.cholesky(A)
 
 
-@cholesky.type
-def _(A):
-    require_floats(A)
-    return A.shape, A.dtype
+cholesky.type(type_of_square)
 
 
 @cholesky.grad
