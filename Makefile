@@ -94,7 +94,7 @@ contracts: $(READY) ## Check who imports whom
 stubs: $(READY) ## Write the .pyi files anew (ARGS=--check only says which are stale)
 	@$(PY) -m twofold.testing.stubs $(ARGS)
 
-code-lines: $(READY) ## Print the lines of code by folder, and the change since the last tag (or REV)
+code-lines: $(READY) ## Print lines of code, comments and types by folder, and the change since the last tag (or REV)
 	@$(PY) tools/code_lines.py $(if $(filter command,$(origin REV)),$(REV),$$(git describe --tags --abbrev=0 2>/dev/null))
 
 docs: $(READY) ## Build the documentation into docs/_build/html
