@@ -15,7 +15,6 @@ from ..opdef.declare import primitive
 @primitive(reference=lambda np, data: np.linalg.slogdet(data), outputs=2, floats=("float32", "float64"))
 def probe_slogdet(xp, data):
     """(sign, logarithm of the magnitude) of the determinants of (…, n, n) matrices."""
-    return xp.probe_slogdet(data)
 
 
 probe_slogdet.type(lambda data: [(data.shape[:-2], data.dtype), (data.shape[:-2], data.dtype)])
@@ -42,7 +41,6 @@ def _(draw):
 @primitive("probe_bell", elementwise=True, result="float", c="exp(-({0} * {0}))", reference=lambda np, data: np.exp(-(data * data)))
 def probe_bell(xp, data):
     """``exp(-data²)``."""
-    return xp.probe_bell(data)
 
 
 @probe_bell.grad

@@ -32,7 +32,6 @@ from .ir import TABLES, Application, Constant, Node, const, intern
 @primitive(run_by_program=True)
 def item(xp, results, *, place: int):
     """One of several results of an application."""
-    return results[place]
 
 
 def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
@@ -110,7 +109,7 @@ def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
     arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))
     if sig.legacy:
         check_legacy(op, [xp.dtype_of(a) for a in arrays if a is not None])
-    out = getattr(xp, op.name)(*arrays, **sig.params) if op.primitive else op.rule(xp, *arrays, **sig.params, **scalars)
+    out = op(xp, *arrays, **sig.params, **scalars)
     if op.mutates:
         out, new = out
         out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in op.mutates])

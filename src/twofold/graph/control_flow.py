@@ -56,7 +56,6 @@ def _check_states(what: str, given: Sequence[Any], new: Sequence[Any]) -> None:
 @primitive(outputs=lambda body, data, states: len(body.outputs) + states, run_by_program=True)
 def foreach(xp: Any, *arrays: Any, body: Static, data: int, states: int) -> Any:
     """Run ``body(slices of data, states, closure) -> (outputs, new states)`` along axis 0 of the data."""
-    return xp.foreach(*arrays, body=body, data=data, states=states)
 
 
 @foreach.type
@@ -140,7 +139,6 @@ def _several(results: Any) -> tuple[Any, ...]:
 @primitive(outputs=lambda test, body, variables, limit: len(body.outputs) + variables + 1, run_by_program=True)
 def while_loop(xp: Any, *arrays: Any, test: Static, body: Static, variables: int, limit: Static) -> Any:
     """Run ``body(variables, closure) -> (outputs, new variables)`` while ``test(variables, closure)``, at most ``limit`` times."""
-    return xp.while_loop(*arrays, test=test, body=body, variables=variables, limit=limit)
 
 
 @while_loop.type
@@ -195,7 +193,6 @@ def _reversed_step(step: SubGraph, before: Sequence[Node], given: Sequence[Node]
 @primitive(outputs=lambda then, otherwise: len(then.outputs), run_by_program=True)
 def cond(xp: Any, *arrays: Any, then: Static, otherwise: Static) -> Any:
     """``then(closure)`` if the predicate is non-zero, else ``otherwise(closure)``."""
-    return xp.cond(*arrays, then=then, otherwise=otherwise)
 
 
 @cond.type

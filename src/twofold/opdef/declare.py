@@ -54,7 +54,7 @@ def elementwise(name: str | None = None, *aliases: str, **facts: Any) -> Callabl
 
 
 def primitive(name: str | None = None, *aliases: str, reference: Rule | None = None, **facts: Any) -> Callable[[Rule], Op]:
-    """Declare a member of the vocabulary: what a backend's arrays compute by themselves.
+    """Declare a member of the vocabulary: what a backend's arrays compute by themselves. The function has a docstring and no body.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Op:
     # -- identity
     #: The name inside the package; primitives stand under it in the namespace ``xp``.
     name: str
-    #: The definition, ``(xp, <inputs>, *, <params>) -> result(s)``; its signature is the declaration.
+    #: The definition, ``(xp, <inputs>, *, <params>) -> result(s)``; its signature is the declaration. A primitive's has no body.
     rule: Rule
     #: The registered name and its aliases, as MXNet's files and front ends know them.
     names: tuple[str, ...] = ()
@@ -363,7 +363,9 @@ class Op:
         return sig
 
     def __call__(self, xp: Any, *inputs: Any, **params: Any) -> Any:
-        """Run the rule: how one rule uses another operator."""
+        """Apply the operator on a namespace: how one rule uses another operator."""
+        if self.primitive:
+            return getattr(xp, self.name)(*inputs, **params)
         return self.rule(xp, *inputs, **params)
 
     def __repr__(self) -> str:

@@ -16,7 +16,6 @@ bitwise = partial(primitive, elementwise=True, result="ufunc", differentiable=Fa
 )
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
-    return lhs + rhs
 
 
 @add.grad
@@ -34,7 +33,6 @@ def _(xp, dout):
 )
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
-    return lhs - rhs
 
 
 @subtract.grad
@@ -52,7 +50,6 @@ def _(xp, dout):
 )
 def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
-    return lhs * rhs
 
 
 @multiply.grad
@@ -70,7 +67,6 @@ def _(xp, dout, lhs, rhs):
 )
 def divide(xp, lhs, rhs):
     """True quotient of two arrays."""
-    return lhs / rhs
 
 
 @divide.grad
@@ -82,7 +78,6 @@ def _(xp, dout, out, rhs):
 @binary(ufunc="floor_divide", c="tf_floor_divide({0}, {1})", python="floordiv", numpy_names=("floor_divide",), differentiable=False)
 def floor_divide(xp, lhs, rhs):
     """The quotient, rounded down to an integer."""
-    return xp.floor_divide(lhs, rhs)
 
 
 @binary(
@@ -94,7 +89,6 @@ def floor_divide(xp, lhs, rhs):
 )
 def remainder(xp, lhs, rhs):
     """Remainder with the divisor's sign, as Python's ``%``."""
-    return xp.remainder(lhs, rhs)
 
 
 @remainder.grad
@@ -106,7 +100,6 @@ def _(xp, dout, lhs, rhs):
 @binary(ufunc="fmod", c="tf_fmod({0}, {1})", numpy_names=("fmod",))
 def fmod(xp, lhs, rhs):
     """Remainder with the dividend's sign, as C's ``fmod``."""
-    return xp.fmod(lhs, rhs)
 
 
 @fmod.grad
@@ -119,7 +112,6 @@ def _(xp, dout, lhs, rhs):
 )
 def power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``."""
-    return xp.power(lhs, rhs)
 
 
 @power.grad
@@ -138,7 +130,6 @@ def _(xp, dout, out, lhs, rhs):
 )
 def maximum(xp, lhs, rhs):
     """Element-wise maximum; NaN if either operand is NaN."""
-    return xp.maximum(lhs, rhs)
 
 
 @maximum.grad
@@ -155,7 +146,6 @@ def _(xp, dout, lhs, rhs):
 )
 def minimum(xp, lhs, rhs):
     """Element-wise minimum; NaN if either operand is NaN."""
-    return xp.minimum(lhs, rhs)
 
 
 @minimum.grad
@@ -166,7 +156,6 @@ def _(xp, dout, lhs, rhs):
 @binary(ufunc="arctan2", c="atan2({0}, {1})", numpy_names=("arctan2",))
 def arctan2(xp, lhs, rhs):
     """Angle of the point (rhs, lhs) in radians, in (-pi, pi]."""
-    return xp.arctan2(lhs, rhs)
 
 
 @arctan2.grad
@@ -178,7 +167,6 @@ def _(xp, dout, lhs, rhs):
 @binary(ufunc="hypot", c="hypot({0}, {1})", numpy_names=("hypot",))
 def hypot(xp, lhs, rhs):
     """The hypotenuse sqrt(lhs² + rhs²), without overflow."""
-    return xp.hypot(lhs, rhs)
 
 
 @hypot.grad
@@ -189,7 +177,6 @@ def _(xp, dout, out, lhs, rhs):
 @binary(ufunc="copysign", c="copysign({0}, {1})", numpy_names=("copysign",))
 def copysign(xp, lhs, rhs):
     """``lhs`` with the sign of ``rhs``."""
-    return xp.copysign(lhs, rhs)
 
 
 @copysign.grad
@@ -200,7 +187,6 @@ def _(xp, dout, lhs, rhs):
 @compare(ufunc="equal", c="{0} == {1}", python="eq", numpy_names=("equal",), symbol=("broadcast_equal", "_equal_scalar", "_equal_scalar"))
 def equal(xp, lhs, rhs):
     """Whether the operands are equal."""
-    return xp.equal(lhs, rhs)
 
 
 @compare(
@@ -212,7 +198,6 @@ def equal(xp, lhs, rhs):
 )
 def not_equal(xp, lhs, rhs):
     """Whether the operands differ."""
-    return xp.not_equal(lhs, rhs)
 
 
 @compare(
@@ -220,7 +205,6 @@ def not_equal(xp, lhs, rhs):
 )
 def greater(xp, lhs, rhs):
     """Whether ``lhs`` is greater than ``rhs``."""
-    return xp.greater(lhs, rhs)
 
 
 @compare(
@@ -232,13 +216,11 @@ def greater(xp, lhs, rhs):
 )
 def greater_equal(xp, lhs, rhs):
     """Whether ``lhs`` is greater than or equal to ``rhs``."""
-    return xp.greater_equal(lhs, rhs)
 
 
 @compare(ufunc="less", c="{0} < {1}", python="lt", numpy_names=("less",), symbol=("broadcast_lesser", "_lesser_scalar", "_greater_scalar"))
 def less(xp, lhs, rhs):
     """Whether ``lhs`` is less than ``rhs``."""
-    return xp.less(lhs, rhs)
 
 
 @compare(
@@ -250,73 +232,61 @@ def less(xp, lhs, rhs):
 )
 def less_equal(xp, lhs, rhs):
     """Whether ``lhs`` is less than or equal to ``rhs``."""
-    return xp.less_equal(lhs, rhs)
 
 
 @logic(ufunc="logical_and", c="({0} != 0) && ({1} != 0)", numpy_names=("logical_and",))
 def logical_and(xp, lhs, rhs):
     """Whether both operands are nonzero."""
-    return xp.logical_and(lhs, rhs)
 
 
 @logic(ufunc="logical_or", c="({0} != 0) || ({1} != 0)", numpy_names=("logical_or",))
 def logical_or(xp, lhs, rhs):
     """Whether at least one operand is nonzero."""
-    return xp.logical_or(lhs, rhs)
 
 
 @logic(ufunc="logical_xor", c="({0} != 0) != ({1} != 0)", numpy_names=("logical_xor",))
 def logical_xor(xp, lhs, rhs):
     """Whether exactly one operand is nonzero."""
-    return xp.logical_xor(lhs, rhs)
 
 
 @logic("logical_not", ufunc="logical_not", c="{0} == 0", numpy_names=("logical_not",))
-def logical_not_(xp, data):
+def logical_not(xp, data):
     """Whether the operand is zero."""
-    return xp.logical_not(data)
 
 
 @bitwise(ufunc="bitwise_and", c="{0} & {1}", python="and", numpy_names=("bitwise_and",))
 def bitwise_and(xp, lhs, rhs):
     """Bits set in both integers."""
-    return xp.bitwise_and(lhs, rhs)
 
 
 @bitwise(ufunc="bitwise_or", c="{0} | {1}", python="or", numpy_names=("bitwise_or",))
 def bitwise_or(xp, lhs, rhs):
     """Bits set in either integer."""
-    return xp.bitwise_or(lhs, rhs)
 
 
 @bitwise(ufunc="bitwise_xor", c="{0} ^ {1}", python="xor", numpy_names=("bitwise_xor",))
 def bitwise_xor(xp, lhs, rhs):
     """Bits set in exactly one integer."""
-    return xp.bitwise_xor(lhs, rhs)
 
 
 @bitwise(ufunc="invert", c="tf_invert({0})", python="invert", numpy_names=("invert", "bitwise_not"))
 def invert(xp, data):
     """Bitwise complement; negation for bools."""
-    return xp.invert(data)
 
 
 @bitwise(ufunc="left_shift", c="tf_left_shift({0}, {1})", python="lshift", numpy_names=("left_shift",))
 def left_shift(xp, lhs, rhs):
     """``lhs`` shifted left by ``rhs`` bits."""
-    return xp.left_shift(lhs, rhs)
 
 
 @bitwise(ufunc="right_shift", c="tf_right_shift({0}, {1})", python="rshift", numpy_names=("right_shift",))
 def right_shift(xp, lhs, rhs):
     """``lhs`` shifted right by ``rhs`` bits."""
-    return xp.right_shift(lhs, rhs)
 
 
 @primitive(elementwise=True, result="tail", simple=True, c="{0} ? {1} : {2}", symbol=("where",))
 def where(xp, condition, x, y):
     """``x`` where the condition is nonzero, else ``y``; all three broadcast."""
-    return xp.where(condition, x, y)
 
 
 @where.grad
@@ -328,7 +298,6 @@ def _(xp, dout, condition):
 @primitive(elementwise=True, result="first", simple=True, c="tf_min(tf_max({0}, {1}), {2})")
 def clip(xp, data, low, high):
     """``data`` clipped to [low, high], in its own dtype."""
-    return xp.clip(data, low, high)
 
 
 @clip.grad
@@ -341,7 +310,6 @@ def _(xp, dout, data, low, high):
 @primitive("Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="({dtype})({0})")
 def astype(xp, data, *, dtype: DType):
     """``data`` cast to a dtype; floats are truncated to integers."""
-    return xp.astype(data, dtype=dtype)
 
 
 @astype.grad

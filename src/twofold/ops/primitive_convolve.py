@@ -16,7 +16,6 @@ from ..opdef.shapes import window_size
 @primitive(images=(0,))
 def convolve(xp, data, weight, *, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…): (n, f, o…); ``pad`` zeros on both sides."""
-    return xp.convolve(data, weight, stride=stride, dilate=dilate, pad=pad, groups=groups, channels_last=channels_last)
 
 
 @convolve.type
@@ -43,7 +42,6 @@ def _(xp, dout, data, weight, **params):
 @primitive(images=(0,))
 def convolve_data(xp, result, weight, *, size: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` with respect to the data: result (n, f, o…), weight (f, c / groups, kernel…), to (n, c, *size)."""
-    return xp.convolve_data(result, weight, size=size, stride=stride, dilate=dilate, pad=pad, groups=groups, channels_last=channels_last)
 
 
 @convolve_data.type
@@ -67,8 +65,6 @@ def _(xp, dout, result, weight, *, size, **params):
 @primitive(images=(0, 1))
 def convolve_weight(xp, data, result, *, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` with respect to the weight: data (n, c, d…), result (n, f, o…), to (f, c / groups, *kernel)."""
-    steps = {"stride": stride, "dilate": dilate, "pad": pad}
-    return xp.convolve_weight(data, result, kernel=kernel, groups=groups, channels_last=channels_last, **steps)
 
 
 @convolve_weight.type

@@ -10,7 +10,6 @@ from ..opdef.shapes import broadcast_shapes
 @primitive(moves=True)
 def take(xp, data, index, *, axis: int):
     """Elements at indices along an axis: (…, n, …) and an index of shape s to (…, *s, …). Indices must be in [0, n)."""
-    return xp.take(data, index, axis=axis)
 
 
 @take.type
@@ -29,7 +28,6 @@ def _(xp, dout, data, index, *, axis):
 @primitive(moves=True)
 def take_along_axis(xp, data, index, *, axis: int):
     """``data[…, index[…, k, …], …]`` along an axis; index and data broadcast on the other axes. Indices must be in [0, n)."""
-    return xp.take_along_axis(data, index, axis=axis)
 
 
 @take_along_axis.type
@@ -72,7 +70,6 @@ def index_axis(key):
 @primitive(moves=True)
 def index(xp, data, *arrays, key: Static):
     """``data[key]`` with integer index arrays: ``key[k]`` is the number of the array for axis k, or None. Indices must be in bounds."""
-    return xp.index(data, *arrays, key=key)
 
 
 @index.type
@@ -88,7 +85,6 @@ def _(xp, dout, data, arrays, *, key):
 @primitive(packed=True)
 def index_add(xp, data, value, *arrays, key: Static):
     """``data`` with ``value`` added at index arrays; duplicate indices accumulate."""
-    return xp.index_add(data, value, *arrays, key=key)
 
 
 index_add.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
@@ -102,7 +98,6 @@ def _(xp, dout, value, arrays, *, key):
 @primitive()
 def index_update(xp, data, value, *arrays, key: Static):
     """``data`` with the elements at index arrays replaced by ``value``; of duplicate indices the last one wins."""
-    return xp.index_update(data, value, *arrays, key=key)
 
 
 index_update.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
@@ -132,7 +127,6 @@ def survives(xp, shape, arrays, key):
 @primitive(differentiable=False)
 def checked_index(xp, index, *, size: int, negative: bool):
     """Indices as positions in [0, size); with ``negative``, indices below 0 count from the end. Others raise when the result is read."""
-    return xp.checked_index(index, size=size, negative=negative)
 
 
 checked_index.type(lambda index, *, size, negative: (index.shape, index.dtype))
@@ -144,7 +138,6 @@ def random_bits(xp, key, *, shape: Shape):
 
     Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The words are those of ``numpy.random.Philox``.
     """
-    return xp.random_bits(key, shape=shape)
 
 
 random_bits.type(lambda key, *, shape: (shape, "uint64"))

@@ -24,7 +24,6 @@ test = partial(primitive, elementwise=True, result="bool", differentiable=False)
 )
 def negative(xp, data):
     """``-data``."""
-    return -data
 
 
 @negative.grad
@@ -35,7 +34,6 @@ def _(xp, dout):
 @unary("abs", "_sparse_abs", ufunc="absolute", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True)
 def absolute(xp, data):
     """Absolute value."""
-    return xp.absolute(data)
 
 
 @absolute.grad
@@ -46,13 +44,11 @@ def _(xp, dout, data):
 @flat("sign", "_sparse_sign", ufunc="sign", simple=True, c="tf_sign({0})", numpy_names=("sign",), method=True)
 def sign(xp, data):
     """-1, 0 or 1 according to the sign; NaN for NaN."""
-    return xp.sign(data)
 
 
 @unary("square", "_sparse_square", ufunc="square", simple=True, c="{0} * {0}", numpy_names=("square",), method=True)
 def square(xp, data):
     """``data * data``."""
-    return xp.square(data)
 
 
 @square.grad
@@ -63,7 +59,6 @@ def _(xp, dout, data):
 @unary("sqrt", "_sparse_sqrt", ufunc="sqrt", c="sqrt({0})", numpy_names=("sqrt",), method=True)
 def sqrt(xp, data):
     """Square root; NaN for negative numbers."""
-    return xp.sqrt(data)
 
 
 @sqrt.grad
@@ -74,7 +69,6 @@ def _(xp, dout, out):
 @unary("cbrt", "_sparse_cbrt", ufunc="cbrt", c="cbrt({0})", numpy_names=("cbrt",), method=True)
 def cbrt(xp, data):
     """Cube root."""
-    return xp.cbrt(data)
 
 
 @cbrt.grad
@@ -85,7 +79,6 @@ def _(xp, dout, out):
 @unary("exp", "_sparse_exp", ufunc="exp", c="exp({0})", numpy_names=("exp",), method=True)
 def exp(xp, data):
     """Exponential function."""
-    return xp.exp(data)
 
 
 @exp.grad
@@ -96,7 +89,6 @@ def _(xp, dout, out):
 @unary("expm1", "_sparse_expm1", ufunc="expm1", c="expm1({0})", numpy_names=("expm1",), method=True)
 def expm1(xp, data):
     """``exp(data) - 1``, accurate near 0."""
-    return xp.expm1(data)
 
 
 @expm1.grad
@@ -107,7 +99,6 @@ def _(xp, dout, out):
 @unary("log", "_sparse_log", ufunc="log", c="log({0})", numpy_names=("log",), method=True)
 def log(xp, data):
     """Natural logarithm."""
-    return xp.log(data)
 
 
 @log.grad
@@ -118,7 +109,6 @@ def _(xp, dout, data):
 @unary("log2", "_sparse_log2", ufunc="log2", c="log2({0})", numpy_names=("log2",), method=True)
 def log2(xp, data):
     """Base-2 logarithm."""
-    return xp.log2(data)
 
 
 @log2.grad
@@ -129,7 +119,6 @@ def _(xp, dout, data):
 @unary("log10", "_sparse_log10", ufunc="log10", c="log10({0})", numpy_names=("log10",), method=True)
 def log10(xp, data):
     """Base-10 logarithm."""
-    return xp.log10(data)
 
 
 @log10.grad
@@ -140,7 +129,6 @@ def _(xp, dout, data):
 @unary("log1p", "_sparse_log1p", ufunc="log1p", c="log1p({0})", numpy_names=("log1p",), method=True)
 def log1p(xp, data):
     """``log(1 + data)``, accurate near 0."""
-    return xp.log1p(data)
 
 
 @log1p.grad
@@ -151,7 +139,6 @@ def _(xp, dout, data):
 @unary("sin", "_sparse_sin", ufunc="sin", c="sin({0})", numpy_names=("sin",), method=True)
 def sin(xp, data):
     """Sine, of an angle in radians."""
-    return xp.sin(data)
 
 
 @sin.grad
@@ -162,7 +149,6 @@ def _(xp, dout, data):
 @unary("cos", "_sparse_cos", ufunc="cos", c="cos({0})", numpy_names=("cos",), method=True)
 def cos(xp, data):
     """Cosine, of an angle in radians."""
-    return xp.cos(data)
 
 
 @cos.grad
@@ -173,7 +159,6 @@ def _(xp, dout, data):
 @unary("tan", "_sparse_tan", ufunc="tan", c="tan({0})", numpy_names=("tan",), method=True)
 def tan(xp, data):
     """Tangent, of an angle in radians."""
-    return xp.tan(data)
 
 
 # Where a derivative is a function of the result (tan, tanh, exp, sqrt …) the gradient asks for `out`, which saves computing the function
@@ -186,7 +171,6 @@ def _(xp, dout, out):
 @unary("arcsin", "_sparse_arcsin", ufunc="arcsin", c="asin({0})", numpy_names=("arcsin",), method=True)
 def arcsin(xp, data):
     """Inverse sine, in radians."""
-    return xp.arcsin(data)
 
 
 @arcsin.grad
@@ -197,7 +181,6 @@ def _(xp, dout, data):
 @unary("arccos", "_sparse_arccos", ufunc="arccos", c="acos({0})", numpy_names=("arccos",), method=True)
 def arccos(xp, data):
     """Inverse cosine, in radians."""
-    return xp.arccos(data)
 
 
 @arccos.grad
@@ -208,7 +191,6 @@ def _(xp, dout, data):
 @unary("arctan", "_sparse_arctan", ufunc="arctan", c="atan({0})", numpy_names=("arctan",), method=True)
 def arctan(xp, data):
     """Inverse tangent, in radians."""
-    return xp.arctan(data)
 
 
 @arctan.grad
@@ -219,7 +201,6 @@ def _(xp, dout, data):
 @unary("sinh", "_sparse_sinh", ufunc="sinh", c="sinh({0})", numpy_names=("sinh",), method=True)
 def sinh(xp, data):
     """Hyperbolic sine."""
-    return xp.sinh(data)
 
 
 @sinh.grad
@@ -230,7 +211,6 @@ def _(xp, dout, data):
 @unary("cosh", "_sparse_cosh", ufunc="cosh", c="cosh({0})", numpy_names=("cosh",), method=True)
 def cosh(xp, data):
     """Hyperbolic cosine."""
-    return xp.cosh(data)
 
 
 @cosh.grad
@@ -241,7 +221,6 @@ def _(xp, dout, data):
 @unary("tanh", "_sparse_tanh", ufunc="tanh", c="tanh({0})", numpy_names=("tanh",), method=True)
 def tanh(xp, data):
     """Hyperbolic tangent."""
-    return xp.tanh(data)
 
 
 @tanh.grad
@@ -252,7 +231,6 @@ def _(xp, dout, out):
 @unary("arcsinh", "_sparse_arcsinh", ufunc="arcsinh", c="asinh({0})", numpy_names=("arcsinh",), method=True)
 def arcsinh(xp, data):
     """Inverse hyperbolic sine."""
-    return xp.arcsinh(data)
 
 
 @arcsinh.grad
@@ -263,7 +241,6 @@ def _(xp, dout, data):
 @unary("arccosh", "_sparse_arccosh", ufunc="arccosh", c="acosh({0})", numpy_names=("arccosh",), method=True)
 def arccosh(xp, data):
     """Inverse hyperbolic cosine."""
-    return xp.arccosh(data)
 
 
 @arccosh.grad
@@ -274,7 +251,6 @@ def _(xp, dout, data):
 @unary("arctanh", "_sparse_arctanh", ufunc="arctanh", c="atanh({0})", numpy_names=("arctanh",), method=True)
 def arctanh(xp, data):
     """Inverse hyperbolic tangent."""
-    return xp.arctanh(data)
 
 
 @arctanh.grad
@@ -285,7 +261,6 @@ def _(xp, dout, data):
 @primitive("erf", "_npx_erf", elementwise=True, result="float", c="erf({0})", method=True, symbol_method=False)
 def erf(xp, data):
     """Gauss error function 2/sqrt(pi) * integral of exp(-t²) from 0 to data."""
-    return xp.erf(data)
 
 
 @erf.grad
@@ -296,7 +271,6 @@ def _(xp, dout, data):
 @primitive("erfinv", "_npx_erfinv", elementwise=True, result="float", c="erfinv({0})", method=True, symbol_method=False)
 def erfinv(xp, data):
     """Inverse of erf; infinite at -1 and 1, NaN outside."""
-    return xp.erfinv(data)
 
 
 @erfinv.grad
@@ -309,7 +283,6 @@ def _(xp, dout, out):
 )
 def gammaln(xp, data):
     """Logarithm of the absolute value of the gamma function."""
-    return xp.gammaln(data)
 
 
 @gammaln.grad
@@ -320,7 +293,6 @@ def _(xp, dout, data):
 @primitive(elementwise=True, result="float", c="tf_polygamma({order}, {0})")
 def polygamma(xp, data, *, order: int):
     """The derivative of the digamma function of an order; digamma, of order 0, is the derivative of gammaln."""
-    return xp.polygamma(data, order=order)
 
 
 @polygamma.grad
@@ -331,43 +303,36 @@ def _(xp, dout, data, *, order):
 @flat("floor", "_sparse_floor", ufunc="floor", c="tf_floor({0})", numpy_names=("floor",), method=True)
 def floor(xp, data):
     """Rounds down to an integer."""
-    return xp.floor(data)
 
 
 @flat("ceil", "_sparse_ceil", ufunc="ceil", c="tf_ceil({0})", numpy_names=("ceil",), method=True)
 def ceil(xp, data):
     """Rounds up to an integer."""
-    return xp.ceil(data)
 
 
 @flat("trunc", "_sparse_trunc", ufunc="trunc", c="tf_trunc({0})", numpy_names=("trunc",), method=True)
 def trunc(xp, data):
     """Rounds towards zero to an integer."""
-    return xp.trunc(data)
 
 
 @flat(ufunc="rint", c="rint({0})", numpy_names=("rint",))
 def round_even(xp, data):
     """Rounds to the nearest integer, halves to even (as NumPy and IEEE 754)."""
-    return xp.round_even(data)
 
 
 @test(ufunc="isnan", c="tf_isnan({0})", numpy_names=("isnan",))
 def isnan(xp, data):
     """Whether an element is NaN."""
-    return xp.isnan(data)
 
 
 @test(ufunc="isinf", c="tf_isinf({0})", numpy_names=("isinf",))
 def isinf(xp, data):
     """Whether an element is infinite."""
-    return xp.isinf(data)
 
 
 @test(ufunc="isfinite", c="tf_isfinite({0})", numpy_names=("isfinite",))
 def isfinite(xp, data):
     """Whether an element is neither infinite nor NaN."""
-    return xp.isfinite(data)
 
 
 @primitive(
@@ -383,4 +348,3 @@ def isfinite(xp, data):
 )
 def stop_gradient(xp, data):
     """``data``, without a gradient."""
-    return xp.stop_gradient(data)

@@ -38,7 +38,6 @@ def spread(xp, value, data, axis, keepdims):
 @reduction(packed=True, row_reduction=True, symbol=("sum",))
 def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by the same tree of partial sums in every mode of execution."""
-    return xp.sum(data, axis=axis, keepdims=keepdims)
 
 
 sum.type(_reduced(_wide))
@@ -52,7 +51,6 @@ def _(xp, dout, data, *, axis, keepdims):
 @reduction(symbol=("prod",))
 def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Product over axes."""
-    return xp.prod(data, axis=axis, keepdims=keepdims)
 
 
 prod.type(_reduced(_wide))
@@ -78,13 +76,11 @@ def _extremum_grad(xp, dout, data, out, *, axis, keepdims):
 @reduction(packed=True, row_reduction=True, symbol=("max",))
 def max(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Maximum over axes."""
-    return xp.max(data, axis=axis, keepdims=keepdims)
 
 
 @reduction(packed=True, row_reduction=True, symbol=("min",))
 def min(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Minimum over axes."""
-    return xp.min(data, axis=axis, keepdims=keepdims)
 
 
 for _op in (max, min):
@@ -95,13 +91,11 @@ for _op in (max, min):
 @reduction(differentiable=False)
 def any(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether any element along axes is nonzero."""
-    return xp.any(data, axis=axis, keepdims=keepdims)
 
 
 @reduction(differentiable=False)
 def all(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether all elements along axes are nonzero."""
-    return xp.all(data, axis=axis, keepdims=keepdims)
 
 
 for _op in (any, all):
@@ -111,13 +105,11 @@ for _op in (any, all):
 @reduction(differentiable=False)
 def argmax(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first maximum along an axis (flattened if None)."""
-    return xp.argmax(data, axis=axis, keepdims=keepdims)
 
 
 @reduction(differentiable=False)
 def argmin(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first minimum along an axis (flattened if None)."""
-    return xp.argmin(data, axis=axis, keepdims=keepdims)
 
 
 for _op in (argmax, argmin):
@@ -127,7 +119,6 @@ for _op in (argmax, argmin):
 @primitive()
 def cumulative_sum(xp, data, *, axis: int):
     """Running sum along an axis."""
-    return xp.cumulative_sum(data, axis=axis)
 
 
 cumulative_sum.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
@@ -141,7 +132,6 @@ def _(xp, dout, *, axis):
 @primitive()
 def cumulative_prod(xp, data, *, axis: int):
     """Running product along an axis."""
-    return xp.cumulative_prod(data, axis=axis)
 
 
 cumulative_prod.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
@@ -173,7 +163,6 @@ def _(xp, dout, data, out, *, axis):
 @primitive(differentiable=False)
 def argsort(xp, data, *, axis: int, descending: bool = False):
     """Indices (int64) that sort along an axis; the sort is stable, in descending order too."""
-    return xp.argsort(data, axis=axis, descending=descending)
 
 
 argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
@@ -182,7 +171,6 @@ argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
 @primitive(packed=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
 def matmul(xp, lhs, rhs):
     """Matrix product over the last two axes, broadcasting the others; vectors are treated as in NumPy."""
-    return xp.matmul(lhs, rhs)
 
 
 @matmul.type
@@ -219,7 +207,6 @@ def _fit(xp, grad, matrix, operand):
 @primitive()
 def einsum(xp, *arrays, subscripts: str):
     """Einstein summation; ``subscripts`` are explicit, without ellipses, and repeat no index within an operand."""
-    return xp.einsum(*arrays, subscripts=subscripts)
 
 
 def _terms(subscripts):

@@ -13,7 +13,6 @@ FULL = (None, None, None)
 @primitive(view=True, moves=True, symbol=("Reshape",))
 def reshape(xp, data, *, shape: Shape):
     """The same elements, in row-major order, in another shape; one size may be -1."""
-    return xp.reshape(data, shape=shape)
 
 
 @reshape.type
@@ -32,7 +31,6 @@ def _(xp, dout, data):
 @primitive(view=True, moves=True, symbol=("transpose",))
 def permute_dims(xp, data, *, axes: Shape):
     """Permutes the axes."""
-    return xp.permute_dims(data, axes=axes)
 
 
 @permute_dims.type
@@ -53,7 +51,6 @@ def _(xp, dout, *, axes):
 @primitive(view=True, moves=True, symbol=("broadcast_to",))
 def broadcast_to(xp, data, *, shape: Shape):
     """Broadcasts along axes of size 1 and new leading axes, without a copy."""
-    return xp.broadcast_to(data, shape=shape)
 
 
 @broadcast_to.type
@@ -76,7 +73,6 @@ def _bounds(key):
 @primitive(view=True, moves=True, symbol=("slice",), symbol_params=_bounds)
 def slice(xp, data, *, key: Triples):
     """``data[begin:end:step, …]``: one (begin, end, step) triple per axis, as in a Python slice."""
-    return xp.slice(data, key=key)
 
 
 @slice.type
@@ -92,7 +88,6 @@ def _(xp, dout, data, *, key):
 @primitive()
 def slice_update(xp, data, value, *, key: Triples):
     """``data`` with the elements of a slice replaced by ``value``, which is broadcast."""
-    return xp.slice_update(data, value, key=key)
 
 
 @slice_update.type
@@ -114,7 +109,6 @@ def _(xp, dout, *, key):
 @primitive(symbol=("Concat",), symbol_params=lambda axis: {"dim": axis})
 def concat(xp, *arrays, axis: int):
     """Concatenates arrays along an axis."""
-    return xp.concat(*arrays, axis=axis)
 
 
 @concat.type
@@ -143,7 +137,6 @@ def _(xp, dout, arrays, *, axis):
 @primitive()
 def pad(xp, data, *, width: Triples, value: float = 0.0):
     """``data`` padded with a constant, by ``(before, after)`` elements along each axis."""
-    return xp.pad(data, width=width, value=value)
 
 
 @pad.type
@@ -159,7 +152,6 @@ def _(xp, dout, data, *, width):
 @primitive(view=True)
 def unfold(xp, data, *, kernel: Shape, stride: Shape, dilate: Shape):
     """Windows over the trailing axes: (…, d1…dk) to (…, o1…ok, kernel1…kernelk), without a copy."""
-    return xp.unfold(data, kernel=kernel, stride=stride, dilate=dilate)
 
 
 @unfold.type
@@ -182,7 +174,6 @@ def _(xp, dout, data, *, kernel, stride, dilate):
 @primitive()
 def fold(xp, data, *, size: Shape, kernel: Shape, stride: Shape, dilate: Shape):
     """The transpose of `unfold`: windows summed where they overlap, into trailing axes of ``size``."""
-    return xp.fold(data, size=size, kernel=kernel, stride=stride, dilate=dilate)
 
 
 @fold.type
@@ -198,7 +189,6 @@ def _(xp, dout, *, kernel, stride, dilate):
 @primitive(moves=True, packed=True, symbol=("_copy",))
 def contiguous(xp, data):
     """The data in row-major order; a copy if it is not."""
-    return xp.contiguous(data)
 
 
 @contiguous.type
@@ -214,7 +204,6 @@ def _(xp, dout):
 @primitive()
 def full(xp, *, shape: Shape, value: Static, dtype: DType):
     """An array filled with a value."""
-    return xp.full(shape=shape, value=value, dtype=dtype)
 
 
 @full.type
@@ -225,7 +214,6 @@ def _(*, shape, value, dtype):
 @primitive()
 def iota(xp, *, size: int, dtype: DType):
     """0, 1, …, size - 1."""
-    return xp.iota(size=size, dtype=dtype)
 
 
 @iota.type
