@@ -49,6 +49,7 @@ class InitDesc(str):
     attrs: dict[str, str]
     global_init: "Initializer | None"
 
+    # `str` is immutable: its content is set by __new__, so the attributes are too.
     def __new__(cls, name: str, attrs: dict[str, str] | None = None, global_init: "Initializer | None" = None) -> "InitDesc":  # noqa: D102
         new = super().__new__(cls, name)
         new.attrs = attrs or {}
@@ -108,10 +109,12 @@ class Initializer:
         if not isinstance(desc, InitDesc):
             getattr(self, _method_for(desc, _BY_PREFIX))(desc, arr)
             return
+        # The first initializer called is the model's: one that a variable names below finds it here.
         if desc.global_init is None:
             desc.global_init = self
         own = desc.attrs.get("__init__", "")
         if own:
+            # A parameter's own initializer applies whatever the name: a bias initialized by "ones" must not become 0.
             create(own)._init_weight(desc, arr)
         else:
             getattr(self, _method_for(desc))(desc, arr)
@@ -156,6 +159,7 @@ class Initializer:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Initializer) and type(other) is type(self) and other._kwargs == self._kwargs
 
+    # Equal initializers may be changed apart later (`set_verbosity`), so they cannot be keys.
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -187,6 +191,7 @@ def bilinear_kernel(shape: tuple[int, ...]) -> np.ndarray:
     -----
     Long, Shelhamer and Darrell, Fully convolutional networks for semantic segmentation, 2015, section 3.3.
     """
+    # MXNet takes the width's factor for the rows too: the kernel is meant to be square.
     f = np.ceil(shape[3] / 2.0)
     centre = (2 * f - 1 - f % 2) / (2.0 * f)
     rows, columns = (1 - np.abs(np.arange(n) / f - centre) for n in shape[2:])
@@ -194,7 +199,7 @@ def bilinear_kernel(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _root_mean_square(arr: NDArray) -> str:
-    host = arr.asnumpy().astype("float64")
+    host = arr.asnumpy().astype("float64")  # squares of float16 overflow
     return str(np.float32(np.linalg.norm(host) / np.sqrt(host.size)))
 
 

@@ -45,6 +45,7 @@ class FusedRNN(Initializer):
             raise ParameterError("FusedRNN: unknown mode", repr(mode), f"use one of {', '.join(GATES)}")
         self._init = create(init) if isinstance(init, str) else init
         super().__init__(
+            # The parameters are serialized to JSON, in which an initializer is nested as its own JSON text.
             init=None if self._init is None else self._init.dumps(),
             num_hidden=num_hidden,
             num_layers=num_layers,
@@ -66,7 +67,7 @@ class FusedRNN(Initializer):
         start = 0
         for part, shape in self._parts(self._input_size(arr.size)):
             size = shape[0] * (shape[1] if len(shape) == 2 else 1)
-            piece = arr[start : start + size].reshape(shape)
+            piece = arr[start : start + size].reshape(shape)  # a view: writing to it writes to the vector
             start += size
             if self._mode == "lstm" and part.endswith("f_bias"):
                 piece[:] = self._forget_bias
@@ -89,6 +90,7 @@ class FusedRNN(Initializer):
         """The input size, computed from the vector's length."""
         hidden, both = self._num_hidden, len(self._directions)
         rows = both * hidden * len(GATES[self._mode])
+        # Divided by the rows, each layer above the first adds its state's columns, the columns of its input and two biases.
         upper = (self._num_layers - 1) * (hidden + both * hidden + 2)
         size = total / rows - upper - hidden - 2
         if size != int(size) or size < 1:

@@ -54,6 +54,7 @@ class Constant(Initializer):
 
     def dumps(self) -> str:
         """The initializer as JSON, with an array as nested lists."""
+        # In a symbol's attributes, the value of a `gluon.Constant` travels with the graph.
         value = self.value.tolist() if isinstance(self.value, (NDArray, np.ndarray, np.generic)) else self.value
         return json.dumps([type(self).__name__.lower(), {"value": value}])
 
@@ -90,4 +91,5 @@ class LSTMBias(Initializer):
     def _init_weight(self, name: str, arr: NDArray) -> None:
         hidden = arr.shape[0] // 4
         arr[:] = 0.0
+        # A large forget gate lets gradients through time from the start.
         arr[hidden : 2 * hidden] = self.forget_bias

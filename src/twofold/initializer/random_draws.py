@@ -129,6 +129,7 @@ class MSRAPrelu(Xavier):
 
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
+        # Those of this class: `dumps` writes its name, not that of Xavier.
         self._kwargs = {"factor_type": factor_type, "slope": slope}
 
 
@@ -166,6 +167,7 @@ class Orthogonal(Initializer):
             drawn = random.normal(0.0, 1.0, shape=shape)
         else:
             raise ParameterError("Orthogonal: unknown rand_type", repr(self.rand_type), "use 'uniform' or 'normal'")
-        left, _lengths, right = np.linalg.svd(drawn.asnumpy(), full_matrices=False)
+        # Of the two factors, the one with the weight's shape has orthonormal rows or columns, whichever are fewer.
+        left, _, right = np.linalg.svd(drawn.asnumpy(), full_matrices=False)
         basis = left if left.shape == shape else right
         arr[:] = self.scale * basis.reshape(arr.shape)

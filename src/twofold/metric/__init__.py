@@ -2,7 +2,7 @@
 
 from .base import EvalMetric, alias, check_label_shapes, register
 from .classification import Accuracy, TopKAccuracy
-from .composed import CompositeEvalMetric, CustomMetric, create, np
+from .composite import CompositeEvalMetric, CustomMetric, create, np
 from .confusion import F1, MCC, PCC
 from .likelihood import CrossEntropy, NegativeLogLikelihood, Perplexity
 from .regression import MAE, MSE, RMSE, Caffe, Loss, PearsonCorrelation, Torch

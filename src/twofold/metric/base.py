@@ -1,7 +1,7 @@
 """`EvalMetric`: accumulates a metric over batches, since the last reset and globally; the registry; transfers to the host."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import ClassVar
 
 import numpy
 
@@ -14,6 +14,7 @@ from ..ndarray.array import NDArray
 __all__ = [
     "Arrays",
     "EvalMetric",
+    "Result",
     "alias",
     "check_label_shapes",
     "host_pairs",
@@ -22,7 +23,10 @@ __all__ = [
     "register",
 ]
 
-Arrays = Sequence[NDArray | numpy.ndarray]
+#: The labels or predictions of a batch: a list of arrays, one per device or output, or a single array.
+Arrays = Array | numpy.ndarray | Sequence[Array | numpy.ndarray]
+#: What `EvalMetric.get` returns: a name and a value, or those of several metrics.
+Result = tuple[str, float] | tuple[list[str], list[float]]
 
 
 class EvalMetric:
@@ -38,13 +42,22 @@ class EvalMetric:
         Other entries of `get_config`. ``has_global_stats=True`` states that `update` accumulates the global sums too.
     """
 
+    #: The name of metrics that are given none.
+    _default_name: ClassVar[str] = "metric"
+    #: Whether `update` accumulates the global sums. Metrics written before MXNet 1.5 know nothing of them, so this is opt-in.
+    _has_global_stats: bool = False
+
     def __init__(
-        self, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None, **kwargs: Any
+        self,
+        name: str | None = None,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        **kwargs: object,
     ) -> None:
-        self.name = str(name)
+        self.name = str(self._default_name if name is None else name)
         self.output_names = output_names
         self.label_names = label_names
-        self._has_global_stats = kwargs.pop("has_global_stats", False)
+        self._has_global_stats = bool(kwargs.pop("has_global_stats", self._has_global_stats))
         self._kwargs = kwargs
         self.reset()
 
@@ -53,7 +66,7 @@ class EvalMetric:
 
     __repr__ = __str__
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> dict[str, object]:
         """The configuration of the metric, from which `create` creates an equivalent one."""
         return {
             **self._kwargs,
@@ -84,7 +97,7 @@ class EvalMetric:
         Parameters
         ----------
         labels, preds
-            Lists of arrays, one of each per device or output. They may be on different devices.
+            Lists of arrays, one of each per device or output, on any devices; or single arrays.
         """
         raise MXNetError(f"{type(self).__name__} has no update method", None, "define update(self, labels, preds) in it")
 
@@ -106,11 +119,11 @@ class EvalMetric:
         self.num_inst = 0
         self.sum_metric = 0.0
 
-    def get(self) -> tuple[Any, Any]:
+    def get(self) -> Result:
         """(name, value since the last reset); NaN if there was no update."""
         return self.name, self._value(self.sum_metric, self.num_inst) if self.num_inst else float("nan")
 
-    def get_global(self) -> tuple[Any, Any]:
+    def get_global(self) -> Result:
         """(name, global value); the value since the last reset for a metric without global sums."""
         if not self._has_global_stats:
             return self.get()
@@ -119,20 +132,22 @@ class EvalMetric:
     def _value(self, total: float, count: float) -> float:
         return total / count
 
-    def get_name_value(self) -> list[tuple[str, Any]]:
+    def get_name_value(self) -> list[tuple[str, float]]:
         """(name, value) pairs since the last reset."""
-        return pairs_of(*self.get())
+        return pairs_of(self.get())
 
-    def get_global_name_value(self) -> list[tuple[str, Any]]:
+    def get_global_name_value(self) -> list[tuple[str, float]]:
         """Global (name, value) pairs."""
-        return pairs_of(*self.get_global())
+        return pairs_of(self.get_global())
 
 
-def pairs_of(names: Any, values: Any) -> list[tuple[str, Any]]:
-    """The (name, value) pairs of a result of `get`."""
-    if not isinstance(names, list):
-        return [(names, values)]
-    return list(zip(names, values, strict=True))
+def pairs_of(result: Result) -> list[tuple[str, float]]:
+    """The (name, value) pairs of a result of `EvalMetric.get`."""
+    match result:
+        case [list(names), list(values)]:
+            return list(zip(names, values, strict=True))
+        case [name, value]:
+            return [(name, value)]
 
 
 def _select(arrays: Mapping[str, NDArray], names: Sequence[str] | None, what: str) -> list[NDArray]:
@@ -148,7 +163,7 @@ register = registry.get_register_func(EvalMetric, "metric")
 alias = registry.get_alias_func(EvalMetric, "metric")
 
 
-def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool = False) -> tuple[Any, Any]:
+def check_label_shapes(labels: Arrays, preds: Arrays, wrap: bool = False, shape: bool = False) -> tuple[Arrays, Arrays]:
     """Check that labels and predictions agree in number or shape, and return them.
 
     Parameters
@@ -165,26 +180,32 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
     ShapeError
         If they differ.
     """
-    label, pred = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
+    label, pred = (_shape(labels), _shape(preds)) if shape else (_shape(labels)[0], _shape(preds)[0])
     if label != pred:
         raise ShapeError(f"metric: Shape of labels {label} does not match shape of predictions {pred}", None, "pass one label each")
-    if wrap:
-        return (x if isinstance(x, (list, tuple)) else [x] for x in (labels, preds))  # type: ignore[return-value]
-    return labels, preds
+    return (_as_list(labels), _as_list(preds)) if wrap else (labels, preds)
 
 
-def on_host(arrays: Any) -> list[numpy.ndarray]:
+def _shape(arrays: Arrays) -> tuple[int, ...]:
+    return arrays.shape if isinstance(arrays, (Array, numpy.ndarray)) else (len(arrays),)
+
+
+def _as_list(arrays: Arrays) -> Sequence[Array | numpy.ndarray]:
+    return [arrays] if isinstance(arrays, (Array, numpy.ndarray)) else arrays
+
+
+def on_host(arrays: Arrays) -> list[numpy.ndarray]:
     """Arrays, or a single one, as NumPy arrays, with one transfer each. 16-bit floats are widened so that sums stay accurate."""
-    found = arrays if isinstance(arrays, (list, tuple)) else [arrays]
-    return [_widen(a.asnumpy() if isinstance(a, Array) else numpy.asarray(a)) for a in found]
+    return [_widen(a.asnumpy() if isinstance(a, Array) else numpy.asarray(a)) for a in _as_list(arrays)]
 
 
 def _widen(array: numpy.ndarray) -> numpy.ndarray:
+    # By item size, not by name, so that bfloat16 counts: to NumPy it is a dtype of another package.
     dtype = dtype_name(array.dtype)
     return array.astype("float32") if is_float(dtype) and ITEMSIZE[dtype] < 4 else array
 
 
-def host_pairs(labels: Any, preds: Any) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
+def host_pairs(labels: Arrays, preds: Arrays) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
     """(label, prediction) pairs as NumPy arrays.
 
     Raises
@@ -192,6 +213,6 @@ def host_pairs(labels: Any, preds: Any) -> list[tuple[numpy.ndarray, numpy.ndarr
     ShapeError
         If labels and predictions differ in number.
     """
-    on_left, on_right = on_host(labels), on_host(preds)
-    check_label_shapes(on_left, on_right)
-    return list(zip(on_left, on_right, strict=True))
+    host_labels, host_preds = on_host(labels), on_host(preds)
+    check_label_shapes(host_labels, host_preds)
+    return list(zip(host_labels, host_preds, strict=True))

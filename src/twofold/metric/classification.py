@@ -1,12 +1,11 @@
 """Accuracy and top-k accuracy."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError, ShapeError
-from .base import EvalMetric, alias, check_label_shapes, host_pairs, register
+from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, register
 
 __all__ = ["Accuracy", "TopKAccuracy"]
 
@@ -34,7 +33,7 @@ class Accuracy(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True, axis=axis)
         self.axis = axis
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels of any shape, and scores with an additional class axis."""
         for label, pred in host_pairs(labels, preds):
             if pred.shape != label.shape:
@@ -45,7 +44,9 @@ class Accuracy(EvalMetric):
                         "pass scores for each class, or classes with the shape of the labels",
                     )
                 pred = pred.argmax(axis=self.axis)
-            expected, predicted = check_label_shapes(label.astype("int32").ravel(), pred.astype("int32").ravel())
+            # MXNet compares integers: a prediction that is a class already may be a float such as 1.7, which means 1.
+            expected, predicted = label.astype("int32").ravel(), pred.astype("int32").ravel()
+            check_label_shapes(expected, predicted)
             self._add(int((predicted == expected).sum()), len(expected))
 
 
@@ -74,13 +75,15 @@ class TopKAccuracy(EvalMetric):
         super().__init__(f"{name}_{top_k}", output_names, label_names, has_global_stats=True, top_k=top_k)
         self.top_k = top_k
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels (n,) and scores (n, classes), or classes (n,)."""
         for label, pred in host_pairs(labels, preds):
             if pred.ndim > 2:
                 raise ShapeError("TopKAccuracy: Predictions should be no more than 2 dims", f"{pred.shape}", "reshape them to (n, classes)")
             scores = pred.reshape(len(pred), -1)
-            right, scores = check_label_shapes(label.astype("int32").ravel(), scores)
+            expected = label.astype("int32").ravel()
+            check_label_shapes(expected, scores)
             best = min(self.top_k, scores.shape[1])
+            # The order among the best does not matter, so a partition, in linear time, does instead of a sort.
             classes = scores.astype("int32") if pred.ndim == 1 else np.argpartition(scores.astype("float32"), -best)[:, -best:]
-            self._add(int((classes == right[:, None]).sum()), len(right))
+            self._add(int((classes == expected[:, None]).sum()), len(expected))

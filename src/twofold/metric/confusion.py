@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from math import nan, sqrt
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ParameterError, ShapeError
-from .base import EvalMetric, check_label_shapes, host_pairs, register
+from .base import Arrays, EvalMetric, check_label_shapes, host_pairs, register
 
 __all__ = ["F1", "MCC", "PCC"]
 
@@ -17,7 +17,7 @@ def _count(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -> np.n
     classes = max(len(matrix), int(right.max(initial=0)) + 1, int(predicted.max(initial=0)) + 1)
     grown = np.zeros((classes, classes))
     grown[: len(matrix), : len(matrix)] = matrix
-    np.add.at(grown, (predicted, right), 1)
+    np.add.at(grown, (predicted, right), 1)  # grown[predicted, right] += 1 would count a repeated pair once
     return grown
 
 
@@ -30,6 +30,7 @@ def _f1(matrix: np.ndarray) -> float:
 def _matthews(matrix: np.ndarray) -> float:
     """The Matthews correlation coefficient; zero sums count as 1 in its denominator."""
     sums = np.concatenate([matrix.sum(axis=0), matrix.sum(axis=1)])
+    # With a sum of zero the numerator is zero too; MXNet counts the sum as 1, so that the result is 0 instead of NaN.
     return float((matrix[1, 1] * matrix[0, 0] - matrix[1, 0] * matrix[0, 1]) / sqrt(np.where(sums, sums, 1.0).prod()))
 
 
@@ -53,27 +54,47 @@ def _binary(label: np.ndarray, pred: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """
     if pred.ndim < 2:
         raise ShapeError("F1, MCC: scores of two classes are needed", f"shape {pred.shape}", "pass predictions (n, 2)")
-    right, predicted = check_label_shapes(label.astype("int32").ravel(), pred.argmax(axis=1).ravel())
+    right, predicted = label.astype("int32").ravel(), pred.argmax(axis=1).ravel()
+    check_label_shapes(right, predicted)
     if len(np.unique(right)) > 2:
         raise ParameterError("F1, MCC: only binary classification is supported", f"labels {np.unique(right)}", "use PCC")
     return (right == 1).astype(int), (predicted == 1).astype(int)
 
 
-class _Binary(EvalMetric):
+class _Confusion(EvalMetric):
+    """A metric with confusion matrices of the predictions since the last reset and of all predictions."""
+
+    def reset(self) -> None:
+        """Reset all sums."""
+        super().reset()
+        self._global = np.zeros((2, 2))
+
+    def reset_local(self) -> None:
+        """Reset the sums since the last reset."""
+        super().reset_local()
+        self._local = np.zeros((2, 2))
+
+
+class _Binary(_Confusion):
     """A score of a two-class confusion matrix, averaged over batches (macro) or computed over all predictions (micro)."""
 
     _score: Callable[[np.ndarray], float]
 
     def __init__(
-        self, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None, average: str = "macro"
+        self,
+        name: str | None = None,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
     ) -> None:
         if average not in ("macro", "micro"):
             raise ParameterError(f"{type(self).__name__}: unknown average", repr(average), "use 'macro' or 'micro'")
         self.average = average
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels (n,) of two classes, one of which is 1, and scores (n, 2)."""
+        # All arrays of an update make one batch, as MXNet averages over calls, not over devices.
         batch = np.zeros((2, 2))
         for label, pred in host_pairs(labels, preds):
             batch = _count(batch, *_binary(label, pred))
@@ -85,16 +106,6 @@ class _Binary(EvalMetric):
         else:
             self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
             self.sum_metric, self.global_sum_metric = score(self._local) * self.num_inst, score(self._global) * self.global_num_inst
-
-    def reset(self) -> None:
-        """Reset all sums."""
-        super().reset()
-        self._global = np.zeros((2, 2))
-
-    def reset_local(self) -> None:
-        """Reset the sums since the last reset."""
-        super().reset_local()
-        self._local = np.zeros((2, 2))
 
 
 @register
@@ -114,16 +125,8 @@ class F1(_Binary):
         If ``average`` is unknown.
     """
 
+    _default_name: ClassVar[str] = "f1"
     _score = staticmethod(_f1)
-
-    def __init__(
-        self,
-        name: str = "f1",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
 
 
 @register
@@ -147,20 +150,12 @@ class MCC(_Binary):
     Matthews, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, 1975.
     """
 
+    _default_name: ClassVar[str] = "mcc"
     _score = staticmethod(_matthews)
-
-    def __init__(
-        self,
-        name: str = "mcc",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
 
 
 @register
-class PCC(EvalMetric):
+class PCC(_Confusion):
     """The correlation of predicted and true classes: a generalization of `MCC` to any number of classes.
 
     Parameters
@@ -184,24 +179,15 @@ class PCC(EvalMetric):
     ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels (n,) and scores (n, classes), or classes (n,)."""
         for label, pred in host_pairs(labels, preds):
             classes = pred if pred.shape == label.shape else pred.argmax(axis=1)
-            right, predicted = check_label_shapes(label.astype("int32").ravel(), classes.astype("int32").ravel())
+            right, predicted = label.astype("int32").ravel(), classes.astype("int32").ravel()
+            check_label_shapes(right, predicted)
             self._local = _count(self._local, right, predicted)
             self._global = _count(self._global, right, predicted)
             self.num_inst += 1
             self.global_num_inst += 1
         self.sum_metric = _correlation(self._local) * self.num_inst
         self.global_sum_metric = _correlation(self._global) * self.global_num_inst
-
-    def reset(self) -> None:
-        """Reset all sums."""
-        super().reset()
-        self._global = np.zeros((2, 2))
-
-    def reset_local(self) -> None:
-        """Reset the sums since the last reset."""
-        super().reset_local()
-        self._local = np.zeros((2, 2))

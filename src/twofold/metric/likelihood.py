@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from math import exp
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ShapeError
-from .base import EvalMetric, alias, host_pairs, register
+from .base import Arrays, EvalMetric, alias, host_pairs, register
 
 __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
 
@@ -15,11 +15,17 @@ __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
 class _LogLoss(EvalMetric):
     """Mean of ``−log(probability of the true class + eps)``."""
 
-    def __init__(self, eps: float, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str | None = None,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True, eps=eps)
         self.eps = eps
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels (n,) and probabilities (n, classes)."""
         for label, pred in host_pairs(labels, preds):
             classes = label.ravel().astype("int64")
@@ -46,14 +52,7 @@ class CrossEntropy(_LogLoss):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "cross-entropy",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(eps, name, output_names, label_names)
+    _default_name: ClassVar[str] = "cross-entropy"
 
 
 @alias("nll_loss")
@@ -69,14 +68,7 @@ class NegativeLogLikelihood(_LogLoss):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "nll-loss",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(eps, name, output_names, label_names)
+    _default_name: ClassVar[str] = "nll-loss"
 
 
 @register
@@ -93,7 +85,7 @@ class Perplexity(EvalMetric):
         See `EvalMetric`.
     """
 
-    SMALLEST = 1e-10  # lower bound of probabilities
+    SMALLEST = 1e-10  # MXNet's lower bound of probabilities
 
     def __init__(
         self,
@@ -107,7 +99,7 @@ class Perplexity(EvalMetric):
         self.ignore_label = ignore_label
         self.axis = axis
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels of any shape, and probabilities with an additional class axis."""
         for label, pred in host_pairs(labels, preds):
             scores = np.moveaxis(pred, self.axis, -1)
@@ -116,10 +108,11 @@ class Perplexity(EvalMetric):
                     "Perplexity: one label per distribution is needed", f"{label.shape} vs. {pred.shape}", "check shapes and axis"
                 )
             classes = label.reshape(scores.shape[:-1]).astype("int64")
+            # Clipped, because ignored labels such as -1 are not valid indices.
             right = np.take_along_axis(scores, np.clip(classes, 0, scores.shape[-1] - 1)[..., None], axis=-1)[..., 0]
-            # ignored labels such as -1 are no valid indices, hence the clipping above
             counted = right if self.ignore_label is None else right[classes != self.ignore_label]
             self._add(float(-np.log(np.maximum(counted, self.SMALLEST)).sum()), counted.size)
 
     def _value(self, total: float, count: float) -> float:
+        # The exponential of the mean over all batches: the mean of batches' perplexities would depend on their sizes.
         return exp(total / count)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from math import nan, sqrt
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ParameterError
-from .base import EvalMetric, alias, check_label_shapes, host_pairs, on_host, register
+from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, on_host, register
 
 __all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "PearsonCorrelation", "Torch"]
 
@@ -15,15 +15,15 @@ __all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "PearsonCorrelation", "Torch"]
 class _Distance(EvalMetric):
     """Mean over batches of an error."""
 
-    def __init__(self, name: str, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+    _has_global_stats = True
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels and predictions of equal shape; (n,) counts as (n, 1)."""
         for label, pred in host_pairs(labels, preds):
-            left, right = (x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred))
-            check_label_shapes(left, right)
-            self._add(self._distance(left - right), 1)
+            # Without the second axis, labels (n,) minus predictions (n, 1) would broadcast to (n, n).
+            expected, predicted = (x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred))
+            check_label_shapes(expected, predicted)
+            self._add(self._distance(expected - predicted), 1)
 
     def _distance(self, difference: np.ndarray) -> float:
         """The error of a batch."""
@@ -40,8 +40,7 @@ class MAE(_Distance):
         See `EvalMetric`.
     """
 
-    def __init__(self, name: str = "mae", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
-        super().__init__(name, output_names, label_names)
+    _default_name: ClassVar[str] = "mae"
 
     def _distance(self, difference: np.ndarray) -> float:
         return float(np.abs(difference).mean())
@@ -57,8 +56,7 @@ class MSE(_Distance):
         See `EvalMetric`.
     """
 
-    def __init__(self, name: str = "mse", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
-        super().__init__(name, output_names, label_names)
+    _default_name: ClassVar[str] = "mse"
 
 
 @register
@@ -71,8 +69,7 @@ class RMSE(_Distance):
         See `EvalMetric`.
     """
 
-    def __init__(self, name: str = "rmse", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
-        super().__init__(name, output_names, label_names)
+    _default_name: ClassVar[str] = "rmse"
 
     def _distance(self, difference: np.ndarray) -> float:
         return sqrt(super()._distance(difference))
@@ -96,6 +93,7 @@ class _Moments:
         count, means = pairs.shape[1], pairs.mean(axis=1)
         deviations, shift = pairs - means[:, None], means - self.means
         total = self.count + count
+        # The shift of the mean adds to the sums of products as if both batches were concentrated at their means.
         self.products += deviations @ deviations.T + np.outer(shift, shift) * self.count * count / total
         self.means += shift * count / total
         self.count = total
@@ -136,10 +134,11 @@ class PearsonCorrelation(EvalMetric):
         self.average = average
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels and predictions of equal shape."""
         for label, pred in host_pairs(labels, preds):
             check_label_shapes(label, pred, shape=True)
+            # Products of deviations are summed over all batches, for which single precision is too little.
             pairs = np.stack([label.ravel(), pred.ravel()]).astype("float64")
             if self.average == "macro":
                 batch = _Moments()
@@ -175,10 +174,10 @@ class Loss(EvalMetric):
         See `EvalMetric`.
     """
 
-    def __init__(self, name: str = "loss", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+    _default_name: ClassVar[str] = "loss"
+    _has_global_stats = True
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays | None, preds: Arrays) -> None:
         """Update the metric with outputs of any shape."""
         for pred in on_host(preds):
             self._add(float(pred.sum()), pred.size)
@@ -194,8 +193,7 @@ class Torch(Loss):
         See `EvalMetric`.
     """
 
-    def __init__(self, name: str = "torch", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
-        super().__init__(name, output_names, label_names)
+    _default_name: ClassVar[str] = "torch"
 
 
 @register
@@ -208,5 +206,4 @@ class Caffe(Loss):
         See `EvalMetric`.
     """
 
-    def __init__(self, name: str = "caffe", output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None) -> None:
-        super().__init__(name, output_names, label_names)
+    _default_name: ClassVar[str] = "caffe"

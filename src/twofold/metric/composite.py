@@ -1,21 +1,27 @@
 """Metrics composed of other metrics or defined by a function, and `create`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import NoReturn, TypeAlias
 
 import numpy
 
 from .. import registry
 from ..errors import DTypeError, ParameterError
 from ..ndarray.array import NDArray
-from .base import Arrays, EvalMetric, alias, check_label_shapes, on_host, pairs_of, register
+from .base import Arrays, EvalMetric, Result, alias, check_label_shapes, on_host, pairs_of, register
 
 __all__ = ["CompositeEvalMetric", "CustomMetric", "create", "np"]
 
 _create = registry.get_create_func(EvalMetric, "metric")
 
+#: A function of a label and a prediction; it returns the value for the batch, or (sum, number of instances).
+Feval = Callable[[numpy.ndarray, numpy.ndarray], float | tuple[float, float]]
+#: What `create` accepts.
+MetricLike: TypeAlias = "str | EvalMetric | type[EvalMetric] | Feval | Mapping[str, object] | Sequence[MetricLike]"
 
-def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
+
+def create(metric: MetricLike, *args: object, **kwargs: object) -> EvalMetric:
     """Create a metric from its name, a function, a list of these, or a configuration.
 
     Parameters
@@ -31,13 +37,16 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     ParameterError
         If no metric of that name is registered.
     """
-    if isinstance(metric, type) and issubclass(metric, EvalMetric):
-        return metric(*args, **kwargs)
-    if callable(metric):
-        return CustomMetric(metric, *args, **kwargs)
     if isinstance(metric, list):
         return CompositeEvalMetric([create(child, *args, **kwargs) for child in metric])
-    return _create(metric, *args, **kwargs)
+    return _constructor(metric)(*args, **kwargs)
+
+
+def _constructor(metric: MetricLike) -> Callable[..., EvalMetric]:
+    # Before functions, as classes are callable too.
+    if isinstance(metric, type) and issubclass(metric, EvalMetric):
+        return metric
+    return partial(CustomMetric, metric) if callable(metric) else partial(_create, metric)
 
 
 @alias("composite")
@@ -55,15 +64,16 @@ class CompositeEvalMetric(EvalMetric):
 
     def __init__(
         self,
-        metrics: Sequence[Any] | None = None,
+        metrics: Sequence[MetricLike] | None = None,
         name: str = "composite",
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        # First, as the base's constructor resets the metrics.
         self.metrics = [create(metric) for metric in metrics or ()]
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def add(self, metric: Any) -> None:
+    def add(self, metric: MetricLike) -> None:
         """Add a metric, or anything that `create` accepts."""
         self.metrics.append(create(metric))
 
@@ -103,21 +113,21 @@ class CompositeEvalMetric(EvalMetric):
         for metric in self.metrics:
             metric.reset_local()
 
-    def get(self) -> tuple[list[str], list[Any]]:
+    def get(self) -> tuple[list[str], list[float]]:
         """(names, values) since the last reset."""
         return _join([metric.get() for metric in self.metrics])
 
-    def get_global(self) -> tuple[list[str], list[Any]]:
+    def get_global(self) -> tuple[list[str], list[float]]:
         """(names, global values)."""
         return _join([metric.get_global() for metric in self.metrics])
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> dict[str, object]:
         """The configuration of the metric, from which `create` creates an equivalent one."""
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
 
-def _join(results: list[tuple[Any, Any]]) -> tuple[list[str], list[Any]]:
-    pairs = [pair for result in results for pair in pairs_of(*result)]
+def _join(results: list[Result]) -> tuple[list[str], list[float]]:
+    pairs = [pair for result in results for pair in pairs_of(result)]
     return [name for name, _ in pairs], [value for _, value in pairs]
 
 
@@ -139,13 +149,14 @@ class CustomMetric(EvalMetric):
 
     def __init__(
         self,
-        feval: Callable[[numpy.ndarray, numpy.ndarray], Any],
+        feval: Feval,
         name: str | None = None,
         allow_extra_outputs: bool = False,
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
         if name is None:
+            # MXNet's names: a lambda's "<lambda>" would be an odd name for a column of a log.
             name = feval.__name__ if "<" not in feval.__name__ else f"custom({feval.__name__})"
         self._feval = feval
         self._allow_extra_outputs = allow_extra_outputs
@@ -153,14 +164,14 @@ class CustomMetric(EvalMetric):
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with a batch."""
-        on_left, on_right = on_host(labels), on_host(preds)
+        host_labels, host_preds = on_host(labels), on_host(preds)
         if not self._allow_extra_outputs:
-            check_label_shapes(on_left, on_right)
-        for label, pred in zip(on_left, on_right, strict=False):
+            check_label_shapes(host_labels, host_preds)
+        for label, pred in zip(host_labels, host_preds, strict=False):
             result = self._feval(label, pred)
             self._add(*(result if isinstance(result, tuple) else (result, 1)))
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> NoReturn:
         """Not supported: a function cannot be serialized.
 
         Raises
@@ -171,9 +182,7 @@ class CustomMetric(EvalMetric):
         raise DTypeError("CustomMetric cannot be serialized", self.name, "register a subclass of EvalMetric instead")
 
 
-def np(
-    numpy_feval: Callable[[numpy.ndarray, numpy.ndarray], Any], name: str | None = None, allow_extra_outputs: bool = False
-) -> CustomMetric:
+def np(numpy_feval: Feval, name: str | None = None, allow_extra_outputs: bool = False) -> CustomMetric:
     """Create a metric from a function of NumPy arrays; see `CustomMetric`.
 
     Parameters
