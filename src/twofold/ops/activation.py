@@ -36,9 +36,7 @@ def activation(xp, data, *, act_type: Literal["relu", "sigmoid", "softrelu", "so
     return _FUNCTIONS[act_type][0](xp, data)
 
 
-@activation.grad
-def _(xp, dout, out, data, *, act_type):
-    return _FUNCTIONS[act_type][1](xp, dout, out, data)
+activation.grad(lambda xp, dout, out, data, *, act_type: _FUNCTIONS[act_type][1](xp, dout, out, data))
 
 
 @activation.sample

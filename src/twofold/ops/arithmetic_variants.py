@@ -208,9 +208,7 @@ def grad_add(xp, lhs, rhs):
     return lhs + rhs
 
 
-@grad_add.sample
-def _(draw):
-    return draw(draw.real((3, 4)), draw.real((3, 4)))
+grad_add.sample(lambda draw: draw(draw.real((3, 4)), draw.real((3, 4))))
 
 
 @elementwise("add_n", "ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n", count_param="num_args", equal_shapes=True)
@@ -223,6 +221,4 @@ def add_n(xp, *args):
     return total
 
 
-@add_n.sample
-def _(draw):
-    return [draw(*[draw.real((3, 4))] * n) for n in (1, 3)]
+add_n.sample(lambda draw: [draw(*[draw.real((3, 4))] * n) for n in (1, 3)])

@@ -106,9 +106,7 @@ def _check_dtypes(xp, data, vectors):
         raise DTypeError("BatchNorm: the dtypes do not fit", given, f"cast the parameters to {fitting[1]}")
 
 
-@batch_norm.infer
-def _(shapes, *, axis, **_):
-    return along_axis(shapes, axis)
+batch_norm.infer(lambda shapes, *, axis, **_: along_axis(shapes, axis))
 
 
 @batch_norm.dtypes

@@ -40,9 +40,7 @@ def full_value(xp, *, shape: Shape = (), dtype: DType = "float32", value: Scalar
     return xp.broadcast_to(xp.astype(value, dtype=dtype), shape=shape)
 
 
-@full_value.sample
-def _(draw):
-    return draw(shape=(2, 3), value=2.5)
+full_value.sample(lambda draw: draw(shape=(2, 3), value=2.5))
 
 
 @op("_set_value", differentiable=False)
@@ -51,9 +49,7 @@ def set_value(xp, *, src: Scalar = 0.0):
     return xp.reshape(xp.astype(src, dtype="float32"), shape=(1,))
 
 
-@set_value.sample
-def _(draw):
-    return draw(src=2.5)
+set_value.sample(lambda draw: draw(src=2.5))
 
 
 @op("_arange", differentiable=False)
@@ -80,9 +76,7 @@ def _progression(xp, start, step, count, repeat, dtype):
     return xp.cast(values, dtype)
 
 
-@arange.sample
-def _(draw):
-    return [draw(start=1.0, stop=3.0, step=0.25), draw(start=0.0, stop=3.0, repeat=2, dtype="int32")]
+arange.sample(lambda draw: [draw(start=1.0, stop=3.0, step=0.25), draw(start=0.0, stop=3.0, repeat=2, dtype="int32")])
 
 
 @op("_contrib_arange_like", "_npx_arange_like", differentiable=False)
@@ -115,9 +109,7 @@ def linspace(xp, *, start: float, stop: float, num: int, endpoint: bool = True, 
     return xp.cast((1 - weight) * start + weight * stop, dtype)  # interpolates from both sides, so that both ends are exact
 
 
-@linspace.sample
-def _(draw):
-    return [draw(start=0.0, stop=1.0, num=5), draw(start=3.0, stop=-3.0, num=4, endpoint=False)]
+linspace.sample(lambda draw: [draw(start=0.0, stop=1.0, num=5), draw(start=3.0, stop=-3.0, num=4, endpoint=False)])
 
 
 @op("_eye", differentiable=False)
@@ -128,9 +120,7 @@ def eye(xp, *, N: int, M: int = 0, k: int = 0, dtype: DType = "float32"):
     return xp.astype(xp.equal(rows + k, columns), dtype=dtype)
 
 
-@eye.sample
-def _(draw):
-    return [draw(N=3), draw(N=2, M=4, k=1)]
+eye.sample(lambda draw: [draw(N=3), draw(N=2, M=4, k=1)])
 
 
 @op("zeros_like", "_sparse_zeros_like", method=True, differentiable=False, keeps_shape=True)
@@ -169,14 +159,10 @@ def _(dtypes):
     return ["int64"]
 
 
-@shape_array.infer
-def _(shapes, results):
-    return shapes, [(None if shapes[0] is None else len(shapes[0]),)]
+shape_array.infer(lambda shapes, results: (shapes, [(None if shapes[0] is None else len(shapes[0]),)]))
 
 
-@size_array.infer
-def _(shapes, results):
-    return shapes, [(1,)]
+size_array.infer(lambda shapes, results: (shapes, [(1,)]))
 
 
 for _op in (shape_array, size_array):

@@ -16,14 +16,8 @@ def sigmoid(xp, data):
     return 1 / (1 + xp.exp(-data))
 
 
-@sigmoid.grad
-def _(xp, dout, out):
-    return dout * out * (1 - out)
-
-
-@sigmoid.sample
-def _(draw):
-    return draw(draw.real((3, 4), low=-100, high=100))
+sigmoid.grad(lambda xp, dout, out: dout * out * (1 - out))
+sigmoid.sample(lambda draw: draw(draw.real((3, 4), low=-100, high=100)))
 
 
 @elementwise("hard_sigmoid", npx_name="hard_sigmoid")
@@ -38,9 +32,7 @@ def _(xp, dout, out, *, alpha, beta):
     return dout * alpha * inside
 
 
-@hard_sigmoid.sample
-def _(draw):
-    return draw(draw.real((3, 4), low=-1, high=1))
+hard_sigmoid.sample(lambda draw: draw(draw.real((3, 4), low=-1, high=1)))
 
 
 @elementwise("relu", "_sparse_relu", npx_name="relu", method=True)
@@ -49,14 +41,8 @@ def relu(xp, data):
     return xp.maximum(data, 0)
 
 
-@relu.grad
-def _(xp, dout, out):
-    return dout * xp.greater(out, 0)
-
-
-@relu.sample
-def _(draw):
-    return draw(draw.real((3, 4), distinct=True))
+relu.grad(lambda xp, dout, out: dout * xp.greater(out, 0))
+relu.sample(lambda draw: draw(draw.real((3, 4), distinct=True)))
 
 
 @elementwise("softsign", npx_name="softsign")
@@ -71,9 +57,7 @@ def _(xp, dout, data):
     return dout / (scale * scale)
 
 
-@softsign.sample
-def _(draw):
-    return draw(draw.real((3, 4)))
+softsign.sample(lambda draw: draw(draw.real((3, 4))))
 
 
 @elementwise("smooth_l1", "_npx_smooth_l1")
@@ -88,14 +72,8 @@ def smooth_l1(xp, data, *, scalar: float = 1.0):
     return xp.where(xp.less(size * squared, 1), data * data * (0.5 * squared), far)
 
 
-@smooth_l1.grad
-def _(xp, dout, data, *, scalar):
-    return dout * xp.clip(data * (scalar * scalar), -1, 1)
-
-
-@smooth_l1.sample
-def _(draw):
-    return [draw(draw.real((3, 4)), scalar=sigma) for sigma in (1.0, 2.0)]
+smooth_l1.grad(lambda xp, dout, data, *, scalar: dout * xp.clip(data * (scalar * scalar), -1, 1))
+smooth_l1.sample(lambda draw: [draw(draw.real((3, 4)), scalar=sigma) for sigma in (1.0, 2.0)])
 
 
 @elementwise("reciprocal", method=True, faithful=True)
@@ -104,14 +82,8 @@ def reciprocal(xp, data):
     return 1 / data
 
 
-@reciprocal.grad
-def _(xp, dout, out):
-    return -dout * out * out
-
-
-@reciprocal.sample
-def _(draw):
-    return draw(draw.real((3, 4), low=0.25, high=4))
+reciprocal.grad(lambda xp, dout, out: -dout * out * out)
+reciprocal.sample(lambda draw: draw(draw.real((3, 4), low=0.25, high=4)))
 
 
 @elementwise("rsqrt", "_sparse_rsqrt", method=True)
@@ -120,14 +92,8 @@ def rsqrt(xp, data):
     return 1 / xp.sqrt(data)
 
 
-@rsqrt.grad
-def _(xp, dout, data, out):
-    return dout * -0.5 * out / data
-
-
-@rsqrt.sample
-def _(draw):
-    return draw(draw.real((3, 4), low=0.25, high=4))
+rsqrt.grad(lambda xp, dout, data, out: dout * -0.5 * out / data)
+rsqrt.sample(lambda draw: draw(draw.real((3, 4), low=0.25, high=4)))
 
 
 @elementwise("rcbrt", method=True)
@@ -136,14 +102,8 @@ def rcbrt(xp, data):
     return 1 / xp.cbrt(data)
 
 
-@rcbrt.grad
-def _(xp, dout, data, out):
-    return dout * (-1 / 3) * out / data
-
-
-@rcbrt.sample
-def _(draw):
-    return draw(draw.real((3, 4), low=0.25, high=4))
+rcbrt.grad(lambda xp, dout, data, out: dout * (-1 / 3) * out / data)
+rcbrt.sample(lambda draw: draw(draw.real((3, 4), low=0.25, high=4)))
 
 
 @elementwise("degrees", "_sparse_degrees", method=True, numpy_names=("degrees", "rad2deg"))
@@ -152,9 +112,7 @@ def degrees(xp, data):
     return data * (180 / math.pi)
 
 
-@degrees.sample
-def _(draw):
-    return draw(draw.real((3, 4)))
+degrees.sample(lambda draw: draw(draw.real((3, 4))))
 
 
 @elementwise("radians", "_sparse_radians", method=True, numpy_names=("radians", "deg2rad"))
@@ -163,9 +121,7 @@ def radians(xp, data):
     return data * (math.pi / 180)
 
 
-@radians.sample
-def _(draw):
-    return draw(draw.real((3, 4), low=-180, high=180))
+radians.sample(lambda draw: draw(draw.real((3, 4), low=-180, high=180)))
 
 
 @elementwise("gamma", "_npx_gamma", "_sparse_gamma")
@@ -186,14 +142,8 @@ def gamma(xp, data):
     return xp.cast_like(value, data) if xp.dtype_of(data) in FLOATS else value
 
 
-@gamma.grad
-def _(xp, dout, data, out):
-    return dout * out * xp.polygamma(data, order=0)
-
-
-@gamma.sample
-def _(draw):
-    return draw(draw.real((3, 4), low=0.5, high=5))
+gamma.grad(lambda xp, dout, data, out: dout * out * xp.polygamma(data, order=0))
+gamma.sample(lambda draw: draw(draw.real((3, 4), low=0.5, high=5)))
 
 
 @elementwise("round", "_sparse_round", method=True, differentiable=False)
@@ -233,9 +183,7 @@ def _(xp, dout, data, a_min, a_max):
     return dout * xp.logical_not(outside)
 
 
-@clip_range.sample
-def _(draw):
-    return draw(draw.real((3, 4), distinct=True), a_min=-1.0, a_max=0.6)
+clip_range.sample(lambda draw: draw(draw.real((3, 4), distinct=True), a_min=-1.0, a_max=0.6))
 
 
 @elementwise("_copy", "identity", result="first")
@@ -256,9 +204,7 @@ def make_loss(xp, data):
     return data
 
 
-@make_loss.grad
-def _(xp, data):
-    return xp.ones_like(data)
+make_loss.grad(lambda xp, data: xp.ones_like(data))
 
 
 for _op in (copy, copyto):

@@ -87,9 +87,7 @@ def batch_take(xp, a, indices: Index):
     return pick(xp, a, indices, axis=1)
 
 
-@batch_take.sample
-def _(draw):
-    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4, "int32"))
+batch_take.sample(lambda draw: draw(draw.real((3, 4)), draw.integer((3,), 0, 4, "int32")))
 
 
 @op("one_hot", "_npx_one_hot", method=True, differentiable=False)
@@ -119,14 +117,8 @@ def onehot_encode(xp, lhs, rhs):
     return one_hot(xp, lhs, depth=rhs.shape[1], dtype=xp.dtype_of(rhs))
 
 
-@onehot_encode.dtypes
-def _(dtypes):
-    return dtypes[1:]
-
-
-@onehot_encode.sample
-def _(draw):
-    return draw(draw.integer((3,), 0, 4), draw.real((3, 4)), gradient=False)
+onehot_encode.dtypes(lambda dtypes: dtypes[1:])
+onehot_encode.sample(lambda draw: draw(draw.integer((3,), 0, 4), draw.real((3, 4)), gradient=False))
 
 
 @op("Embedding", "_npx_embedding", "_sparse_Embedding")
@@ -153,19 +145,9 @@ def embedding(
     return take_places(xp, weight, data)
 
 
-@embedding.infer
-def _(shapes, *, input_dim, output_dim, **_):
-    return [shapes[0], (input_dim, output_dim)]
-
-
-@embedding.dtypes
-def _(dtypes, *, dtype, **_):
-    return [dtypes[1] or dtype]
-
-
-@embedding.sample
-def _(draw):
-    return draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3)
+embedding.infer(lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)])
+embedding.dtypes(lambda dtypes, *, dtype, **_: [dtypes[1] or dtype])
+embedding.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3))
 
 
 def index_arrays(xp, indices, shape, name):
@@ -199,9 +181,7 @@ def scatter_nd(xp, data, indices: Index, *, shape: Shape):
     return scatter_set_nd(xp, xp.zeros(shape, xp.dtype_of(data)), data, indices, shape=shape)
 
 
-@scatter_nd.sample
-def _(draw):
-    return draw(draw.real((1, 3)), draw.integer((1, 1), 0, 4), shape=(4, 3))
+scatter_nd.sample(lambda draw: draw(draw.real((1, 3)), draw.integer((1, 1), 0, 4), shape=(4, 3)))
 
 
 @op("_scatter_set_nd", "_npi_scatter_set_nd", keeps_shape=True)
@@ -214,19 +194,11 @@ def scatter_set_nd(xp, lhs, rhs, indices: Index, *, shape: Shape):
     return xp.index_update(lhs, rhs, *arrays, key=key)
 
 
-@scatter_nd.infer
-def _(shapes, results, *, shape):
-    return shapes, [shape]
+scatter_nd.infer(lambda shapes, results, *, shape: (shapes, [shape]))
 
 
-@scatter_set_nd.infer
-def _(shapes, *, shape):
-    return [shape, *shapes[1:]]
-
-
-@scatter_set_nd.sample
-def _(draw):
-    return draw(draw.real((4, 3)), draw.real((1, 3)), draw.integer((1, 1), 0, 4), shape=(4, 3))
+scatter_set_nd.infer(lambda shapes, *, shape: [shape, *shapes[1:]])
+scatter_set_nd.sample(lambda draw: draw(draw.real((4, 3)), draw.real((1, 3)), draw.integer((1, 1), 0, 4), shape=(4, 3)))
 
 
 @elementwise("where", "_sparse_where", result="tail", keeps_shape=("x", "y"))

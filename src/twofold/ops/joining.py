@@ -57,9 +57,7 @@ def _(shapes, results, *, dim, **_):
     return before, [after]
 
 
-@rnn_param_concat.sample
-def _(draw):
-    return draw(draw.real((3,)), draw.real((2,)), dim=0)
+rnn_param_concat.sample(lambda draw: draw(draw.real((3,)), draw.real((2,)), dim=0))
 
 
 @op("stack", count_param="num_args")
@@ -77,9 +75,7 @@ def _(shapes, results, *, axis, **_):
     return [one] * len(shapes), results
 
 
-@stack.sample
-def _(draw):
-    return [draw(draw.real((2, 3)), draw.real((2, 3)), axis=axis) for axis in (0, -1)]
+stack.sample(lambda draw: [draw(draw.real((2, 3)), draw.real((2, 3)), axis=axis) for axis in (0, -1)])
 
 
 def pieces(xp, data, edges, axis, squeeze, name):

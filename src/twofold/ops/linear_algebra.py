@@ -154,9 +154,7 @@ def solve_vectors(xp, A, B):
     return xp.squeeze(xp.solve(A, xp.expand_dims(B, -1)), -1)
 
 
-@solve_vectors.sample
-def _(draw):
-    return draw(draw.real((2, 3, 3), then=well_conditioned), draw.real((2, 3)))
+solve_vectors.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditioned), draw.real((2, 3))))
 
 
 @primitive("_linalg_inverse", "linalg_inverse", "_npi_inv", reference=lambda np, A: np.linalg.inv(A), floats=FLOATS, keeps_shape=True)
@@ -165,11 +163,7 @@ def inverse(xp, A):
 
 
 inverse.type(type_of_square)
-
-
-@inverse.grad
-def _(xp, dout, out):
-    return -xp.matmul(xp.matmul(xp.matrix_transpose(out), dout), xp.matrix_transpose(out))
+inverse.grad(lambda xp, dout, out: -xp.matmul(xp.matmul(xp.matrix_transpose(out), dout), xp.matrix_transpose(out)))
 
 
 # determinants
@@ -186,9 +180,7 @@ def _(A):
     return A.shape[:-2], A.dtype
 
 
-@det.grad
-def _(xp, dout, A):
-    return expand_scalars(xp, dout) * xp.cofactors(A)
+det.grad(lambda xp, dout, A: expand_scalars(xp, dout) * xp.cofactors(A))
 
 
 def _cofactors(np, A):
@@ -260,9 +252,7 @@ def _(xp, dout, out):
     return symmetric_part(xp, xp.solve(back, xp.matrix_transpose(half)))
 
 
-@cholesky.sample
-def _(draw):
-    return draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY)
+cholesky.sample(lambda draw: draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY))
 
 
 @primitive(reference=lambda np, A: tuple(np.linalg.qr(A)), outputs=2, floats=FLOATS)
@@ -299,9 +289,7 @@ def _qr_gradient(xp, q, r, dq, dr):
     return xp.matrix_transpose(xp.solve(r, xp.matrix_transpose(dq + xp.matmul(q, whole))))
 
 
-@qr.sample
-def _(draw):
-    return [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))]
+qr.sample(lambda draw: [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))])
 
 
 @op("_linalg_gelqf", "linalg_gelqf", outputs=2, floats=FLOATS)
@@ -314,9 +302,7 @@ def gelqf(xp, A):
     return xp.matrix_transpose(q), xp.matrix_transpose(r)
 
 
-@gelqf.sample
-def _(draw):
-    return draw(draw.real((2, 2, 3), then=well_conditioned))
+gelqf.sample(lambda draw: draw(draw.real((2, 2, 3), then=well_conditioned)))
 
 
 # eigenvalues
@@ -411,9 +397,7 @@ def _(xp, dout, out):
     return xp.solve(back, xp.matmul(inner, back))
 
 
-@real_eig.sample
-def _(draw):
-    return draw(draw.real((2, 3, 3), then=well_conditioned))
+real_eig.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditioned)))
 
 
 # singular values
@@ -454,9 +438,7 @@ def _(xp, dout, out):
     return xp.matmul(xp.matmul(u, inner), vh) + outside
 
 
-@svd.sample
-def _(draw):
-    return [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))]
+svd.sample(lambda draw: [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))])
 
 
 @op("_npi_pinv", floats=FLOATS)

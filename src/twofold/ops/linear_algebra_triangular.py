@@ -67,9 +67,7 @@ def potri(xp, A):
     return xp.matmul(xp.matrix_transpose(inverse), inverse)
 
 
-@potri.sample
-def _(draw):
-    return draw(draw.real((2, 3, 3), then=well_conditioned))
+potri.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditioned)))
 
 
 @op("_linalg_syrk", "linalg_syrk", real=True, floats=FLOATS)
@@ -79,9 +77,7 @@ def syrk(xp, A, *, transpose: bool = False, alpha: float = 1.0):
     return scale(xp.matmul(xp.matrix_transpose(A), A) if transpose else xp.matmul(A, xp.matrix_transpose(A)), alpha)
 
 
-@syrk.sample
-def _(draw):
-    return [draw(draw.real((2, 2, 3)), alpha=2.0), draw(draw.real((2, 3)), transpose=True)]
+syrk.sample(lambda draw: [draw(draw.real((2, 2, 3)), alpha=2.0), draw(draw.real((2, 3)), transpose=True)])
 
 
 @op("_linalg_sumlogdiag", "linalg_sumlogdiag", real=True, floats=FLOATS)
@@ -91,9 +87,7 @@ def sumlogdiag(xp, A):
     return xp.sum(xp.log(diagonal(xp, A, 0, -2, -1)), axis=-1)
 
 
-@sumlogdiag.sample
-def _(draw):
-    return [draw(draw.real((2, 3, 3), low=0.5)), draw(draw.real((3, 3), low=0.5))]
+sumlogdiag.sample(lambda draw: [draw(draw.real((2, 3, 3), low=0.5)), draw(draw.real((3, 3), low=0.5))])
 
 
 # diagonals and packed triangles

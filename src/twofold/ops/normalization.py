@@ -68,9 +68,7 @@ def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, outp
     return xp.cast_like(out, data), *_shown(xp, data, mean, deviation)
 
 
-@layer_norm.infer
-def _(shapes, *, axis, **_):
-    return along_axis(shapes, axis)
+layer_norm.infer(lambda shapes, *, axis, **_: along_axis(shapes, axis))
 
 
 @layer_norm.grad
@@ -107,9 +105,7 @@ def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     return xp.cast_like(xp.reshape(out, shape=data.shape), data)
 
 
-@instance_norm.infer
-def _(shapes, **_):
-    return along_axis(shapes, 1)
+instance_norm.infer(lambda shapes, **_: along_axis(shapes, 1))
 
 
 @instance_norm.grad
@@ -121,9 +117,7 @@ def _(xp, dout, data, gamma, *, eps):
     return ddata, xp.sum(head * normal, axis=(0, 2)), xp.sum(head, axis=(0, 2))
 
 
-@instance_norm.sample
-def _(draw):
-    return draw(draw.real((2, 3, 4)), draw.real((3,)), draw.real((3,)))
+instance_norm.sample(lambda draw: draw(draw.real((2, 3, 4)), draw.real((3,)), draw.real((3,))))
 
 
 # GroupNorm
@@ -176,9 +170,7 @@ def _(xp, dout, data, gamma, *, num_groups, eps, **_):
     return ddata, xp.sum(head * xp.reshape(normal, shape=head.shape), axis=(0, 2)), xp.sum(head, axis=(0, 2))
 
 
-@group_norm.sample
-def _(draw):
-    return draw(draw.real((2, 4, 3)), draw.real((2,)), draw.real((2,)), num_groups=2)
+group_norm.sample(lambda draw: draw(draw.real((2, 4, 3)), draw.real((2,)), draw.real((2,)), num_groups=2))
 
 
 # L2Normalization and LRN
@@ -248,6 +240,4 @@ def _(xp, dout, out, data, *, alpha, beta, knorm, nsize):
     return dout * xp.power(response, -beta) - data * shared * (2 * alpha * beta / nsize)
 
 
-@local_response_norm.sample
-def _(draw):
-    return draw(draw.real((2, 4, 2, 2)), nsize=3, alpha=0.5)
+local_response_norm.sample(lambda draw: draw(draw.real((2, 4, 2, 2)), nsize=3, alpha=0.5))

@@ -195,9 +195,7 @@ def _(draw):
     return draw(draw.real((2, 3)), draw.real((2, 3)), lr=0.1, wd=0.01, rescale_grad=0.5, clip_gradient=0.5, gradient=False)
 
 
-@signsgd_update.sample
-def _(draw):
-    return draw(draw.real((2, 3)), draw.real((2, 3)), lr=0.1, wd=0.01, gradient=False)
+signsgd_update.sample(lambda draw: draw(draw.real((2, 3)), draw.real((2, 3)), lr=0.1, wd=0.01, gradient=False))
 
 
 for _op in (sgd_mom_update, nag_mom_update, signum_update):
@@ -211,9 +209,7 @@ def _mixed(draw, states):
     return [draw.integer((2, 3), -4, 5, dtype="float16")] * 2 + [draw.integer((2, 3), -4, 5, dtype="float32")] * states
 
 
-@mp_sgd_update.sample
-def _(draw):
-    return draw(*_mixed(draw, 1), lr=0.1, wd=0.01, gradient=False)
+mp_sgd_update.sample(lambda draw: draw(*_mixed(draw, 1), lr=0.1, wd=0.01, gradient=False))
 
 
 @ftrl_update.sample

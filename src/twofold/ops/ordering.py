@@ -71,9 +71,7 @@ def topk(
     return value if ret_typ == "value" else (value, xp.astype(first, dtype=dtype))
 
 
-@topk.dtypes
-def _(dtypes, *, ret_typ, dtype, **_):
-    return {"both": [*dtypes, dtype], "indices": [dtype]}.get(ret_typ, dtypes)
+topk.dtypes(lambda dtypes, *, ret_typ, dtype, **_: {"both": [*dtypes, dtype], "indices": [dtype]}.get(ret_typ, dtypes))
 
 
 @topk.sample
@@ -90,6 +88,4 @@ def shuffle(xp, data, rng):
     return xp.take(data, xp.argsort(words, axis=0), axis=0)
 
 
-@shuffle.sample
-def _(draw):
-    return draw(draw.real((5, 2)), gradient=False)
+shuffle.sample(lambda draw: draw(draw.real((5, 2)), gradient=False))

@@ -202,9 +202,7 @@ def _(xp, dout, data, *, grad_scale, valid_thresh, normalization):
     return xp.full(shape=data.shape, value=grad_scale / (data.shape[0] if normalization == "batch" else 1), dtype=dtype)
 
 
-@make_loss_output.sample
-def _(draw):
-    return draw(draw.real((3, 2)), normalization="valid", gradient=False)
+make_loss_output.sample(lambda draw: draw(draw.real((3, 2)), normalization="valid", gradient=False))
 
 
 @op("SVMOutput", ignores_head=True, alike=True, keeps_shape=True)
@@ -218,9 +216,7 @@ def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficie
     return data
 
 
-@svm_output.infer
-def _(shapes, **_):
-    return along_axis(shapes, 0)
+svm_output.infer(lambda shapes, **_: along_axis(shapes, 0))
 
 
 @svm_output.grad
@@ -233,6 +229,4 @@ def _(xp, dout, data, label, *, margin, regularization_coefficient, use_linear):
     return -regularization_coefficient * side * slope, None
 
 
-@svm_output.sample
-def _(draw):
-    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4, dtype=None), gradient=False)
+svm_output.sample(lambda draw: draw(draw.real((3, 4)), draw.integer((3,), 0, 4, dtype=None), gradient=False))

@@ -18,9 +18,7 @@ def add(xp, lhs, rhs):
     """Sum of two arrays."""
 
 
-@add.grad
-def _(xp, dout):
-    return dout, dout
+add.grad(lambda xp, dout: (dout, dout))
 
 
 @binary(
@@ -35,9 +33,7 @@ def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
 
 
-@subtract.grad
-def _(xp, dout):
-    return dout, -dout
+subtract.grad(lambda xp, dout: (dout, -dout))
 
 
 @binary(
@@ -52,9 +48,7 @@ def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
 
 
-@multiply.grad
-def _(xp, dout, lhs, rhs):
-    return dout * rhs, dout * lhs
+multiply.grad(lambda xp, dout, lhs, rhs: (dout * rhs, dout * lhs))
 
 
 @binary(
@@ -102,9 +96,7 @@ def fmod(xp, lhs, rhs):
     """Remainder with the dividend's sign, as C's ``fmod``."""
 
 
-@fmod.grad
-def _(xp, dout, lhs, rhs):
-    return dout, -dout * xp.trunc(lhs / rhs)
+fmod.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.trunc(lhs / rhs)))
 
 
 @binary(
@@ -148,9 +140,7 @@ def minimum(xp, lhs, rhs):
     """Element-wise minimum; NaN if either operand is NaN."""
 
 
-@minimum.grad
-def _(xp, dout, lhs, rhs):
-    return dout * xp.less_equal(lhs, rhs), dout * xp.greater(lhs, rhs)
+minimum.grad(lambda xp, dout, lhs, rhs: (dout * xp.less_equal(lhs, rhs), dout * xp.greater(lhs, rhs)))
 
 
 @binary(ufunc="arctan2", c="atan2({0}, {1})", numpy_names=("arctan2",))
@@ -169,9 +159,7 @@ def hypot(xp, lhs, rhs):
     """The hypotenuse sqrt(lhs² + rhs²), without overflow."""
 
 
-@hypot.grad
-def _(xp, dout, out, lhs, rhs):
-    return dout * lhs / out, dout * rhs / out
+hypot.grad(lambda xp, dout, out, lhs, rhs: (dout * lhs / out, dout * rhs / out))
 
 
 @binary(ufunc="copysign", c="copysign({0}, {1})", numpy_names=("copysign",))
@@ -179,9 +167,7 @@ def copysign(xp, lhs, rhs):
     """``lhs`` with the sign of ``rhs``."""
 
 
-@copysign.grad
-def _(xp, dout, lhs, rhs):
-    return dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None
+copysign.grad(lambda xp, dout, lhs, rhs: (dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None))
 
 
 @compare(ufunc="equal", c="{0} == {1}", python="eq", numpy_names=("equal",), symbol=("broadcast_equal", "_equal_scalar", "_equal_scalar"))
@@ -312,6 +298,4 @@ def astype(xp, data, *, dtype: DType):
     """``data`` cast to a dtype; floats are truncated to integers."""
 
 
-@astype.grad
-def _(xp, dout, data):
-    return xp.cast_like(dout, data)
+astype.grad(lambda xp, dout, data: xp.cast_like(dout, data))

@@ -26,9 +26,7 @@ def _(data, weight, *, stride, dilate, pad, groups, channels_last):
     return _shape(n, weight.shape[0], out, channels_last), _common(data, weight)
 
 
-@convolve.cost
-def _(result, data, weight):
-    return _products(result, weight)
+convolve.cost(lambda result, data, weight: _products(result, weight))
 
 
 @convolve.grad
@@ -51,9 +49,7 @@ def _(result, weight, *, size, stride, dilate, pad, groups, channels_last):
     return _shape(n, weight.shape[1] * groups, size, channels_last), _common(result, weight)
 
 
-@convolve_data.cost
-def _(data, result, weight):
-    return _products(result, weight)
+convolve_data.cost(lambda data, result, weight: _products(result, weight))
 
 
 # the three primitives are bilinear forms of the same sum, so each gradient is one of the two others
@@ -74,9 +70,7 @@ def _(data, result, *, kernel, stride, dilate, pad, groups, channels_last):
     return (f, c // groups, *kernel), _common(data, result)
 
 
-@convolve_weight.cost
-def _(weight, data, result):
-    return _products(data, weight)
+convolve_weight.cost(lambda weight, data, result: _products(data, weight))
 
 
 @convolve_weight.grad

@@ -72,9 +72,7 @@ def index(xp, data, *arrays, key: Static):
     """``data[key]`` with integer index arrays: ``key[k]`` is the number of the array for axis k, or None. Indices must be in bounds."""
 
 
-@index.type
-def _(data, *arrays, key):
-    return indexed_shape(data.shape, arrays, key), data.dtype
+index.type(lambda data, *arrays, key: (indexed_shape(data.shape, arrays, key), data.dtype))
 
 
 @index.grad
@@ -88,11 +86,7 @@ def index_add(xp, data, value, *arrays, key: Static):
 
 
 index_add.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
-
-
-@index_add.grad
-def _(xp, dout, value, arrays, *, key):
-    return (dout, xp.index(dout, *arrays, key=key), *[None] * len(arrays))
+index_add.grad(lambda xp, dout, value, arrays, *, key: (dout, xp.index(dout, *arrays, key=key), *[None] * len(arrays)))
 
 
 @primitive()

@@ -26,9 +26,7 @@ def negative(xp, data):
     """``-data``."""
 
 
-@negative.grad
-def _(xp, dout):
-    return -dout
+negative.grad(lambda xp, dout: -dout)
 
 
 @unary("abs", "_sparse_abs", ufunc="absolute", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True)
@@ -36,9 +34,7 @@ def absolute(xp, data):
     """Absolute value."""
 
 
-@absolute.grad
-def _(xp, dout, data):
-    return dout * xp.sign(data)
+absolute.grad(lambda xp, dout, data: dout * xp.sign(data))
 
 
 @flat("sign", "_sparse_sign", ufunc="sign", simple=True, c="tf_sign({0})", numpy_names=("sign",), method=True)
@@ -51,9 +47,7 @@ def square(xp, data):
     """``data * data``."""
 
 
-@square.grad
-def _(xp, dout, data):
-    return dout * 2 * data
+square.grad(lambda xp, dout, data: dout * 2 * data)
 
 
 @unary("sqrt", "_sparse_sqrt", ufunc="sqrt", c="sqrt({0})", numpy_names=("sqrt",), method=True)
@@ -61,9 +55,7 @@ def sqrt(xp, data):
     """Square root; NaN for negative numbers."""
 
 
-@sqrt.grad
-def _(xp, dout, out):
-    return dout * 0.5 / out
+sqrt.grad(lambda xp, dout, out: dout * 0.5 / out)
 
 
 @unary("cbrt", "_sparse_cbrt", ufunc="cbrt", c="cbrt({0})", numpy_names=("cbrt",), method=True)
@@ -71,9 +63,7 @@ def cbrt(xp, data):
     """Cube root."""
 
 
-@cbrt.grad
-def _(xp, dout, out):
-    return dout / (3.0 * out * out)
+cbrt.grad(lambda xp, dout, out: dout / (3.0 * out * out))
 
 
 @unary("exp", "_sparse_exp", ufunc="exp", c="exp({0})", numpy_names=("exp",), method=True)
@@ -81,9 +71,7 @@ def exp(xp, data):
     """Exponential function."""
 
 
-@exp.grad
-def _(xp, dout, out):
-    return dout * out
+exp.grad(lambda xp, dout, out: dout * out)
 
 
 @unary("expm1", "_sparse_expm1", ufunc="expm1", c="expm1({0})", numpy_names=("expm1",), method=True)
@@ -91,9 +79,7 @@ def expm1(xp, data):
     """``exp(data) - 1``, accurate near 0."""
 
 
-@expm1.grad
-def _(xp, dout, out):
-    return dout * (out + 1)
+expm1.grad(lambda xp, dout, out: dout * (out + 1))
 
 
 @unary("log", "_sparse_log", ufunc="log", c="log({0})", numpy_names=("log",), method=True)
@@ -101,9 +87,7 @@ def log(xp, data):
     """Natural logarithm."""
 
 
-@log.grad
-def _(xp, dout, data):
-    return dout / data
+log.grad(lambda xp, dout, data: dout / data)
 
 
 @unary("log2", "_sparse_log2", ufunc="log2", c="log2({0})", numpy_names=("log2",), method=True)
@@ -111,9 +95,7 @@ def log2(xp, data):
     """Base-2 logarithm."""
 
 
-@log2.grad
-def _(xp, dout, data):
-    return dout / (data * math.log(2))
+log2.grad(lambda xp, dout, data: dout / (data * math.log(2)))
 
 
 @unary("log10", "_sparse_log10", ufunc="log10", c="log10({0})", numpy_names=("log10",), method=True)
@@ -121,9 +103,7 @@ def log10(xp, data):
     """Base-10 logarithm."""
 
 
-@log10.grad
-def _(xp, dout, data):
-    return dout / (data * math.log(10))
+log10.grad(lambda xp, dout, data: dout / (data * math.log(10)))
 
 
 @unary("log1p", "_sparse_log1p", ufunc="log1p", c="log1p({0})", numpy_names=("log1p",), method=True)
@@ -131,9 +111,7 @@ def log1p(xp, data):
     """``log(1 + data)``, accurate near 0."""
 
 
-@log1p.grad
-def _(xp, dout, data):
-    return dout / (data + 1)
+log1p.grad(lambda xp, dout, data: dout / (data + 1))
 
 
 @unary("sin", "_sparse_sin", ufunc="sin", c="sin({0})", numpy_names=("sin",), method=True)
@@ -141,9 +119,7 @@ def sin(xp, data):
     """Sine, of an angle in radians."""
 
 
-@sin.grad
-def _(xp, dout, data):
-    return dout * xp.cos(data)
+sin.grad(lambda xp, dout, data: dout * xp.cos(data))
 
 
 @unary("cos", "_sparse_cos", ufunc="cos", c="cos({0})", numpy_names=("cos",), method=True)
@@ -151,9 +127,7 @@ def cos(xp, data):
     """Cosine, of an angle in radians."""
 
 
-@cos.grad
-def _(xp, dout, data):
-    return -dout * xp.sin(data)
+cos.grad(lambda xp, dout, data: -dout * xp.sin(data))
 
 
 @unary("tan", "_sparse_tan", ufunc="tan", c="tan({0})", numpy_names=("tan",), method=True)
@@ -163,9 +137,7 @@ def tan(xp, data):
 
 # Where a derivative is a function of the result (tan, tanh, exp, sqrt …) the gradient asks for `out`, which saves computing the function
 # again, and frees the operand.
-@tan.grad
-def _(xp, dout, out):
-    return dout * (out * out + 1)
+tan.grad(lambda xp, dout, out: dout * (out * out + 1))
 
 
 @unary("arcsin", "_sparse_arcsin", ufunc="arcsin", c="asin({0})", numpy_names=("arcsin",), method=True)
@@ -173,9 +145,7 @@ def arcsin(xp, data):
     """Inverse sine, in radians."""
 
 
-@arcsin.grad
-def _(xp, dout, data):
-    return dout / xp.sqrt(1 - data * data)
+arcsin.grad(lambda xp, dout, data: dout / xp.sqrt(1 - data * data))
 
 
 @unary("arccos", "_sparse_arccos", ufunc="arccos", c="acos({0})", numpy_names=("arccos",), method=True)
@@ -183,9 +153,7 @@ def arccos(xp, data):
     """Inverse cosine, in radians."""
 
 
-@arccos.grad
-def _(xp, dout, data):
-    return -dout / xp.sqrt(1 - data * data)
+arccos.grad(lambda xp, dout, data: -dout / xp.sqrt(1 - data * data))
 
 
 @unary("arctan", "_sparse_arctan", ufunc="arctan", c="atan({0})", numpy_names=("arctan",), method=True)
@@ -193,9 +161,7 @@ def arctan(xp, data):
     """Inverse tangent, in radians."""
 
 
-@arctan.grad
-def _(xp, dout, data):
-    return dout / (data * data + 1)
+arctan.grad(lambda xp, dout, data: dout / (data * data + 1))
 
 
 @unary("sinh", "_sparse_sinh", ufunc="sinh", c="sinh({0})", numpy_names=("sinh",), method=True)
@@ -203,9 +169,7 @@ def sinh(xp, data):
     """Hyperbolic sine."""
 
 
-@sinh.grad
-def _(xp, dout, data):
-    return dout * xp.cosh(data)
+sinh.grad(lambda xp, dout, data: dout * xp.cosh(data))
 
 
 @unary("cosh", "_sparse_cosh", ufunc="cosh", c="cosh({0})", numpy_names=("cosh",), method=True)
@@ -213,9 +177,7 @@ def cosh(xp, data):
     """Hyperbolic cosine."""
 
 
-@cosh.grad
-def _(xp, dout, data):
-    return dout * xp.sinh(data)
+cosh.grad(lambda xp, dout, data: dout * xp.sinh(data))
 
 
 @unary("tanh", "_sparse_tanh", ufunc="tanh", c="tanh({0})", numpy_names=("tanh",), method=True)
@@ -223,9 +185,7 @@ def tanh(xp, data):
     """Hyperbolic tangent."""
 
 
-@tanh.grad
-def _(xp, dout, out):
-    return dout * (1 - out * out)
+tanh.grad(lambda xp, dout, out: dout * (1 - out * out))
 
 
 @unary("arcsinh", "_sparse_arcsinh", ufunc="arcsinh", c="asinh({0})", numpy_names=("arcsinh",), method=True)
@@ -233,9 +193,7 @@ def arcsinh(xp, data):
     """Inverse hyperbolic sine."""
 
 
-@arcsinh.grad
-def _(xp, dout, data):
-    return dout / xp.sqrt(data * data + 1)
+arcsinh.grad(lambda xp, dout, data: dout / xp.sqrt(data * data + 1))
 
 
 @unary("arccosh", "_sparse_arccosh", ufunc="arccosh", c="acosh({0})", numpy_names=("arccosh",), method=True)
@@ -243,9 +201,7 @@ def arccosh(xp, data):
     """Inverse hyperbolic cosine."""
 
 
-@arccosh.grad
-def _(xp, dout, data):
-    return dout / xp.sqrt(data * data - 1)
+arccosh.grad(lambda xp, dout, data: dout / xp.sqrt(data * data - 1))
 
 
 @unary("arctanh", "_sparse_arctanh", ufunc="arctanh", c="atanh({0})", numpy_names=("arctanh",), method=True)
@@ -253,9 +209,7 @@ def arctanh(xp, data):
     """Inverse hyperbolic tangent."""
 
 
-@arctanh.grad
-def _(xp, dout, data):
-    return dout / (1 - data * data)
+arctanh.grad(lambda xp, dout, data: dout / (1 - data * data))
 
 
 @primitive("erf", "_npx_erf", elementwise=True, result="float", c="erf({0})", method=True, symbol_method=False)
@@ -263,9 +217,7 @@ def erf(xp, data):
     """Gauss error function 2/sqrt(pi) * integral of exp(-t²) from 0 to data."""
 
 
-@erf.grad
-def _(xp, dout, data):
-    return dout * (2 / math.sqrt(math.pi)) * xp.exp(-(data * data))
+erf.grad(lambda xp, dout, data: dout * (2 / math.sqrt(math.pi)) * xp.exp(-(data * data)))
 
 
 @primitive("erfinv", "_npx_erfinv", elementwise=True, result="float", c="erfinv({0})", method=True, symbol_method=False)
@@ -273,9 +225,7 @@ def erfinv(xp, data):
     """Inverse of erf; infinite at -1 and 1, NaN outside."""
 
 
-@erfinv.grad
-def _(xp, dout, out):
-    return dout * (math.sqrt(math.pi) / 2) * xp.exp(out * out)
+erfinv.grad(lambda xp, dout, out: dout * (math.sqrt(math.pi) / 2) * xp.exp(out * out))
 
 
 @primitive(
@@ -285,9 +235,7 @@ def gammaln(xp, data):
     """Logarithm of the absolute value of the gamma function."""
 
 
-@gammaln.grad
-def _(xp, dout, data):
-    return dout * xp.polygamma(data, order=0)
+gammaln.grad(lambda xp, dout, data: dout * xp.polygamma(data, order=0))
 
 
 @primitive(elementwise=True, result="float", c="tf_polygamma({order}, {0})")
@@ -295,9 +243,7 @@ def polygamma(xp, data, *, order: int):
     """The derivative of the digamma function of an order; digamma, of order 0, is the derivative of gammaln."""
 
 
-@polygamma.grad
-def _(xp, dout, data, *, order):
-    return dout * xp.polygamma(data, order=order + 1)
+polygamma.grad(lambda xp, dout, data, *, order: dout * xp.polygamma(data, order=order + 1))
 
 
 @flat("floor", "_sparse_floor", ufunc="floor", c="tf_floor({0})", numpy_names=("floor",), method=True)

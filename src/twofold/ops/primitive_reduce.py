@@ -41,11 +41,7 @@ def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
 
 
 sum.type(_reduced(_wide))
-
-
-@sum.grad
-def _(xp, dout, data, *, axis, keepdims):
-    return spread(xp, dout, data, axis, keepdims)
+sum.grad(lambda xp, dout, data, *, axis, keepdims: spread(xp, dout, data, axis, keepdims))
 
 
 @reduction(symbol=("prod",))
@@ -122,11 +118,7 @@ def cumulative_sum(xp, data, *, axis: int):
 
 
 cumulative_sum.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
-
-
-@cumulative_sum.grad
-def _(xp, dout, *, axis):
-    return xp.flip(xp.cumulative_sum(xp.flip(dout, axis), axis=axis), axis)
+cumulative_sum.grad(lambda xp, dout, *, axis: xp.flip(xp.cumulative_sum(xp.flip(dout, axis), axis=axis), axis))
 
 
 @primitive()
@@ -182,9 +174,7 @@ def _(lhs, rhs):
     return (*lead, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ())), promote(lhs.dtype, rhs.dtype)
 
 
-@matmul.cost
-def _(result, lhs, rhs):
-    return result.size * lhs.shape[-1]
+matmul.cost(lambda result, lhs, rhs: result.size * lhs.shape[-1])
 
 
 @matmul.grad

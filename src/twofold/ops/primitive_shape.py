@@ -23,9 +23,7 @@ def _(data, *, shape):
     return filled_shape(shape, size), data.dtype
 
 
-@reshape.grad
-def _(xp, dout, data):
-    return xp.reshape(dout, shape=data.shape)
+reshape.grad(lambda xp, dout, data: xp.reshape(dout, shape=data.shape))
 
 
 @primitive(view=True, moves=True, symbol=("transpose",))
@@ -75,9 +73,7 @@ def slice(xp, data, *, key: Triples):
     """``data[begin:end:step, …]``: one (begin, end, step) triple per axis, as in a Python slice."""
 
 
-@slice.type
-def _(data, *, key):
-    return sliced_shape(data.shape, key), data.dtype
+slice.type(lambda data, *, key: (sliced_shape(data.shape, key), data.dtype))
 
 
 @slice.grad
@@ -181,9 +177,7 @@ def _(data, *, size, kernel, stride, dilate):
     return (*data.shape[: len(data.shape) - 2 * len(kernel)], *size), data.dtype
 
 
-@fold.grad
-def _(xp, dout, *, kernel, stride, dilate):
-    return xp.unfold(dout, kernel=kernel, stride=stride, dilate=dilate)
+fold.grad(lambda xp, dout, *, kernel, stride, dilate: xp.unfold(dout, kernel=kernel, stride=stride, dilate=dilate))
 
 
 @primitive(moves=True, packed=True, symbol=("_copy",))
@@ -191,14 +185,8 @@ def contiguous(xp, data):
     """The data in row-major order; a copy if it is not."""
 
 
-@contiguous.type
-def _(data):
-    return data.shape, data.dtype
-
-
-@contiguous.grad
-def _(xp, dout):
-    return dout
+contiguous.type(lambda data: (data.shape, data.dtype))
+contiguous.grad(lambda xp, dout: dout)
 
 
 @primitive()
@@ -206,9 +194,7 @@ def full(xp, *, shape: Shape, value: Static, dtype: DType):
     """An array filled with a value."""
 
 
-@full.type
-def _(*, shape, value, dtype):
-    return shape, dtype
+full.type(lambda *, shape, value, dtype: (shape, dtype))
 
 
 @primitive()
@@ -216,6 +202,4 @@ def iota(xp, *, size: int, dtype: DType):
     """0, 1, …, size - 1."""
 
 
-@iota.type
-def _(*, size, dtype):
-    return (size,), dtype
+iota.type(lambda *, size, dtype: ((size,), dtype))

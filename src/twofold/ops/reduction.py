@@ -107,9 +107,7 @@ def _scale(xp, x, axes):
     return xp.where(xp.logical_and(largest > 0, largest < math.inf), largest, 1)
 
 
-@norm.dtypes
-def _(dtypes, *, out_dtype, **_):
-    return [out_dtype or dtypes[0]]
+norm.dtypes(lambda dtypes, *, out_dtype, **_: [out_dtype or dtypes[0]])
 
 
 @norm.grad
@@ -138,9 +136,7 @@ def moments(xp, data, *, axes: Axis = None, keepdims: bool = False):
     return tuple(found if keepdims else [xp.squeeze(v, axes) for v in found])
 
 
-@moments.sample
-def _(draw):
-    return draw(draw.real((2, 3, 4)), axes=(0, 2))
+moments.sample(lambda draw: draw(draw.real((2, 3, 4)), axes=(0, 2)))
 
 
 def _place(which: Literal["argmax", "argmin"]):

@@ -79,9 +79,7 @@ def _(shapes, results):
     return [before], [after]
 
 
-@flatten.sample
-def _(draw):
-    return draw(draw.real((2, 3, 4)))
+flatten.sample(lambda draw: draw(draw.real((2, 3, 4))))
 
 
 @op("expand_dims", "_npi_expand_dims", method=True)
@@ -99,9 +97,7 @@ def _(shapes, results, *, axis):
     return [data], [(*data[:at], 1, *data[at:])]
 
 
-@expand_dims.sample
-def _(draw):
-    return draw(draw.real((2, 3)), axis=-2)
+expand_dims.sample(lambda draw: draw(draw.real((2, 3)), axis=-2))
 
 
 @op("squeeze", method=True)
@@ -127,9 +123,7 @@ def _(shapes, results, *, axis):
     return [whole], [None if whole is None else tuple(whole[k] for k in left) or (1,)]
 
 
-@squeeze.sample
-def _(draw):
-    return draw(draw.real((1, 2, 1, 3)), axis=(0, -2))
+squeeze.sample(lambda draw: draw(draw.real((1, 2, 1, 3)), axis=(0, -2)))
 
 
 @op("SwapAxis", "_npi_swapaxes", "swapaxes", method="swapaxes")
@@ -156,9 +150,7 @@ def _ndim(*shapes):
     return next((len(s) for s in shapes if s is not None), None)
 
 
-@swap_axis.sample
-def _(draw):
-    return draw(draw.real((2, 3, 4)), dim1=0, dim2=-1)
+swap_axis.sample(lambda draw: draw(draw.real((2, 3, 4)), dim1=0, dim2=-1))
 
 
 @op("transpose", method=True)
@@ -181,9 +173,7 @@ def _(shapes, results, *, axes):
     return [before], [after]
 
 
-@transpose.sample
-def _(draw):
-    return [draw(draw.real((2, 3, 4))), draw(draw.real((2, 3, 4)), axes=(1, 2, 0))]
+transpose.sample(lambda draw: [draw(draw.real((2, 3, 4))), draw(draw.real((2, 3, 4)), axes=(1, 2, 0))])
 
 
 @op("reverse", "flip", method="flip", keeps_shape=True)
@@ -192,9 +182,7 @@ def reverse(xp, data, *, axis: Shape):
     return xp.flip(data, axis)
 
 
-@reverse.sample
-def _(draw):
-    return draw(draw.real((2, 3, 4)), axis=(0, 2))
+reverse.sample(lambda draw: draw(draw.real((2, 3, 4)), axis=(0, 2)))
 
 
 @op("tile", "_npi_tile", method=True)
@@ -210,9 +198,7 @@ def tile(xp, data, *, reps: Shape):
     return xp.reshape(wide, shape=tuple(count * n for count, n in zip(counts, sizes, strict=True)))
 
 
-@tile.sample
-def _(draw):
-    return draw(draw.real((2, 3)), reps=(2, 1, 2))
+tile.sample(lambda draw: draw(draw.real((2, 3)), reps=(2, 1, 2)))
 
 
 @op("repeat", "_np_repeat", method=True)
@@ -228,9 +214,7 @@ def repeat(xp, data, *, repeats: int, axis: int | None = None):
     return xp.reshape(wide, shape=(*before, n * repeats, *after))
 
 
-@repeat.sample
-def _(draw):
-    return [draw(draw.real((2, 3)), repeats=2), draw(draw.real((2, 3)), repeats=2, axis=-1)]
+repeat.sample(lambda draw: [draw(draw.real((2, 3)), repeats=2), draw(draw.real((2, 3)), repeats=2, axis=-1)])
 
 
 @op("broadcast_to", method=True)
@@ -241,9 +225,7 @@ def broadcast_to_shape(xp, data, *, shape: Shape = ()):
     return xp.broadcast_to(data, shape=tuple(n or keep for n, keep in zip(shape, kept, strict=True)))
 
 
-@broadcast_to_shape.sample
-def _(draw):
-    return draw(draw.real((2, 1, 1)), shape=(0, 3, 4))
+broadcast_to_shape.sample(lambda draw: draw(draw.real((2, 1, 1)), shape=(0, 3, 4)))
 
 
 @op("broadcast_axis", "broadcast_axes", method="broadcast_axes")
@@ -258,9 +240,7 @@ def broadcast_axis(xp, data, *, axis: Shape = (), size: Shape = ()):
     return xp.broadcast_to(data, shape=tuple(sizes.get(k, n) for k, n in enumerate(data.shape)))
 
 
-@broadcast_axis.sample
-def _(draw):
-    return draw(draw.real((1, 2, 1)), axis=(2, 0), size=(2, 3))
+broadcast_axis.sample(lambda draw: draw(draw.real((1, 2, 1)), axis=(2, 0), size=(2, 3)))
 
 
 @op("broadcast_like", npx_name="broadcast_like", method=True)
@@ -278,9 +258,7 @@ def broadcast_like(xp, lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Sha
     return xp.broadcast_to(lhs, shape=tuple(sizes.get(k, n) for k, n in enumerate(lhs.shape)))
 
 
-@broadcast_like.sample
-def _(draw):
-    return draw(draw.real((1, 3, 1)), draw.real((5, 2)), lhs_axes=(0, 2), rhs_axes=(1, 0))
+broadcast_like.sample(lambda draw: draw(draw.real((1, 3, 1)), draw.real((5, 2)), lhs_axes=(0, 2), rhs_axes=(1, 0)))
 
 
 @op("depth_to_space", method=True)
@@ -315,11 +293,7 @@ def _images(data, name):
     return data.shape
 
 
-@depth_to_space.sample
-def _(draw):
-    return draw(draw.real((1, 8, 2, 3)), block_size=2)
+depth_to_space.sample(lambda draw: draw(draw.real((1, 8, 2, 3)), block_size=2))
 
 
-@space_to_depth.sample
-def _(draw):
-    return draw(draw.real((1, 2, 4, 6)), block_size=2)
+space_to_depth.sample(lambda draw: draw(draw.real((1, 2, 4, 6)), block_size=2))

@@ -55,9 +55,7 @@ def slice_axis(xp, data, *, axis: int, begin: int, end: int | None):
     return xp.take_slice(data, first, last, at)
 
 
-@slice_axis.sample
-def _(draw):
-    return draw(draw.real((3, 4)), axis=-1, begin=-3, end=None)
+slice_axis.sample(lambda draw: draw(draw.real((3, 4)), axis=-1, begin=-3, end=None))
 
 
 @op("slice_like", method=True)
@@ -82,9 +80,7 @@ def _(shapes, results, *, axes):
     return shapes, [tuple(size_at(like, k) if k in cut else n for k, n in enumerate(data))]
 
 
-@slice_like.sample
-def _(draw):
-    return draw(draw.real((3, 4)), draw.real((2, 3)), axes=(1,))
+slice_like.sample(lambda draw: draw(draw.real((3, 4)), draw.real((2, 3)), axes=(1,)))
 
 
 @op("Crop", count_param="num_args", alike=True)
@@ -103,9 +99,7 @@ def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_cr
     return xp.slice(image, key=(FULL, FULL, *[(f, f + m, None) for f, m in zip(first, size, strict=True)]))
 
 
-@crop_image.sample
-def _(draw):
-    return draw(draw.real((1, 2, 4, 5)), h_w=(2, 3), offset=(1, 2))
+crop_image.sample(lambda draw: draw(draw.real((1, 2, 4, 5)), h_w=(2, 3), offset=(1, 2)))
 
 
 @op("_slice_assign", "_crop_assign", "_npi_slice_assign", keeps_shape=True)
@@ -122,9 +116,7 @@ def _(shapes, *, begin, end, step):
     return [lhs, expected_shape(rhs, sliced_shape(lhs, key_of("_slice_assign", lhs, begin, end, step)))]
 
 
-@slice_assign.sample
-def _(draw):
-    return draw(draw.real((3, 4)), draw.real((2, 2)), begin=(1, 1), end=(3, 3))
+slice_assign.sample(lambda draw: draw(draw.real((3, 4)), draw.real((2, 2)), begin=(1, 1), end=(3, 3)))
 
 
 @op("_slice_assign_scalar", "_crop_assign_scalar", "_npi_slice_assign_scalar", keeps_shape=True)

@@ -122,9 +122,7 @@ def softmin(xp, data, *, axis: int = -1, temperature: float | None = None, dtype
     return softmax(xp, -data, axis=axis, temperature=temperature, dtype=dtype)
 
 
-@softmin.sample
-def _(draw):
-    return draw(draw.real((3, 4)), axis=0)
+softmin.sample(lambda draw: draw(draw.real((3, 4)), axis=0))
 
 
 @op("log_softmax", "_npx_log_softmax", method=True, real=True, keeps_shape=True)
@@ -145,9 +143,7 @@ def _(xp, dout, data, *, axis, temperature, dtype, **_):
     return _scaled(d - probabilities * xp.sum(d, axis=axis, keepdims=True), temperature)
 
 
-@log_softmax.sample
-def _(draw):
-    return draw(draw.real((3, 4), low=-9, high=9), temperature=0.5)
+log_softmax.sample(lambda draw: draw(draw.real((3, 4), low=-9, high=9), temperature=0.5))
 
 
 @op("SoftmaxActivation", real=True, keeps_shape=True)
@@ -156,9 +152,7 @@ def softmax_activation(xp, data, *, mode: Literal["channel", "instance"] = "inst
     return softmax(xp, data, axis=1 if mode == "channel" else -1)
 
 
-@softmax_activation.sample
-def _(draw):
-    return [draw(draw.real((2, 3, 2)), mode="channel"), draw(draw.real((2, 3, 2)))]
+softmax_activation.sample(lambda draw: [draw(draw.real((2, 3, 2)), mode="channel"), draw(draw.real((2, 3, 2)))])
 
 
 def picked(xp, data, label):
@@ -191,6 +185,4 @@ def _(xp, dout, data, label):
     return dout * (softmax_of(xp, logits, 1) - wanted), None
 
 
-@softmax_cross_entropy.sample
-def _(draw):
-    return draw(draw.real((3, 4)), draw.integer((3,), 0, 4, dtype=None))
+softmax_cross_entropy.sample(lambda draw: draw(draw.real((3, 4)), draw.integer((3,), 0, 4, dtype=None)))
