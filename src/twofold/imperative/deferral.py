@@ -12,15 +12,17 @@ from weakref import ref
 
 from ..config import SETTINGS
 from ..device import CPU, Device
+from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
-from ..graph.ir import Application, Leaf, Node, bound_tables, leaf
+from ..graph.ir import Application, Leaf, Node, bound_tables
 from ..opdef.spec import Sig
-from .cell import PINNED, PLAIN, Value
+from .cell import Value
 from .counters import COUNTERS
 from .origin import INSIDE, frame_of_user
 from .record import Rec, Tape
 from .residuals import plan_of
-from .scalars import scalar_node
+from .scalars import FLOAT_LEAVES, scalar_node
+from .way import joins_on_cpu
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force
 
 
@@ -90,7 +92,7 @@ def defer_recorded(
         return outs, kept
 
 
-def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
+def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Any, ...]) -> Value | None:
     """`defer` in short, for an element-wise primitive on cpu(0) in a structure met before.
 
     Parameters
@@ -105,65 +107,51 @@ def join(typed: dict[Any, Node], values: tuple[Any, ...]) -> Value | None:
     Value or None
         None for anything else: small arrays that are ready, exported memory, a new structure, a result of another window.
     """
-    if SETTINGS.engine == "naive":
+    if not joins_on_cpu(values):
         return None
     w = HERE.by_device.get(CPU)
-    if w is not None and (w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes):
-        w = None
-    big = SETTINGS.defer_elements
-    lazy = False
-    for v in values:
-        if v.__class__ is Value:
-            data = v.data
-            if v.device is not CPU:
-                return None
-            if data is None:
-                lazy = True
-            elif v.borrow is PINNED or v.borrow.__class__ is Value:
-                return None
-            elif data.__class__ is not PLAIN or data.size >= big:  # as `way.is_lazy`
-                lazy = True
-    if not lazy:
-        return None
-    if w is None:
+    if w is None or w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes:
         w = _window_for(values, CPU)
     with LOCK:
-        if w.closed:
-            return None
-        nodes: list[Node] = []
-        number = None
-        for v in values:
-            if v.__class__ is Value:
-                at = v.at
-                if at is not None and at[0] is w:
-                    nodes.append(at[1])
-                elif number is not None or v.data is None:  # it would be numbered after the scalar
-                    return None
-                else:
-                    nodes.append(w.enter(v, None))
-            elif v.__class__ is float:
-                number = leaf(~len(w.data), (), "weakf")
-                nodes.append(number)
-            else:
-                nodes.append(node := scalar_node(v, ~len(w.data)))
-                if isinstance(node, Leaf):
-                    number = node
-        node = typed.get(tuple(nodes))
+        node = _known_node(w, typed, values)
         if node is None:
             return None
-        if number is not None:
-            w.data[number] = values[nodes.index(number)]
         out = Value(None, None, (w, node))
         w.outs.append(ref(out))
         user = _getframe(2)
         if INSIDE.get(user.f_globals.get("__name__"), True):
             user = frame_of_user(2)
-        if w.closed:  # by a signal handler or finalizer of this thread, just now
+        if w.taken.locked():  # by another thread, or by a signal handler or finalizer of this one, just now
             return None
         w.issued.append((node.parts, user.f_code, user.f_lasti))
-        w.nbytes += node.nbytes
+        w.nbytes += node.size * ITEMSIZE[node.dtype]
     COUNTERS.deferred += 1
     return out
+
+
+def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], values: tuple[Any, ...]) -> Application | None:
+    """The application to these operands if it has been made before. The operands are numbered as `Window.node_of` would."""
+    nodes: list[Node | None] = []
+    scalar: Node | None = None
+    for v in values:
+        if v.__class__ is Value:
+            at = v.at
+            if at is not None and at[0] is w:
+                nodes.append(at[1])
+            elif scalar is not None or v.data is None:  # the scalar has not been added yet, and this operand's number comes after it
+                return None
+            else:
+                nodes.append(w.enter(v, None))
+        elif v.__class__ is float:
+            nodes.append(scalar := FLOAT_LEAVES[~len(w.data)])
+        else:
+            nodes.append(found := scalar_node(v, ~len(w.data)))
+            if isinstance(found, Leaf):
+                scalar = found
+    node = typed.get(tuple(nodes))
+    if node is not None and scalar is not None:
+        w.data[scalar] = values[nodes.index(scalar)]
+    return node
 
 
 def join_backward(

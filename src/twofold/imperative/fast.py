@@ -12,7 +12,6 @@ from typing import Any
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY
-from ..graph.ir import TABLES, leaf
 from ..opdef.spec import Op, Sig
 from ..ops import primitive_arithmetic
 from ..scheduler.observers import exchangeable
@@ -20,13 +19,10 @@ from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join
 from .invoke import invoke
 from .record import Rec, tls
+from .scalars import FLOAT_LEAVES
 
 #: Operators whose NumPy function does with integers, too, what MXNet's operators do.
 EXACT = (primitive_arithmetic.add, primitive_arithmetic.subtract, primitive_arithmetic.multiply)
-
-#: Leaves for Python floats by number: recording one takes a list index instead of a look-up.
-_float_leaves: list[Any] = []
-TABLES.dependents.append(_float_leaves.clear)
 
 _BINARY = """
 def {name}(self, other):
@@ -87,7 +83,7 @@ def {name}(self, other):
                     return r
             elif ra is not None and ra.tape is tape and a.data is not None and a.device is cpu{numbers}:
                 n = tape.leaves
-                lb = float_leaves[n] if n < len(float_leaves) else float_leaf(n)
+                lb = float_leaves[n]
                 node = typed.get(({nodes}))
                 if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
                     try:
@@ -143,13 +139,6 @@ def {name}(self):
                 return r
     return {general}
 """
-
-
-def float_leaf(number: int) -> Any:
-    """The leaf with that number for a Python float."""
-    while len(_float_leaves) <= number:
-        _float_leaves.append(leaf(len(_float_leaves), (), "weakf"))
-    return _float_leaves[number]
 
 
 def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
@@ -220,10 +209,10 @@ def specialise(
     parts |= {"operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse), "kept": _pair("a", "float(other)", reverse)}
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "join": join,
-        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaf": float_leaf,
-        "typed": sig.typed, "float_leaves": _float_leaves, "to_scalar": HOST.scalar,
-        "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array, "fn": getattr(HOST.xp, name), "wrap": wrap,
-        "recoverable": (RuntimeError, ValueError, TypeError, MemoryError), "general": general, "bools": NUMPY["bool"],
+        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
+        "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array,
+        "fn": getattr(HOST.xp, name), "wrap": wrap, "recoverable": (RuntimeError, ValueError, TypeError, MemoryError),
+        "general": general, "bools": NUMPY["bool"],
     }  # fmt: skip
     exec(text.format(**parts), env)
     exchangeable(env, "fn", sig.op.names[0] if sig.op.names else name, _nbytes)

@@ -23,7 +23,7 @@ from .handle import Handle
 from .record import Rec, Tape, tls
 from .residuals import Cold, NodePlan, plan_of, runner
 from .scalars import LITERALS, is_literal, scalar_key, scalar_leaf, scalar_node
-from .way import Way, is_lazy, is_plain, way_of
+from .way import Way, is_exposed, is_lazy, is_plain, way_of
 from .window import force
 
 
@@ -153,24 +153,8 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     if found is not None:
         return found
     op = sig.op
-    where = None
-    tracked = scalars = False
-    contents = []
-    for a in args:
-        v = a._v if isinstance(a, Cell) else a
-        contents.append(v)
-        if v.__class__ is PLAIN:
-            if where is not CPU:
-                where = CPU if where is None else _common(op, where, CPU)
-        elif v.__class__ is Value:
-            if v.device is not where:
-                where = v.device if where is None else _common(op, where, v.device)
-            if tape is not None and not tracked and (rec := v.rec) is not None and rec.node.tracked:
-                tracked = True
-        elif v is not None:
-            scalars = True
-            if not isinstance(v, OPERANDS):
-                raise DTypeError(f"{op.title}: an operand is no array", type(v).__name__, "make one with nd.array")
+    contents = [a._v if isinstance(a, Cell) else a for a in args]
+    where, tracked, scalars = _inspected(op, contents)
     if where is None:
         where = device or current_device()
     if op.random and len(args) < len(op.inputs) + len(op.scalars):
@@ -178,14 +162,34 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
     lazy = is_lazy(contents)
-    exposed = lazy and any(v.__class__ is Value and v.pinned for v in contents)
-    way = way_of(where, tracked=tracked, lazy=lazy, exposed=exposed, at_once=op.dynamic_shape)
+    way = way_of(where, tracked=tracked, lazy=lazy, exposed=lazy and is_exposed(contents), at_once=op.dynamic_shape)
     if way is Way.INLINE:
         return _inline(sig, contents, where)
     if way is Way.DEFERRED:
         return defer(sig, _captured(args, contents), where)  # type: ignore[return-value]
     assert tape is not None
     return _recorded(sig, args, contents, where, tape, way is Way.RECORDED_DEFERRED)
+
+
+def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bool]:
+    """The device of the operands, None if they are all scalars; whether the operation is recorded; and whether it has scalar operands."""
+    recording = tls.tape is not None
+    device = None
+    tracked = scalars = False
+    for v in contents:
+        if v.__class__ is PLAIN:
+            if device is not CPU:
+                device = CPU if device is None else _common(op, device, CPU)
+        elif v.__class__ is Value:
+            if v.device is not device:
+                device = v.device if device is None else _common(op, device, v.device)
+            if recording and not tracked and (rec := v.rec) is not None and rec.node.tracked:  # as `way.is_tracked`
+                tracked = True
+        elif v is not None:
+            scalars = True
+            if not isinstance(v, OPERANDS):
+                raise DTypeError(f"{op.title}: an operand is no array", type(v).__name__, "make one with nd.array")
+    return device, tracked, scalars
 
 
 def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:

@@ -1,27 +1,41 @@
 """Which Python scalars are part of a structure: 0, 1, -1, 2 and bools. All others are leaves, so that their values may change."""
 
-from typing import Any
+from collections.abc import Hashable
+from typing import TypeGuard
 
-from ..graph.ir import Constant, Leaf, const, leaf
+from ..graph.ir import TABLES, Constant, Leaf, const, leaf
+from .handle import Handle
 
+Scalar = int | float
 LITERALS = frozenset({0, 1, -1, 2})
 
 
-def is_literal(x: Any) -> bool:
+def is_literal(x: object) -> TypeGuard[int]:
     """Whether a Python scalar is part of the structure."""
     return x.__class__ is bool or (x.__class__ is int and x in LITERALS)
 
 
-def scalar_leaf(x: Any, name: Any) -> Leaf:
+def scalar_leaf(x: Scalar | Handle, name: Hashable) -> Leaf:
     """The leaf of that name for a Python scalar, or for a user's object."""
     return leaf(name, (), "weakf" if isinstance(x, float) else "weaki" if isinstance(x, int) else "object")
 
 
-def scalar_node(x: Any, name: Any) -> Constant | Leaf:
+def scalar_node(x: Scalar | Handle, name: Hashable) -> Constant | Leaf:
     """The constant for a literal, a leaf of that name for any other scalar."""
     return const(x) if is_literal(x) else scalar_leaf(x, name)
 
 
-def scalar_key(x: Any) -> Any:
+def scalar_key(x: object) -> Hashable:
     """What two scalars of one structure have in common: a literal itself, the class of any other."""
     return (x.__class__, x) if is_literal(x) else x.__class__
+
+
+class _FloatLeaves(dict[int, Leaf]):
+    def __missing__(self, number: int) -> Leaf:
+        self[number] = found = scalar_leaf(0.0, number)
+        return found
+
+
+#: The leaves of Python floats (of which none is a literal) by number. A dictionary, since a look-up enters no Python function.
+FLOAT_LEAVES = _FloatLeaves()
+TABLES.dependents.append(FLOAT_LEAVES.clear)

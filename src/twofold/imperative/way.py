@@ -8,9 +8,9 @@ from enum import Enum
 from typing import Any
 
 from ..config import SETTINGS
-from ..device import Device
+from ..device import CPU, Device
 from ..scheduler.variable import HAND_OVER
-from .cell import PLAIN, Value
+from .cell import PINNED, PLAIN, Value
 
 
 class Way(Enum):
@@ -46,7 +46,7 @@ def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once:
     lazy
         Whether an operand is large or pending (see `is_lazy`).
     exposed
-        Whether code outside the library sees the buffer of an operand. It may be written later, so it is read now.
+        Whether code outside the library sees the buffer of an operand (see `is_exposed`). It may be written later, so it is read now.
     at_once
         Whether the operator cannot be deferred because the shapes of its results depend on data.
     """
@@ -64,6 +64,37 @@ def is_lazy(contents: Iterable[Any]) -> bool:
             if data is None or data.__class__ is not PLAIN or data.size >= big:
                 return True
     return False
+
+
+def is_exposed(contents: Iterable[object]) -> bool:
+    """Whether code outside the library sees the buffer of one of these contents."""
+    for v in contents:  # noqa: SIM110  `any` with a generator would enter a frame for each content
+        if isinstance(v, Value) and v.borrow is not None and v.pinned:
+            return True
+    return False
+
+
+def joins_on_cpu(contents: Iterable[Any]) -> bool:
+    """`way_of` in short, for an operation on cpu(0) that is not recorded: whether it is deferred.
+
+    It is False, too, where that takes a closer look: for operands elsewhere, and for those that alias another array, which may be exposed.
+    """
+    if SETTINGS.engine == "naive":
+        return False
+    big = SETTINGS.defer_elements
+    lazy = False
+    for v in contents:
+        if v.__class__ is Value:
+            if v.device is not CPU:
+                return False
+            data = v.data
+            if data is None:
+                lazy = True
+            elif v.borrow is PINNED or v.borrow.__class__ is Value:
+                return False
+            elif data.__class__ is not PLAIN or data.size >= big:
+                lazy = True
+    return lazy
 
 
 def joins_window(largest: int) -> bool:

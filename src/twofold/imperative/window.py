@@ -349,7 +349,8 @@ def _close(w: Window, launch: bool = False) -> bool:
         try:
             if HERE.by_device.get(w.device) is w:
                 HERE.by_device.pop(w.device, None)
-            w.save()
+            if w.records:
+                w.save()
             live = [v for v in [r() for r in w.outs] if v is not None]
             wanted = tuple([v.at[1] for v in live])
             dead = tuple([node for node, r in w.holders.items() if r is not None and r() is None])

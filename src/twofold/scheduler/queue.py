@@ -163,7 +163,7 @@ class Queue:
     def _finish(self, task: Task, error: BaseException | None, inherited: bool) -> list[Task]:
         with self._lock:
             task.error, task.is_done = error, True
-            task.function, task.sources = None, []
+            task.function = None
             if task in self._open:
                 del self._open[task]
                 self._nbytes -= task.nbytes
@@ -174,8 +174,10 @@ class Queue:
                 later.before.discard(task)
                 if not later.before:
                     ready.append(later)
-            task.after = []
-            self._open_gates()
+            task.sources.clear()  # kept, since a new list costs more: windows are tasks, too, and most have neither
+            task.after.clear()
+            if self._gates:
+                self._open_gates()
         return sorted(ready) if ready else ready
 
     # waiting
