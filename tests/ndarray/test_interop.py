@@ -1,4 +1,4 @@
-"""NumPy's functions, DLPack, pickles and copies with arrays of ours."""
+"""NumPy's functions, DLPack, pickling and copying of `NDArray`."""
 
 import copy
 import pickle
@@ -10,7 +10,7 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, nd
-from twofold.errors import DTypeError
+from twofold.errors import AutogradError, DTypeError
 
 
 def x():
@@ -111,7 +111,8 @@ def test_other_ways_of_ufuncs_are_numpys():
 
 
 @pytest.mark.parametrize(
-    "call", ["linalg.norm(a)", "percentile(a, 50)", "stack([a, a])", "where(a > 2, a, 0)", "cumsum(a)", "allclose(a, a)"]
+    "call",
+    ["linalg.norm(a)", "percentile(a, 50)", "stack([a, a])", "where(a > 2, a, 0)", "cumsum(a)", "allclose(a, a)", "clip(a, 2, None)"],
 )
 def test_functions_without_an_operator_are_numpys(call):
     got = eval(f"np.{call}", {"np": np, "a": x()})
@@ -126,6 +127,96 @@ def test_functions_with_an_operator_run_as_it(call):
     got = eval(f"np.{call}", {"np": np, "a": x()})
     expected = eval(f"np.{call}", {"np": np, "a": HOST})
     is_ours(got, np.reshape(expected, got.shape))
+
+
+def operand(module, record):
+    """A (2, 2) array that carries a gradient, and the variable that it is computed from."""
+    variable = module.array([[0.3, 0.6], [0.2, 0.5]], dtype="float64")
+    variable.attach_grad()
+    with autograd.record() if record else autograd.pause():
+        return variable * 1.5, variable
+
+
+def gradient_of(call, module):
+    """What a call gives the variable below its only argument: a gradient, an `AutogradError`, or nothing at all."""
+    y, variable = operand(module, True)
+    try:
+        with autograd.record():
+            results = call(y)
+            results = results if isinstance(results, (tuple, list)) else [results]
+            recorded = [r for r in results if isinstance(r, (nd.NDArray, mx.np.ndarray)) and r._dtype.startswith("float")]
+            sum((r * r).sum() for r in recorded).backward()
+    except AutogradError as error:
+        return "refused" if "no gradient" in str(error) else "cut"
+    except (TypeError, ValueError, AttributeError):
+        return "no result"
+    return variable.grad.asnumpy().round(9).tolist()
+
+
+def functions_of_one_array():
+    """NumPy's functions that return floating-point results for one array alone, but for those that only read its shape and dtype."""
+    skipped = {"asmatrix", "bmat", "empty_like", "ones_like", "row_stack", "zeros_like", "info", "save", "savetxt", "test"}
+    for module in (np, np.linalg, np.fft):
+        for name in sorted(set(module.__all__) - skipped):
+            function = getattr(module, name)
+            if not callable(function) or isinstance(function, type):
+                continue
+            try:
+                with np.errstate(all="ignore"):
+                    results = function(np.array([[0.45, 0.9], [0.3, 0.75]]))
+            except (TypeError, ValueError, AttributeError, np.linalg.LinAlgError):
+                continue
+            results = results if isinstance(results, (tuple, list)) else [results]
+            if any(isinstance(r, (np.ndarray, np.generic)) and r.dtype.kind in "fc" for r in results):
+                yield pytest.param(function, id=f"{module.__name__}.{name}")
+
+
+@pytest.mark.parametrize("function", list(functions_of_one_array()))
+def test_a_function_of_a_recorded_array_has_the_gradient_that_np_arrays_have_or_raises(function):
+    with np.errstate(all="ignore"):
+        ours, nps = gradient_of(function, nd), gradient_of(function, mx.np)
+    np.testing.assert_equal(ours, nps)
+    assert ours != "cut"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.stack([y, y * 2], 1)", "np.where(y > 0.5, y * y, 2.0)", "np.sum(y, dtype='float32')", "np.mean(y, where=[[True, False]] * 2)",
+        "np.hypot(y, 2.0)", "np.add.reduce(y, 1)", "np.multiply.outer(y, [1.0, 2.0])",
+        "np.linalg.solve(y, [[1.0], [2.0]])", "np.pad(y, 1, 'edge')", "np.tensordot(y, y)",
+    ],
+)  # fmt: skip
+def test_a_call_of_numpy_on_a_recorded_array_has_the_gradient_of_finite_differences(call):
+    y, variable = operand(nd, True)
+    with autograd.record():
+        result = eval(call, {"np": np, "y": y})
+        assert isinstance(result, nd.NDArray)
+        (result * result).sum().backward()
+    step, plain = 1e-6 if "float32" not in call else 1e-2, variable.asnumpy()
+    direction = np.cos(np.arange(4)).reshape(2, 2)
+    ahead, behind = ((eval(call, {"np": np, "y": 1.5 * (plain + s * step * direction)}) ** 2).sum() for s in (1, -1))
+    expected = (ahead - behind) / (2 * step)
+    assert float((variable.grad.asnumpy() * direction).sum()) == pytest.approx(expected, rel=1e-5 if step < 1e-3 else 1e-3)
+
+
+def test_a_function_of_numpy_writes_a_recorded_result_into_out():
+    y, variable = operand(nd, True)
+    out = nd.zeros((2,), dtype="float64")
+    with autograd.record():
+        assert np.cumsum(y[0], out=out) is out
+        out.backward(nd.array([1, 10], dtype="float64"))
+    assert variable.grad.asnumpy().tolist() == [[1.5 * 11, 1.5 * 10], [0, 0]]
+
+
+def test_results_without_a_gradient_are_numpys_while_recording_too():
+    y, variable = operand(nd, True)
+    with autograd.record():
+        for got in (np.median(y.detach()), np.searchsorted(y[0], 0.7), *np.nonzero(y), np.shares_memory(y, y)):
+            assert not isinstance(got, nd.NDArray)
+        loss = y * np.median(y.detach())
+    loss.backward()
+    np.testing.assert_allclose(variable.grad.asnumpy(), np.full((2, 2), 1.5 * np.median(y.asnumpy())))
 
 
 def test_array_protocol_copies_unless_told():

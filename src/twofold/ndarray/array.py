@@ -16,7 +16,6 @@ from ..opdef.registry import OPS
 from ..opdef.shapes import reshape_codes
 from ..ops import primitive_shape
 from . import indexing
-from .interop import array_function, array_ufunc
 
 #: Cache of reshapes: (shape, codes, reverse) to the view operation. Makes a repeated reshape two look-ups.
 _RESHAPES: dict[Any, Any] = {}
@@ -29,6 +28,9 @@ class NDArray(Array):
     __slots__ = ()
     _legacy: ClassVar[bool] = True
     __array_priority__ = 1000.0
+    # attached by `interop`
+    __array_ufunc__: Any
+    __array_function__: Any
 
     @property
     def dtype(self) -> type:
@@ -255,12 +257,6 @@ class NDArray(Array):
         return f"\n{self.asnumpy()}\n<{type(self).__name__.removesuffix('View')} {shape} @{self.context}>"
 
     __str__ = __repr__
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return array_ufunc(NDArray, ufunc, method, inputs, options)
-
-    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        return array_function(NDArray, function, args, options)
 
 
 class NDArrayView(ViewMixin, NDArray):

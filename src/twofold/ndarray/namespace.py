@@ -13,7 +13,6 @@ from ..opdef.spec import Op
 from . import control_flow
 from .array import NDArray
 from .calls import Calls
-from .interop import FINDERS
 from .operators import with_fast_path
 
 CALLS = Calls(NDArray)
@@ -95,4 +94,3 @@ def _namespace(name: str) -> ModuleType:
 NAMESPACES = {name: _namespace(name) for name in ("op", "_internal", "linalg", "contrib", "image", "sparse")}
 for _name in control_flow.__all__:
     setattr(NAMESPACES["contrib"], _name, getattr(control_flow, _name))
-FINDERS[NDArray] = find_attribute

@@ -1,6 +1,6 @@
 """Python's operators on `NDArray`: a table of primitives, with generated fast paths for the most common ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,7 +18,6 @@ from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op, Sig
 from ..ops import primitive_arithmetic, primitive_reduce
 from .array import NDArray, NDArrayView
-from .interop import operands
 
 NUMBERS = (bool, int, float)
 NUMPYS = (np.ndarray, np.generic)
@@ -44,12 +43,34 @@ def _general(op: Op, reverse: bool) -> Callable[..., Any]:
 
     def method(self: NDArray, other: Any) -> Any:
         if isinstance(other, NUMPYS):
-            self, other = operands(NDArray, (self, other))
+            self, other = operands((self, other))
         elif not isinstance(other, OPERAND):
             return NotImplemented
         return wrap(NDArray, invoke(sig, (other, self) if reverse else (self, other))[0])
 
     return method
+
+
+def operands(values: Sequence[Any]) -> list[Any]:
+    """The operands of an operation with at least one `NDArray`: NumPy arrays become ours, NumPy scalars Python's.
+
+    A NumPy array is cast to our array's dtype if that is of the same kind or a higher one, as Python scalars are. Otherwise all
+    operands are cast to the dtype that NumPy promotes to.
+    """
+    own = next(v for v in values if isinstance(v, NDArray))
+    target = NUMPY[own._dtype]
+    for v in values:
+        if isinstance(v, np.ndarray) and not np.can_cast(v.dtype, target, "same_kind"):
+            target = np.promote_types(target, v.dtype)
+    out: list[Any] = []
+    for v in values:
+        if isinstance(v, NDArray):
+            out.append(v if v._dtype == own._dtype and target == NUMPY[own._dtype] else v.astype(target, copy=False))
+        elif isinstance(v, np.ndarray):
+            out.append(adopted(NDArray, v.astype(target, order="C"), own.context))
+        else:
+            out.append(v.item() if isinstance(v, np.generic) else v)
+    return out
 
 
 def _binary(op: Op, reverse: bool) -> Callable[..., Any]:

@@ -18,10 +18,9 @@ from ..imperative.cell import wrap
 from ..imperative.invoke import content
 from ..imperative.record import tls
 from ..ndarray.creation import shape_of
-from ..ndarray.interop import hosts
+from ..ndarray.host_calls import hosts, is_recorded
 from ..ops import primitive_shape
 from .array import ndarray
-from .tracking import is_recorded
 
 
 def device_of_keywords(device: Any, ctx: Any) -> Device:

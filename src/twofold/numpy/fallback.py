@@ -15,12 +15,11 @@ import numpy as np
 from ..device import Device, current_device
 from ..dtype import NAME_OF
 from ..imperative.array import Array, adopted, apply_op
-from ..ndarray import interop
-from ..ndarray.interop import hosts
+from ..ndarray import host_calls
+from ..ndarray.host_calls import arrays_in, hosts, is_recorded, refuse_cut, replaced
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import NotOurs, operand
-from .tracking import arrays_in, is_recorded, refuse_cut
 
 #: Functions that write elements into their first argument, and which argument gives these, by position and keyword (None: itself).
 WRITES_FIRST: dict[str, tuple[int, str] | None] = {
@@ -60,7 +59,7 @@ def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[
         result = function(*given, **hosts(options))
         target[...] = host
         return _ours(result, device)
-    result = _ours(interop.by_numpy(function, args, options), device)
+    result = _ours(host_calls.by_numpy(function, args, options), device)
     refuse_cut(getattr(function, "__qualname__", "a function of NumPy"), arrays, result)
     return result
 
@@ -99,15 +98,16 @@ def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, .
 
 
 def _ours(value: Any, device: Device) -> Any:
-    """The value with arrays of ours for NumPy's and for its numbers, where there is such a dtype here."""
-    if isinstance(value, (list, tuple)):
-        items = [_ours(v, device) for v in value]
-        return value.__class__(items) if value.__class__ in (list, tuple) else value.__class__(*items)  # a named tuple
-    is_number = isinstance(value, np.generic)
-    if not (is_number or value.__class__ is np.ndarray) or value.dtype not in NAME_OF:
-        return value
-    own = is_number or (value.flags.owndata and value.flags.c_contiguous)
-    return adopted(ndarray, np.asarray(value) if own else np.array(value, order="C"), device)
+    """The value with arrays of ours in place of NumPy's arrays and scalars whose dtypes exist here."""
+
+    def ours(item: Any) -> Any:
+        is_scalar = isinstance(item, np.generic)
+        if not (is_scalar or item.__class__ is np.ndarray) or item.dtype not in NAME_OF:
+            return item
+        own = is_scalar or (item.flags.owndata and item.flags.c_contiguous)
+        return adopted(ndarray, np.asarray(item) if own else np.array(item, order="C"), device)
+
+    return replaced(value, ours)
 
 
 def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, host_of
 from ..imperative.transfer import on_device
-from ..ndarray.interop import hosts
+from ..ndarray.host_calls import hosts
 from .array import ndarray
 from .creation import asarray
 

@@ -18,6 +18,7 @@ from ..dtype import is_float, promote
 from ..errors import ParameterError, ShapeError
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
+from ..ndarray.host_calls import is_recorded
 from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Op
 from ..ops import einsum, linear_algebra, ordering, primitive_gather
@@ -28,7 +29,6 @@ from .fallback import attribute, by_numpy
 from .linear import outer, tensordot, vecdot
 from .reductions import max, min, run, sum
 from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
-from .tracking import is_recorded
 from .ufuncs import chosen, delivered, function_of
 
 __all__ = [*np.linalg.__all__]

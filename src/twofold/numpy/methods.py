@@ -1,14 +1,15 @@
 """Methods of ``ndarray`` that are functions, and NumPy's protocols by which its own functions find those of ``twofold.np``."""
 
-import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from . import linear, reductions, selecting, shapes
+from . import linalg, linear, reductions, selecting, shapes
 from .array import ndarray
 from .fallback import by_numpy
+from .namespace import find_attribute
 from .ufuncs import function_of
 
 #: Functions whose first argument is the method's own array.
@@ -20,8 +21,6 @@ METHODS = {
 }
 #: Methods that NumPy computes on the host.
 BY_NUMPY = ("argpartition", "choose", "searchsorted", "tobytes")
-#: NumPy's modules whose functions have one of ours under the same name.
-PLACES = {"numpy": __package__, "numpy.linalg": f"{__package__}.linalg"}
 
 
 def _real(self: ndarray) -> ndarray:
@@ -67,11 +66,20 @@ def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     return ours(*inputs, **options) if method == "__call__" else getattr(ours, method)(*inputs, **options)
 
 
-def _array_function(self: ndarray, function: Callable[..., Any], types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _array_function(self: ndarray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What a function of NumPy gives where an argument is an array of ours: what ours of that name gives, else NumPy's."""
-    place = PLACES.get(function.__module__)
-    ours = getattr(sys.modules[place], function.__name__, None) if place is not None else None
+    ours = counterpart(function)
     return by_numpy(function, args, options) if ours is None else ours(*args, **options)
+
+
+@cache
+def counterpart(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Our function for one of NumPy's; None for those of other modules than ``numpy`` and ``numpy.linalg``."""
+    name = function.__name__
+    if getattr(np, name, None) is function:
+        return find_attribute(name)
+    # a name may mean different functions in the two modules (`diagonal`), so the function itself is compared
+    return getattr(linalg, name) if getattr(np.linalg, name, None) is function else None
 
 
 def _by_numpy(name: str) -> Callable[..., Any]:

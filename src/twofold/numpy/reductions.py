@@ -15,7 +15,7 @@ from ..errors import DTypeError, ParameterError, ShapeError, own_error
 from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
-from ..ndarray.interop import hosts
+from ..ndarray.host_calls import hosts
 from ..opdef.registry import OPS
 from ..opdef.shapes import normalized_axes, normalized_axis
 from ..opdef.spec import Op

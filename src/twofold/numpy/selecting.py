@@ -10,7 +10,7 @@ from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
-from ..ndarray.interop import hosts
+from ..ndarray.host_calls import hosts
 from ..opdef.shapes import normalized_axis
 from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
 from .array import ndarray

@@ -13,7 +13,7 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
-from ..ndarray.interop import hosts
+from ..ndarray.host_calls import hosts, is_recorded
 from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op
@@ -23,7 +23,6 @@ from .creation import NotOurs, broadcast, operands, zeros
 from .fallback import by_numpy
 from .indexing import add_at
 from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
-from .tracking import is_recorded
 
 #: What ``reduce`` and ``accumulate`` of these ufuncs are, filled by `reductions`, which stands on this module.
 REDUCE: dict[str, Callable[..., Any]] = {}

@@ -1,0 +1,100 @@
+"""NumPy's functions on the contents of arrays: finding arrays among a call's arguments, and refusing calls that would cut a gradient."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..dtype import is_float
+from ..errors import AutogradError, DTypeError
+from ..imperative.array import Array
+from ..imperative.cell import Cell
+from ..imperative.invoke import host_of
+from ..imperative.record import tls
+from ..imperative.write import is_tracked
+from ..ops import primitive_math
+
+
+def hosts(value: Any) -> Any:
+    """The value with NumPy arrays in place of ours, in lists, tuples and dictionaries too.
+
+    They are read-only: the memory may be shared with other arrays, and a write would escape the tape.
+    """
+    if isinstance(value, Cell):
+        host = host_of(value).view()
+        host.flags.writeable = False
+        return host
+    if value.__class__ in (list, tuple):
+        return type(value)(map(hosts, value))
+    return {k: hosts(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: dict[str, Any]) -> Any:
+    """Call NumPy on the arrays' contents, and write the result to ``out`` if that is an array of ours.
+
+    Raises
+    ------
+    DTypeError
+        If the result cannot be cast to the dtype of ``out``.
+    """
+    out = options.get("out")
+    targets = out if isinstance(out, tuple) else (out,)
+    if not any(isinstance(t, Array) for t in targets):
+        return function(*hosts(args), **hosts(options))
+    result = function(*hosts(args), **hosts({k: v for k, v in options.items() if k != "out"}))
+    for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
+        if target is None:
+            continue
+        if not np.can_cast(new.dtype, target.dtype, "same_kind"):
+            raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "pass an array of another dtype")
+        target[...] = new
+    return targets[0] if len(targets) == 1 else targets
+
+
+def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with every item of its nested lists, tuples (named ones too) and dictionaries changed."""
+    if isinstance(value, (list, tuple)):
+        items = [replaced(v, change) for v in value]
+        return value.__class__(items) if value.__class__ in (list, tuple) else value.__class__(*items)
+    return {k: replaced(v, change) for k, v in value.items()} if isinstance(value, dict) else change(value)
+
+
+def arrays_in(value: object) -> Iterator[Array]:
+    """The arrays in nested sequences and dictionaries."""
+    if isinstance(value, Array):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from arrays_in(v)
+    elif isinstance(value, dict):
+        yield from arrays_in(list(value.values()))
+
+
+def is_recorded(value: object) -> bool:
+    """Whether an array in nested sequences and dictionaries is on the tape, so that results computed from it have a gradient."""
+    return tls.tape is not None and any(map(_is_recorded, arrays_in(value)))
+
+
+def _is_recorded(a: Any) -> bool:
+    if type(a)._root is None:
+        return is_tracked(a._v)
+    # `detach` gives a view, and a view's root is on the tape whether or not the view lets gradients through
+    return not any(sig.op is primitive_math.stop_gradient for sig in a._chain) and is_tracked(a._base._v)
+
+
+def refuse_cut(name: str, args: object, results: object) -> None:
+    """Raise where a function without a gradient rule computed floating-point results from recorded arrays.
+
+    Integers and bools (indices, counts, tests) have no gradient anyway.
+
+    Raises
+    ------
+    AutogradError
+        If the gradient would be cut.
+    """
+    if tls.tape is not None and any(is_float(a._dtype) or a._dtype.startswith("complex") for a in arrays_in(results)) and is_recorded(args):
+        raise AutogradError(
+            f"{name} has no gradient",
+            "a recorded array",
+            "call it on x.detach(), or inside autograd.pause(), if the result is to be a constant",
+        )
