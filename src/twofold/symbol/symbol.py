@@ -4,7 +4,7 @@ Operators and fluent methods are attached by `operators` and `namespace`.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
 from ..formats.files import write_file
@@ -28,6 +28,17 @@ class Symbol:
     __hash__ = None  # type: ignore[assignment]  # == makes a symbol
 
     heads: tuple[Head, ...]
+
+    if TYPE_CHECKING:  # attached from a table
+
+        def __add__(self, other: object) -> Any: ...
+
+        __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
+        __mod__ = __rmod__ = __pow__ = __rpow__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
+
+        def __neg__(self) -> Any: ...
+
+        __abs__ = __neg__
 
     def __init__(self, heads: Sequence[Head]) -> None:
         self.heads = tuple(heads)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..hybrid_block import HybridBlock
+from ..signatures import Functions, Operand
 
 __all__ = ["Loss"]
 
@@ -28,12 +29,12 @@ class Loss(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
-    def _weighted(self, F: Any, loss: Any, sample_weight: Any, factor: float = 1.0) -> Any:
+    def _weighted(self, F: Functions, loss: Operand, sample_weight: Operand | None, factor: float = 1.0) -> Operand:
         """Multiply the loss by the sample weights, which broadcast to it, and by the common weight."""
         if sample_weight is not None:
             loss = F.broadcast_mul(loss, sample_weight)
         return loss if self._weight is None else loss * (self._weight * factor)
 
-    def _mean(self, F: Any, loss: Any) -> Any:
+    def _mean(self, F: Functions, loss: Operand) -> Operand:
         """The mean over each sample."""
         return F.mean(loss, axis=self._batch_axis, exclude=True)

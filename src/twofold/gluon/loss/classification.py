@@ -4,6 +4,7 @@ from typing import Any
 
 from ...errors import ParameterError
 from ..exceptions import InvalidValue
+from ..signatures import Functions, Operand
 from .base import Loss
 
 __all__ = [
@@ -21,7 +22,7 @@ __all__ = [
 TINY = 1e-12
 
 
-def _softplus_of_minus_abs(F: Any, x: Any) -> Any:
+def _softplus_of_minus_abs(F: Functions, x: Operand) -> Operand:
     """``log(1 + exp(−|x|))``, which cannot overflow."""
     return F.Activation(-F.abs(x), act_type="softrelu")
 
@@ -45,21 +46,23 @@ class SigmoidBinaryCrossEntropyLoss(Loss, arrays="nd"):
         super().__init__(weight, batch_axis, **kwargs)
         self._from_sigmoid = from_sigmoid
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None, pos_weight: Operand | None = None
+    ) -> Operand:
         """The loss (n,) of predictions and labels (n, …); ``pos_weight`` multiplies the term of positive labels."""
         label = F.reshape_like(label, pred)
         loss = self._of_probabilities(F, pred, label, pos_weight) if self._from_sigmoid else self._of_logits(F, pred, label, pos_weight)
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
     @staticmethod
-    def _of_logits(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
+    def _of_logits(F: Functions, pred: Operand, label: Operand, pos_weight: Operand | None) -> Operand:
         if pos_weight is None:
             return F.relu(pred) - pred * label + _softplus_of_minus_abs(F, pred)
         factor = 1 + F.broadcast_mul(pos_weight - 1, label)
         return pred - pred * label + factor * (_softplus_of_minus_abs(F, pred) + F.relu(-pred))
 
     @staticmethod
-    def _of_probabilities(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
+    def _of_probabilities(F: Functions, pred: Operand, label: Operand, pos_weight: Operand | None) -> Operand:
         positive = F.log(pred + TINY) * label
         if pos_weight is not None:
             positive = F.broadcast_mul(positive, pos_weight)
@@ -109,7 +112,7 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
         self._sparse_label = sparse_label
         self._from_logits = from_logits
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions (n, …, classes) and labels, which lack the class axis if sparse."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
@@ -145,7 +148,7 @@ class KLDivLoss(Loss, arrays="nd"):
         self._from_logits = from_logits
         self._axis = axis
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and probabilities (n, …)."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
@@ -188,8 +191,14 @@ class CTCLoss(Loss, arrays="nd"):
         super().__init__(weight, label_layout.find("N"), **kwargs)
 
     def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, pred_lengths: Any = None, label_lengths: Any = None, sample_weight: Any = None
-    ) -> Any:
+        self,
+        F: Functions,
+        pred: Operand,
+        label: Operand,
+        pred_lengths: Operand | None = None,
+        label_lengths: Operand | None = None,
+        sample_weight: Operand | None = None,
+    ) -> Operand:
         """The loss (n,) of logits (n, t, classes), labels (n, l), and optional sequence lengths (n,) of both."""
         if self._layout == "NTC":
             pred = F.swapaxes(pred, dim1=0, dim2=1)
@@ -221,13 +230,13 @@ class HingeLoss(Loss, arrays="nd"):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         loss = self._of_slack(F, F.relu(self._margin - pred * F.reshape_like(label, pred)))
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
     @staticmethod
-    def _of_slack(F: Any, slack: Any) -> Any:
+    def _of_slack(F: Functions, slack: Operand) -> Operand:
         return slack
 
 
@@ -235,7 +244,7 @@ class SquaredHingeLoss(HingeLoss):
     """``mean(max(0, margin − pred · label)²)`` for labels −1 and 1; parameters as for `HingeLoss`."""
 
     @staticmethod
-    def _of_slack(F: Any, slack: Any) -> Any:
+    def _of_slack(F: Functions, slack: Operand) -> Operand:
         return F.square(slack)
 
 
@@ -265,7 +274,7 @@ class LogisticLoss(Loss, arrays="nd"):
             raise ParameterError("label_format can only be signed or binary", f"recieved {label_format}", "use one of these")
         self._label_format = label_format
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         label = F.reshape_like(label, pred)
         if self._label_format == "signed":

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from ..signatures import Functions, Operand
 from .base import Loss
 
 __all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
@@ -31,7 +32,7 @@ class L2Loss(Loss, arrays="nd"):
     def __init__(self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         loss = F.square(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight, 0.5))
@@ -53,7 +54,7 @@ class L1Loss(Loss, arrays="nd"):
     def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         loss = F.abs(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight))
@@ -82,7 +83,7 @@ class HuberLoss(Loss, arrays="nd"):
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         distance = F.abs(F.reshape_like(label, pred) - pred)
         loss = F.where(distance > self._rho, distance - 0.5 * self._rho, (0.5 / self._rho) * F.square(distance))
@@ -113,7 +114,9 @@ class PoissonNLLLoss(Loss, arrays="nd"):
         self._from_logits = from_logits
         self._compute_full = compute_full
 
-    def hybrid_forward(self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-8) -> Any:
+    def hybrid_forward(
+        self, F: Functions, pred: Operand, target: Operand, sample_weight: Operand | None = None, epsilon: float = 1e-8
+    ) -> Operand:
         """The loss (1,) of predictions and counts of the same size; ``epsilon`` is added to means before taking the logarithm."""
         target = F.reshape_like(target, pred)
         loss = F.exp(pred) - target * pred if self._from_logits else pred - target * F.log(pred + epsilon)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..signatures import Functions, Operand
 from .base import Loss
 from .classification import KLDivLoss
 
@@ -31,7 +32,7 @@ class TripletLoss(Loss, arrays="nd"):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, pred: Any, positive: Any, negative: Any) -> Any:
+    def hybrid_forward(self, F: Functions, pred: Operand, positive: Operand, negative: Operand) -> Operand:
         """The loss (n,) of embeddings (n, …)."""
         near, far = (F.square(F.reshape_like(x, pred) - pred) for x in (positive, negative))
         loss = F.sum(near - far, axis=self._batch_axis, exclude=True)
@@ -57,7 +58,9 @@ class CosineEmbeddingLoss(Loss, arrays="nd"):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Functions, input1: Operand, input2: Operand, label: Operand, sample_weight: Operand | None = None
+    ) -> Operand:
         """The loss (n, 1) of vectors (n, d) and labels (n,)."""
         first = F.reshape_like(input1, input2)
         cosine = self._cosine(F, first, input2)
@@ -66,7 +69,7 @@ class CosineEmbeddingLoss(Loss, arrays="nd"):
         return self._weighted(F, loss, sample_weight)
 
     @staticmethod
-    def _cosine(F: Any, x: Any, y: Any) -> Any:
+    def _cosine(F: Functions, x: Operand, y: Operand) -> Operand:
         """Cosines (n, 1) along the last axis. The product of the norms is bounded below by 1e-12, so zero vectors have cosine 0."""
         lengths = F.reshape(F.norm(x, axis=-1), shape=(-1, 1)) * F.reshape(F.norm(y, axis=-1), shape=(-1, 1))
         product = F.reshape(F.sum(x * y, axis=-1), shape=(-1, 1))
@@ -100,7 +103,7 @@ class SDMLLoss(Loss, arrays="nd"):
         self.kl_loss = KLDivLoss(from_logits=True)
         self.smoothing_parameter = smoothing_parameter
 
-    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x1: Operand, x2: Operand) -> Operand:
         """The loss (n,) of embeddings (n, d)."""
         rows = F.contrib.arange_like(x1, axis=0)
         is_pair = F.broadcast_equal(F.expand_dims(rows, axis=0), F.expand_dims(rows, axis=1))

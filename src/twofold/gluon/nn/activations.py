@@ -5,11 +5,12 @@ from typing import Any
 from ... import initializer
 from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
+from ..signatures import Functions, InitializerLike, Operand
+
+__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
 #: The initial slope of `PReLU`.
 QUARTER = initializer.Constant(0.25)
-
-__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
 
 class Activation(HybridBlock, arrays="nd"):
@@ -24,13 +25,13 @@ class Activation(HybridBlock, arrays="nd"):
     """
 
     def __init__(self, activation: str, **kwargs: Any) -> None:
-        self._act_type = activation
+        self._act_type = activation  # first: the base's constructor asks `_alias` for the prefix
         super().__init__(**kwargs)
 
     def _alias(self) -> str:
         return self._act_type
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
         return F.Activation(x, act_type=self._act_type, name="fwd")
 
@@ -60,7 +61,7 @@ class LeakyReLU(HybridBlock, arrays="nd"):
         super().__init__(**kwargs)
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
@@ -85,12 +86,12 @@ class PReLU(HybridBlock, arrays="nd"):
     He, Zhang, Ren and Sun, Delving deep into rectifiers, ICCV 2015.
     """
 
-    def __init__(self, alpha_initializer: Any = QUARTER, in_channels: int = 1, **kwargs: Any) -> None:
+    def __init__(self, alpha_initializer: InitializerLike = QUARTER, in_channels: int = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
 
-    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand, alpha: Operand) -> Operand:
         """The activation of x, elementwise."""
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
@@ -114,7 +115,7 @@ class ELU(HybridBlock, arrays="nd"):
         super().__init__(**kwargs)
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
@@ -132,7 +133,7 @@ class SELU(HybridBlock, arrays="nd"):
     Klambauer, Unterthiner, Mayr and Hochreiter, Self-normalizing neural networks, NIPS 2017.
     """
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
@@ -150,7 +151,7 @@ class GELU(HybridBlock, arrays="nd"):
     Hendrycks and Gimpel, Gaussian error linear units, arXiv:1606.08415.
     """
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
@@ -174,6 +175,6 @@ class Swish(HybridBlock, arrays="nd"):
         super().__init__(**kwargs)
         self._beta = beta
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
         return x * F.sigmoid(self._beta * x, name="fwd")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..hybrid_block import HybridBlock
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from .activations import Activation
 
 __all__ = ["Dense", "Dropout", "Embedding", "Flatten"]
@@ -54,9 +55,9 @@ class Dense(HybridBlock, arrays="nd"):
         activation: str | None = None,
         use_bias: bool = True,
         flatten: bool = True,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitializerLike = None,
+        bias_initializer: InitializerLike = "zeros",
         in_units: int = 0,
         **kwargs: Any,
     ) -> None:
@@ -71,12 +72,13 @@ class Dense(HybridBlock, arrays="nd"):
             )
             self.act = None if activation is None else Activation(activation, prefix=activation + "_")
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand, weight: Operand, bias: Operand | None = None) -> Operand:
         """The output (n, units), or (…, units) without ``flatten``."""
         out = F.FullyConnected(x, weight, bias, no_bias=bias is None, num_hidden=self._units, flatten=self._flatten, name="fwd")
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
+        # From the weight, not from `in_units`: its shape is inferred in the first forward pass.
         units, in_units = self.weight.shape  # type: ignore[misc]
         return f"{type(self).__name__}({in_units or None} -> {units}, {self.act or 'linear'})"
 
@@ -103,11 +105,11 @@ class Dropout(HybridBlock, arrays="nd"):
         self._rate = rate
         self._axes = axes
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The output, with the shape of x."""
         if self._rate > 0:
             return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
-        return F.identity(x)
+        return F.identity(x)  # a node rather than x itself, as in MXNet's exported graphs
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
@@ -141,8 +143,8 @@ class Embedding(HybridBlock, arrays="nd"):
         self,
         input_dim: int,
         output_dim: int,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitializerLike = None,
         sparse_grad: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -153,7 +155,7 @@ class Embedding(HybridBlock, arrays="nd"):
             "weight", shape=(input_dim, output_dim), init=weight_initializer, dtype=dtype, allow_deferred_init=True
         )
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand, weight: Operand) -> Operand:
         """The vectors: the shape of x with a last axis of size output_dim appended."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
@@ -170,7 +172,7 @@ class Flatten(HybridBlock, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The output (n, m)."""
         return F.Flatten(x)
 

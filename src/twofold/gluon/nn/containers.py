@@ -11,6 +11,7 @@ from ..block import Block
 from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import through_legacy
+from ..signatures import Functions
 
 __all__ = ["HybridLambda", "HybridSequential", "Lambda", "Sequential"]
 
@@ -61,7 +62,7 @@ class Sequential(_Stack):
     (3, 2)
     """
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: object) -> object:
         """The output of the last block.
 
         Parameters
@@ -94,7 +95,7 @@ class HybridSequential(_Stack, HybridBlock, arrays="any"):
         See `Block`.
     """
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: object) -> object:
         """The output of the last block."""
         for block in self._children.values():
             x = block(x)
@@ -136,7 +137,7 @@ class Lambda(Block):
         called, self._function_name = _function_of(function, (nd,), "ndarray")
         self._called = (lambda *args: called(nd, *args)) if isinstance(function, str) else called
 
-    def forward(self, *args: Any) -> Any:
+    def forward(self, *args: object) -> object:
         """The function of the inputs."""
         return self._called(*args)
 
@@ -164,7 +165,7 @@ class HybridLambda(HybridBlock, arrays="np"):
         super().__init__(prefix=prefix)
         self._called, self._function_name = _function_of(function, (nd, sym), "symbol/ndarray")
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: object, *args: object) -> object:
         """The function of the inputs."""
         return self._called(F, x, *args)
 

@@ -1,10 +1,12 @@
 """Convolutions and transposed convolutions over one to three axes."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
+from ..parameter_dict import ParameterDict
+from ..signatures import Functions, InitializerLike, Operand
 from .activations import Activation
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
@@ -26,106 +28,133 @@ def sizes_of(given: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     return sizes
 
 
+def layouts_for_docs(layouts: tuple[str, ...]) -> str:
+    """The layouts that a layer supports, for its docstring."""
+    first, *others = (f'``"{layout}"``' for layout in layouts)
+    return " or ".join([f"{first} (if None)", *others])
+
+
 class _Conv(HybridBlock, arrays="nd"):
-    """The base of all convolutions.
+    """The base of all convolutions. Sizes are one value per axis, or one for all axes.
 
     Parameters
     ----------
-    channels
-        Number of output channels.
-    kernel_size, strides, padding, dilation
-        One value per axis, or one for all axes.
-    groups
-        Number of groups into which channels are divided; each is convolved separately.
     layout
-        Order of the axes.
-    in_channels
-        Number of input channels; inferred in the first forward pass if 0.
-    activation
-        Name of an activation, see `Activation`; None for none.
-    use_bias
-        Whether to add a bias.
-    weight_initializer, bias_initializer
-        Initializers of the parameters; None for the model's.
-    adj
-        For a transposed convolution: size added to one end of each output axis.
+        Order of the axes; the first of the class's layouts if None.
     """
 
     #: Supported layouts, the default first.
     _layouts: ClassVar[tuple[str, ...]] = ()
+    _is_transposed: ClassVar[bool] = False
 
     def __init__(
         self,
         channels: int,
         kernel_size: Sizes,
-        strides: Sizes,
-        padding: Sizes,
-        dilation: Sizes,
-        groups: int,
-        layout: str,
-        in_channels: int = 0,
+        strides: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        layout: str | None = None,
         activation: str | None = None,
         use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        adj: Sizes | None = None,
+        weight_initializer: InitializerLike = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
+        layout = self._layouts[0] if layout is None else layout
         if layout not in self._layouts:
             allowed = " and ".join(f"'{k}'" for k in self._layouts)
             raise InvalidValue(f"{type(self).__name__}: Only supports {allowed} layout for now", repr(layout), "transpose the data")
-        ndim = len(layout) - 2
-        kernel = sizes_of(kernel_size, ndim, "kernel_size")
         super().__init__(prefix=prefix, params=params)
+        self._ndim = len(layout) - 2
+        kernel = sizes_of(kernel_size, self._ndim, "kernel_size")
         self._channels, self._in_channels = channels, in_channels
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
-            "stride": sizes_of(strides, ndim, "strides"),
-            "dilate": sizes_of(dilation, ndim, "dilation"),
-            "pad": sizes_of(padding, ndim, "padding"),
+            "stride": sizes_of(strides, self._ndim, "strides"),
+            "dilate": sizes_of(dilation, self._ndim, "dilation"),
+            "pad": sizes_of(padding, self._ndim, "padding"),
             "num_filter": channels,
             "num_group": groups,
             "no_bias": not use_bias,
             "layout": layout,
         }
-        if adj is not None:
-            self._kwargs["adj"] = sizes_of(adj, ndim, "output_padding")
         with self.name_scope():
             shape = self._weight_shape(layout, kernel, groups)
             self.weight = self.params.get("weight", shape=shape, init=weight_initializer, allow_deferred_init=True)
             self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True) if use_bias else None
+            # An explicit prefix, as MXNet's names of these nodes have no counter: conv0_relu_fwd.
             self.act = None if activation is None else Activation(activation, prefix=activation + "_")
 
     def _weight_shape(self, layout: str, kernel: tuple[int, ...], groups: int) -> tuple[int, ...]:
         """Shape of the weight: the data's layout with output channels in place of N, and the input channels of a group in place of C."""
-        inner = self._in_channels // groups
-        outer, inner = (self._in_channels, self._channels // groups) if "adj" in self._kwargs else (self._channels, inner)
+        outer, inner = self._channels, self._in_channels // groups
+        if self._is_transposed:  # the weight of the convolution that it reverses, whose output is this one's input
+            outer, inner = self._in_channels, self._channels // groups
         sizes = iter(kernel)
         return tuple(outer if axis == "N" else inner if axis == "C" else next(sizes) for axis in layout)
 
     def _alias(self) -> str:
         return "conv"
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand, weight: Operand, bias: Operand | None = None) -> Operand:
         """The output, in the input's layout."""
-        function = F.Deconvolution if "adj" in self._kwargs else F.Convolution
+        function = F.Deconvolution if self._is_transposed else F.Convolution
         out = function(x, weight, bias, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        layout, ndim, shape = self._kwargs["layout"], len(self._kwargs["kernel"]), list(self.weight.shape or ())
-        given, made = (shape[0], self._channels) if "adj" in self._kwargs else (shape[layout.index("C")], shape[0])
-        ends = f"{given or None} -> {made}"
-        parts = [ends, f"kernel_size={self._kwargs['kernel']}", f"stride={self._kwargs['stride']}"]
-        parts += [f"padding={self._kwargs['pad']}"] if self._kwargs["pad"] != (0,) * ndim else []
-        parts += [f"dilation={self._kwargs['dilate']}"] if self._kwargs["dilate"] != (1,) * ndim else []
+        shape = list(self.weight.shape or ())
+        # Input channels come from the weight, where shape inference has filled them in; there they are those of one group.
+        ends = (shape[0], self._channels) if self._is_transposed else (shape[self._kwargs["layout"].index("C")], shape[0])
+        parts = [f"{ends[0] or None} -> {ends[1]}", f"kernel_size={self._kwargs['kernel']}", f"stride={self._kwargs['stride']}"]
+        parts += [f"padding={self._kwargs['pad']}"] if self._kwargs["pad"] != (0,) * self._ndim else []
+        parts += [f"dilation={self._kwargs['dilate']}"] if self._kwargs["dilate"] != (1,) * self._ndim else []
         parts += [f"groups={self._kwargs['num_group']}"] if self._kwargs["num_group"] != 1 else []
         parts += ["bias=False"] if self.bias is None else []
         parts += [str(self.act)] if self.act is not None else []
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+class _ConvTranspose(_Conv):
+    """The base of transposed convolutions, whose parameters have an additional one in fifth place.
+
+    Parameters
+    ----------
+    output_padding
+        Size added to one end of each output axis.
+    """
+
+    _is_transposed: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Sizes,
+        strides: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        layout: str | None = None,
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels, kernel_size, strides, padding, dilation, groups, layout,
+            activation, use_bias, weight_initializer, bias_initializer, in_channels, **kwargs,
+        )  # fmt: skip
+        self.outpad = self._kwargs["adj"] = sizes_of(output_padding, self._ndim, "output_padding")
+
+
+ConvClass = TypeVar("ConvClass", bound=type[_Conv])
 _PARAMETERS = """
 
     Parameters
@@ -159,9 +188,9 @@ _ADJ = """
         Size added to one end of each output axis."""
 
 
-def _add_parameter_docs(cls: type[_Conv]) -> type[_Conv]:
-    layouts = " or ".join(f'``"{k}"``' for k in cls._layouts)
-    cls.__doc__ = (cls.__doc__ or "") + _PARAMETERS.format(layouts=layouts, adj=_ADJ if cls.__name__.endswith("Transpose") else "")
+def _add_parameter_docs(cls: ConvClass) -> ConvClass:
+    adj = _ADJ if cls._is_transposed else ""
+    cls.__doc__ = (cls.__doc__ or "") + _PARAMETERS.format(layouts=layouts_for_docs(cls._layouts), adj=adj)
     return cls
 
 
@@ -171,54 +200,12 @@ class Conv1D(_Conv):
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups, layout,
-            in_channels, activation, use_bias, weight_initializer, bias_initializer, **kwargs,
-        )  # fmt: skip
-
 
 @_add_parameter_docs
 class Conv2D(_Conv):
     """Convolution over two axes: (n, c, h, w) to (n, channels, h', w')."""
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1),
-        padding: Sizes = (0, 0),
-        dilation: Sizes = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups, layout,
-            in_channels, activation, use_bias, weight_initializer, bias_initializer, **kwargs,
-        )  # fmt: skip
 
 
 @_add_parameter_docs
@@ -227,113 +214,23 @@ class Conv3D(_Conv):
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1, 1),
-        padding: Sizes = (0, 0, 0),
-        dilation: Sizes = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups, layout,
-            in_channels, activation, use_bias, weight_initializer, bias_initializer, **kwargs,
-        )  # fmt: skip
-
 
 @_add_parameter_docs
-class Conv1DTranspose(_Conv):
+class Conv1DTranspose(_ConvTranspose):
     """Transposed convolution over one axis, which reverses the change of size of `Conv1D`."""
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCW",)
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: Sizes = 0,
-        output_padding: Sizes = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups, layout,
-            in_channels, activation, use_bias, weight_initializer, bias_initializer, output_padding, **kwargs,
-        )  # fmt: skip
-        self.outpad = self._kwargs["adj"]
-
 
 @_add_parameter_docs
-class Conv2DTranspose(_Conv):
+class Conv2DTranspose(_ConvTranspose):
     """Transposed convolution over two axes, which reverses the change of size of `Conv2D`."""
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1),
-        padding: Sizes = (0, 0),
-        output_padding: Sizes = (0, 0),
-        dilation: Sizes = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups, layout,
-            in_channels, activation, use_bias, weight_initializer, bias_initializer, output_padding, **kwargs,
-        )  # fmt: skip
-        self.outpad = self._kwargs["adj"]
-
 
 @_add_parameter_docs
-class Conv3DTranspose(_Conv):
+class Conv3DTranspose(_ConvTranspose):
     """Transposed convolution over three axes, which reverses the change of size of `Conv3D`."""
 
     _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1, 1),
-        padding: Sizes = (0, 0, 0),
-        output_padding: Sizes = (0, 0, 0),
-        dilation: Sizes = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups, layout,
-            in_channels, activation, use_bias, weight_initializer, bias_initializer, output_padding, **kwargs,
-        )  # fmt: skip
-        self.outpad = self._kwargs["adj"]

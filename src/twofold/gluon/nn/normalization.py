@@ -1,19 +1,24 @@
 """Normalization layers: batch, layer, instance and group normalization."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...dtype import dtype_name
 from ..hybrid_block import HybridBlock
 from ..parameter import Parameter
+from ..parameter_dict import ParameterDict
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
 
 
-def _repr(block: HybridBlock, values: dict[str, Any]) -> str:
+def _repr(block: HybridBlock, values: Mapping[str, object]) -> str:
     return f"{type(block).__name__}({', '.join(f'{k}={v}' for k, v in values.items())})"
 
 
-def _scale_and_shift(block: HybridBlock, size: int, scale: bool, center: bool, gamma: Any, beta: Any) -> tuple[Parameter, Parameter]:
+def _scale_and_shift(
+    block: HybridBlock, size: int, scale: bool, center: bool, gamma: InitializerLike, beta: InitializerLike
+) -> tuple[Parameter, Parameter]:
     """The parameters gamma and beta; one that is not learned keeps its initial value."""
     return (
         block.params.get("gamma", grad_req="write" if scale else "null", shape=(size,), init=gamma, allow_deferred_init=True),
@@ -56,10 +61,10 @@ class BatchNorm(HybridBlock, arrays="nd"):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        running_mean_initializer: InitializerLike = "zeros",
+        running_variance_initializer: InitializerLike = "ones",
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
@@ -71,15 +76,17 @@ class BatchNorm(HybridBlock, arrays="nd"):
         self.running_mean = self._parameter("running_mean", running_mean_initializer, size, False)
         self.running_var = self._parameter("running_var", running_variance_initializer, size, False)
 
-    def _parameter(self, name: str, init: Any, shape: tuple[int, ...], is_learned: bool) -> Parameter:
+    def _parameter(self, name: str, init: InitializerLike, shape: tuple[int, ...], is_learned: bool) -> Parameter:
         req = "write" if is_learned else "null"
         return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learned)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Cast the parameters. They stay float32 in a float16 model, as 16-bit moving averages lose too much precision."""
         super().cast("float32" if dtype_name(dtype) == "float16" else dtype)
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
+    def hybrid_forward(
+        self, F: Functions, x: Operand, gamma: Operand, beta: Operand, running_mean: Operand, running_var: Operand
+    ) -> Operand:
         """The output, with the shape of x."""
         return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
@@ -91,7 +98,9 @@ class BatchNorm(HybridBlock, arrays="nd"):
 class BatchNormReLU(BatchNorm, arrays="nd"):
     """`BatchNorm` followed by a rectifier; takes the same parameters."""
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
+    def hybrid_forward(
+        self, F: Functions, x: Operand, gamma: Operand, beta: Operand, running_mean: Operand, running_var: Operand
+    ) -> Operand:
         """The output, with the shape of x."""
         return F.Activation(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var), act_type="relu", name="relu_fwd")
 
@@ -125,8 +134,8 @@ class InstanceNorm(HybridBlock, arrays="nd"):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
@@ -135,7 +144,7 @@ class InstanceNorm(HybridBlock, arrays="nd"):
         self._axis, self._epsilon = axis, epsilon
         self.gamma, self.beta = _scale_and_shift(self, in_channels, scale, center, gamma_initializer, beta_initializer)
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand, gamma: Operand, beta: Operand) -> Operand:
         """The output, with the shape of x."""
         if self._axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
@@ -175,18 +184,18 @@ class LayerNorm(HybridBlock, arrays="nd"):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
         in_channels: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
         self.gamma, self.beta = _scale_and_shift(self, in_channels, scale, center, gamma_initializer, beta_initializer)
 
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Functions, data: Operand, gamma: Operand, beta: Operand) -> Operand:
         """The output, with the shape of the data."""
         return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
 
@@ -221,17 +230,17 @@ class GroupNorm(HybridBlock, arrays="nd"):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups, self._epsilon = num_groups, epsilon
         self.gamma, self.beta = _scale_and_shift(self, num_groups, scale, center, gamma_initializer, beta_initializer)
 
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Functions, data: Operand, gamma: Operand, beta: Operand) -> Operand:
         """The output, with the shape of the data."""
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)
 

@@ -1,11 +1,12 @@
 """Pooling over one to three axes, windowed and global, and reflection padding."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
-from .convolution import Sizes, sizes_of
+from ..signatures import Functions, Operand
+from .convolution import Sizes, layouts_for_docs, sizes_of
 
 __all__ = [
     "AvgPool1D",
@@ -23,27 +24,20 @@ __all__ = [
     "ReflectionPad2D",
 ]
 
-LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
-
 
 class _Pooling(HybridBlock, arrays="nd"):
-    """The base of all pooling layers.
+    """The base of all pooling layers. Sizes are one value per axis, or one for all axes.
 
     Parameters
     ----------
-    pool_size, strides, padding
-        One value per axis, or one for all axes; strides default to the pool size.
-    ceil_mode
-        Whether to include an incomplete window at the end.
     global_pool
         Whether a single window covers the whole input.
     layout
-        Order of the axes.
-    count_include_pad
-        Whether means include the zeros of the padding.
+        Order of the axes; the first of the class's layouts if None.
     """
 
-    _ndim: ClassVar[int]
+    #: Supported layouts, the default first.
+    _layouts: ClassVar[tuple[str, ...]] = ()
     _pool_type: ClassVar[str]
 
     def __init__(
@@ -53,33 +47,35 @@ class _Pooling(HybridBlock, arrays="nd"):
         padding: Sizes,
         ceil_mode: bool,
         global_pool: bool,
-        layout: str,
+        layout: str | None,
         count_include_pad: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        if layout not in LAYOUTS[self._ndim]:
-            allowed = " and ".join(LAYOUTS[self._ndim])
+        layout = self._layouts[0] if layout is None else layout
+        ndim = len(self._layouts[0]) - 2
+        if layout not in self._layouts:
+            allowed = " and ".join(self._layouts)
             raise InvalidValue(
-                f"{type(self).__name__}: Only {allowed} layouts are valid for {self._ndim}D Pooling", repr(layout), "transpose the data"
+                f"{type(self).__name__}: Only {allowed} layouts are valid for {ndim}D Pooling", repr(layout), "transpose the data"
             )
         super().__init__(**kwargs)
-        kernel = sizes_of(pool_size, self._ndim, "pool_size")
+        kernel = sizes_of(pool_size, ndim, "pool_size")
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
-            "stride": kernel if strides is None else sizes_of(strides, self._ndim, "strides"),
-            "pad": sizes_of(padding, self._ndim, "padding"),
+            "stride": kernel if strides is None else sizes_of(strides, ndim, "strides"),
+            "pad": sizes_of(padding, ndim, "padding"),
             "global_pool": global_pool,
             "pool_type": self._pool_type,
             "layout": layout,
             "pooling_convention": "full" if ceil_mode else "valid",
         }
-        if count_include_pad is not None:
+        if count_include_pad is not None:  # maximum pooling has no such attribute in MXNet's graphs
             self._kwargs["count_include_pad"] = count_include_pad
 
     def _alias(self) -> str:
         return "pool"
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The output, in the input's layout."""
         return F.Pooling(x, name="fwd", **self._kwargs)
 
@@ -89,6 +85,7 @@ class _Pooling(HybridBlock, arrays="nd"):
         return f"{type(self).__name__}({ends}, global_pool={k['global_pool']}, pool_type={k['pool_type']}, layout={k['layout']})"
 
 
+PoolingClass = TypeVar("PoolingClass", bound=type[_Pooling])
 _PARAMETERS = """
 
     Parameters
@@ -121,189 +118,166 @@ _GLOBAL_PARAMETERS = """
     """
 
 
-def _add_parameter_docs(cls: type[_Pooling]) -> type[_Pooling]:
-    layouts = " or ".join(f'``"{k}"``' for k in LAYOUTS[cls._ndim])
-    text = _GLOBAL_PARAMETERS if cls.__name__.startswith("Global") else _PARAMETERS
-    cls.__doc__ = (cls.__doc__ or "") + text.format(layouts=layouts, pad=_INCLUDE_PAD if cls._pool_type == "avg" else "")
+class _MaxPool(_Pooling):
+    """The base of maximum pooling over one or two axes; the position of ``ceil_mode`` differs from three, as in MXNet."""
+
+    _pool_type: ClassVar[str] = "max"
+
+    def __init__(
+        self,
+        pool_size: Sizes = 2,
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        layout: str | None = None,
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, **kwargs)
+
+
+class _AvgPool(_Pooling):
+    """The base of mean pooling over two or three axes; the position of ``ceil_mode`` differs from one, as in MXNet."""
+
+    _pool_type: ClassVar[str] = "avg"
+
+    def __init__(
+        self,
+        pool_size: Sizes = 2,
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        layout: str | None = None,
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, count_include_pad, **kwargs)
+
+
+class _GlobalPool(_Pooling):
+    """The base of pooling with a single window over the whole input."""
+
+    def __init__(self, layout: str | None = None, **kwargs: Any) -> None:
+        super().__init__(1, None, 0, True, True, layout, **kwargs)
+
+
+def _add_parameter_docs(cls: PoolingClass) -> PoolingClass:
+    text = _GLOBAL_PARAMETERS if issubclass(cls, _GlobalPool) else _PARAMETERS
+    pad = _INCLUDE_PAD if issubclass(cls, _AvgPool) else ""
+    cls.__doc__ = (cls.__doc__ or "") + text.format(layouts=layouts_for_docs(cls._layouts), pad=pad)
     return cls
 
 
 @_add_parameter_docs
-class MaxPool1D(_Pooling):
+class MaxPool1D(_MaxPool):
     """The maximum of each window along one axis."""
 
-    _ndim, _pool_type = 1, "max"
-
-    def __init__(
-        self,
-        pool_size: Sizes = 2,
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
 
 
 @_add_parameter_docs
-class MaxPool2D(_Pooling):
+class MaxPool2D(_MaxPool):
     """The maximum of each window over two axes."""
 
-    _ndim, _pool_type = 2, "max"
-
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        layout: str = "NCHW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
 
 
 @_add_parameter_docs
-class MaxPool3D(_Pooling):
+class MaxPool3D(_MaxPool):
     """The maximum of each window over three axes."""
 
-    _ndim, _pool_type = 3, "max"
-
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, **kwargs)
-
-
-@_add_parameter_docs
-class AvgPool1D(_Pooling):
-    """The mean of each window along one axis."""
-
-    _ndim, _pool_type = 1, "avg"
+    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
 
     def __init__(
         self,
         pool_size: Sizes = 2,
         strides: Sizes | None = None,
         padding: Sizes = 0,
-        layout: str = "NCW",
+        ceil_mode: bool = False,
+        layout: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, layout, ceil_mode, **kwargs)
+
+
+@_add_parameter_docs
+class AvgPool1D(_AvgPool):
+    """The mean of each window along one axis."""
+
+    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
+
+    def __init__(
+        self,
+        pool_size: Sizes = 2,
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        layout: str | None = None,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, count_include_pad, **kwargs)
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
 
 
 @_add_parameter_docs
-class AvgPool2D(_Pooling):
+class AvgPool2D(_AvgPool):
     """The mean of each window over two axes."""
 
-    _ndim, _pool_type = 2, "avg"
-
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-        count_include_pad: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, count_include_pad, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
 
 
 @_add_parameter_docs
-class AvgPool3D(_Pooling):
+class AvgPool3D(_AvgPool):
     """The mean of each window over three axes."""
 
-    _ndim, _pool_type = 3, "avg"
-
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        count_include_pad: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, count_include_pad, **kwargs)
-
-
-class _GlobalPooling(_Pooling):
-    """A single window over the whole input."""
-
-    def __init__(self, layout: str, **kwargs: Any) -> None:
-        super().__init__(1, None, 0, True, True, layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
 
 
 @_add_parameter_docs
-class GlobalMaxPool1D(_GlobalPooling):
+class GlobalMaxPool1D(_GlobalPool):
     """The maximum of each channel: (n, c, w) to (n, c, 1)."""
 
-    _ndim, _pool_type = 1, "max"
-
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
+    _pool_type: ClassVar[str] = "max"
 
 
 @_add_parameter_docs
-class GlobalMaxPool2D(_GlobalPooling):
+class GlobalMaxPool2D(_GlobalPool):
     """The maximum of each channel: (n, c, h, w) to (n, c, 1, 1)."""
 
-    _ndim, _pool_type = 2, "max"
-
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
+    _pool_type: ClassVar[str] = "max"
 
 
 @_add_parameter_docs
-class GlobalMaxPool3D(_GlobalPooling):
+class GlobalMaxPool3D(_GlobalPool):
     """The maximum of each channel: (n, c, d, h, w) to (n, c, 1, 1, 1)."""
 
-    _ndim, _pool_type = 3, "max"
-
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
+    _pool_type: ClassVar[str] = "max"
 
 
 @_add_parameter_docs
-class GlobalAvgPool1D(_GlobalPooling):
+class GlobalAvgPool1D(_GlobalPool):
     """The mean of each channel: (n, c, w) to (n, c, 1)."""
 
-    _ndim, _pool_type = 1, "avg"
-
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
+    _pool_type: ClassVar[str] = "avg"
 
 
 @_add_parameter_docs
-class GlobalAvgPool2D(_GlobalPooling):
+class GlobalAvgPool2D(_GlobalPool):
     """The mean of each channel: (n, c, h, w) to (n, c, 1, 1)."""
 
-    _ndim, _pool_type = 2, "avg"
-
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
+    _pool_type: ClassVar[str] = "avg"
 
 
 @_add_parameter_docs
-class GlobalAvgPool3D(_GlobalPooling):
+class GlobalAvgPool3D(_GlobalPool):
     """The mean of each channel: (n, c, d, h, w) to (n, c, 1, 1, 1)."""
 
-    _ndim, _pool_type = 3, "avg"
-
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
+    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
+    _pool_type: ClassVar[str] = "avg"
 
 
 class ReflectionPad2D(HybridBlock, arrays="nd"):
@@ -330,6 +304,6 @@ class ReflectionPad2D(HybridBlock, arrays="nd"):
                 "ReflectionPad2D: padding must be a number or a list of 8 ints", str(padding), "pass the widths before and after each axis"
             )
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The output (n, c, h', w')."""
         return F.pad(x, mode="reflect", pad_width=self._padding)

@@ -6,6 +6,7 @@ from typing import Any
 from ...block import Block
 from ...hybrid_block import HybridBlock
 from ...nn.containers import HybridSequential, Sequential
+from ...signatures import DTypeLike, Functions, Operand
 
 __all__ = ["Cast", "Compose", "Normalize", "ToTensor"]
 
@@ -55,11 +56,11 @@ class Cast(HybridBlock, arrays="nd"):
         The dtype.
     """
 
-    def __init__(self, dtype: Any = "float32") -> None:
+    def __init__(self, dtype: DTypeLike = "float32") -> None:
         super().__init__()
         self._dtype = dtype
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape."""
         return F.Cast(x, dtype=self._dtype)
 
@@ -67,7 +68,7 @@ class Cast(HybridBlock, arrays="nd"):
 class ToTensor(HybridBlock, arrays="nd"):
     """Converts images (h, w, c) or (n, h, w, c) with values 0 to 255 to float32 (c, h, w) or (n, c, h, w) with values 0 to 1."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image with channels first."""
         first = F.swapaxes(F.swapaxes(x, dim1=-1, dim2=-3), dim1=-1, dim2=-2)
         return F.Cast(first, dtype="float32") / 255.0
@@ -87,12 +88,12 @@ class Normalize(HybridBlock, arrays="nd"):
         self._mean = mean
         self._std = std
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape."""
         return F.broadcast_div(F.broadcast_sub(x, _per_channel(F, self._mean)), _per_channel(F, self._std))
 
 
-def _per_channel(F: Any, values: float | Sequence[float]) -> Any:
+def _per_channel(F: Functions, values: float | Sequence[float]) -> Any:
     """The numbers as an array (c, 1, 1)."""
     numbers = [values] if isinstance(values, (int, float)) else list(values)
     return F.concat(*[F.full((1, 1, 1), float(v)) for v in numbers], dim=0)
