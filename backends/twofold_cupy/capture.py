@@ -4,6 +4,10 @@ A graph contains addresses. An input that stays at its address is read (and, if 
 into static memory of the graph before each launch. Results live in the graph's memory and are lent to the caller; a result that is
 still in use at the next launch is copied out from then on. Which inputs move and which results are retained is observed, not declared,
 and each change of that set takes another capture.
+
+A graph belongs to a runner, and a runner to whoever owns the arrays: an executor has its own (`GraphRunner.separate`), so its graphs and
+their memory end with it. The window of a training loop has no owner but its program, which the cache of programs keeps; its graphs live
+until others need their place or their memory.
 """
 
 import threading
@@ -39,18 +43,15 @@ from .streams import Stream, entered
 MIN_STEPS = 3
 #: Runs before the capture: the first as is, the second with the scalars in device memory, so that its kernels are compiled.
 OBSERVED_RUNS = 2
-#: Captures allowed per specialization, and changes after which all of its arrays are treated as moving. A graph that was launched
-#: PROVEN_LAUNCHES times has paid for itself, and resets both counts.
+#: Captures of a specialization that may follow each other without waiting, and changes after which all of its arrays are treated as
+#: moving. A graph that was launched PROVEN_LAUNCHES times has paid for itself, and resets both counts.
 MAX_CAPTURES, MAX_CHANGES, PROVEN_LAUNCHES = 8, 3, 64
-#: Runs to wait before capturing again when there was no memory for the graph; doubled with each capture.
+#: Runs to wait before capturing again after a capture that failed; doubled with each capture, so that attempts cost ever less.
 BACKOFF = 4
 #: Input layouts of one program that are kept apart on a device; the least recently used is dropped.
 MAX_SPECIALIZATIONS = 4
 #: Graphs kept on a device, and the share of its memory that they may occupy; the least recently used are dropped.
 MAX_GRAPHS, MAX_SHARE = 64, 0.5
-
-#: cudaErrorStreamCaptureInvalidated: another library broke the capture, e.g. by synchronizing the whole device.
-CAPTURE_INVALIDATED = 901
 
 OUT_OF_MEMORY_ERRORS = (DeviceOutOfMemory, MemoryError, cupy_memory.OutOfMemoryError)
 
@@ -64,11 +65,13 @@ class GraphCounts:
     ----------
     captured, launched, dropped
         Graphs captured; graph launches; graphs evicted for others or for their memory.
+    failed
+        Captures that failed, and will be tried again.
     refused
         Programs or specializations with enough steps that cannot be captured and always run step by step.
     """
 
-    captured = launched = dropped = refused = 0
+    captured = launched = dropped = failed = refused = 0
 
 
 class Graphs:
@@ -175,6 +178,10 @@ class GraphRunner:
                 specialization = self._specializations[key] = Specialization(self, arrays, stream)
             return specialization.run(arrays)
 
+    def separate(self) -> "GraphRunner":
+        """A runner of the same program with graphs of its own."""
+        return self if self._reason else GraphRunner(self.graphs, self.run, self.traits)
+
     @property
     def state(self) -> str:
         """How the program runs, and why not as a graph, for `explain`."""
@@ -226,7 +233,7 @@ class Specialization:
         self._scalar_positions = [k for k, a in enumerate(arrays) if not isinstance(a, cupy.ndarray)]
         self.scalars: ScalarInputs | None = None
         self._last_run: tuple[list[Any], list[Any]] | None = None
-        self._reason = self._failed = ""
+        self._reason = self._postponed = ""
         self._backoff = 0
         self._reset()
 
@@ -252,18 +259,23 @@ class Specialization:
             return self.program(arrays)
         try:
             graph = self._capture(arrays)
-        except Exception as error:
-            # nothing has run yet, so the program runs step by step; failures that may be temporary are tried again later
-            if isinstance(error, OUT_OF_MEMORY_ERRORS) or getattr(error, "status", 0) == CAPTURE_INVALIDATED:
-                self._failed, self._backoff = _first_line(error), BACKOFF << self._capture_count
-                return self.program(arrays)
-            self._refuse(_first_line(error) if isinstance(error, NotCapturable) else f"{type(error).__name__}: {_first_line(error)}")
-            return self.program(arrays)
-        return graph.launch(arrays)
+        except NotCapturable as error:
+            self._refuse(_first_line(error))
+        except Exception as error:  # full memory, another library's use of the device: nothing says that it lasts
+            self.graphs.counts.failed += 1
+            self._postpone(f"{type(error).__name__}: {_first_line(error)}")
+        else:
+            return graph.launch(arrays)
+        return self.program(arrays)  # a capture executes nothing, so the inputs are as they were
 
     def _refuse(self, reason: str) -> None:
+        """Run step by step for good: what forbids a capture is in the program, or in how its arrays behave."""
         self._reason, self.graph = reason, None
         self.graphs.counts.refused += 1
+
+    def _postpone(self, reason: str) -> None:
+        """Run step by step for a while, twice as long after each capture."""
+        self._postponed, self._backoff, self.graph = reason, BACKOFF << self._capture_count, None
 
     def _drop_if_stale(self, graph: "CapturedGraph", arrays: Sequence[Array]) -> bool:
         """Drop the graph if inputs have moved or results are still in use; whether it was dropped."""
@@ -273,7 +285,7 @@ class Specialization:
             used = graph.in_use()
         if not moved and not used:
             return False
-        self.graph = None
+        self._forget(graph)
         if graph.launches >= PROVEN_LAUNCHES:
             self._reset()
             return True
@@ -289,9 +301,15 @@ class Specialization:
     def on_evicted(self, graph: "CapturedGraph") -> None:
         """Forget a graph that the cache evicts."""
         if self.graph is graph:
-            self.graph = None
-            if graph.launches >= PROVEN_LAUNCHES:
-                self._capture_count = 0
+            self._forget(graph)
+
+    def _forget(self, graph: "CapturedGraph") -> None:
+        """Be without a graph; captures that do not pay are postponed."""
+        self.graph = None
+        if graph.launches >= PROVEN_LAUNCHES:
+            self._capture_count = 0
+        elif self._capture_count >= MAX_CAPTURES:
+            self._postpone(f"its graph was dropped {self._capture_count} times")
 
     def _run_and_observe(self, arrays: Sequence[Array]) -> list[Array]:
         """Run step by step, noting the inputs' addresses and the results' fate; the second time with the scalars in device memory."""
@@ -329,11 +347,8 @@ class Specialization:
         copied = bool(self.moving or self.scalars) + bool(self.retained)
         if self.traits.steps <= 1 + copied:
             raise NotCapturable(f"{self.traits.steps} steps, no more than a graph launch and its copies")
-        if self._capture_count >= MAX_CAPTURES:
-            raise NotCapturable(self._failed or f"its graph was dropped {self._capture_count} times")
         self._capture_count += 1
         graph = self.graph = CapturedGraph(self, arrays)
-        self._failed = ""
         self.graphs.add(graph)
         return graph
 
@@ -348,7 +363,7 @@ class Specialization:
         if self._reason:
             return f"step by step: {self._reason}"
         if self.graph is None:
-            return f"step by step for now: {self._failed}" if self._backoff else "step by step so far"
+            return f"step by step for now: {self._postponed}" if self._backoff else "step by step so far"
         return self.graph.state
 
 

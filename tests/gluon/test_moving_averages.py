@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,29 @@ def test_shared_statistics_are_updated_once_for_each_use_in_the_order_of_backwar
     build, count, differentiated, alone = case
     assert moved_mean(way, build, count, True) == after(differentiated)
     assert moved_mean(way, build, count, False) == after(alone)
+
+
+def elsewhere(x: Any) -> Any:
+    """An operator of a group of nodes that has a device of its own."""
+    with mx.AttrScope(ctx_group="other"):
+        return mx.sym.tanh(x)
+
+
+@pytest.mark.parametrize("differentiated", [True, False])
+@pytest.mark.parametrize(
+    ("build", "order"),
+    [
+        (lambda f, x: f(elsewhere(f(x[0])) + x[1]), (1, 0)),
+        (lambda f, x: f(elsewhere(f(elsewhere(f(x[0])) + x[1])) + x[2]), (2, 1, 0)),
+    ],
+)
+def test_statistics_shared_by_parts_of_a_graph_are_updated_by_each(
+    monkeypatch: pytest.MonkeyPatch, build: Any, order: Any, differentiated: bool
+) -> None:
+    """With the values of MXNet 1.9.1. What comes from the other device has mean 0 and moves no mean."""
+    on_two_devices = partialmethod(mx.sym.Symbol.simple_bind, group2ctx={"other": mx.cpu(1)})
+    monkeypatch.setattr(mx.sym.Symbol, "simple_bind", on_two_devices)
+    assert moved_mean("bound", lambda F, f, x: build(f, x), len(order), differentiated) == after(order)
 
 
 def layers(frozen: Sequence[str]) -> Any:

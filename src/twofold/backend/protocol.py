@@ -25,6 +25,10 @@ class Launcher(Protocol):
         """The results for the inputs."""
         ...
 
+    def separate(self) -> "Launcher":
+        """A launcher of the same program that captures runs of its own, for one owner of arrays that stay at their addresses."""
+        ...
+
     @property
     def state(self) -> str:
         """How the program runs, and why it is not captured, for `explain`."""

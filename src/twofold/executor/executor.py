@@ -266,9 +266,9 @@ class Executor:
             yield f"forward on {part.device}" + (f", part {number}" if number else ""), part.inference
         for number, part in enumerate(self._run.parts(True) if self._has_backward else ()):
             place = f"{part.device}" + (f", part {number}" if number else "")
-            yield f"training forward on {place}", part.training.forward
+            yield f"training forward on {place}", part.forward
             kinds = tuple([1 if part.makes[k][0] in self._keys else None for k in part.training.heads])
-            yield f"backward on {place}", part.training.backward(kinds)
+            yield f"backward on {place}", part.backward(kinds)
 
     def explain(self) -> str:
         """A report of what runs: for each direction and device the steps, fused ones joined by ``+``, and their memory."""

@@ -10,7 +10,7 @@ from ..graph.ir import Node
 from ..program.cache import program_of
 from ..program.compile import Program
 from .function import Function, UserObject, function_of
-from .training import FORWARD, Steps, Training
+from .training import FORWARD, HeadKind, Steps, Training
 
 #: Identifies a value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
 Key = tuple[str, Any]
@@ -64,6 +64,7 @@ class Part:
     internals: list[Internal] = field(default_factory=list)
     stabilised: int = 0
     is_ahead: bool = False
+    _backward: dict[tuple[HeadKind, ...], Program] = field(default_factory=dict, init=False)
 
     @property
     def leaves(self) -> list[Node]:
@@ -79,12 +80,24 @@ class Part:
     @cached_property
     def inference(self) -> Program:
         """Computes the values made, then the states written."""
-        return self.function.inference
+        return self.function.inference.for_owner()
 
     @cached_property
     def training(self) -> Training:
-        """The programs of a training step."""
+        """What a training step computes; its programs are shared, so run `forward` and `backward` of the part instead."""
         return self.function.training
+
+    @cached_property
+    def forward(self) -> Program:
+        """`Training.forward`, owned by this part."""
+        return self.training.forward.for_owner()
+
+    def backward(self, kinds: tuple[HeadKind, ...]) -> Program:
+        """`Training.backward`, owned by this part."""
+        found = self._backward.get(kinds)
+        if found is None:
+            found = self._backward[kinds] = self.training.backward(kinds).for_owner()
+        return found
 
     @cached_property
     def wanted(self) -> list[Key]:

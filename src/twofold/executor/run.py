@@ -1,6 +1,6 @@
 """Runs the parts of a bound graph: forward in order, backward in reverse order, copying values between devices."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -105,7 +105,7 @@ class Run:
                 leaves += self._objects(part)
             if keep:
                 steps = part.training
-                results = _defer(steps.forward_sig, leaves, part) if joined else _issue(steps.forward, leaves, part)
+                results = _defer(steps.forward_sig, leaves, part) if joined else _issue(part.forward, leaves, part)
                 shared = range(len(results)) if len(parts) > 1 else steps.saved  # backward reads them too, so a write must make a copy
                 contents = [_shared(r, part.device) if k in shared else _content(r, part.device) for k, r in enumerate(results)]
                 residuals.append(_saved(steps, cells, leaves, results, tape))
@@ -164,9 +164,20 @@ class Run:
         grads: dict[Key, list[Any]] = {}
         for key, head in heads:
             grads.setdefault(key, []).append(head)
+        updated: set[str] = set()
         for part, arrays in zip(self.parts(training)[::-1], residuals.arrays[::-1], strict=True):
+            if updated:
+                self._read_again(part, arrays, updated)
             self._backward_of(part, arrays, grads, residuals.joined)
+            updated.update(dict(part.updates))
         return {key: reduce(add_contents, found) for key, found in grads.items()}
+
+    def _read_again(self, part: Part, arrays: list[Any], updated: Collection[str]) -> None:
+        """Replace states that other parts have updated since forward: a shared state takes the updates of all, one after the other."""
+        stale = {("aux", name) for name in updated}
+        for place, k in enumerate(part.training.reads):
+            if k < len(part.reads) and part.reads[k][0] in stale:
+                (arrays[place],) = _operands([self._bound[part.reads[k][0]]], part, joined=False)
 
     def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[Any]], joined: bool) -> None:
         steps = part.training
@@ -186,7 +197,7 @@ class Run:
             results = _defer(steps.backward_sig(tuple(kinds)), arrays, part)
             complete(part.device)
         else:
-            results = _contents(_issue(steps.backward(tuple(kinds)), arrays, part), part.device)
+            results = _contents(_issue(part.backward(tuple(kinds)), arrays, part), part.device)
         for key, new in zip(part.wanted, results, strict=False):
             grads.setdefault(key, []).append(new)
         if part.updates:

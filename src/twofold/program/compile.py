@@ -5,13 +5,14 @@ puts it back, so that threads never share one. Results are new arrays, except wh
 """
 
 from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from functools import cache, cached_property, partial
 from time import perf_counter_ns
 from traceback import walk_tb
 from typing import Any
 
 from ..backend.kernel import Formed, ProgramTraits, code_of
-from ..backend.protocol import Backend
+from ..backend.protocol import Backend, Launcher
 from ..device import Device
 from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
@@ -114,15 +115,29 @@ class Program:
         env = code.env | {"listeners": LISTENERS, "profiled": Profiled(details, title, plan, code)}
         exec(code_of(code.source(ENTRY), FILE), env)
         self._scratch: list[Any] = env.get("pool", [])
-        run: Callable[[Sequence[Any]], list[Any]] = env["program"]
-        self.launcher = backend.prepare(run, partial(self._traits, plan, set(donated), code, device))
+        self._function: Callable[[Sequence[Any]], list[Any]] = env["program"]
+        self._launch_by(backend.prepare(self._function, partial(self._traits, plan, set(donated), code, device)))
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
-        # partials of C functions: a run enters no Python frame but the program's own
-        self.run: Callable[[Sequence[Any]], list[Any]] = partial(
-            backend.quietly, run if self.launcher is None else partial(launch_or_step, self.launcher, run)
-        )
         if LISTENERS:
             report(title.name, "compile", start)
+
+    def _launch_by(self, launcher: Launcher | None) -> None:
+        # partials of C functions: a run enters no Python frame but the program's own
+        run = self._function if launcher is None else partial(launch_or_step, launcher, self._function)
+        self.launcher = launcher
+        self.run: Callable[[Sequence[Any]], list[Any]] = partial(self.backend.quietly, run)
+
+    def for_owner(self) -> "Program":
+        """The program with captured forms of its own; itself if the backend captures nothing.
+
+        A captured form holds the addresses of its arrays, and memory for its results. Owners that share one would invalidate each
+        other's at every turn, and the memory would outlive them.
+        """
+        if self.launcher is None:
+            return self
+        own = copy(self)
+        own._launch_by(self.launcher.separate())
+        return own
 
     def _traits(self, plan: Plan, dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
         """What the backend is told about it, given the leaves that are dead after a run."""

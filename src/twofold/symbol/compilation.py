@@ -179,7 +179,8 @@ class CompiledSymbol:
         outputs = stabilise([*graph.outputs, *graph.written.values()])
         donated = [node for node, name in zip(leaves, cells, strict=True) if name in self._donate]
         given = [*leaves, *graph.keys, *[o.leaf for o in graph.objects]]
-        return _TypedProgram(program_of(outputs, given, backend_for(device), donated=donated, title=COMPILED, device=device), graph)
+        program = program_of(outputs, given, backend_for(device), donated=donated, title=COMPILED, device=device)
+        return _TypedProgram(program.for_owner(), graph)
 
     def _program(self) -> Program:
         if self._last is None:
