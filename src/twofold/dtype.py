@@ -12,6 +12,8 @@ import numpy as np
 from .errors import DTypeError
 
 WEAK = {"weakf": float, "weaki": int}
+#: What `dtype_name` accepts: a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
+DTypeLike = str | int | type | np.dtype
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 #: 16-bit floats: storage types only, as computations run in float32.
 HALVES = ("float16", "bfloat16")

@@ -1,9 +1,11 @@
-"""A primitive is one file, and so is a composite: each is added to a copy of the tree, and the generated tests hold all adapters to it."""
+"""A primitive is one file, and so are a composite and an iterator: each is added to a copy of the tree, and passes the generated tests."""
 
 import os
 import shutil
 import subprocess
 import sys
+
+from tests.docs.pages import blocks
 
 from .sources import ROOT
 
@@ -70,11 +72,11 @@ def _(draw):
 '''
 
 
-def generated_tests(tree, ending):
-    """What the generated tests of the probes in a tree print at their end."""
+def generated_tests(tree, names, files):
+    """What the generated tests of the probes with these names in a tree print at their end."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree / "backends")])}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", "probe"]
-    done = subprocess.run([*command, *ending], cwd=tree, env=env, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", names]
+    done = subprocess.run([*command, *files], cwd=tree, env=env, capture_output=True, text=True, check=False)
     return done.stdout[-3000:] + done.stderr[-2000:]
 
 
@@ -89,6 +91,14 @@ def test_a_primitive_and_a_composite_are_one_file_each(tmp_path):
     tree = copied(tmp_path)
     (tree / "src/twofold/ops/probe_primitives.py").write_text(PRIMITIVES, encoding="utf-8")
     (tree / "src/twofold/ops/probe_composite.py").write_text(COMPOSITE, encoding="utf-8")
-    said = generated_tests(tree, ["tests/ops/test_conformance.py", "tests/backend/test_conformance.py"])
+    said = generated_tests(tree, "probe", ["tests/ops/test_conformance.py", "tests/backend/test_conformance.py"])
     # each probe: 8 checks and 2 other backends; each primitive on 5 adapters; the pieces of its name choose no other test
     assert "40 passed" in said, said
+
+
+def test_an_iterator_is_one_file(tmp_path):
+    tree = copied(tmp_path)
+    example = next(blocks((ROOT / "docs/how-to/add-an-iterator.md").read_text(encoding="utf-8")))
+    (tree / "src/twofold/io/windows.py").write_text(f'"""An iterator over windows."""\n\n{example.text}', encoding="utf-8")
+    said = generated_tests(tree, "WindowIter", ["tests/training/test_iterators.py"])
+    assert "15 passed" in said, said

@@ -143,14 +143,14 @@ def test_the_key_of_the_largest_bucket_is_passed_on():
 
 
 def test_upper_layers_add_iterators():
-    mx.io.register_iterator("MadeIter", Made)
+    mx.io.register_iterator(sample=lambda folder: Made())(Made)
     try:
-        assert mx.io.MadeIter is Made
-        assert "MadeIter" in dir(mx.io)
+        assert mx.io.Made is Made
+        assert "Made" in dir(mx.io)
     finally:
-        del REGISTERED["MadeIter"]
+        del REGISTERED["Made"]
     with pytest.raises(AttributeError):
-        mx.io.MadeIter  # noqa: B018
+        mx.io.Made  # noqa: B018
 
 
 # files

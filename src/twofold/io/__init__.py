@@ -3,10 +3,11 @@
 from typing import Any as _Any
 
 from . import iterator
+from . import loading as loading
 from .array_iterator import NDArrayIter
 from .file_iterators import MNISTIter, MXDataIter
-from .iterator import DataBatch, DataDesc, DataIter, ResizeIter, register_iterator
-from .prefetch import PrefetchingIter
+from .iterator import DataBatch, DataDesc, DataIter, register_iterator
+from .wrappers import PrefetchingIter, ResizeIter
 
 __all__ = [
     "DataBatch",
@@ -22,11 +23,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Iterators registered by higher packages, such as those over image records."""
+    """Registered iterators that this file does not import."""
     found = iterator.REGISTERED.get(name)
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return found
+    return found.make
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,7 @@
 """`NDArrayIter`: an iterator over batches of the rows of arrays."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,19 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
-from .iterator import DataBatch, DataDesc, DataIter
+from .iterator import DataBatch, DataDesc, DataIter, register_iterator
 
-__all__ = ["NDArrayIter"]
+__all__ = ["NDArrayIter", "sample_of_arrays"]
 
 LAST_BATCH = ("pad", "discard", "roll_over")
 
 
+def sample_of_arrays(folder: Path) -> "NDArrayIter":
+    """Five rows in batches of two, the last one padded; for the tests of iterators."""
+    return NDArrayIter(np.arange(20.0).reshape(5, 4), np.arange(5.0), 2)
+
+
+@register_iterator(sample=sample_of_arrays)
 class NDArrayIter(DataIter):
     """Iterates over batches of the rows of arrays in memory.
 
@@ -71,6 +78,7 @@ class NDArrayIter(DataIter):
             lengths = {name: x.shape[0] for name, x in (*self.data, *self.label)}
             raise ShapeError("NDArrayIter: arrays differ in length", str(lengths), "pass the same number of rows of each")
         self.idx = np.arange(self.num_data)
+        # the rows' order is a composition of permutations: `idx` permutes the order of the epoch before
         self._order = self.idx.copy()
         self.shuffle = shuffle
         self.last_batch_handle = last_batch_handle
@@ -100,9 +108,11 @@ class NDArrayIter(DataIter):
 
     def reset(self) -> None:
         """Start a new epoch."""
+        # only an epoch that was read to its incomplete batch leaves rows over; one abandoned earlier starts afresh
         rolls_over = self.last_batch_handle == "roll_over" and self.num_data - self.batch_size < self.cursor < self.num_data
         self._rolled_over = self._order[max(self.cursor, 0) :] if rolls_over else self._order[:0]
         self._shuffle()
+        # negative: the first batch begins with the rows rolled over, and row 0 stands behind them
         self.cursor = -self.batch_size - len(self._rolled_over)
 
     def _shuffle(self) -> None:
@@ -148,6 +158,7 @@ class NDArrayIter(DataIter):
         start, stop = self.cursor, self.cursor + self.batch_size
         if not self.shuffle and start >= 0 and stop <= self.num_data:
             return [x[start:stop] for _, x in sources]
+        # the modulus wraps a padded batch around to the first rows, several times if the batch is larger than the data
         rolled_over = self._rolled_over if start < 0 else self._order[:0]
         rows = np.concatenate([rolled_over, self._order[np.arange(max(start, 0), stop) % self.num_data]])
         return [x[rows] for _, x in sources]

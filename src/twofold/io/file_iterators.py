@@ -1,17 +1,18 @@
 """Iterators over datasets in files."""
 
+import struct
 from math import prod
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
-from ..dtype import NUMPY, dtype_name
+from ..dtype import NUMPY, DTypeLike, dtype_name
 from ..errors import MXNetError, ParameterError, ShapeError
 from ..formats.datasets import load_idx
 from ..formats.files import read_file
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
-from .iterator import DataBatch, DataDesc, DataIter
+from .iterator import DataDesc, DataIter, register_iterator
 
 __all__ = ["MNISTIter", "MXDataIter"]
 
@@ -38,7 +39,7 @@ class MXDataIter(DataIter):
         batch_size: int,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        dtype: Any = np.float32,
+        dtype: DTypeLike = np.float32,
     ) -> None:
         super().__init__(batch_size)
         if batch_size < 1:
@@ -57,6 +58,7 @@ class MXDataIter(DataIter):
     def iter_next(self) -> bool:
         """Advance to the next batch; return whether there is one."""
         start = self._at + self.batch_size
+        # at the end the position stays, so that `getdata` still returns the last batch, as in MXNet
         if start + self.batch_size > len(self._order):
             return False
         self._at = start
@@ -80,23 +82,19 @@ class MXDataIter(DataIter):
         """0: batches are not padded."""
         return 0
 
-    def next(self) -> DataBatch:
-        """The next batch.
-
-        Raises
-        ------
-        StopIteration
-            At the end of the epoch.
-        """
-        if not self.iter_next():
-            raise StopIteration
-        return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())
-
     def _convert(self, rows: np.ndarray) -> np.ndarray:
         """The rows as inputs of a model."""
         return rows
 
 
+def _sample(folder: Path) -> "MNISTIter":
+    """Five images of 2 x 3 pixels, of which the last is dropped."""
+    (folder / "images").write_bytes(struct.pack(">4I", 2051, 5, 2, 3) + bytes(range(30)))
+    (folder / "labels").write_bytes(struct.pack(">2I", 2049, 5) + bytes(range(5)))
+    return MNISTIter(str(folder / "images"), str(folder / "labels"), batch_size=2, silent=True)
+
+
+@register_iterator(sample=_sample)
 class MNISTIter(MXDataIter):
     """Iterates over images and labels in IDX files such as MNIST's, plain or compressed with gzip.
 
@@ -148,7 +146,7 @@ class MNISTIter(MXDataIter):
         part_index: int = 0,
         prefetch_buffer: int = 4,
         ctx: str = "gpu",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
         input_shape: tuple[int, ...] | None = None,
@@ -163,7 +161,7 @@ class MNISTIter(MXDataIter):
         part = slice(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
         rows = images[part].reshape(-1, *_row_shape(images.shape[1:], flat, input_shape))
         super().__init__(rows, labels[part], batch_size, data_name, label_name, np.float32 if dtype is None else dtype)
-        if shuffle:
+        if shuffle:  # a generator of its own: reading a file must not change what the program draws
             np.random.RandomState(seed).shuffle(self._order)
         if not silent:
             print(f"MNISTIter: load {len(rows)} images, shuffle={int(shuffle)}, shape={self.provide_data[0].shape}")

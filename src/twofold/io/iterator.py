@@ -1,30 +1,30 @@
 """`DataIter`: the interface of iterators over batches, with `DataBatch` and `DataDesc`; the registry of iterators."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from ..dtype import DTypeLike
 from ..errors import DTypeError, MXNetError
 from ..ndarray.array import NDArray
 
-__all__ = ["REGISTERED", "DataBatch", "DataDesc", "DataIter", "ResizeIter", "register_iterator"]
+__all__ = [
+    "REGISTERED",
+    "BatchLike",
+    "BatchSource",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "Registered",
+    "Shapes",
+    "as_batch",
+    "register_iterator",
+]
 
-#: Iterators that `register_iterator` added to ``mx.io``, by name.
-REGISTERED: dict[str, Callable[..., Any]] = {}
-
-
-def register_iterator(name: str, make: Callable[..., Any]) -> None:
-    """Add an iterator to ``mx.io``; for use by higher packages.
-
-    Parameters
-    ----------
-    name
-        Its name in ``mx.io``.
-    make
-        The class, or a function that creates an iterator.
-    """
-    REGISTERED[name] = make
+T = TypeVar("T")
+Indices = Sequence[int] | np.ndarray
 
 
 class _NameAndShape(NamedTuple):
@@ -47,10 +47,10 @@ class DataDesc(_NameAndShape):
         One letter per axis; ``N`` is the batch axis.
     """
 
-    dtype: Any
+    dtype: DTypeLike
     layout: str | None
 
-    def __new__(cls, name: str, shape: tuple[int, ...], dtype: Any = np.float32, layout: str | None = "NCHW") -> "DataDesc":  # noqa: D102
+    def __new__(cls, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float32, layout: str | None = "NCHW") -> "DataDesc":  # noqa: D102
         new = super().__new__(cls, name, shape)
         new.dtype = dtype
         new.layout = layout
@@ -68,12 +68,16 @@ class DataDesc(_NameAndShape):
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
-    def get_list(shapes: Sequence[tuple[str, tuple[int, ...]]], types: Sequence[tuple[str, Any]] | None) -> "list[DataDesc]":
+    def get_list(shapes: Sequence[tuple[str, tuple[int, ...]]], types: Sequence[tuple[str, DTypeLike]] | None) -> "list[DataDesc]":
         """Descriptions from (name, shape) and (name, dtype) pairs."""
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
         dtypes = dict(types)
         return [DataDesc(name, shape, dtypes[name]) for name, shape in shapes]
+
+
+#: Descriptions, or (name, shape) pairs.
+Shapes = Sequence[DataDesc | tuple[str, tuple[int, ...]]]
 
 
 class DataBatch:
@@ -103,8 +107,8 @@ class DataBatch:
         data: Sequence[NDArray],
         label: Sequence[NDArray] | None = None,
         pad: int | None = None,
-        index: Any = None,
-        bucket_key: Any = None,
+        index: Indices | None = None,
+        bucket_key: object = None,
         provide_data: Sequence[DataDesc] | None = None,
         provide_label: Sequence[DataDesc] | None = None,
     ) -> None:
@@ -124,6 +128,46 @@ class DataBatch:
         return f"{type(self).__name__}: data shapes: {[array.shape for array in self.data]} label shapes: {labels}"
 
 
+class BatchLike(Protocol):
+    """What a model reads of a batch; all other attributes of `DataBatch` are optional.
+
+    MXNet's programs often pass a namedtuple of data alone.
+    """
+
+    @property
+    def data(self) -> Sequence[NDArray]:
+        """The arrays."""
+        ...
+
+
+def as_batch(batch: BatchLike) -> DataBatch:
+    """A batch of any class as a `DataBatch`; attributes that it lacks are None."""
+    if isinstance(batch, DataBatch):
+        return batch
+    optional = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
+    return DataBatch(batch.data, *(getattr(batch, name, None) for name in optional))
+
+
+class BatchSource(Protocol):
+    """What training and evaluation need of an iterator, which may be of a user's own class."""
+
+    def __iter__(self) -> Iterator[DataBatch]: ...
+
+    @property
+    def provide_data(self) -> Shapes:
+        """Descriptions of a batch's data."""
+        ...
+
+    @property
+    def provide_label(self) -> Shapes | None:
+        """Descriptions of a batch's labels."""
+        ...
+
+    def reset(self) -> None:
+        """Start a new epoch."""
+        ...
+
+
 class DataIter:
     """Base class of iterators over batches, including user-defined ones.
 
@@ -136,10 +180,11 @@ class DataIter:
         Number of rows in a batch.
     """
 
+    # not `list[DataDesc]`: some iterators compute them in properties, and users' iterators may give (name, shape) pairs
     provide_data: Any
     provide_label: Any
     #: The key of the largest bucket, for iterators whose batches come in several shapes.
-    default_bucket_key: Any = None
+    default_bucket_key: object = None
 
     def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
@@ -160,7 +205,7 @@ class DataIter:
         """
         if not self.iter_next():
             raise StopIteration
-        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
+        return DataBatch(_listed(self.getdata()), _listed(self.getlabel()), self.getpad(), self.getindex())
 
     def __next__(self) -> DataBatch:
         return self.next()
@@ -169,19 +214,19 @@ class DataIter:
         """Advance to the next batch; return whether there is one."""
         raise self._undefined("iter_next")
 
-    def getdata(self) -> Any:
+    def getdata(self) -> Sequence[NDArray] | NDArray:
         """Data of the current batch."""
         raise self._undefined("getdata")
 
-    def getlabel(self) -> Any:
+    def getlabel(self) -> Sequence[NDArray] | NDArray | None:
         """Labels of the current batch."""
         raise self._undefined("getlabel")
 
-    def getindex(self) -> Any:
+    def getindex(self) -> Indices | None:
         """Indices of the current batch's rows in the dataset; None if unknown."""
         return None
 
-    def getpad(self) -> Any:
+    def getpad(self) -> int | None:
         """Number of padding rows at the end of the current batch."""
         raise self._undefined("getpad")
 
@@ -189,84 +234,47 @@ class DataIter:
         return MXNetError(f"DataIter: {type(self).__name__} does not define {method}", None, "define it, or next(), in the subclass")
 
 
-class OneBatchAhead(DataIter):
-    """An iterator whose `iter_next` fetches and stores the current batch."""
-
-    current_batch: DataBatch | None = None
-
-    def next(self) -> DataBatch:
-        """The next batch.
-
-        Raises
-        ------
-        StopIteration
-            At the end.
-        """
-        if not self.iter_next() or self.current_batch is None:
-            raise StopIteration
-        return self.current_batch
-
-    def getdata(self) -> Sequence[NDArray]:
-        """Data of the current batch."""
-        return self._current().data
-
-    def getlabel(self) -> Sequence[NDArray] | None:
-        """Labels of the current batch."""
-        return self._current().label
-
-    def getindex(self) -> Any:
-        """Indices of the current batch's rows in the dataset."""
-        return self._current().index
-
-    def getpad(self) -> int | None:
-        """Number of padding rows at the end of the current batch."""
-        return self._current().pad
-
-    def _current(self) -> DataBatch:
-        if self.current_batch is None:
-            raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
-        return self.current_batch
+def _listed(arrays: T | NDArray) -> T | list[NDArray]:
+    """A single array in a list: MXNet's iterators over files return it without one."""
+    return [arrays] if isinstance(arrays, NDArray) else arrays
 
 
-class ResizeIter(OneBatchAhead):
-    """Wraps an iterator so that an epoch has a given number of batches.
+# the registry
+
+
+Make = TypeVar("Make", bound=Callable[..., DataIter])
+
+
+class Registered(NamedTuple):
+    """An iterator of ``mx.io``.
+
+    Attributes
+    ----------
+    make
+        The class, or a function that creates an iterator.
+    sample
+        Creates a small iterator for the generated tests, given a folder for files that it needs.
+    """
+
+    make: Callable[..., DataIter]
+    sample: Callable[[Path], DataIter]
+
+
+#: The iterators of ``mx.io``, by name.
+REGISTERED: dict[str, Registered] = {}
+
+
+def register_iterator(*, sample: Callable[[Path], DataIter]) -> Callable[[Make], Make]:
+    """Decorator: add an iterator to ``mx.io`` under its own name, and to the tests that hold every iterator to the protocol.
 
     Parameters
     ----------
-    data_iter
-        The iterator. It is reset whenever it ends within an epoch.
-    size
-        Number of batches per epoch.
-    reset_internal
-        Whether `reset` also resets the wrapped iterator; otherwise the next epoch continues where this one ended.
+    sample
+        Creates a small iterator of at least two batches, the same ones in each epoch, given an empty folder for files that it needs.
     """
 
-    def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
-        super().__init__()
-        self.data_iter = data_iter
-        self.size = size
-        self.reset_internal = reset_internal
-        self.cur = 0
-        self.provide_data = data_iter.provide_data
-        self.provide_label = data_iter.provide_label
-        self.batch_size = data_iter.batch_size
-        if isinstance(data_iter, DataIter):
-            self.default_bucket_key = data_iter.default_bucket_key
+    def register(make: Make) -> Make:
+        REGISTERED[make.__name__] = Registered(make, sample)
+        return make
 
-    def reset(self) -> None:
-        """Start a new epoch."""
-        self.cur = 0
-        if self.reset_internal:
-            self.data_iter.reset()
-
-    def iter_next(self) -> bool:
-        """Advance to the next batch; return whether there is one."""
-        if self.cur == self.size:
-            return False
-        try:
-            self.current_batch = self.data_iter.next()
-        except StopIteration:
-            self.data_iter.reset()
-            self.current_batch = self.data_iter.next()
-        self.cur += 1
-        return True
+    return register

@@ -1,4 +1,4 @@
-"""`PrefetchingIter`: fetches the next batch in background threads while the current one is in use."""
+"""Iterators over the batches of other iterators: `ResizeIter` changes the length of an epoch, `PrefetchingIter` reads ahead in threads."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -6,13 +6,100 @@ from typing import Any
 
 from ..device import Device, current_device
 from ..errors import MXNetError, ParameterError
-from .iterator import DataBatch, DataDesc, OneBatchAhead
+from ..ndarray.array import NDArray
+from .array_iterator import sample_of_arrays
+from .iterator import DataBatch, DataDesc, DataIter, Indices, register_iterator
 
-__all__ = ["PrefetchingIter"]
+__all__ = ["PrefetchingIter", "ResizeIter"]
 
 Names = Sequence[Mapping[str, str]]
 
 
+class OneBatchAhead(DataIter):
+    """An iterator whose `iter_next` fetches and stores the current batch."""
+
+    current_batch: DataBatch | None = None
+
+    def next(self) -> DataBatch:
+        """The next batch.
+
+        Raises
+        ------
+        StopIteration
+            At the end.
+        """
+        if not self.iter_next() or self.current_batch is None:
+            raise StopIteration
+        return self.current_batch
+
+    def getdata(self) -> Sequence[NDArray]:
+        """Data of the current batch."""
+        return self._current().data
+
+    def getlabel(self) -> Sequence[NDArray] | None:
+        """Labels of the current batch."""
+        return self._current().label
+
+    def getindex(self) -> Indices | None:
+        """Indices of the current batch's rows in the dataset."""
+        return self._current().index
+
+    def getpad(self) -> int | None:
+        """Number of padding rows at the end of the current batch."""
+        return self._current().pad
+
+    def _current(self) -> DataBatch:
+        if self.current_batch is None:
+            raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
+        return self.current_batch
+
+
+@register_iterator(sample=lambda folder: ResizeIter(sample_of_arrays(folder), 2))
+class ResizeIter(OneBatchAhead):
+    """Wraps an iterator so that an epoch has a given number of batches.
+
+    Parameters
+    ----------
+    data_iter
+        The iterator. It is reset whenever it ends within an epoch.
+    size
+        Number of batches per epoch.
+    reset_internal
+        Whether `reset` also resets the wrapped iterator; otherwise the next epoch continues where this one ended.
+    """
+
+    def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
+        super().__init__()
+        self.data_iter = data_iter
+        self.size = size
+        self.reset_internal = reset_internal
+        self.cur = 0
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        self.batch_size = data_iter.batch_size
+        if isinstance(data_iter, DataIter):  # iterators of users need not derive from it
+            self.default_bucket_key = data_iter.default_bucket_key
+
+    def reset(self) -> None:
+        """Start a new epoch."""
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self) -> bool:
+        """Advance to the next batch; return whether there is one."""
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            self.current_batch = self.data_iter.next()
+        self.cur += 1
+        return True
+
+
+@register_iterator(sample=lambda folder: PrefetchingIter(sample_of_arrays(folder)))
 class PrefetchingIter(OneBatchAhead):
     """Prefetches one batch from each of several iterators, in one thread each, and combines their arrays into one batch.
 
@@ -54,6 +141,7 @@ class PrefetchingIter(OneBatchAhead):
         return _rename([x.provide_label for x in self.iters], self.rename_label)
 
     def _fetch(self) -> list[Future[DataBatch | None]]:
+        # one thread each: the iterators' reads overlap, and no iterator is ever read by two threads
         return [thread.submit(_next_of, x, self._device) for thread, x in zip(self._threads, self.iters, strict=True)]
 
     def reset(self) -> None:

@@ -1,0 +1,131 @@
+"""Every iterator of `mx.io` follows the protocol of iterators; generated from the samples they are registered with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.io.iterator import REGISTERED
+
+
+@pytest.fixture(params=sorted(REGISTERED))
+def iterator(request, tmp_path):
+    """The sample of an iterator."""
+    return REGISTERED[request.param].sample(tmp_path)
+
+
+def arrays_of(given):
+    """A list of NumPy arrays, from a list of arrays or a single one."""
+    return [array.asnumpy() for array in (given if isinstance(given, (list, tuple)) else [given])]
+
+
+def epoch_of(iterator):
+    """The contents of all batches up to the end."""
+    return [(arrays_of(batch.data), arrays_of(batch.label), batch.pad) for batch in iterator]
+
+
+def test_iterators_are_attributes_of_the_package(iterator):
+    assert getattr(mx.io, type(iterator).__name__) is type(iterator)
+
+
+def test_a_sample_has_at_least_two_batches(iterator):
+    assert len(epoch_of(iterator)) >= 2
+
+
+def test_batches_match_their_descriptions(iterator):
+    for batch in iterator:
+        for arrays, descriptions in ((batch.data, iterator.provide_data), (batch.label, iterator.provide_label)):
+            assert [(array.shape, array.dtype) for array in arrays] == [(x.shape, x.dtype) for x in descriptions]
+
+
+def test_descriptions_have_distinct_names(iterator):
+    names = [x.name for x in (*iterator.provide_data, *iterator.provide_label)]
+    assert len(set(names)) == len(names)
+
+
+def test_batch_size_is_the_length_of_the_batch_axis(iterator):
+    described = [*iterator.provide_data, *iterator.provide_label]
+    assert {x.shape[mx.io.DataDesc.get_batch_axis(x.layout)] for x in described} == {iterator.batch_size}
+
+
+def test_an_epoch_that_has_ended_stays_ended(iterator):
+    epoch_of(iterator)
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            iterator.next()
+    assert epoch_of(iterator) == []
+
+
+def test_after_a_reset_the_same_batches_come_again(iterator):
+    first = epoch_of(iterator)
+    for _ in range(2):
+        iterator.reset()
+        np.testing.assert_equal(epoch_of(iterator), first)
+
+
+def test_a_reset_within_an_epoch_returns_to_its_start(iterator):
+    whole = epoch_of(iterator)
+    iterator.reset()
+    iterator.next()
+    iterator.reset()
+    np.testing.assert_equal(epoch_of(iterator), whole)
+
+
+def test_steps_give_the_same_batches_as_iteration(iterator):
+    whole = epoch_of(iterator)
+    iterator.reset()
+    found = []
+    while iterator.iter_next():
+        found.append((arrays_of(iterator.getdata()), arrays_of(iterator.getlabel()), iterator.getpad()))
+    np.testing.assert_equal(found, whole)
+
+
+def test_batches_outlive_the_next_step(iterator):
+    batches = list(iterator)
+    iterator.reset()
+    kept = [(arrays_of(batch.data), arrays_of(batch.label), batch.pad) for batch in batches]
+    np.testing.assert_equal(kept, epoch_of(iterator))
+
+
+def test_only_the_last_batch_is_padded(iterator):
+    pads = [batch.pad for batch in iterator]
+    assert not any(pads[:-1])
+    assert 0 <= pads[-1] < iterator.batch_size
+
+
+def test_indices_name_one_row_each(iterator):
+    for batch in iterator:
+        assert batch.index is None or len(batch.index) == iterator.batch_size
+
+
+def test_reading_ahead_in_a_thread_changes_nothing(iterator):
+    whole = epoch_of(iterator)
+    iterator.reset()
+    ahead = mx.io.PrefetchingIter(iterator)
+    for _ in range(2):
+        np.testing.assert_equal(epoch_of(ahead), whole)
+        ahead.reset()
+
+
+def test_a_longer_epoch_continues_at_the_first_batch(iterator):
+    whole = epoch_of(iterator)
+    iterator.reset()
+    np.testing.assert_equal(epoch_of(mx.io.ResizeIter(iterator, len(whole) + 1)), [*whole, whole[0]])
+
+
+def test_a_model_predicts_each_row_once(iterator):
+    rows = sum(iterator.batch_size - batch.pad for batch in iterator)
+    names = [x.name for x in iterator.provide_data]
+    outputs = mx.sym.Group([mx.sym.sum(mx.sym.Variable(name), axis=0, exclude=True) for name in names])
+    model = mx.mod.Module(outputs, names, label_names=None)
+    model.bind(iterator.provide_data, for_training=False)
+    model.init_params()
+    for found in model.predict(iterator, always_output_list=True):
+        assert found.shape == (rows,)
+
+
+def test_all_iterators_of_the_package_are_registered():
+    bases = {mx.io.DataIter, mx.io.MXDataIter}
+    public = {value for value in vars(mx.io).values() if isinstance(value, type) and issubclass(value, mx.io.DataIter)}
+    assert public - bases <= {registered.make for registered in REGISTERED.values()}
