@@ -7,13 +7,14 @@ pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
 import json
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import DTypeError, ParameterError
 
-__all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
+__all__ = ["enter", "get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 Names = dict[str, type]
+T = TypeVar("T", bound=type)
 
 _REGISTRIES: dict[type, Names] = {}
 
@@ -21,6 +22,14 @@ _REGISTRIES: dict[type, Names] = {}
 def get_registry(base_class: type) -> Names:
     """A copy of the registry of a base class: lower-case name to class."""
     return dict(_REGISTRIES.get(base_class, {}))
+
+
+def enter(names: dict[str, T], key: str, klass: T, nickname: str) -> None:
+    """Enter a class in a registry, with a warning if it replaces another; called by a ``register`` function."""
+    known = names.get(key, klass)
+    if known is not klass:
+        warnings.warn(f"{nickname} {klass} replaces {known} as {key!r}", UserWarning, stacklevel=3)
+    names[key] = klass
 
 
 def get_register_func(base_class: type, nickname: str) -> Callable[..., type]:
@@ -38,11 +47,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., type]:
     def register(klass: type, name: str | None = None) -> type:
         if not issubclass(klass, base_class):
             raise DTypeError(f"{nickname}.register: not a subclass of {base_class.__name__}", klass.__name__, "derive it from that class")
-        key = (klass.__name__ if name is None else name).lower()
-        known = names.get(key, klass)
-        if known is not klass:
-            warnings.warn(f"{nickname} {_full_name(klass)} replaces {_full_name(known)} as {key!r}", UserWarning, stacklevel=2)
-        names[key] = klass
+        enter(names, (klass.__name__ if name is None else name).lower(), klass, nickname)
         return klass
 
     register.__doc__ = f"Register {nickname} to the {nickname} factory."
@@ -101,7 +106,3 @@ def _from_json(create: Callable[..., Any], text: str, nickname: str) -> Any:
         case dict(config):
             return create(**config)
     raise ParameterError(f"{nickname}.create: invalid JSON configuration", text, 'write \'["name", {"parameter": value}]\'')
-
-
-def _full_name(klass: type) -> str:
-    return f"{klass.__module__}.{klass.__name__}"

@@ -1,11 +1,19 @@
 """`KVStoreBase`: the interface of key-value stores, and the registry of user-defined ones."""
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..errors import MXNetError
+from ..ndarray.array import NDArray
+from ..optimizer.base import Optimizer
 
-__all__ = ["KVStoreBase"]
+__all__ = ["Key", "Keys", "KVStoreBase", "Values"]
+
+Key = int | str
+Keys = Key | Sequence[Key]
+#: For one key an array, or a list of one per device; for several keys a list of these.
+Values = NDArray | Sequence[NDArray | Sequence[NDArray]]
 
 
 class KVStoreBase:
@@ -21,19 +29,19 @@ class KVStoreBase:
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """Initialize a key with a value, and copy the value into ``out``."""
         raise self._lacks("broadcast")
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """Sum values over devices and workers, and copy the sum into ``out``."""
         raise self._lacks("pushpull")
 
-    def set_optimizer(self, optimizer: Any) -> None:
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Update stored weights with an optimizer."""
         raise self._lacks("set_optimizer")
 
-    def set_gradient_compression(self, compression_params: Any) -> None:
+    def set_gradient_compression(self, compression_params: Mapping[str, str | float]) -> None:
         """Compress gradients before they are sent."""
         raise self._lacks("set_gradient_compression")
 

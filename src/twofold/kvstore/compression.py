@@ -1,7 +1,6 @@
 """Two-bit gradient compression: each element is sent as the threshold, its negative or 0; the remainder is sent later."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..errors import ParameterError
 from ..ndarray.array import NDArray
@@ -24,9 +23,9 @@ class TwoBitCompression:
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
-        self._residual: dict[Any, NDArray] = {}
+        self._residual: dict[object, NDArray] = {}
 
-    def __call__(self, source: Any, grad: NDArray) -> NDArray:
+    def __call__(self, source: object, grad: NDArray) -> NDArray:
         """The part of a gradient that is sent.
 
         Parameters
@@ -36,13 +35,14 @@ class TwoBitCompression:
         grad
             The gradient.
         """
+        # what is below the threshold is not lost: it adds up until it is sent
         due = grad + self._residual[source] if source in self._residual else grad
         sent = self.threshold * ((due >= self.threshold) - (due <= -self.threshold))
         self._residual[source] = due - sent
         return sent
 
 
-def compression_of(params: Mapping[str, Any]) -> TwoBitCompression | None:
+def compression_of(params: Mapping[str, str | float]) -> TwoBitCompression | None:
     """The compression for parameters such as ``{"type": "2bit", "threshold": 0.5}``; None for the type ``"none"``.
 
     Raises

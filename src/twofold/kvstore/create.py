@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from os import environ
-from typing import Any
 
 from ..errors import DTypeError, ParameterError
 from ..ndarray.array import NDArray
@@ -32,7 +31,7 @@ def create(name: str = "local") -> KVStoreBase:
     if not isinstance(name, str):
         raise DTypeError("kvstore.create: name must be a string", type(name).__name__, "pass the kind of store")
     kind = name.lower()
-    if kind in KVStoreBase.kv_registry:
+    if kind in KVStoreBase.kv_registry:  # first: a user's store may replace a built-in kind
         return KVStoreBase.kv_registry[kind]()
     if kind in KINDS:
         return KVStore(kind)
@@ -67,7 +66,7 @@ def store_for(
     return store, environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and not is_cpu_bound and store.is_capable(KVStoreBase.OPTIMIZER)
 
 
-def check_kvstore(kvstore: Any) -> None:
+def check_kvstore(kvstore: object) -> None:
     """Raise `DTypeError` unless the argument is a store, a kind of store, or None."""
     if kvstore is not None and not isinstance(kvstore, (str, KVStoreBase)):
         raise DTypeError("kvstore must be KVStore, str or None", type(kvstore).__name__, "pass a kind of store or mx.kv.create(...)")

@@ -11,7 +11,7 @@ from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater, get_updater
-from .base import KVStoreBase
+from .base import Key, Keys, KVStoreBase, Values
 from .compression import TwoBitCompression, compression_of
 
 __all__ = ["KINDS", "KVStore"]
@@ -26,8 +26,7 @@ KINDS = {
     "nccl": True,
 }
 
-Key = int | str
-UpdateFunction = Callable[[Key, NDArray, NDArray], Any]
+UpdateFunction = Callable[[Key, NDArray, NDArray], object]
 
 
 class KVStore(KVStoreBase):
@@ -74,7 +73,7 @@ class KVStore(KVStoreBase):
             raise ParameterError("KVStore: Unknown capability", repr(capability), f"ask for {KVStoreBase.OPTIMIZER!r}")
         return True
 
-    def init(self, key: Any, value: Any) -> None:
+    def init(self, key: Keys, value: Values) -> None:
         """Initialize keys.
 
         Parameters
@@ -97,7 +96,7 @@ class KVStore(KVStoreBase):
     def _home(self, device: Device) -> Device:
         return device if KINDS[self._kind] else CPU
 
-    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum values over devices, and store the sum or, with an updater, update the stored array with it.
 
         Parameters
@@ -124,17 +123,17 @@ class KVStore(KVStoreBase):
                 # the sum of one value is that value: the store must not share an array with its caller
                 self._stored[k] = merged.copy() if any(merged is x for x in values) else merged
                 continue
-            if stored.context is not merged.context:
+            if stored.context is not merged.context:  # initialized on the CPU, say, and first pushed from a GPU
                 self._stored[k] = stored = stored.as_in_context(merged.context)
             self._updater(k, merged, stored)
 
     def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
-        if self._compression is not None:
+        if self._compression is not None:  # each device has its own residual
             values = [self._compression((key, n), x) for n, x in enumerate(values)]
         device = self._home(values[0].context)
         first, *others = (x if self._is_near(x, device) else x.copyto(device) for x in values)
         total = first
-        for x in others:
+        for x in others:  # not `+=`: the first value belongs to the caller
             total = total + x
         return total
 
@@ -142,7 +141,7 @@ class KVStore(KVStoreBase):
     def _is_near(x: NDArray, device: Device) -> bool:
         return x.context.shares_memory_with(device)
 
-    def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
+    def pull(self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True) -> None:
         """Copy stored arrays into ``out``.
 
         Parameters
@@ -170,17 +169,17 @@ class KVStore(KVStoreBase):
             for target in outs:
                 stored.copyto(target)
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority)
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into ``out``."""
         self.init(key, value)
         self.pull(key, out, priority)
 
-    def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> NoReturn:
+    def row_sparse_pull(self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None) -> NoReturn:
         """Not supported: stored arrays are dense.
 
         Raises
@@ -255,7 +254,7 @@ class KVStore(KVStoreBase):
             raise MXNetError(f"KVStore: there are no optimizer states to {action}", None, "call set_optimizer first")
         return self._updater
 
-    def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
+    def set_gradient_compression(self, compression_params: Mapping[str, str | float]) -> None:
         """Compress the gradients that devices push.
 
         Parameters

@@ -13,6 +13,7 @@ from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..optimizer.base import create as create_optimizer
 from ..optimizer.updater import Updater, get_updater
+from ..symbol.symbol import Symbol
 from .device_group import DeviceGroup
 
 __all__ = ["Updates", "prepare_optimizer"]
@@ -45,7 +46,7 @@ class Updates:
         """The updater of weights on the devices; None if the store updates them."""
         return None if self.on_store else self._working
 
-    def start(self, group: DeviceGroup, params: Mapping[str, NDArray], compression: Mapping[str, Any] | None) -> None:
+    def start(self, group: DeviceGroup, params: Mapping[str, NDArray], compression: Mapping[str, str | float] | None) -> None:
         """Send the parameters to the store.
 
         Parameters
@@ -98,13 +99,13 @@ class Updates:
         group
             The devices of this module, or of one that shares some or all of its parameters.
         """
-        rows = [
+        rows: list[tuple[str, list[NDArray], list[Any]]] = [
             (name, weights, grads)
             for name, weights, grads in zip(group.param_names, group.param_arrays, group.grad_arrays, strict=True)
             if grads[0] is not None
         ]
         if self.store is not None:
-            for place, (name, weights, grads) in enumerate(rows):
+            for place, (name, weights, grads) in enumerate(rows):  # the first layers' weights are needed first in the next forward
                 self.store.pushpull(name, grads, out=weights if self.on_store else grads, priority=-place)
         if self.updater is None:
             return
@@ -179,7 +180,9 @@ def _copy(state: Any) -> Any:
     return type(state)(_copy(part) for part in state) if isinstance(state, (tuple, list)) else state
 
 
-def prepare_optimizer(optimizer: Any, params: Mapping[str, Any], names: Mapping[int, str], scale: float, symbol: Any) -> Optimizer:
+def prepare_optimizer(
+    optimizer: str | Optimizer, params: Mapping[str, object], names: Mapping[int, str], scale: float, symbol: Symbol
+) -> Optimizer:
     """Create an optimizer for the parameters, or prepare a given one.
 
     Parameters

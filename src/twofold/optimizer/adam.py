@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
-from .base import Optimizer, each, register, zeros_like
+from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
 from .multi_tensor import are_independent, update_weights
 
 __all__ = ["Adam", "Adamax", "Nadam"]
@@ -48,16 +48,16 @@ class Adam(Optimizer):
         self.epsilon = epsilon
         self.lazy_update = lazy_update
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """(mean of the gradients, mean of their squares)."""
         return zeros_like(weight), zeros_like(weight)
 
     def _updates_all_at_once(self) -> bool:
         return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
-        items = list(each(index, weight, grad, state))
+        items: list[Any] = list(each(index, weight, grad, state))
         for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
             operands = [(w, g, *means) for _, w, g, means in group]
             self._apply(operands, [self._scalars(*step) for step in self._begin_all([i for i, _, _, _ in group])])
@@ -95,12 +95,11 @@ class Adamax(Optimizer):
         self.beta1 = beta1
         self.beta2 = beta2
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """(mean of the gradients, maximum of their absolute values)."""
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)
         mean, largest = state
         g = self._clipped(grad * self.rescale_grad + wd * weight)
@@ -147,15 +146,14 @@ class Nadam(Optimizer):
         self.schedule_decay = schedule_decay
         self.m_schedule = 1.0
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """(mean of the gradients, mean of their squares)."""
         return zeros_like(weight), zeros_like(weight)
 
     def _momentum(self, t: int) -> float:
         return self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay))
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)
         mean, var = state
         g = self._clipped(grad * self.rescale_grad + wd * weight)

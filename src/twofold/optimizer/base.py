@@ -1,16 +1,25 @@
 """`Optimizer`: per-weight learning rates and decays, update counts, float32 master copies of 16-bit weights; the registry."""
 
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 from .. import ndarray as nd
+from .. import registry
 from ..dtype import HALVES
 from ..errors import MXNetError, ParameterError
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 
-__all__ = ["Optimizer", "create", "each", "register", "zeros_like"]
+__all__ = ["Index", "Indices", "Multipliers", "Optimizer", "State", "Weights", "create", "each", "register", "zeros_like"]
+
+#: Number or name of a weight.
+Index = int | str
+Indices = Index | Sequence[Index]
+Weights = NDArray | Sequence[NDArray]
+#: What an optimizer remembers of a weight, or of each weight in a list.
+State: TypeAlias = "NDArray | tuple[State, ...] | list[State] | None"
+Multipliers = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
 
 
 class Optimizer:
@@ -44,6 +53,12 @@ class Optimizer:
     opt_registry: ClassVar[dict[str, type["Optimizer"]]] = {}
     #: How many weights an updater passes to `update` at once, as lists; 0 to pass them one at a time.
     aggregate_num: int = 0
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # a user's subclass of an optimizer that takes lists rarely expects them: unless it says so, it gets one weight at a time
+        if "update" in vars(cls) and "aggregate_num" not in vars(cls):
+            cls.aggregate_num = 0
 
     def __init__(
         self,
@@ -95,11 +110,7 @@ class Optimizer:
     @staticmethod
     def register(klass: type["Optimizer"]) -> type["Optimizer"]:
         """Class decorator: register a subclass under its lower-case name."""
-        name = klass.__name__.lower()
-        known = Optimizer.opt_registry.get(name, klass)
-        if known is not klass:
-            warnings.warn(f"optimizer {_full_name(klass)} replaces {_full_name(known)} as {name!r}", UserWarning, stacklevel=2)
-        Optimizer.opt_registry[name] = klass
+        registry.enter(Optimizer.opt_registry, klass.__name__.lower(), klass, "optimizer")
         return klass
 
     @staticmethod
@@ -118,7 +129,7 @@ class Optimizer:
 
     # for subclasses to define
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> State:
         """Create the state of a weight: None, an array, or a tuple of these.
 
         Parameters
@@ -129,7 +140,7 @@ class Optimizer:
             The weight.
         """
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update a weight and its state in place.
 
         Parameters
@@ -138,6 +149,10 @@ class Optimizer:
             Index or name of the weight, the weight, its gradient of the same shape, and its state from `create_state`. If
             ``aggregate_num`` is above 0, lists of up to that many of each.
         """
+        for i, w, g, s in each(index, weight, grad, state):
+            self._update_one(i, w, g, s)
+
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         raise MXNetError(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")
 
     def _updates_all_at_once(self) -> bool:
@@ -150,7 +165,7 @@ class Optimizer:
         """Whether the state of a weight includes a float32 master copy."""
         return self.multi_precision and weight._dtype in HALVES
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> State:
         """Like `create_state`; for a 16-bit weight with ``multi_precision``, (float32 master copy, its state)."""
         if self._has_master(weight):
             master = weight.astype("float32")
@@ -164,15 +179,20 @@ class Optimizer:
             )
         return self.create_state(index, weight)
 
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update_multi_precision(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Like `update`, for states from `create_state_multi_precision`."""
-        if isinstance(weight, (list, tuple)) and self._updates_all_at_once() and any(map(self._has_master, weight)):
-            for i, w, g, s in each(index, weight, grad, state):
-                self.update_multi_precision(i, w, g, s)
-            return
-        if isinstance(weight, (list, tuple)) or not self._has_master(weight):
+        weights: Any = weight if isinstance(weight, (list, tuple)) else (weight,)
+        if not any(map(self._has_master, weights)):
             self.update(index, weight, grad, state)
             return
+        for i, w, g, s in each(index, weight, grad, state):
+            if self._has_master(w):
+                self._update_through_master(i, w, g, s)
+            else:
+                self.update(i, w, g, s)
+
+    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+        # steps much smaller than a 16-bit weight's last digit would vanish; they add up in the master copy
         master, own = state
         self.update(index, master, grad.astype("float32"), own)
         weight[:] = master.astype(weight._dtype)
@@ -196,7 +216,7 @@ class Optimizer:
             raise ParameterError("set_learning_rate: the optimizer's lr_scheduler sets the learning rate", None, "set lr_scheduler.base_lr")
         self.lr = lr
 
-    def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
+    def set_lr_mult(self, args_lr_mult: Multipliers) -> None:
         """Set learning rate multipliers.
 
         Parameters
@@ -206,7 +226,7 @@ class Optimizer:
         """
         self.lr_mult = {**self._attributes("__lr_mult__"), **args_lr_mult}
 
-    def set_lr_scale(self, args_lrscale: Mapping[Any, float]) -> None:
+    def set_lr_scale(self, args_lrscale: Multipliers) -> None:
         """Removed in MXNet 0.9 in favor of `set_lr_mult`.
 
         Raises
@@ -216,7 +236,7 @@ class Optimizer:
         """
         raise MXNetError("set_lr_scale was removed in MXNet 0.9", str(dict(args_lrscale)), "use set_lr_mult")
 
-    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
+    def set_wd_mult(self, args_wd_mult: Multipliers) -> None:
         """Set weight decay multipliers.
 
         Parameters
@@ -273,6 +293,7 @@ class Optimizer:
         counts = self._index_update_count
         for i in index if isinstance(index, (list, tuple)) else (index,):
             counts[i] = number = counts.get(i, self.begin_num_update) + 1
+            # schedules read the largest count: devices, and weights that rarely get a gradient, count fewer updates
             if number > self.num_update:
                 self.num_update = number
 
@@ -310,16 +331,11 @@ class Optimizer:
         self.param_dict = {}
 
 
-def _full_name(klass: type) -> str:
-    return f"{klass.__module__}.{klass.__name__}"
-
-
-def each(index: Any, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, NDArray, NDArray, Any]]:
+def each(index: Indices, weight: Weights, grad: Weights, state: State) -> Iterator[tuple[Index, NDArray, NDArray, State]]:
     """(index, weight, gradient, state) of each weight, given one of each or lists of them."""
-    if isinstance(index, (list, tuple)):
-        yield from zip(index, weight, grad, state, strict=True)
-    else:
-        yield index, weight, grad, state
+    one = index, weight, grad, state
+    columns: Any = one if isinstance(index, (list, tuple)) else [[x] for x in one]
+    return zip(*columns, strict=True)
 
 
 def zeros_like(weight: NDArray) -> NDArray:

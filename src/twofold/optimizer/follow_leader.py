@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
-from .base import Optimizer, register, zeros_like
+from .base import Index, Optimizer, register, zeros_like
 
 __all__ = ["FTML", "Ftrl"]
 
@@ -33,12 +33,11 @@ class Ftrl(Optimizer):
         self.beta = beta
         self.lr = learning_rate
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """(z, n) of the paper."""
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         nd.ftrl_update(weight, grad, *state, out=weight, lr=lr, wd=wd, lamda1=self.lamda1, beta=self.beta, **self._scaling())
 
@@ -67,12 +66,11 @@ class FTML(Optimizer):
         self.beta2 = beta2
         self.epsilon = epsilon
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """(d, v, z) of the paper."""
         return zeros_like(weight), zeros_like(weight), zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)
         d, v, z = state
         g = self._clipped(grad * self.rescale_grad + wd * weight)

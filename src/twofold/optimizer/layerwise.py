@@ -5,8 +5,8 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
-from .base import Optimizer, each, register, zeros_like
-from .sgd import WithMaster
+from .base import Index, Optimizer, register, zeros_like
+from .sgd import WithMaster, WithMomentum
 
 __all__ = ["LAMB", "LARS", "LBSGD"]
 
@@ -48,8 +48,7 @@ class LARS(WithMaster):
         momentum_correction: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.momentum = momentum
+        super().__init__(momentum, **kwargs)
         self.momentum_correction = momentum_correction
         self.lazy_update = lazy_update
         self.eta = eta
@@ -60,31 +59,12 @@ class LARS(WithMaster):
     def _is_decayed(self, name: str) -> bool:
         return name.endswith("_weight")
 
-    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
-        """The momentum, or None."""
-        return zeros_like(weight) if self.momentum else None
-
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update one weight or a list of weights."""
-        for i, w, g, mom in each(index, weight, grad, state):
-            self._step(i, w, g, mom)
-
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update one weight or a list of weights, 16-bit ones through their float32 master copies."""
-        for i, w, g, s in each(index, weight, grad, state):
-            if not self._has_master(w):
-                self._step(i, w, g, s)
-                continue
-            mom, master = s
-            self._step(i, master, g.astype("float32"), mom)
-            w[:] = master.astype(w._dtype)
-
-    def _step(self, index: Any, weight: NDArray, grad: NDArray, mom: NDArray | None) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         momentum = self.momentum * self._correction()
         step = -self._rate(index, weight, grad, lr, wd) * (self._scaled(grad) + wd * weight)
-        if mom is not None:
-            mom[:] = step = momentum * mom + step
+        if state is not None:
+            state[:] = step = momentum * state + step
         weight[:] = weight + step
 
     def _correction(self) -> float:
@@ -95,7 +75,7 @@ class LARS(WithMaster):
             self._rate_read_at = self.num_update
         return self.cur_lr / self.last_lr if self.momentum_correction and self.last_lr else 1.0
 
-    def _rate(self, index: Any, weight: NDArray, grad: NDArray, lr: float, wd: float) -> Any:
+    def _rate(self, index: Index, weight: NDArray, grad: NDArray, lr: float, wd: float) -> Any:
         if str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
             return lr
         w_norm, g_norm = nd.norm(weight), nd.norm(grad) * self.rescale_grad
@@ -148,21 +128,11 @@ class LAMB(Optimizer):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """(mean of the gradients, mean of their squares)."""
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update one weight or a list of weights."""
-        for i, w, g, s in each(index, weight, grad, state):
-            self._step(i, w, g, s)
-
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update one weight or a list of weights, 16-bit ones through their float32 master copies."""
-        for i, w, g, s in each(index, weight, grad, state):
-            super().update_multi_precision(i, w, g, s)
-
-    def _step(self, index: Any, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)
         mean, var = state
         g = self._scaled(grad)
@@ -181,7 +151,7 @@ class LAMB(Optimizer):
 
 
 @register
-class LBSGD(Optimizer):
+class LBSGD(WithMomentum):
     """`SGD` with gradient accumulation: gradients are averaged over ``batch_scale`` updates, and the learning rate warms up.
 
     Parameters
@@ -220,8 +190,7 @@ class LBSGD(Optimizer):
         num_epochs: int = 60,
         **kwargs: Any,
     ) -> None:
-        super().__init__(multi_precision=multi_precision, **kwargs)
-        self.momentum = momentum
+        super().__init__(momentum, multi_precision=multi_precision, **kwargs)
         self.warmup_strategy = warmup_strategy
         self.warmup_epochs = warmup_epochs
         self.batch_scale = batch_scale
@@ -230,11 +199,7 @@ class LBSGD(Optimizer):
         self.num_epochs = num_epochs
         self.cumgrads: dict[Any, dict[str, Any]] = {}
 
-    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
-        """The momentum, or None."""
-        return zeros_like(weight) if self.momentum else None
-
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Accumulate a gradient, and update the weight if the batch is complete."""
         batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
         batch["cum_grad"] = total = grad + batch["cum_grad"]

@@ -6,21 +6,37 @@ from typing import Any
 from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
-from .base import Optimizer, each, register, zeros_like
+from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
 from .multi_tensor import are_independent, update_weights
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test", "ccSGD"]
 
 
-class WithMaster(Optimizer):
-    """Base of optimizers whose state for a 16-bit weight is (state, float32 master copy)."""
+class WithMomentum(Optimizer):
+    """Base of optimizers whose state is a momentum, or None where that is 0."""
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+
+    def create_state(self, index: Index, weight: NDArray) -> NDArray | None:
+        """The momentum, or None."""
+        return zeros_like(weight) if self.momentum else None
+
+
+class WithMaster(WithMomentum):
+    """Base of optimizers whose state for a 16-bit weight is (momentum, float32 master copy): MXNet's files have that order."""
+
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> State:
         """Like `create_state`; for a 16-bit weight with ``multi_precision``, (state, float32 master copy)."""
         if not self._has_master(weight):
             return super().create_state_multi_precision(index, weight)
         master = weight.astype("float32")
         return self.create_state(index, master), master
+
+    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+        momentum, master = state
+        super()._update_through_master(index, weight, grad, (master, momentum))
 
 
 @register
@@ -40,21 +56,17 @@ class SGD(WithMaster):
     aggregate_num = 4
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.momentum = momentum
+        super().__init__(momentum, **kwargs)
         self.lazy_update = lazy_update
-
-    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
-        """The momentum, or None."""
-        return zeros_like(weight) if self.momentum else None
 
     def _updates_all_at_once(self) -> bool:
         return type(self).update is SGD.update and type(self).update_multi_precision is SGD.update_multi_precision
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
-        if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s is None for s in state}) == 1:
-            self._apply(index, weight, grad, state)
+        states: Any = state
+        if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s is None for s in states}) == 1:
+            self._apply(index, weight, grad, states)
             return
         for i, w, g, mom in each(index, weight, grad, state):
             self._apply([i], [w], [g], [mom])
@@ -73,22 +85,14 @@ class SGD(WithMaster):
             scalars = [(lr, momentum, wd, scale) for lr, wd in rates]
             update_weights("sgd_mom_update", list(zip(weight, grad, state, strict=True)), scalars, **params)
 
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update one weight or a list of weights, 16-bit ones through their float32 master copies."""
-        if isinstance(weight, (list, tuple)) and type(self).update is SGD.update and not any(self._has_master(w) for w in weight):
-            self.update(index, weight, grad, state)
-            return
-        for i, w, g, s in each(index, weight, grad, state):
-            if not self._has_master(w):
-                self.update(i, w, g, s)
-                continue
-            mom, master = s
-            lr, wd, _ = self._begin(i)
-            common: dict[str, Any] = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
-            if mom is None:
-                nd.mp_sgd_update(w, g, master, out=w, **common)
-            else:
-                nd.mp_sgd_mom_update(w, g, mom, master, out=w, momentum=self.momentum, **common)
+    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+        mom, master = state
+        lr, wd, _ = self._begin(index)
+        common: dict[str, Any] = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
+        if mom is None:
+            nd.mp_sgd_update(weight, grad, master, out=weight, **common)
+        else:
+            nd.mp_sgd_mom_update(weight, grad, mom, master, out=weight, momentum=self.momentum, **common)
 
 
 @register
@@ -100,9 +104,6 @@ class ccSGD(SGD):
     args, kwargs
         See `SGD`.
     """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
 
 
 @register
@@ -123,16 +124,7 @@ class NAG(WithMaster):
     Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in deep learning, 2013.
     """
 
-    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.momentum = momentum
-
-    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
-        """The momentum, or None."""
-        return zeros_like(weight) if self.momentum else None
-
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
         if state is None:
@@ -143,11 +135,7 @@ class NAG(WithMaster):
         if wd:  # MXNet's kernel works in place: the decay that enters the momentum is computed from the updated weight
             state[:] = state - (lr * wd) * (weight - before)
 
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight, a 16-bit one through its float32 master copy."""
-        if not self._has_master(weight):
-            self.update(index, weight, grad, state)
-            return
+    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         mom, master = state
         lr, wd, _ = self._begin(index)
         common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
@@ -158,7 +146,7 @@ class NAG(WithMaster):
 
 
 @register
-class Signum(Optimizer):
+class Signum(WithMomentum):
     """Descent along the sign of the gradient, or of its momentum.
 
     Parameters
@@ -179,16 +167,10 @@ class Signum(Optimizer):
     """
 
     def __init__(self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any) -> None:
-        super().__init__(learning_rate=learning_rate, **kwargs)
-        self.momentum = momentum
+        super().__init__(momentum, learning_rate=learning_rate, **kwargs)
         self.wd_lh = wd_lh
 
-    def create_state(self, index: Any, weight: NDArray) -> NDArray | None:
-        """The momentum, or None."""
-        return zeros_like(weight) if self.momentum else None
-
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
         if state is None:
@@ -211,11 +193,7 @@ class SGLD(Optimizer):
     Welling and Teh, Bayesian learning via stochastic gradient Langevin dynamics, 2011.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         noise = random.normal(0, sqrt(lr), shape=weight.shape, dtype=weight._dtype, ctx=weight.context)
         weight[:] = weight - (lr / 2) * (self._scaled(grad) + wd * weight) + noise
@@ -247,12 +225,11 @@ class DCASGD(Optimizer):
         self.weight_previous: dict[Any, NDArray] = {}
         self.lamda = lamda
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray | None, NDArray]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray | None, NDArray]:
         """(momentum or None, the weight before the last update)."""
         return (zeros_like(weight) if self.momentum else None), weight.copy()
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         mom, previous = state
         g = self._scaled(grad)
@@ -275,14 +252,10 @@ class Test(Optimizer):
 
     __test__ = False  # keeps pytest from collecting it
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-
-    def create_state(self, index: Any, weight: NDArray) -> NDArray:
+    def create_state(self, index: Index, weight: NDArray) -> NDArray:
         """Zeros of the weight's shape."""
         return zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         weight[:] = weight + grad * self.rescale_grad
         state[:] = weight

@@ -5,7 +5,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..errors import ParameterError, ShapeError
 from ..ndarray.array import NDArray
-from .base import Optimizer, register, zeros_like
+from .base import Index, Optimizer, register, zeros_like
 
 __all__ = ["AdaDelta", "AdaGrad", "GroupAdaGrad", "RMSProp"]
 
@@ -30,12 +30,11 @@ class AdaGrad(Optimizer):
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index: Any, weight: NDArray) -> NDArray:
+    def create_state(self, index: Index, weight: NDArray) -> NDArray:
         """The sum of squared gradients."""
         return zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         g = self._scaled(grad)
         state[:] = state + g * g
@@ -63,14 +62,13 @@ class GroupAdaGrad(Optimizer):
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index: Any, weight: NDArray) -> NDArray:
+    def create_state(self, index: Index, weight: NDArray) -> NDArray:
         """The sums (rows, 1) of the rows' mean squared gradients."""
         if weight.ndim != 2:
             raise ShapeError("GroupAdaGrad: the weight must have two axes", f"shape {weight.shape}", "use AdaGrad for it")
         return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight._dtype)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         if wd:
             raise ParameterError("GroupAdaGrad: Weight decay is not supported", f"wd {wd} of {index!r}", "set wd to 0")
@@ -122,12 +120,11 @@ class RMSProp(Optimizer):
         self.epsilon = epsilon
         self.clip_weights = clip_weights
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, ...]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, ...]:
         """(mean square,), or if centered (mean square, mean, momentum)."""
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         common = {"lr": lr, "wd": wd, "gamma1": self.gamma1, "epsilon": self.epsilon, **self._scaling()}
         if self.clip_weights:
@@ -161,12 +158,11 @@ class AdaDelta(Optimizer):
         self.rho = rho
         self.epsilon = epsilon
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """(mean square of the gradients, mean square of the steps)."""
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update a weight."""
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         _, wd, _ = self._begin(index)
         of_gradients, of_steps = state
         g = self._scaled(grad)

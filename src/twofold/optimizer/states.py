@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import lr_scheduler
 from ..dtype import NUMPY
 from ..errors import FormatError
 from ..formats.pickle_records import MXNET_CLASSES, load_states
@@ -13,14 +14,25 @@ from ..formats.records import ArrayRecord, DTypeRecord, ObjectRecord
 from ..imperative.array import Array
 from ..lr_scheduler import LRScheduler
 from ..ndarray.saving import array_of, record_of
-from .base import Optimizer
+from . import adam, follow_leader, layerwise, sgd, squared_gradients
+from .base import Index, Optimizer, State
 
 __all__ = ["dump", "load"]
 
-OURS = __name__.partition(".")[0]
+#: The module that MXNet's files name for each of its classes.
+MXNET_MODULES: dict[type, str] = {
+    **{
+        getattr(m, name): "mxnet.optimizer.optimizer"
+        for m in (adam, follow_leader, layerwise, sgd, squared_gradients)
+        for name in m.__all__
+    },
+    squared_gradients.GroupAdaGrad: "mxnet.optimizer.contrib",
+    **{getattr(lr_scheduler, name): "mxnet.lr_scheduler" for name in lr_scheduler.__all__},
+}
+MXNET_NAMES = {kind.__name__: kind for kind in MXNET_MODULES}
 
 
-def dump(states: dict[Any, Any], optimizer: Optimizer | None = None) -> bytes:
+def dump(states: dict[Index, State], optimizer: Optimizer | None = None) -> bytes:
     """The bytes that MXNet's ``Updater.set_states`` reads.
 
     Parameters
@@ -39,7 +51,7 @@ def dump(states: dict[Any, Any], optimizer: Optimizer | None = None) -> bytes:
     return dump_states(record if optimizer is None else (record, _record(optimizer)))
 
 
-def load(data: bytes) -> tuple[dict[Any, Any], Optimizer | None]:
+def load(data: bytes) -> tuple[dict[Index, State], Optimizer | None]:
     """Read bytes written by `dump` or MXNet: the states, with arrays on the CPU, and the optimizer if there is one.
 
     Raises
@@ -47,8 +59,7 @@ def load(data: bytes) -> tuple[dict[Any, Any], Optimizer | None]:
     FormatError
         If the bytes are damaged, or name an optimizer or scheduler class that is not defined in this process.
     """
-    user_classes = [f"{c.__module__}.{c.__qualname__}" for base in (Optimizer, LRScheduler) for c in _subclasses(base)]
-    found = load_states(data, classes=[*MXNET_CLASSES, *user_classes])
+    found = load_states(data, classes=[*MXNET_CLASSES, *_user_classes()])
     if isinstance(found, tuple):
         return _value(found[0]), _value(found[1])
     return _value(found), None
@@ -70,9 +81,9 @@ def _record(value: Any) -> Any:
         case list() | tuple():
             return type(value)(_record(item) for item in value)
         case Optimizer():
-            return ObjectRecord(*_name_of(value, "mxnet.optimizer.optimizer"), (), _attributes(value.__getstate__()))
+            return ObjectRecord(*_name_of(value), (), _attributes(value.__getstate__()))
         case LRScheduler():
-            return ObjectRecord(*_name_of(value, "mxnet.lr_scheduler"), (), _record(vars(value)))
+            return ObjectRecord(*_name_of(value), (), _record(vars(value)))
     return value
 
 
@@ -89,12 +100,10 @@ def _attributes(state: dict[str, Any]) -> dict[str, Any]:
     return {"allow_np_array": False, **record}
 
 
-def _name_of(value: object, module: str) -> tuple[str, str]:
-    """Module and name of an object's class, under MXNet's name where it is one of MXNet's."""
+def _name_of(value: object) -> tuple[str, str]:
+    """Module and name of an object's class, as pickle writes them; MXNet's for its classes."""
     kind = type(value)
-    if kind.__module__.partition(".")[0] != OURS:
-        return kind.__module__, kind.__qualname__
-    return "mxnet.optimizer.contrib" if kind.__name__ == "GroupAdaGrad" else module, kind.__name__
+    return MXNET_MODULES.get(kind, kind.__module__), kind.__qualname__
 
 
 def _value(record: Any) -> Any:
@@ -134,17 +143,23 @@ def _share_counts(state: dict[str, Any], record: dict[str, Any]) -> dict[str, An
 
 
 def _class_of(record: ObjectRecord) -> type:
-    """The class that a file names: ours of the same name for MXNet's classes, else an exact match of module and name."""
-    for base, module in ((Optimizer, "mxnet.optimizer"), (LRScheduler, "mxnet.lr_scheduler")):
-        for kind in _subclasses(base):
-            is_ours = kind.__module__.partition(".")[0] == OURS
-            if kind.__name__ == record.name and (record.module.startswith(module) if is_ours else kind.__module__ == record.module):
-                return kind
-    raise FormatError(
-        "optimizer states: the class of an object is not defined",
-        f"{record.module}.{record.name}",
-        "import the module that defines it, or save without dump_optimizer",
-    )
+    """The class that a file names."""
+    # MXNet moved its classes between modules over the years; their names stayed
+    name = f"{record.module}.{record.name}"
+    kind = MXNET_NAMES.get(record.name) if record.module.startswith("mxnet.") else _user_classes().get(name)
+    if kind is None:
+        raise FormatError(
+            "optimizer states: the class of an object is not defined",
+            name,
+            "import the module that defines it, or save without dump_optimizer",
+        )
+    return kind
+
+
+def _user_classes() -> dict[str, type]:
+    """The optimizers and schedulers of users that are defined in this process, by module and name."""
+    classes = (kind for base in (Optimizer, LRScheduler) for kind in _subclasses(base))
+    return {f"{kind.__module__}.{kind.__qualname__}": kind for kind in classes if kind not in MXNET_MODULES}
 
 
 def _subclasses(base: type) -> Iterator[type]:

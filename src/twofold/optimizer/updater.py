@@ -7,7 +7,7 @@ from ..device import Device
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from . import states as state_files
-from .base import Optimizer
+from .base import Index, Optimizer, State
 
 __all__ = ["Updater", "get_updater"]
 
@@ -23,8 +23,9 @@ class Updater:
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
-        self.states: dict[Any, Any] = {}
-        self.states_synced: dict[Any, bool] = {}
+        self.states: dict[Index, State] = {}
+        #: Whether each state is on the device of its weight: states from a file are on the CPU until their weight is updated.
+        self.states_synced: dict[Index, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
@@ -41,6 +42,7 @@ class Updater:
             index, grad, weight = [index], [grad], [weight]
         if not weight:
             return
+        # before any count: weights of one call are on one device
         self.optimizer._set_current_context(weight[0].context.device_id)
         for i, w in zip(index, weight, strict=True):
             if not self.states_synced.get(i):
@@ -55,14 +57,14 @@ class Updater:
             for i, g, w in zip(index, grad, weight, strict=True):
                 self.optimizer.update_multi_precision(i, w, g, self.states[i])
 
-    def _prepare(self, index: Any, weight: NDArray) -> None:
+    def _prepare(self, index: Index, weight: NDArray) -> None:
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         elif not self.states_synced[index]:
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         self.states_synced[index] = True
 
-    def sync_state_context(self, state: Any, context: Device) -> Any:
+    def sync_state_context(self, state: State, context: Device) -> State:
         """The state with all its arrays moved to a device.
 
         Parameters
@@ -109,11 +111,11 @@ class Updater:
         return state_files.dump(self.states, self.optimizer if dump_optimizer else None)
 
 
-Item = tuple[Any, NDArray, NDArray]
+Item = tuple[Index, NDArray, NDArray]
 
 
 def _groups(items: list[Item], size: int) -> Iterator[list[Item]]:
-    """Groups of up to ``size`` weights, each of a single dtype."""
+    """Groups of up to ``size`` weights, each of a single dtype: MXNet's aggregated operators take no mixture."""
     by_dtype: dict[str, list[Item]] = {}
     for item in items:
         by_dtype.setdefault(item[1]._dtype, []).append(item)
