@@ -5,9 +5,8 @@ import shutil
 import subprocess
 import sys
 
-from tests.docs.pages import blocks
-
 from .sources import ROOT
+from tests.docs.pages import blocks
 
 PRIMITIVES = '''"""Two primitives with references: the sign and logarithm of determinants, and the bell curve."""
 

@@ -8,7 +8,7 @@ from ..errors import MXNetError
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 
-__all__ = ["Key", "Keys", "KVStoreBase", "Values"]
+__all__ = ["KVStoreBase", "Key", "Keys", "Values"]
 
 Key = int | str
 Keys = Key | Sequence[Key]
