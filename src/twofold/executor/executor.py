@@ -128,7 +128,6 @@ class Executor:
         """
         for name, value in kwargs.items():
             self._feed(name, value)
-        self._run.forget()
         made = self._run.forward(bool(is_train), keep=bool(is_train) and self._has_backward)
         if self._outputs is None:
             self._outputs = [new(NDArray) for _ in self._keys]

@@ -5,9 +5,9 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from ..device import CPU, Device
-from ..imperative.cell import ALWAYS, Cell, Value, wrap
+from ..imperative.cell import ALWAYS, HOST, Cell, Value, wrap
 from ..imperative.deferral import defer
-from ..imperative.invoke import content, contents_of, data_of, full_content
+from ..imperative.invoke import after_failure, content, contents_of, data_of, full_content
 from ..imperative.pending import issue
 from ..imperative.record import Tape
 from ..imperative.way import joins_window
@@ -59,6 +59,7 @@ class Run:
         self._make, self._states = parts_of, states
         self._bound = {("arg", n): a for n, a in arguments.items()} | {("aux", n): a for n, a in states.items()}
         self._parts: dict[bool, list[Part]] = {}
+        self._fixed: dict[Part, list[Cell]] = {}
         self._residuals: Residuals | None = None
         self._random: list[list[Any]] = []
         self._made: dict[Part, list[Any]] = {}
@@ -72,11 +73,7 @@ class Run:
                 part.is_ahead = len(found) > 1 or part.device is not CPU
         return found
 
-    def forget(self) -> None:
-        """Release the residuals of the last forward, and draw new random keys from now on."""
-        self._residuals, self._random = None, []
-
-    def forward(self, training: bool, keep: bool) -> dict[Key, Any]:
+    def forward(self, training: bool, keep: bool, *, again: bool = False) -> dict[Key, Any]:
         """Run forward.
 
         Parameters
@@ -85,43 +82,55 @@ class Run:
             Whether operators run in training mode.
         keep
             Whether `backward` is to follow.
+        again
+            Whether this repeats the last forward, with its random keys.
 
         Returns
         -------
         dict
             The values that parts make for others, as contents.
         """
+        self._residuals = None  # frees their memory for this run
+        if not again:
+            self._random = []
         made: dict[Key, Any] = {}
         residuals: list[list[Any]] = []
-        tape = Tape()
-        parts = self.parts(training)
-        joined = keep and _may_join(parts)
+        parts = self._parts.get(training) or self.parts(training)
+        tape = Tape() if keep else None
+        joined = keep and len(parts) == 1 and parts[0].training.joins and joins_window(parts[0].training.largest)
+        if joined:  # another iteration begins here
+            flush_complete()
         for number, part in enumerate(parts):
-            cells = self._cells(part, made)
+            cells = self._fixed.get(part) or self._cells(part, made)
             leaves = _operands(cells, part, joined)
             if part.keys:
                 leaves += self._random_keys(number, part)
             if part.objects:
                 leaves += self._objects(part)
-            if keep:
+            visible = len(part.makes) + len(part.written)
+            if tape is not None:
                 steps = part.training
                 results = _defer(steps.forward_sig, leaves, part) if joined else _issue(part.forward, leaves, part)
-                shared = range(len(results)) if len(parts) > 1 else steps.saved  # backward reads them too, so a write must make a copy
-                contents = [_shared(r, part.device) if k in shared else _content(r, part.device) for k, r in enumerate(results)]
                 residuals.append(_saved(steps, cells, leaves, results, tape))
+                # what backward or another part reads too must not be overwritten in place
+                contents = _contents(results[:visible], part.device, range(visible) if len(parts) > 1 else steps.shared)
             else:
                 contents = _contents(_issue(part.inference, leaves, part), part.device)
             for (key, _), new in zip(part.makes, contents, strict=False):
                 made[key] = new
             if part.written:
                 self._write_states(part.written, contents[len(part.makes) :])
-        self._residuals = Residuals(training, residuals, joined, tape) if keep else None
+        if tape is not None:
+            self._residuals = Residuals(training, residuals, joined, tape)
         return made
 
     def _cells(self, part: Part, made: Mapping[Key, Any]) -> list[Cell]:
         """The arrays that a part reads: bound ones, and values made by other parts."""
         bound = self._bound
-        return [bound[key] if key in bound else wrap(Cell, made[key]) for key, _ in part.reads]
+        cells = [bound[key] if key in bound else wrap(Cell, made[key]) for key, _ in part.reads]
+        if all(key in bound for key, _ in part.reads):  # the same arrays in every run
+            self._fixed[part] = cells
+        return cells
 
     def _random_keys(self, number: int, part: Part) -> list[Any]:
         """A part's random keys, drawn once per forward: rerunning it for backward or a monitor must draw the same numbers."""
@@ -158,7 +167,7 @@ class Run:
             Gradients of the values that parts read, as contents.
         """
         if self._residuals is None or self._residuals.training != training:
-            self.forward(training, keep=True)
+            self.forward(training, keep=True, again=True)
         residuals, self._residuals = self._residuals, None
         assert residuals is not None
         grads: dict[Key, list[Any]] = {}
@@ -216,14 +225,6 @@ class Run:
                 yield internal.name, internal.is_input, wrap(NDArray, content(data, part.device))
 
 
-def _may_join(parts: Sequence[Part]) -> bool:
-    """Whether forward and backward of a graph join a window. If so, a new iteration begins here: earlier windows are flushed."""
-    joined = len(parts) == 1 and parts[0].training.joins and joins_window(parts[0].training.largest)
-    if joined:
-        flush_complete()
-    return joined
-
-
 def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
     """The operands of a part's program: arrays, or possibly pending Values if it runs asynchronously or in a window."""
     return values_on(cells, part.device) if part.is_ahead or joined else arrays_on(cells, part.device)
@@ -241,33 +242,38 @@ def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
         users = bool(part.objects)  # their code must run in the thread that called the executor
         operands = [data_of(v) for v in leaves] if users else leaves
         return issue(program.run, operands, program.outputs, part.device, 0 if users else program.nanoseconds)
-    return run_on(part.device, program.run, leaves) if LISTENERS else program.run(leaves)
+    if LISTENERS or part.objects:  # users' code may run programs in turn, and the quick context cannot be entered twice
+        return run_on(part.device, program.run, leaves)
+    run: Any = program.run
+    try:
+        return HOST.quick(run.args[0], leaves)
+    except Exception as error:
+        return after_failure(error, run, leaves)
 
 
-def _contents(results: Sequence[Any], device: Device) -> list[Any]:
-    """Results as contents that nobody else holds."""
-    return list(results) if results and results[0].__class__ is Value else contents_of(results, device)
-
-
-def _content(result: Any, device: Device) -> Any:
-    return result if result.__class__ is Value else content(result, device)
-
-
-def _shared(result: Any, device: Device) -> Value:
-    """A result as a Value that is never overwritten in place."""
-    if result.__class__ is not Value:
-        return Value(result, None, None, device, ALWAYS)
-    result.share()
-    return result
+def _contents(results: Sequence[Any], device: Device, shared: Iterable[int] = ()) -> list[Any]:
+    """Results as contents of cells; those at the positions in ``shared`` are never overwritten in place."""
+    contents = list(results) if results and results[0].__class__ is Value else contents_of(results, device)
+    for k in shared:
+        v = contents[k]
+        if v.__class__ is Value:
+            v.share()
+        else:
+            contents[k] = Value(v, None, None, device, ALWAYS)
+    return contents
 
 
 def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape) -> list[Any]:
     """What a part's backward reads: operands of forward, and residuals."""
-    given = list(leaves)
+    saved = []
     for k in steps.reads:
+        operand = leaves[k]
         if k < len(cells):
-            v = cells[k]._capture()
+            v = cells[k]._v
+            if v.__class__ is not Value:
+                v = cells[k]._capture()
             lent = v.lend(tape)
             if lent is not v:  # a copy, because other libraries may write into this memory
-                given[k] = data_of(lent) if given[k].__class__ is not Value else lent
-    return [given[k] for k in steps.reads] + [results[k] for k in steps.saved]
+                operand = data_of(lent) if operand.__class__ is not Value else lent
+        saved.append(operand)
+    return saved + [results[k] for k in steps.saved]

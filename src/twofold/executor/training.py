@@ -71,6 +71,8 @@ class Training:
         Positions of the leaves that backward reads.
     saved
         Positions of the residuals among forward's results.
+    shared
+        Those of them that are outputs or states written, which callers hold too.
     """
 
     def __init__(self, steps: Steps, device: Device) -> None:
@@ -95,6 +97,7 @@ class Training:
         results = forward + [n for n in residuals if n not in given]
         number = {n: k for k, n in reversed(list(enumerate(results)))}
         self.saved = [number[n] for n in residuals]
+        self.shared = [k for k in self.saved if k < len(forward)]
         self._results, self._leaves = results, steps.leaves
         again = steps.runs_user_code or steps.mirrored or recomputes()
         self.joins = not again

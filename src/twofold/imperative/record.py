@@ -1,6 +1,7 @@
 """The tape: a graph of records. A `Rec` is one recorded operation, a `Tape` one outermost ``record()`` scope."""
 
 import threading
+from itertools import count
 from typing import Any
 from weakref import ref
 
@@ -78,11 +79,10 @@ class Tape:
     """
 
     __slots__ = ("__weakref__", "device", "entered", "leaves", "ref", "serial", "whole", "windows")
-    _count = 0
+    _serials = count(1)  # not a number that is counted up: assigning to a class attribute invalidates the interpreter's inline caches
 
     def __init__(self) -> None:
-        Tape._count += 1
-        self.leaves, self.serial = 0, Tape._count
+        self.leaves, self.serial = 0, next(Tape._serials)
         self.ref: ref[Tape] = ref(self)
         self.device: Any = None
         self.entered: list[Rec] = []
