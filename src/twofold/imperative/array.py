@@ -339,8 +339,7 @@ def backward(heads: list[Any], head_grads: list[Any] | None, retain_graph: bool 
     recs = [record_of(h, "backward") for h in heads]
     if len(heads) > 1 or grads[0] is not None:
         grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
-    for variable, grad in run_backward(recs, grads, Cell, retain=retain_graph):
-        assign(variable, grad)
+    assign(run_backward(recs, grads, Cell, retain=retain_graph))
 
 
 def _fitting_head(head: Any, grad: Any) -> Cell:

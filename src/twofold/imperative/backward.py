@@ -401,7 +401,7 @@ def run_backward(
     if len(heads) == 1 and grads[0] is None and not create_graph:
         found = _known(heads[0], retain)
         if found is not None:
-            if not retain:
+            if not retain and tls.tape is not None:
                 renumber()
             return found
     work = _Pass(cls, retain, create_graph)
@@ -475,15 +475,16 @@ def run_hook(rec: Rec) -> None:
         cell._v = new
 
 
-def assign(variable: Variable, grad: Any) -> None:
-    """Store a gradient (a content) in its variable's cell, which remains the same object."""
-    cell = variable.cell
-    variable.fresh = True
-    if variable.req == "add":
-        cell._v = invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
-    elif grad.__class__ is PLAIN and cell._v.__class__ is PLAIN:
-        if variable.req != "null":
-            cell._v = grad
-    elif variable.req != "null":
-        device = device_of(cell._v)
-        cell._v = grad if device_of(grad) is device else named(grad, device)
+def assign(gradients: Sequence[tuple[Variable, Any]]) -> None:
+    """Store gradients (contents) in their variables' cells, which remain the same objects."""
+    for variable, grad in gradients:
+        cell = variable.cell
+        variable.fresh = True
+        if variable.req == "add":
+            cell._v = invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
+        elif grad.__class__ is PLAIN and cell._v.__class__ is PLAIN:
+            if variable.req != "null":
+                cell._v = grad
+        elif variable.req != "null":
+            device = device_of(cell._v)
+            cell._v = grad if device_of(grad) is device else named(grad, device)

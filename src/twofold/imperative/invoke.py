@@ -149,7 +149,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     tape = tls.tape
     found = None if tape is None else _recorded_again(sig, args, tape)
     if found is None:
-        found = _known(sig, args)
+        found = _known(sig, args, tape)
     if found is not None:
         return found
     op = sig.op
@@ -192,14 +192,10 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
     return device, tracked, scalars
 
 
-def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
-    """`_inline` in short, for plain arrays of known types and numbers; None for anything else."""
-    v: Any
-    if len(args) == 1:
-        a = args[0]
-        v = a._v if isinstance(a, Cell) else None
-        if v.__class__ is not PLAIN:
-            return None
+def _known(sig: Sig, args: Sequence[Any], tape: Tape | None) -> list[Any] | None:
+    """`_inline` in short, for numbers and small arrays on cpu(0), of known types and not to be recorded; None for anything else."""
+    v: Any = args[0]._v if len(args) == 1 and isinstance(args[0], Cell) else None
+    if v.__class__ is PLAIN:
         arrays = [v]
         found = sig.inline.get(((v.shape, v.dtype),))
     else:
@@ -207,6 +203,12 @@ def _known(sig: Sig, args: Sequence[Any]) -> list[Any] | None:
         arrays, dtype = [], None
         for a in args:
             v = a._v if isinstance(a, Cell) else a
+            if v.__class__ is Value:  # a parameter, or what a tape has saved
+                if v.device is not CPU or (tape is not None and (rec := v.rec) is not None and rec.node.tracked):
+                    return None
+                v = v.data
+                if v.__class__ is not PLAIN or v.size >= SETTINGS.defer_elements:
+                    return None
             if v.__class__ is PLAIN:
                 if dtype is None:
                     dtype = v.dtype
