@@ -8,7 +8,7 @@ import pytest
 from twofold import autograd, nd
 from twofold.graph import ir
 from twofold.graph.build import apply
-from twofold.imperative import fast
+from twofold.imperative import scalars
 from twofold.opdef.registry import OPS
 from twofold.program.cache import PROGRAMS
 
@@ -101,7 +101,7 @@ def test_dropping_empties_every_cache(deferred):
             (small * 2.5 * 2.5).backward()
         nd.array([1.0]) + nd.array([[2.0]])
         ir.const(2.0)
-    caches = [PROGRAMS, fast._float_leaves, ir.TABLES.leaves, ir.TABLES.constants]
+    caches = [PROGRAMS, scalars.FLOAT_LEAVES, ir.TABLES.leaves, ir.TABLES.constants]
     kinds = {type(entry).__name__ for entry in PROGRAMS.values()}
     assert kinds == {"Backward", "Compiled", "_Known"}
     assert all(caches)
