@@ -20,6 +20,7 @@ from .errors import OperatorError, ParameterError, ShapeError
 from .ndarray.calls import Calls
 from .ndarray.functions import waitall
 from .ndarray.saving import Loaded, load_arrays, save_arrays
+from .ndarray.types import ArrayLike, DTypeLike, Order, Shape
 from .numpy.array import ndarray
 from .numpy.creation import asarray
 from .numpy.selecting import argwhere
@@ -54,12 +55,12 @@ def __dir__() -> list[str]:
 # arrays
 
 
-def nonzero(a: Any) -> ndarray:
+def nonzero(a: ArrayLike) -> ndarray:
     """The places of the elements that are not 0: one row of indices (int64) for each."""
     return argwhere(a)
 
 
-def constraint_check(x: Any, msg: str) -> ndarray:
+def constraint_check(x: ArrayLike, msg: str) -> ndarray:
     """True, as an array, if every element is not 0.
 
     Raises
@@ -73,7 +74,7 @@ def constraint_check(x: Any, msg: str) -> ndarray:
     return result
 
 
-def reshape(a: Any, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> ndarray:
+def reshape(a: ArrayLike, newshape: Shape, reverse: bool = False, order: Order = "C") -> ndarray:
     """The elements in another shape, which codes may describe: a view where memory allows it.
 
     Parameters
@@ -256,7 +257,12 @@ def _under(context: Callable[[], AbstractContextManager[None]], target: Any) -> 
 
 
 def bernoulli(
-    prob: Any = None, logit: Any = None, size: Any = None, dtype: Any = None, ctx: Device | None = None, out: Any = None
+    prob: Any = None,
+    logit: Any = None,
+    size: Shape | None = None,
+    dtype: DTypeLike = None,
+    ctx: Device | None = None,
+    out: ndarray | None = None,
 ) -> ndarray:
     """1 with a probability, else 0.
 
@@ -291,26 +297,30 @@ def bernoulli(
     return out
 
 
-def uniform_n(low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Device | None = None) -> ndarray:
+def uniform_n(
+    low: ArrayLike = 0.0, high: ArrayLike = 1.0, batch_shape: Shape | None = None, dtype: DTypeLike = None, ctx: Device | None = None
+) -> ndarray:
     """Draws from uniform distributions on [low, high): an array of ``batch_shape`` followed by the shape of the bounds."""
     low, high = asarray(low), asarray(high)
     drawn = _batch(random_sampling.random_uniform, low, high, batch_shape, dtype, ctx)
     return (low + (high - low) * drawn).astype(drawn.dtype)
 
 
-def normal_n(loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Device | None = None) -> ndarray:
+def normal_n(
+    loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, batch_shape: Shape | None = None, dtype: DTypeLike = None, ctx: Device | None = None
+) -> ndarray:
     """Draws from normal distributions: an array of ``batch_shape`` followed by the shape of means and deviations."""
     loc, scale = asarray(loc), asarray(scale)
     drawn = _batch(random_sampling.random_normal, loc, scale, batch_shape, dtype, ctx)
     return (loc + scale * drawn).astype(drawn.dtype)
 
 
-def _batch(op: Op, a: ndarray, b: ndarray, batch_shape: Any, dtype: Any, ctx: Device | None) -> ndarray:
+def _batch(op: Op, a: ndarray, b: ndarray, batch_shape: Shape | None, dtype: DTypeLike, ctx: Device | None) -> ndarray:
     batch = () if batch_shape is None else (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
     return _drawn(op, (*batch, *(a + b).shape), "float32" if dtype is None else dtype, ctx or a.context)
 
 
-def _drawn(op: Op, shape: tuple[int, ...], dtype: Any, ctx: Device) -> ndarray:
+def _drawn(op: Op, shape: tuple[int, ...], dtype: DTypeLike, ctx: Device) -> ndarray:
     return CALLS.call(op, (), {"shape": shape, "dtype": dtype, "ctx": ctx})
 
 

@@ -1,7 +1,7 @@
 """What every array class has, whatever its calling convention: shape, device, conversion, waiting, gradients, pickling."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Array(Cell):
     if TYPE_CHECKING:  # operators and further methods are attached to the array classes, from tables
 
         def __getattr__(self, name: str) -> Any: ...
-        def __add__(self, other: Any) -> Any: ...
+        def __add__(self, other: Any) -> Self: ...
 
         __radd__ = __iadd__ = __add__
         __sub__ = __rsub__ = __isub__ = __add__
@@ -53,7 +53,7 @@ class Array(Cell):
         __rshift__ = __rrshift__ = __irshift__ = __add__
         __lt__ = __le__ = __gt__ = __ge__ = __add__
 
-        def __neg__(self) -> Any: ...
+        def __neg__(self) -> Self: ...
 
         __abs__ = __invert__ = __pos__ = __neg__
 

@@ -10,7 +10,8 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view, strides_after_reshape
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
+from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis
 from ..opdef.spec import Sig
 from ..ops import primitive_arithmetic, primitive_shape
@@ -36,13 +38,10 @@ class ndarray(Array):  # NumPy's name
     _legacy: ClassVar[bool] = False
     __array_priority__ = 1000.0
     # what `indexing`, `operators` and `methods` attach
-    __getitem__: Any
-    __setitem__: Any
-    __add__: Any
-    __mul__: Any
-    any: Any
-    all: Any
-    round: Any
+    if TYPE_CHECKING:
+
+        def __getitem__(self, index: Index, /) -> "ndarray": ...
+        def __setitem__(self, index: Index, value: ArrayLike, /) -> None: ...
 
     @property
     def dtype(self) -> np.dtype:
@@ -101,7 +100,7 @@ class ndarray(Array):  # NumPy's name
 
     # copies
 
-    def astype(self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    def astype(self, dtype: DTypeLike, order: Order = "K", casting: Casting = "unsafe", subok: bool = True, copy: bool = True) -> "ndarray":
         """The array in another dtype.
 
         Parameters
@@ -134,11 +133,11 @@ class ndarray(Array):  # NumPy's name
             return self.copy() if copy else self
         return apply_op(primitive_arithmetic.astype, self, cls=ndarray, dtype=name)
 
-    def copy(self, order: str = "C") -> "ndarray":
+    def copy(self, order: Order = "C") -> "ndarray":
         """A copy on the same device; ``order`` has no effect: it is in row-major order."""
         return apply_op(primitive_shape.contiguous, self, cls=ndarray)
 
-    def flatten(self, order: str = "C") -> "ndarray":
+    def flatten(self, order: Order = "C") -> "ndarray":
         """A copy with one axis; ``order`` as in `reshape`."""
         return self.reshape(-1, order=order).copy()
 
@@ -174,11 +173,11 @@ class ndarray(Array):  # NumPy's name
 
     # views
 
-    def _view(self, *chain: Any) -> "ndarray":
+    def _view(self, *chain: Sig) -> "ndarray":
         """A view of this array, or of the array that it is a view of."""
         return view_of(ndarrayView, self, chain)
 
-    def view(self, dtype: Any = None, type: None = None) -> "ndarray":
+    def view(self, dtype: DTypeLike = None, type: None = None) -> "ndarray":
         """A view of all of the array.
 
         Raises
@@ -190,7 +189,7 @@ class ndarray(Array):  # NumPy's name
             raise ParameterError("view: memory is not read as another type", repr(dtype or type), "use astype, or view of asnumpy()")
         return self._view()
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> "ndarray":
+    def reshape(self, *shape: Shape, order: Order = "C", copy: bool | None = None) -> "ndarray":
         """The elements in another shape: a view where memory allows it, else a copy.
 
         Parameters
@@ -209,7 +208,7 @@ class ndarray(Array):  # NumPy's name
         ParameterError
             If a copy is needed and not allowed.
         """
-        given = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
+        given: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
         sizes = tuple([n.__index__() for n in given])
         sig = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
         if order == "F":
@@ -219,16 +218,16 @@ class ndarray(Array):  # NumPy's name
             raise ParameterError("reshape: the memory cannot be shown in that shape", f"{self.shape} as {sizes}", "allow a copy")
         return (self.copy() if copy or not fits else self)._view(sig)
 
-    def ravel(self, order: str = "C") -> "ndarray":
+    def ravel(self, order: Order = "C") -> "ndarray":
         """The elements along one axis: a view if they are adjacent in memory, else a copy."""
         flat = self.reshape(-1, order=order)
         if self.__class__ is ndarray or flat.size < 2 or flat.strides[0] == flat.itemsize:
             return flat
         return flat.copy()  # where `reshape` makes a view of elements at other strides
 
-    def transpose(self, *axes: Any) -> "ndarray":
+    def transpose(self, *axes: int | Sequence[int] | None) -> "ndarray":
         """A view with the axes in another order, reversed if none is given."""
-        given = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes or None
+        given: Any = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes or None
         if given is None:
             order = tuple(range(self.ndim))[::-1]
         else:
@@ -299,7 +298,7 @@ class ndarray(Array):  # NumPy's name
     def __copy__(self) -> "ndarray":
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "ndarray":
+    def __deepcopy__(self, memo: dict[int, object]) -> "ndarray":
         return self.copy()
 
     def __repr__(self) -> str:
@@ -309,11 +308,11 @@ class ndarray(Array):  # NumPy's name
     def __str__(self) -> str:
         return str(host_of(self))
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         """The module of the array's functions."""
         return sys.modules[__name__.rpartition(".")[0]]
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: ArrayLike) -> None:
         """Set every element to a value."""
         self[...] = value
 
@@ -337,3 +336,7 @@ class ndarrayView(ViewMixin, ndarray):
     @property
     def _strided(self) -> StridedView:
         return strided_view(self._base.shape, self._chain)
+
+
+#: An array for the result, or None.
+Out: TypeAlias = ndarray | None

@@ -19,28 +19,29 @@ from ..imperative.invoke import content
 from ..imperative.record import tls
 from ..ndarray.creation import shape_of
 from ..ndarray.host_calls import hosts, is_recorded
+from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..ops import primitive_shape
 from .array import ndarray
 
 
-def device_of_keywords(device: Any, ctx: Any) -> Device:
+def device_of_keywords(device: DeviceLike, ctx: DeviceLike) -> Device:
     """The device that a caller chose by either name (the array API's ``"cpu"`` too); the current one if by none."""
     chosen = ctx if device is None else device
     return current_device() if chosen is None else Device(chosen)
 
 
 def array(
-    object: Any,
-    dtype: Any = None,
+    object: ArrayLike,
+    dtype: DTypeLike = None,
     *,
     copy: bool | None = True,
-    order: str = "K",
+    order: Order = "K",
     subok: bool = False,
     ndmin: int = 0,
     ndmax: int = 0,
-    device: Any = None,
-    ctx: Any = None,
-) -> Any:
+    device: DeviceLike = None,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """A new array from anything array-like.
 
     Parameters
@@ -81,7 +82,7 @@ def array(
     return out if out.ndim >= ndmin else out.reshape((1,) * (ndmin - out.ndim) + out.shape)
 
 
-def _of_ours(source: Any, dtype: Any, copy: bool | None, device: Device | None) -> Any:
+def _of_ours(source: Array, dtype: DTypeLike, copy: bool | None, device: Device | None) -> ndarray:
     out = source if isinstance(source, ndarray) else source.as_np_ndarray()
     where = out.context if device is None else device
     fresh = where is not out.context or (dtype is not None and dtype_name(dtype) != out._dtype)
@@ -92,7 +93,7 @@ def _of_ours(source: Any, dtype: Any, copy: bool | None, device: Device | None) 
     return out.copy() if copy and not fresh else out
 
 
-def _stacked(items: Any, dtype: np.dtype) -> ndarray:
+def _stacked(items: ArrayLike, dtype: np.dtype) -> ndarray:
     """Nested sequences with recorded arrays among them as an array that is computed from these."""
     if isinstance(items, (list, tuple)):
         parts = [_stacked(item, dtype) for item in items]
@@ -100,13 +101,21 @@ def _stacked(items: Any, dtype: np.dtype) -> ndarray:
     return operand(items).astype(dtype, copy=False)
 
 
-def _host(object: Any, dtype: Any, limits: dict[str, Any]) -> tuple[np.ndarray, bool]:
+def _host(object: ArrayLike, dtype: DTypeLike, limits: dict[str, Any]) -> tuple[Any, bool]:
     """A NumPy array of something, and whether nobody else holds it."""
     host = np.array(hosts(object), dtype, copy=None, **limits)
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
 
 
-def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, ctx: Any = None) -> Any:
+def asarray(
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    order: Order = None,
+    *,
+    device: DeviceLike = None,
+    copy: bool | None = None,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """The array itself if it is one that fits, else a new one; parameters as `array`."""
     if dtype is None and device is None and ctx is None and copy is None and isinstance(a, ndarray):
         return a
@@ -117,7 +126,7 @@ class NotOurs(DTypeError):
     """An operand is an array of a dtype that there is not here: NumPy may know what to do with it."""
 
 
-def operand(a: Any, device: Device | None = None) -> ndarray:
+def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
     """An operand of a function: `asarray`, on a device if it is no array of ours yet.
 
     Raises
@@ -133,16 +142,17 @@ def operand(a: Any, device: Device | None = None) -> ndarray:
     return found
 
 
-def operands(*values: Any) -> list[ndarray]:
+def operands(*values: ArrayLike) -> list[ndarray]:
     """Operands of one function; those that are no arrays of ours yet on the device of the first that is."""
     for v in values:
         if v.__class__ is not ndarray:
             device = next((v.context for v in values if isinstance(v, Array)), None)
             return [operand(v, device) for v in values]
-    return list(values)
+    arrays: Any = values
+    return list(arrays)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
     """The array itself if its memory is in row-major order, else a copy; with at least one axis."""
     out = asarray(a, dtype)
     out = out if out.shape else out.reshape(1)
@@ -158,12 +168,12 @@ def _is_row_major(a: ndarray) -> bool:
     return True
 
 
-def copy(a: Any, order: str = "K", subok: bool = False) -> ndarray:
+def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> ndarray:
     """A new array with the content of an array-like."""
     return array(a)
 
 
-def filled(shape: Any, value: Any, dtype: Any, device: Device) -> ndarray:
+def filled(shape: Shape, value: float | int | bool, dtype: DTypeLike, device: Device) -> ndarray:
     """A new array of one number."""
     backend, name = backend_for(device), dtype_name(dtype)
     if device.is_host:
@@ -173,7 +183,7 @@ def filled(shape: Any, value: Any, dtype: Any, device: Device) -> ndarray:
     return wrap(ndarray, content(data, device))
 
 
-def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+def zeros(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """A new array of zeros.
 
     Parameters
@@ -190,12 +200,12 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     return filled(shape, 0, float if dtype is None else dtype, device_of_keywords(device, ctx))
 
 
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+def ones(shape: Shape, dtype: DTypeLike = None, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """A new array of ones; parameters as `zeros`."""
     return filled(shape, 1, float if dtype is None else dtype, device_of_keywords(device, ctx))
 
 
-def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+def empty(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """A new array of undefined content; parameters as `zeros`."""
     where = device_of_keywords(device, ctx)
     if not where.is_host:
@@ -203,7 +213,9 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     return wrap(ndarray, content(backend_for(where).empty(shape_of(shape), dtype_name(float if dtype is None else dtype)), where))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+def full(
+    shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None
+) -> ndarray:
     """A new array of one value, or of what broadcasts to its shape; its dtype if none is given. Other parameters as `zeros`."""
     where = device_of_keywords(device, ctx)
     if isinstance(fill_value, (bool, int, float)):
@@ -216,7 +228,14 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
 
 def _like(name: str, make: Callable[..., ndarray]) -> Callable[..., ndarray]:
     def function(
-        a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None, ctx: Any = None
+        a: ArrayLike,
+        dtype: DTypeLike = None,
+        order: Order = "K",
+        subok: bool = True,
+        shape: Shape | None = None,
+        *,
+        device: DeviceLike = None,
+        ctx: DeviceLike = None,
     ) -> ndarray:
         model = asarray(a)
         where = model.context if device is None and ctx is None else device_of_keywords(device, ctx)
@@ -231,15 +250,15 @@ zeros_like, ones_like, empty_like = _like("zeros", zeros), _like("ones", ones), 
 
 
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
+    order: Order = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    device: Any = None,
-    ctx: Any = None,
+    device: DeviceLike = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """A new array of one value, of another array's shape, dtype and device where these are not given."""
     model = asarray(a)
@@ -250,20 +269,36 @@ def full_like(
 # ranges and such: NumPy's own values
 
 
-def computed(host: Any, device: Any = None, ctx: Any = None) -> Any:
+def computed(host: ArrayLike, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """A fresh result of NumPy's as an array on a device."""
-    host = np.asarray(host)
-    return adopted(ndarray, host, device_of_keywords(device, ctx)) if host.dtype in NAME_OF else host
+    values: Any = np.asarray(host)
+    return adopted(ndarray, values, device_of_keywords(device, ctx)) if values.dtype in NAME_OF else values
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, ctx: Any = None) -> ndarray:
+def arange(
+    start: float | ndarray,
+    stop: float | ndarray | None = None,
+    step: float | ndarray | None = None,
+    dtype: DTypeLike = None,
+    *,
+    device: DeviceLike = None,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Evenly spaced values in [start, stop), or in [0, start) if no stop is given, ``step`` (1) apart."""
     bounds = (0, start, 1 if step is None else step) if stop is None else (start, stop, 1 if step is None else step)
     return computed(np.arange(*[b.item() if isinstance(b, Array) else b for b in bounds], dtype=dtype), device, ctx)
 
 
-def _spaced(function: Callable[..., Any]) -> Callable[..., Any]:
-    def spaced(start: Any, stop: Any, num: int = 50, *args: Any, device: Any = None, ctx: Any = None, **options: Any) -> Any:
+def _spaced(function: Callable[..., Any]) -> Callable[..., ndarray]:
+    def spaced(
+        start: ArrayLike,
+        stop: ArrayLike,
+        num: int = 50,
+        *args: object,
+        device: DeviceLike = None,
+        ctx: DeviceLike = None,
+        **options: object,
+    ) -> Any:
         got = function(hosts(start), hosts(stop), num, *args, **options)
         return (computed(got[0], device, ctx), got[1]) if isinstance(got, tuple) else computed(got, device, ctx)
 
@@ -275,22 +310,33 @@ def _spaced(function: Callable[..., Any]) -> Callable[..., Any]:
 linspace, logspace, geomspace = _spaced(np.linspace), _spaced(np.logspace), _spaced(np.geomspace)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None, ctx: Any = None) -> ndarray:
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike = float,
+    order: Order = "C",
+    *,
+    device: DeviceLike = None,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Ones on diagonal ``k`` of an (N, M) array, zeros elsewhere; M is N if None."""
     return computed(np.eye(N, M, k, NUMPY[dtype_name(dtype)]), device, ctx)
 
 
-def identity(n: int, dtype: Any = None, *, device: Any = None, ctx: Any = None) -> ndarray:
+def identity(n: int, dtype: DTypeLike = None, *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """Ones on the main diagonal of an (n, n) array, zeros elsewhere."""
     return eye(n, dtype=float if dtype is None else dtype, device=device, ctx=ctx)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, device: Any = None, ctx: Any = None) -> ndarray:
+def tri(
+    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, device: DeviceLike = None, ctx: DeviceLike = None
+) -> ndarray:
     """Ones on and below diagonal ``k`` of an (N, M) array, zeros above."""
     return computed(np.tri(N, M, k, NUMPY[dtype_name(dtype)]), device, ctx)
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
     """Coordinate arrays of a grid from one coordinate vector for each of its axes.
 
     Parameters

@@ -8,7 +8,7 @@ recorded as that move.
 from collections.abc import Callable
 from functools import wraps
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from ..dtype import NAME_OF
 from ..imperative.array import Array, adopted, apply_op
 from ..ndarray import host_calls
 from ..ndarray.host_calls import arrays_in, hosts, is_recorded, refuse_cut, replaced
+from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import NotOurs, operand
 
+T = TypeVar("T")
 #: Functions that write elements into their first argument, and which argument gives these, by position and keyword (None: itself).
 WRITES_FIRST: dict[str, tuple[int, str] | None] = {
     "copyto": (1, "src"),
@@ -37,7 +39,7 @@ ASKS_DTYPES = frozenset({"can_cast", "common_type", "min_scalar_type", "promote_
 PLAIN_FUNCTIONS = frozenset({"errstate", "geterr", "seterr", "printoptions", "set_printoptions", "get_printoptions", "show_config", "info"})
 
 
-def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], *, writes: int | None = None) -> Any:
+def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: dict[str, Any], *, writes: int | None = None) -> Any:
     """What a function of NumPy gives.
 
     Parameters
@@ -97,7 +99,7 @@ def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, .
     target[...] = apply_op(primitive_gather.take, elements, adopted(ndarray, numbers, target.context), cls=ndarray, axis=0)
 
 
-def _ours(value: Any, device: Device) -> Any:
+def _ours(value: object, device: Device) -> Any:
     """The value with arrays of ours in place of NumPy's arrays and scalars whose dtypes exist here."""
 
     def ours(item: Any) -> Any:
@@ -110,13 +112,13 @@ def _ours(value: Any, device: Device) -> Any:
     return replaced(value, ours)
 
 
-def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     """A function of NumPy as one of arrays of ours."""
     name = function.__name__
     writes = 0 if name in WRITES_FIRST else None
 
     @wraps(function, updated=())
-    def call(*args: Any, device: Any = None, ctx: Any = None, **options: Any) -> Any:
+    def call(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in ASKS_DTYPES:
             return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
         with Device(device or ctx or current_device()):
@@ -126,11 +128,11 @@ def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def guarded(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
+def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callable[..., T]:
     """A function of ours that leaves operands of dtypes that there are not here to NumPy's."""
 
     @wraps(function)
-    def call(*args: Any, **options: Any) -> Any:
+    def call(*args: object, **options: object) -> T:
         try:
             return function(*args, **options)
         except NotOurs:
@@ -142,7 +144,7 @@ def guarded(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callabl
 class vectorize(np.vectorize):  # type: ignore[misc]
     """NumPy's ``vectorize``, with arrays of ours as arguments and results."""
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: object, **options: object) -> Any:
         """The function of every element of the arguments, broadcast; on the host, without a gradient."""
         return by_numpy(super().__call__, args, options)
 

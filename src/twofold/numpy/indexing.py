@@ -15,21 +15,22 @@ from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, host_of
 from ..imperative.transfer import on_device
 from ..ndarray.host_calls import hosts
+from ..ndarray.types import ArrayLike, Index
 from .array import ndarray
 from .creation import asarray
 
 
-def _is_basic(item: Any) -> bool:
+def _is_basic(item: object) -> bool:
     kind = item.__class__
     return kind is int or kind is slice or item is None or item is Ellipsis or isinstance(item, np.integer)
 
 
-def _is_view(shape: tuple[int, ...], items: Sequence[Any], key: Any, target: Any) -> bool:
+def _is_view(shape: tuple[int, ...], items: Sequence[object], key: object, target: object) -> bool:
     """Whether a basic index gives an array in NumPy, not a scalar."""
     return len(items) > len(shape) or len(items) < len(shape) or any(i is None or i is Ellipsis or isinstance(i, slice) for i in items)
 
 
-def _places(item: Any) -> np.ndarray:
+def _places(item: ArrayLike) -> np.ndarray:
     """An item of an index as a NumPy array: of bools (a mask) or integers.
 
     Raises
@@ -67,7 +68,7 @@ def _value(value: Any, x: ndarray) -> Any:
 INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separates=True))
 
 
-def get(x: ndarray, index: Any) -> Any:
+def get(x: ndarray, index: Any) -> ndarray:
     """``x[index]``."""
     if x.__class__ is ndarray:
         v = x._v
@@ -87,7 +88,7 @@ def get(x: ndarray, index: Any) -> Any:
     return INDEXER.get(x, index)
 
 
-def put(x: ndarray, index: Any, value: Any) -> None:
+def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
     if x.__class__ is ndarray:
         v = x._v
@@ -100,7 +101,7 @@ def put(x: ndarray, index: Any, value: Any) -> None:
     INDEXER.put(x, index, value)
 
 
-def add_at(x: ndarray, index: Any, value: Any) -> None:
+def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] += value``, where places that occur several times add up."""
     if INDEXER.basic(x.shape, index) is not None:
         x[index] = x[index] + value
@@ -108,7 +109,7 @@ def add_at(x: ndarray, index: Any, value: Any) -> None:
         x[...] = wrap(ndarray, INDEXER.added(x, index, value))
 
 
-def _is_integer(item: Any) -> bool:
+def _is_integer(item: object) -> bool:
     return item.__class__ is int
 
 

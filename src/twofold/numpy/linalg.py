@@ -10,7 +10,7 @@ from functools import cache, wraps
 from inspect import signature
 from operator import index
 from string import ascii_letters
-from typing import Any
+from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from ..errors import ParameterError, ShapeError
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..ndarray.host_calls import is_recorded
+from ..ndarray.types import ArrayLike, Axis, DTypeLike
 from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Op
 from ..ops import einsum, linear_algebra, ordering, primitive_gather
 from . import shapes
-from .array import ndarray
+from .array import Out, ndarray
 from .creation import NotOurs, broadcast, eye, operand, operands
 from .fallback import attribute, by_numpy
 from .linear import outer, tensordot, vecdot
@@ -32,6 +33,8 @@ from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
 from .ufuncs import chosen, delivered, function_of
 
 __all__ = [*np.linalg.__all__]
+
+T = TypeVar("T")
 
 matmul = function_of("matmul")
 
@@ -42,7 +45,7 @@ def result_of(name: str) -> Any:
     return type(getattr(np.linalg, name)(np.eye(1)))
 
 
-def run_and_wait(op: Op, *arrays: ndarray, **params: Any) -> ndarray:
+def run_and_wait(op: Op, *arrays: ndarray, **params: object) -> ndarray:
     """The result of an operator that fails for some matrices.
 
     It is waited for, so that ``except LinAlgError`` around the call catches what it does around NumPy's.
@@ -52,19 +55,19 @@ def run_and_wait(op: Op, *arrays: ndarray, **params: Any) -> ndarray:
     return result
 
 
-def run_several(op: Op, a: ndarray, **params: Any) -> list[ndarray]:
+def run_several(op: Op, a: ndarray, **params: object) -> list[ndarray]:
     """The results of an operator that has several."""
     return [wrap(ndarray, v) for v in invoke(op.sig(**params), (a,))]
 
 
-def real_operands(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def real_operands(count: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Give a function its first ``count`` operands as arrays of one floating-point dtype; NumPy computes with complex numbers."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
         numpys, names = getattr(np.linalg, function.__name__), list(signature(function).parameters)[:count]
 
         @wraps(function)
-        def call(*args: Any, **options: Any) -> Any:
+        def call(*args: Any, **options: Any) -> T:
             if count == 1 and args and args[0].__class__ is ndarray and args[0]._dtype in ("float32", "float64"):
                 return function(*args, **options)
             given = [*args[:count], *[options.pop(n) for n in names[len(args) :] if n in options]]
@@ -105,13 +108,13 @@ def det(a: ndarray) -> ndarray:
 
 
 @real_operands(1)
-def slogdet(a: ndarray) -> Any:
+def slogdet(a: ndarray) -> tuple[ndarray, ndarray]:
     """Signs and logarithms of the magnitudes of determinants."""
     return result_of("slogdet")(*run_several(linear_algebra.slogdet, a))
 
 
 @real_operands(1)
-def pinv(a: ndarray, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> ndarray:
+def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *, rtol: ArrayLike | None = None) -> ndarray:
     """Pseudo-inverses of matrices (…, m, n), by singular values.
 
     Parameters
@@ -143,7 +146,7 @@ def pinv(a: ndarray, rcond: Any = None, hermitian: bool = False, *, rtol: Any = 
 
 
 @real_operands(2)
-def lstsq(a: ndarray, b: ndarray, rcond: Any = None) -> tuple[ndarray, ndarray, Any, ndarray]:
+def lstsq(a: ndarray, b: ndarray, rcond: ArrayLike | None = None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """The least ``x`` that makes the squares of b - a · x least; the sums of these, the rank and the singular values of ``a``.
 
     Where that is recorded, ``x`` is computed by `pinv`.
@@ -169,7 +172,7 @@ def tensorinv(a: ndarray, ind: int = 2) -> ndarray:
     return run_and_wait(linear_algebra.tensorinv, a, ind=index(ind))
 
 
-def matrix_power(a: Any, n: Any) -> ndarray:
+def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
     """The product of ``n`` matrices (…, m, m), of -n inverses if n is negative.
 
     Raises
@@ -191,7 +194,7 @@ def matrix_power(a: Any, n: Any) -> ndarray:
     return result.copy() if n == 1 else result  # type: ignore[union-attr]
 
 
-def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
     """The product of two or more matrices, in the order that costs least; the first and the last may be vectors.
 
     Raises
@@ -259,13 +262,13 @@ def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermiti
     return result_of("svd")(u, s, vh) if compute_uv else s
 
 
-def svdvals(x: Any, /) -> ndarray:
+def svdvals(x: ArrayLike, /) -> ndarray:
     """Singular values, descending."""
     return svd(x, compute_uv=False)
 
 
 @real_operands(1)
-def eigh(a: ndarray, UPLO: str = "L") -> Any:
+def eigh(a: ndarray, UPLO: str = "L") -> tuple[ndarray, ndarray]:
     """Eigenvalues, ascending, and eigenvectors in columns, of symmetric matrices of which the lower or upper triangle is read."""
     return result_of("eigh")(*run_several(linear_algebra.eigh_of_triangle, a, UPLO=UPLO))
 
@@ -277,7 +280,7 @@ def eigvalsh(a: ndarray, UPLO: str = "L") -> ndarray:
 
 
 @real_operands(1)
-def eig(a: ndarray) -> Any:
+def eig(a: ndarray) -> tuple[ndarray, ndarray]:
     """Eigenvalues and eigenvectors in columns; complex where they are. Recorded matrices must have real ones."""
     return result_of("eig")(*run_several(linear_algebra.real_eig, a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
 
@@ -292,7 +295,7 @@ def eigvals(a: ndarray) -> ndarray:
 
 
 @real_operands(1)
-def norm(x: ndarray, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
+def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> ndarray:
     """Norm of vectors or matrices.
 
     Parameters
@@ -306,7 +309,7 @@ def norm(x: ndarray, ord: Any = None, axis: Any = None, keepdims: bool = False) 
     keepdims
         Keep the axes, with size 1.
     """
-    whole = tuple(range(x.ndim)) if axis is None else (index(axis),) if not isinstance(axis, (tuple, list)) else tuple(axis)
+    whole = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, Sequence) else (index(axis),)
     if ord is None or (len(whole) == 2 and ord in ("fro", "f")):
         return _vector_norm(x, 2, whole, keepdims)
     if len(whole) == 1 and isinstance(ord, (int, float)):
@@ -319,7 +322,7 @@ def norm(x: ndarray, ord: Any = None, axis: Any = None, keepdims: bool = False) 
 
 
 #: Norms of matrices (…, m, n) that are not norms of their elements.
-MATRIX_NORMS: dict[Any, Callable[[ndarray], ndarray]] = {
+MATRIX_NORMS: dict[object, Callable[[ndarray], ndarray]] = {
     1: lambda x: max(sum(abs(x), -2), -1),
     -1: lambda x: min(sum(abs(x), -2), -1),
     np.inf: lambda x: max(sum(abs(x), -1), -1),
@@ -344,20 +347,20 @@ def _vector_norm(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) 
     return sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> ndarray:
+def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> ndarray:
     """Norm of vectors along an axis, of the flattened array if it is None, by the array API's name."""
     a = operand(x)
     result = norm(a.reshape(-1) if axis is None else a, ord, None if axis is None else axis)
     return result if not keepdims else result.reshape([1] * a.ndim) if axis is None else norm(a, ord, axis, True)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> ndarray:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> ndarray:
     """Norm of matrices (…, m, n), by the array API's name."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
 @real_operands(1)
-def cond(x: ndarray, p: Any = None) -> ndarray:
+def cond(x: ndarray, p: float | str | None = None) -> ndarray:
     """Condition numbers of matrices (…, n, n): the norm ``p`` times that of the inverse; by singular values for None, 2 and -2."""
     if x.ndim > 1 and x.size and p in (None, 2, -2):
         s = svdvals(x)
@@ -371,12 +374,12 @@ def cond(x: ndarray, p: Any = None) -> ndarray:
     return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> ndarray:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
     """Diagonals of matrices (…, m, n)."""
     return shapes.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> ndarray:
     """Sums of the diagonals of matrices (…, m, n)."""
     return shapes.trace(x, offset, -2, -1, dtype)
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..ndarray.types import ArrayLike, Casting, DTypeLike, Shape
 from ..opdef.shapes import normalized_axis
 from ..ops.einsum import einstein_sum as sum_of_products
-from .array import ndarray
+from .array import Out, ndarray
 from .creation import operands, zeros_like
 from .fallback import by_numpy
 from .reductions import run, sum
@@ -19,11 +20,11 @@ from .shapes import expand_dims, moveaxis
 from .ufuncs import delivered, function_of
 
 
-def _given(result: ndarray, out: Any) -> Any:
+def _given(result: ndarray, out: Out) -> ndarray:
     return result if out is None else delivered(result, out)
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
     """Product of numbers, vectors and matrices: over the last axis of ``a`` and the second last (or only one) of ``b``."""
     x, y = operands(a, b)
     if not x.ndim or not y.ndim:
@@ -33,25 +34,25 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return _given(tensordot(x, y, ((-1,), (max(-2, -y.ndim),))), out)
 
 
-def vdot(a: Any, b: Any, /) -> ndarray:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> ndarray:
     """Sum of the products of the elements of two flattened arrays, those of the first conjugated."""
     x, y = operands(a, b)
     return dot((function_of("conjugate")(x) if x._dtype.startswith("complex") else x).reshape(-1), y.reshape(-1))
 
 
-def inner(a: Any, b: Any, /) -> ndarray:
+def inner(a: ArrayLike, b: ArrayLike, /) -> ndarray:
     """Sum of products over the last axes."""
     x, y = operands(a, b)
     return function_of("multiply")(x, y) if not x.ndim or not y.ndim else tensordot(x, y, ((-1,), (-1,)))
 
 
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
     """Products of all pairs of elements of two flattened arrays, (size of a, size of b)."""
     x, y = operands(a, b)
     return _given(function_of("multiply")(x.reshape(-1, 1), y.reshape(1, -1)), out)
 
 
-def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> ndarray:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Shape] = 2) -> ndarray:
     """Sum of products over axes of both arrays: the last ``axes`` of the one and the first of the other, or those named in pairs.
 
     Raises
@@ -82,7 +83,9 @@ def _product(sizes: Sequence[int]) -> int:
     return total
 
 
-def einsum(subscripts: Any, /, *operands_: Any, out: Any = None, optimize: Any = False, dtype: Any = None, **options: Any) -> Any:
+def einsum(
+    subscripts: str | ArrayLike, /, *operands_: Any, out: Out = None, optimize: object = False, dtype: DTypeLike = None, **options: object
+) -> ndarray:
     """Sum of products by Einstein's convention.
 
     Parameters
@@ -132,7 +135,7 @@ def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
     return ",".join(texts) + result, arrays
 
 
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
     """The polynomial of coefficients ``p`` (n,), highest power first, at ``x``, by Horner's scheme."""
     if isinstance(p, np.poly1d) or isinstance(x, np.poly1d):
         return by_numpy(np.polyval, (p, x), {})
@@ -143,7 +146,7 @@ def polyval(p: Any, x: Any) -> Any:
     return result
 
 
-def kron(a: Any, b: Any) -> ndarray:
+def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Kronecker product: each element of ``a`` times the whole of ``b``, as blocks."""
     x, y = operands(a, b)
     ndim = max(x.ndim, y.ndim)
@@ -153,19 +156,19 @@ def kron(a: Any, b: Any) -> ndarray:
 
 
 def vecdot(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
-    out: Any = None,
+    out: Out = None,
     *,
-    axes: Any = None,
+    axes: Sequence[int | tuple[int, ...]] | None = None,
     axis: int | None = None,
     keepdims: bool = False,
-    casting: Any = "same_kind",
+    casting: Casting = "same_kind",
     order: str = "K",
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     subok: bool = True,
-) -> Any:
+) -> ndarray:
     """Sums of products of vectors, those of the first array conjugated; broadcast over the other axes.
 
     Parameters
@@ -206,7 +209,7 @@ def vecdot(
     return result if out is None else delivered(result, out, casting, widens=True)
 
 
-def _vector_axes(axes: Any, axis: int | None) -> list[int]:
+def _vector_axes(axes: Sequence[int | tuple[int, ...]] | None, axis: int | None) -> list[int]:
     """The axes of two arrays' vectors, and that of the result where it is kept, of what a caller gave.
 
     Raises

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..ndarray.types import ArrayLike, Shape
 from . import linalg, linear, reductions, selecting, shapes
-from .array import ndarray
+from .array import Out, ndarray
 from .fallback import by_numpy
 from .namespace import find_attribute
 from .ufuncs import function_of
@@ -38,7 +39,7 @@ def _conj(self: ndarray) -> ndarray:
     return function_of("conjugate")(self) if self._dtype.startswith("complex") else self
 
 
-def _compress(self: ndarray, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+def _compress(self: ndarray, condition: ArrayLike, axis: int | None = None, out: Out = None) -> ndarray:
     """The slices along an axis where a vector holds, elements of the flattened array if it is None."""
     return selecting.compress(condition, self, axis, out)
 
@@ -48,12 +49,12 @@ def _sort(self: ndarray, axis: int = -1, kind: str | None = None, order: None = 
     self[...] = selecting.sort(self, axis, kind, order, stable=stable)
 
 
-def _partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect") -> None:
+def _partition(self: ndarray, kth: Shape, axis: int = -1, kind: str = "introselect") -> None:
     """Put elements in place as ``numpy.partition`` does."""
     self[...] = by_numpy(np.partition, (self, kth, axis, kind), {})
 
 
-def _put(self: ndarray, indices: Any, values: Any, mode: str = "raise") -> None:
+def _put(self: ndarray, indices: ArrayLike, values: ArrayLike, mode: str = "raise") -> None:
     """Set elements of the flattened array."""
     by_numpy(np.put, (self, indices, values, mode), {}, writes=0)
 
@@ -73,7 +74,7 @@ def _array_function(self: ndarray, function: Callable[..., Any], types: object, 
 
 
 @cache
-def counterpart(function: Callable[..., Any]) -> Callable[..., Any] | None:
+def counterpart(function: Callable[..., object]) -> Callable[..., Any] | None:
     """Our function for one of NumPy's; None for those of other modules than ``numpy`` and ``numpy.linalg``."""
     name = function.__name__
     if getattr(np, name, None) is function:
@@ -85,7 +86,7 @@ def counterpart(function: Callable[..., Any]) -> Callable[..., Any] | None:
 def _by_numpy(name: str) -> Callable[..., Any]:
     numpys = getattr(np.ndarray, name)
 
-    def method(self: ndarray, *args: Any, **options: Any) -> Any:
+    def method(self: ndarray, *args: object, **options: object) -> Any:
         return by_numpy(numpys, (self, *args), options)
 
     method.__doc__ = f"As NumPy's method of that name, computed on the host.\n\n{numpys.__doc__}"

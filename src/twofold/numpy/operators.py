@@ -19,6 +19,7 @@ from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
+from ..ndarray.types import ArrayLike
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic, primitive_math
 from ..ops.primitive_arithmetic import power
@@ -93,7 +94,7 @@ def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:
     return np.asarray(value, NUMPY[dtype])
 
 
-def name_of_operand(value: Any) -> str:
+def name_of_operand(value: object) -> str:
     """The dtype of an array, or the weak one of a Python number."""
     if isinstance(value, ndarray):
         return value._dtype
@@ -119,7 +120,7 @@ def loop_dtypes(ufunc: str, *names: str) -> tuple[str, ...]:
         raise DTypeError(f"{ufunc}: not defined for these dtypes", ", ".join(names), "cast the operands with astype") from None
 
 
-def evaluated(op: Op, operands: Sequence[Any]) -> list[Any]:
+def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[Any]:
     """The contents of an element-wise operator's results.
 
     Raises
@@ -139,7 +140,7 @@ def _is_negative(exponent: Any) -> bool:
     return isinstance(exponent, ndarray) and exponent._dtype in SIGNED and not exponent.context.is_host and bool((exponent < 0).any())
 
 
-def applied(op: Op, *values: Any) -> ndarray:
+def applied(op: Op, *values: ArrayLike) -> ndarray:
     """A primitive on anything array-like."""
     return wrap(ndarray, evaluated(op, element_operands(op, values))[0])
 
@@ -170,7 +171,7 @@ def short(op: Op, reverse: bool = False, squares: bool = False) -> Callable[...,
     return of_arrays
 
 
-def is_array_like(value: Any) -> bool:
+def is_array_like(value: object) -> bool:
     """Whether operators take a value as an operand."""
     return isinstance(value, (Cell, *NUMBERS, complex, np.ndarray, np.generic, list, tuple))
 

@@ -3,11 +3,13 @@
 A seed gives the numbers that it gives in NumPy. ``mx.random.seed`` is for the samplers of ``nd`` and ``sym`` and has no part in it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..imperative.array import Array
+from ..ndarray.types import DeviceLike
 from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
 
@@ -32,7 +34,7 @@ class _Draws:
 class Generator(_Draws):
     """NumPy's ``Generator`` of a bit generator."""
 
-    def __init__(self, bit_generator: Any) -> None:
+    def __init__(self, bit_generator: np.random.BitGenerator) -> None:
         super().__init__(np.random.Generator(bit_generator))
 
     def spawn(self, n_children: int) -> "list[Generator]":
@@ -52,10 +54,10 @@ def default_rng(seed: Any = None) -> Generator:
     return seed if isinstance(seed, Generator) else Generator(np.random.default_rng(seed).bit_generator)
 
 
-def drawing(function: Any, name: str) -> Any:
+def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
     """A function that draws, with arrays of ours as arguments and results; ``device`` (or ``ctx``) is where results go."""
 
-    def draw(*args: Any, device: Any = None, ctx: Any = None, **options: Any) -> Any:
+    def draw(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
         with device_of_keywords(device, ctx):

@@ -16,28 +16,27 @@ from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
 from ..ndarray.host_calls import hosts
+from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Scalar
 from ..opdef.registry import OPS
 from ..opdef.shapes import normalized_axes, normalized_axis
-from ..opdef.spec import Op
+from ..opdef.spec import Op, Sig
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
-from .array import ndarray
+from .array import Out, ndarray
 from .creation import broadcast, full_like, operand, operands
 from .fallback import by_numpy
 from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
 
-Axis = int | tuple[int, ...] | None
 
-
-def run(op: Op, *arrays: Any, **params: Any) -> ndarray:
+def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
     """An operator on arrays."""
     return apply_op(op, *arrays, cls=ndarray, **params)
 
 
-def _reducer(op: Op) -> Callable[[ndarray, Any, bool], ndarray]:
+def _reducer(op: Op) -> Callable[[ndarray, Axis, bool], ndarray]:
     """An operator that combines along axes: ``(array, axis, keepdims) -> array``."""
-    sigs: dict[Any, Any] = {}
+    sigs: dict[tuple[Axis, bool], Sig] = {}
 
-    def reduced(x: ndarray, axis: Any, keepdims: bool) -> ndarray:
+    def reduced(x: ndarray, axis: Axis, keepdims: bool) -> ndarray:
         sig = sigs.get((axis, keepdims))
         if sig is None:
             sig = sigs[axis, keepdims] = op.sig(axis=axis, keepdims=keepdims)
@@ -48,7 +47,7 @@ def _reducer(op: Op) -> Callable[[ndarray, Any, bool], ndarray]:
     return reduced
 
 
-def _ready(a: Any, dtype: Any = None, out: Any = None) -> ndarray:
+def _ready(a: Any, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """The operand of a reduction: an array, in the dtype that it is computed in, which is not narrower than that of ``out``."""
     x = a if a.__class__ is ndarray else operand(a)
     if dtype is None and isinstance(out, (ndarray, np.ndarray)):
@@ -56,11 +55,11 @@ def _ready(a: Any, dtype: Any = None, out: Any = None) -> ndarray:
     return x if dtype is None else x.astype(dtype_name(dtype), copy=False)
 
 
-def _given(result: ndarray, out: Any, casting: str = "unsafe") -> Any:
+def _given(result: ndarray, out: Out, casting: Casting = "unsafe") -> ndarray:
     return result if out is None else delivered(result, out, casting)
 
 
-def _initial(value: Any, result: ndarray) -> ndarray:
+def _initial(value: Scalar, result: ndarray) -> ndarray:
     """What a result starts from, in its dtype.
 
     Raises
@@ -83,7 +82,7 @@ def _axis(axis: Any) -> Axis:
     return tuple(axis) if isinstance(axis, list) else index(axis)
 
 
-def _axis_of(x: ndarray, axis: Any) -> Axis:
+def _axis_of(x: ndarray, axis: Axis) -> Axis:
     """The axes of a reduction that lets a single number have one: all but means, as in NumPy."""
     if axis is None:
         return None
@@ -93,12 +92,18 @@ def _axis_of(x: ndarray, axis: Any) -> Axis:
     return None if x.ndim == 0 and given in (0, -1) else given
 
 
-def _total(primitive: str, neutral: int, combine: str) -> Callable[..., Any]:
+def _total(primitive: str, neutral: int, combine: str) -> Callable[..., ndarray]:
     reduced = _reducer(OPS[primitive])
 
     def total(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
-    ) -> Any:
+        a: ArrayLike,
+        axis: Axis = None,
+        dtype: DTypeLike = None,
+        out: Out = None,
+        keepdims: bool = False,
+        initial: Scalar | None = None,
+        where: ArrayLike = True,
+    ) -> ndarray:
         x = _ready(a, dtype, out)
         if where is not True:
             x = chosen(where, x, neutral)
@@ -116,10 +121,12 @@ sum.__doc__ = "Sum of elements along axes (all if ``axis`` is None); small integ
 prod.__doc__ = "Product of elements along axes (all if ``axis`` is None); small integers and bools are multiplied in 64 bits."
 
 
-def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., Any]:
+def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., ndarray]:
     reduced = _reducer(OPS[primitive])
 
-    def extremum(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    def extremum(
+        a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, initial: Scalar | None = None, where: ArrayLike = True
+    ) -> ndarray:
         x = _ready(a)
         axis = _axis_of(x, axis)
         start = None if initial is None else _initial(initial, x)
@@ -146,15 +153,15 @@ max, min = _extremum("max", "maximum", "largest"), _extremum("min", "minimum", "
 amax, amin = max, min
 
 
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False) -> ndarray:
     """The largest element less the smallest, along axes."""
     return _given(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out, "same_kind")
 
 
-def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., Any]:
+def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., ndarray]:
     reduced = _reducer(OPS[primitive])
 
-    def test(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    def test(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True) -> ndarray:
         x = _ready(a)
         if where is not True:
             x = chosen(where, x.astype("bool", copy=False), neutral)
@@ -169,10 +176,10 @@ any = _test("any", False, "Whether some element along axes is not 0.")
 all = _test("all", True, "Whether every element along axes is not 0.")
 
 
-def _place(primitive: str, doc: str) -> Callable[..., Any]:
+def _place(primitive: str, doc: str) -> Callable[..., ndarray]:
     reduced = _reducer(OPS[primitive])
 
-    def place(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def place(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:
         x = _ready(a)
         if axis is not None:
             axis = None if _axis_of(x, index(axis)) is None else normalized_axis(index(axis), x.ndim)
@@ -198,7 +205,9 @@ argmin = _place("argmin", "Index of the first smallest element along an axis, in
 _mean = _reducer(numpy_reduction.numpy_mean)
 
 
-def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def mean(
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
+) -> ndarray:
     """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
     x = _ready(a, out=out)
     if where is not True:
@@ -212,27 +221,27 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     return _given(run(numpy_reduction.numpy_mean, x, axis=_axis(axis), keepdims=bool(keepdims), dtype=dtype_name(dtype)), out)
 
 
-def _typed(dtype: Any) -> dict[str, Any]:
+def _typed(dtype: DTypeLike) -> dict[str, Any]:
     return {} if dtype is None else {"dtype": dtype_name(dtype)}
 
 
-def _is_real(x: ndarray, dtype: Any) -> bool:
+def _is_real(x: ndarray, dtype: DTypeLike) -> bool:
     return not x._dtype.startswith("complex") and (dtype is None or not dtype_name(dtype).startswith("complex"))
 
 
-def _spread(op: Op, name: str, doc: str) -> Callable[..., Any]:
+def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
     def spread(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
+        a: ArrayLike,
+        axis: Axis = None,
+        dtype: DTypeLike = None,
+        out: Out = None,
         ddof: float = 0,
         keepdims: bool = False,
         *,
-        where: Any = True,
-        mean: Any = None,
+        where: ArrayLike = True,
+        mean: ArrayLike | None = None,
         correction: float | None = None,
-    ) -> Any:
+    ) -> ndarray:
         x = _ready(a)
         ddof = ddof if correction is None else correction
         if where is not True or mean is not None or not _is_real(x, dtype):
@@ -253,7 +262,7 @@ var = _spread(
 std = _spread(numpy_reduction.numpy_std, "std", "Standard deviation along axes: the square root of `var`.")
 
 
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """Weighted mean along axes.
 
     Parameters
@@ -294,34 +303,40 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 # running sums and counts
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """Running sums along an axis, of the flattened array if it is None."""
     return _running(primitive_reduce.cumulative_sum, a, axis, dtype, out)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """Running products along an axis, of the flattened array if it is None."""
     return _running(primitive_reduce.cumulative_prod, a, axis, dtype, out)
 
 
-def _running(op: Op, a: Any, axis: int | None, dtype: Any, out: Any) -> Any:
+def _running(op: Op, a: ArrayLike, axis: int | None, dtype: DTypeLike, out: Out) -> ndarray:
     x = _ready(a, dtype, out)
     x = x.reshape(-1) if axis is None or not x.ndim else x
     result = run(op, x, axis=0 if axis is None else normalized_axis(axis, x.ndim))
     return _given(result if dtype is None else result.astype(dtype, copy=False), out)
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+def cumulative_sum(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike = None, out: Out = None, include_initial: bool = False
+) -> ndarray:
     """Running sums along an axis, by the array API's name; with ``include_initial`` a 0 comes first."""
     return _cumulative(cumsum, 0, operand(x), axis, dtype, out, include_initial)
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+def cumulative_prod(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike = None, out: Out = None, include_initial: bool = False
+) -> ndarray:
     """Running products along an axis, by the array API's name; with ``include_initial`` a 1 comes first."""
     return _cumulative(cumprod, 1, operand(x), axis, dtype, out, include_initial)
 
 
-def _cumulative(function: Any, first: int, x: ndarray, axis: int | None, dtype: Any, out: Any, include_initial: bool) -> Any:
+def _cumulative(
+    function: Callable[..., ndarray], first: int, x: ndarray, axis: int | None, dtype: DTypeLike, out: Out, include_initial: bool
+) -> ndarray:
     if axis is None and x.ndim > 1:
         raise ParameterError("For arrays which have more than one dimension ``axis`` argument is required", str(x.shape), "give axis")
     x = x if x.ndim else x.reshape(1)
@@ -332,7 +347,7 @@ def _cumulative(function: Any, first: int, x: ndarray, axis: int | None, dtype: 
     return _given(result, out)
 
 
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> ndarray:
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
     """Number of elements along axes that are not 0."""
     return sum(_ready(a).astype("bool", copy=False), axis, keepdims=keepdims)
 
@@ -340,10 +355,16 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> ndarra
 # without NaN
 
 
-def _without_nan(name: str, neutral: float, reduce: Callable[..., Any]) -> Callable[..., Any]:
+def _without_nan(name: str, neutral: float, reduce: Callable[..., ndarray]) -> Callable[..., ndarray]:
     def function(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
-    ) -> Any:
+        a: ArrayLike,
+        axis: Axis = None,
+        dtype: DTypeLike = None,
+        out: Out = None,
+        keepdims: bool = False,
+        initial: Scalar | None = None,
+        where: ArrayLike = True,
+    ) -> ndarray:
         x = _ready(a)
         if is_float(x._dtype):
             x = chosen(function_of("isnan")(x), neutral, x)
@@ -357,7 +378,9 @@ def _without_nan(name: str, neutral: float, reduce: Callable[..., Any]) -> Calla
 nansum, nanprod = _without_nan("nansum", 0, sum), _without_nan("nanprod", 1, prod)
 
 
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def nanmean(
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
+) -> ndarray:
     """Arithmetic mean along axes of the elements that are not NaN."""
     x = _ready(a)
     if not is_float(x._dtype):

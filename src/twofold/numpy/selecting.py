@@ -1,7 +1,7 @@
 """Functions of ``twofold.np`` that choose, order and compare elements."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from ..imperative.array import adopted
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
 from ..ndarray.host_calls import hosts
+from ..ndarray.types import ArrayLike
 from ..opdef.shapes import normalized_axis
 from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
-from .array import ndarray
+from .array import Out, ndarray
 from .creation import operand, operands
 from .fallback import by_numpy
 from .operators import NUMBERS, applied, holds, name_of_operand
@@ -21,10 +22,15 @@ from .reductions import all, run
 from .shapes import broadcast_to, concatenate, moveaxis
 from .ufuncs import chosen, delivered, function_of
 
+Bound: TypeAlias = ArrayLike | None
 _CLIP = elementwise_math.clip_range.sig()
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+@overload
+def where(condition: ArrayLike, /) -> tuple[ndarray, ...]: ...
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> ndarray: ...
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> ndarray | tuple[ndarray, ...]:
     """``x`` where the condition holds, else ``y``, all three broadcast; with a condition alone `nonzero` of it.
 
     Raises
@@ -47,24 +53,24 @@ def _wrapped(value: Any, other: Any) -> Any:
     return value if holds(dtype, value) else int(np.asarray(value).astype(dtype))
 
 
-def nonzero(a: Any) -> tuple[ndarray, ...]:
+def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     """The places of the elements that are not 0: one array of indices for each axis."""
     x = operand(a)
     return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of(x)))
 
 
-def flatnonzero(a: Any) -> ndarray:
+def flatnonzero(a: ArrayLike) -> ndarray:
     """The places of the elements of the flattened array that are not 0."""
     return nonzero(operand(a).reshape(-1))[0]
 
 
-def argwhere(a: Any) -> ndarray:
+def argwhere(a: ArrayLike) -> ndarray:
     """The places of the elements that are not 0: one row of indices for each."""
     x = operand(a)
     return adopted(ndarray, np.ascontiguousarray(np.argwhere(host_of(x))), x.context)
 
 
-def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = None, mode: str = "raise") -> ndarray:
     """Elements at indices along an axis, of the flattened array if it is None.
 
     Parameters
@@ -93,7 +99,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     return result if out is None else delivered(result, out)
 
 
-def _places(indices: Any, size: int, mode: str) -> np.ndarray:
+def _places(indices: ArrayLike, size: int, mode: str) -> np.ndarray:
     index = np.asarray(hosts(indices))
     if index.dtype.kind not in "iub" and isinstance(indices, (ndarray, np.ndarray)):
         raise DTypeError("indices must be integers", str(index.dtype), "cast them with astype")
@@ -110,7 +116,7 @@ def _places(indices: Any, size: int, mode: str) -> np.ndarray:
     return np.asarray(np.where(index < 0, index + size, index))
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> ndarray:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> ndarray:
     """``arr[…, indices[…, k, …], …]``: an index for each place along an axis; of the flattened array if it is None.
 
     Raises
@@ -126,17 +132,19 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> ndarray:
     return run(primitive_gather.take_along_axis, x, places, axis=at)
 
 
-def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Out = None) -> ndarray:
     """The slices along an axis where a vector holds, elements of the flattened array if it is None."""
     return take(a, flatnonzero(condition), axis, out)
 
 
-def extract(condition: Any, arr: Any) -> ndarray:
+def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
     """The elements where a condition of the array's size holds."""
     return take(operand(arr).reshape(-1), flatnonzero(condition))
 
 
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any) -> Any:
+def clip(
+    a: ArrayLike, a_min: Bound = None, a_max: Bound = None, out: Out = None, *, min: Bound = None, max: Bound = None, **options: object
+) -> ndarray:
     """Elements limited to [a_min, a_max]; None is no limit. ``min`` and ``max`` are other names; options as of a ufunc."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     result = operand(a)
@@ -166,7 +174,7 @@ def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
     )
 
 
-def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
     """Elements rounded to a number of decimals, halves to the even neighbour; bools become float16.
 
     Raises
@@ -194,7 +202,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
 around = round
 
 
-def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> ndarray:
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> ndarray:
     """Elements with NaN and infinities replaced, these by the dtype's largest numbers if nothing is given; in place if not ``copy``."""
     a = operand(x)
     if not is_float(a._dtype):
@@ -213,7 +221,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
 # order
 
 
-def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
+def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
     """The elements in order along an axis, flattened if it is None; equal ones keep theirs, whatever ``kind`` and ``stable`` say.
 
     Raises
@@ -224,12 +232,12 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
     return run(ordering.sort, operand(a), axis=_sortable(axis, order))
 
 
-def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
+def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
     """The places of the elements in order along an axis; parameters as `sort`."""
     return run(ordering.argsort_axis, operand(a), axis=_sortable(axis, order), dtype="int64")
 
 
-def _sortable(axis: int | None, order: Any) -> int | None:
+def _sortable(axis: int | None, order: object) -> int | None:
     if order is not None:
         raise ParameterError("Cannot specify order when the array has no fields.", repr(order), "leave order out")
     return axis
@@ -238,36 +246,36 @@ def _sortable(axis: int | None, order: Any) -> int | None:
 # comparison
 
 
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> ndarray:
+def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False) -> ndarray:
     """Whether ``|a - b| <= atol + rtol |b|``, element by element; infinities only equal themselves, NaN nothing or, if so told, NaN."""
-    x, y, rtol, atol = _unless_numbers(a, b, rtol, atol)
+    x, y, relative, absolute = _unless_numbers(a, b, rtol, atol)
     if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
         x = operand(x)
     y = y.astype(promote(y._dtype, "weakf"), copy=False) if isinstance(y, ndarray) else float(y)
     with np.errstate(invalid="ignore"):
-        near = function_of("less_equal")(abs(x - y), atol + rtol * abs(y))
+        near = function_of("less_equal")(abs(x - y), absolute + relative * abs(y))
         result = near & function_of("isfinite")(y) | (x == y)
     return result | function_of("isnan")(x) & function_of("isnan")(y) if equal_nan else result
 
 
-def _unless_numbers(*values: Any) -> list[Any]:
+def _unless_numbers(*values: ArrayLike) -> list[Any]:
     """Operands of one function as arrays, on one device, but for Python numbers, which have no dtype."""
     arrays = iter(operands(*[v for v in values if v.__class__ not in NUMBERS]))
     return [v if v.__class__ in NUMBERS else next(arrays) for v in values]
 
 
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False) -> bool:
     """Whether `isclose` holds everywhere."""
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
     """Whether two arrays have one shape and equal elements."""
     x, y = operands(a1, a2)
     return x.shape == y.shape and _all_equal(x, y, equal_nan)
 
 
-def array_equiv(a1: Any, a2: Any) -> bool:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
     """Whether two arrays broadcast to one shape and have equal elements there."""
     try:
         x, y = operands(a1, a2)
@@ -276,14 +284,14 @@ def array_equiv(a1: Any, a2: Any) -> bool:
         return False
 
 
-def _all_equal(x: Any, y: Any, equal_nan: bool) -> bool:
+def _all_equal(x: ArrayLike, y: ArrayLike, equal_nan: bool) -> bool:
     equal = x == y
     if equal_nan:
         equal = equal | (x != x) & (y != y)
     return bool(all(equal))
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None) -> ndarray:
     """The ``n``-th differences of neighbours along an axis, with ``prepend`` and ``append`` (arrays, or numbers) joined to it before.
 
     Raises

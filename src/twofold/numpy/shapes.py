@@ -7,16 +7,16 @@ from there. So it gives NumPy's results by construction, and gradients flow thro
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any
 
 import numpy as np
 
 from ..dtype import promote
 from ..errors import ParameterError, ShapeError
-from ..imperative.array import adopted
+from ..imperative.array import Array, adopted
+from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index, Order, Shape
 from ..opdef.shapes import broadcast_shapes, normalized_axes, normalized_axis
 from ..ops import creation, joining, primitive_gather, primitive_shape, reshaping
-from .array import ndarray
+from .array import Out, ndarray
 from .creation import broadcast, operand, operands
 from .fallback import by_numpy, hosts
 from .reductions import run, sum
@@ -25,32 +25,32 @@ from .ufuncs import chosen, delivered
 # views
 
 
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> ndarray:
+def reshape(a: ArrayLike, /, shape: Shape, order: Order = "C", *, copy: bool | None = None) -> ndarray:
     """The elements in another shape; see `ndarray.reshape`."""
     return operand(a).reshape(shape, order=order, copy=copy)
 
 
-def ravel(a: Any, order: str = "C") -> ndarray:
+def ravel(a: ArrayLike, order: Order = "C") -> ndarray:
     """The elements along one axis: a view if they are adjacent in memory, else a copy."""
     return operand(a).ravel(order)
 
 
-def transpose(a: Any, axes: Any = None) -> ndarray:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
     """A view with the axes in another order, reversed if none is given."""
     return operand(a).transpose(axes)
 
 
-def matrix_transpose(x: Any, /) -> ndarray:
+def matrix_transpose(x: ArrayLike, /) -> ndarray:
     """A view with the last two axes exchanged."""
     return operand(x).mT
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
     """A view with two axes exchanged."""
     return operand(a).swapaxes(axis1, axis2)
 
 
-def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> ndarray:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> ndarray:
     """A view with axes moved to other places, the others in order.
 
     Raises
@@ -78,14 +78,14 @@ def _distinct(axes: int | Sequence[int], ndim: int, name: str) -> list[int]:
     return given
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
     """A view with one axis rolled back to before another one."""
     x = operand(a)
     at, to = normalized_axis(axis, x.ndim), start + x.ndim if start < 0 else start
     return moveaxis(x, at, to - 1 if at < to else to)
 
 
-def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> ndarray:
     """A view with new axes of size 1 at places of the result."""
     x = operand(a)
     given = [axis] if isinstance(axis, int) else list(axis)
@@ -94,12 +94,12 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
     return x.reshape(tuple(1 if k in places else next(sizes) for k in range(ndim)))
 
 
-def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
+def squeeze(a: ArrayLike, axis: Axis = None) -> ndarray:
     """A view without axes of size 1: those given, or all."""
     return operand(a).squeeze(axis)
 
 
-def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) -> ndarray:
+def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
     """A view repeated along axes of size 1 and new leading axes, which cannot be written.
 
     Raises
@@ -113,15 +113,15 @@ def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) ->
     return broadcast(x, target)
 
 
-def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
+def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
     """Views of arrays in their common shape, which cannot be written."""
     arrays = operands(*args)
     shape = broadcast_shapes("broadcast_arrays", [a.shape for a in arrays])
     return tuple(broadcast(a, shape) for a in arrays)
 
 
-def _at_least(ndim: int, where: Callable[[int], tuple[Any, ...]]) -> Callable[..., Any]:
-    def function(*arys: Any) -> Any:
+def _at_least(ndim: int, where: Callable[[int], Index]) -> Callable[..., ndarray | tuple[ndarray, ...]]:
+    def function(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]:
         results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in operands(*arys)]
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -135,24 +135,24 @@ atleast_2d = _at_least(2, lambda ndim: (None,) * (2 - ndim) + (...,))
 atleast_3d = _at_least(3, lambda ndim: ((None, None, None), (None, slice(None), None), (..., None))[ndim])
 
 
-def flip(m: Any, axis: int | Sequence[int] | None = None) -> ndarray:
+def flip(m: ArrayLike, axis: Axis = None) -> ndarray:
     """A view reversed along axes, along all if None."""
     x = operand(m)
     axes = normalized_axes(axis, x.ndim)
     return x[(..., *(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))]
 
 
-def fliplr(m: Any) -> ndarray:
+def fliplr(m: ArrayLike) -> ndarray:
     """A view reversed along the second axis."""
     return flip(m, 1)
 
 
-def flipud(m: Any) -> ndarray:
+def flipud(m: ArrayLike) -> ndarray:
     """A view reversed along the first axis."""
     return flip(m, 0)
 
 
-def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
+def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     """A view turned by ``k`` quarters in the plane of two axes, from the first towards the second."""
     x = operand(m)
     a, b = (normalized_axis(n, x.ndim) for n in axes)
@@ -163,7 +163,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     return flip(x, b).swapaxes(a, b) if k % 4 == 1 else flip(x.swapaxes(a, b), b)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[ndarray]:
     """Views of parts along an axis: as many as said, their sizes differing by one at most, or cut before places."""
     x = operand(ary)
     at = normalized_axis(axis, x.ndim)
@@ -179,7 +179,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     return [x[(slice(None),) * at + (slice(i, j),)] for i, j in edges]
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+def split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[ndarray]:
     """Views of parts along an axis: equal ones, or cut before places.
 
     Raises
@@ -193,26 +193,26 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     return array_split(ary, indices_or_sections, axis)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
     """`split` along the second axis, of vectors along the only one."""
     return split(ary, indices_or_sections, 1 if operand(ary).ndim > 1 else 0)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
     """`split` along the first axis of at least two."""
     if operand(ary).ndim < 2:
         raise ShapeError("vsplit only works on arrays of 2 or more dimensions", str(operand(ary).shape), "use split")
     return split(ary, indices_or_sections, 0)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
     """`split` along the third axis."""
     if operand(ary).ndim < 3:
         raise ShapeError("dsplit only works on arrays of 3 or more dimensions", str(operand(ary).shape), "use split")
     return split(ary, indices_or_sections, 2)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     """Views of the slices along an axis, which is gone."""
     return tuple(moveaxis(operand(x), axis, 0))
 
@@ -220,7 +220,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 # joining and repeating
 
 
-def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(
+    arrays: Sequence[ArrayLike], axis: int | None = 0, out: Out = None, *, dtype: DTypeLike = None, casting: Casting = "same_kind"
+) -> ndarray:
     """Arrays joined along an axis, flattened first if it is None.
 
     Raises
@@ -241,7 +243,7 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
     return result if out is None else delivered(result, out, casting)
 
 
-def _alike(parts: list[ndarray], dtype: Any, casting: str) -> list[ndarray]:
+def _alike(parts: list[ndarray], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
     """Arrays of one dtype: that given, or what theirs are promoted to."""
     if dtype is None:
         dtypes = {p._dtype for p in parts}
@@ -254,7 +256,9 @@ def _alike(parts: list[ndarray], dtype: Any, casting: str) -> list[ndarray]:
 concat = concatenate
 
 
-def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(
+    arrays: Sequence[ArrayLike], axis: int = 0, out: Out = None, *, dtype: DTypeLike = None, casting: Casting = "same_kind"
+) -> ndarray:
     """Arrays of one shape joined along a new axis."""
     parts = operands(*arrays)
     if not parts:
@@ -265,11 +269,11 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     return result if out is None else delivered(result, out, casting)
 
 
-def _several(result: Any) -> list[ndarray]:
+def _several(result: ndarray | tuple[ndarray, ...]) -> list[ndarray]:
     return list(result) if isinstance(result, tuple) else [result]
 
 
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike = None, casting: Casting = "same_kind") -> ndarray:
     """Arrays of at least two axes joined along the first."""
     return concatenate(_several(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
 
@@ -277,34 +281,34 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarra
 row_stack = vstack
 
 
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike = None, casting: Casting = "same_kind") -> ndarray:
     """Arrays joined along the second axis, vectors along the only one."""
     parts = _several(atleast_1d(*tup))
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
-def dstack(tup: Any) -> ndarray:
+def dstack(tup: Sequence[ArrayLike]) -> ndarray:
     """Arrays of at least three axes joined along the third."""
     return concatenate(_several(atleast_3d(*tup)), 2)
 
 
-def column_stack(tup: Any) -> ndarray:
+def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
     """Arrays joined along the second axis, vectors as columns."""
     parts = operands(*tup)
     return concatenate([p if p.ndim > 1 else p.reshape(-1, 1) for p in parts], 1)
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarray:
     """An array with others behind it along an axis, flattened first if it is None."""
     return concatenate([arr, values], axis)
 
 
-def tile(A: Any, reps: int | Sequence[int]) -> ndarray:
+def tile(A: ArrayLike, reps: Shape) -> ndarray:
     """The whole array repeated along each axis, aligned at the last one."""
     return run(reshaping.tile, operand(A), reps=(reps,) if isinstance(reps, (int, np.integer)) else tuple(int(n) for n in reps))
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ndarray:
     """Each element repeated along an axis (flattened first if it is None): as often as the others, or as its own number says."""
     x, counts = operand(a), np.asarray(repeats)
     if counts.size != 1:
@@ -312,7 +316,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     return run(reshaping.repeat, x, repeats=int(counts.reshape(())), axis=axis)
 
 
-def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> ndarray:
+def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axis = None) -> ndarray:
     """Elements moved along axes, those beyond the end to the front; flattened meanwhile if no axis is given."""
     x = operand(a)
     if axis is None:
@@ -324,7 +328,7 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     return x if x is not a else x.copy()
 
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> ndarray:
+def pad(array: ArrayLike, pad_width: ArrayLike, mode: str | Callable[..., object] = "constant", **options: ArrayLike) -> ndarray:
     """The array with elements added before and behind along each axis, as ``numpy.pad``.
 
     Modes that only move elements (``edge``, ``reflect``, ``symmetric``, ``wrap``) have gradients, ``constant`` with a single value too.
@@ -342,11 +346,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> n
 # by places
 
 
-def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
+def rearranged(function: Callable[..., np.ndarray]) -> Callable[..., ndarray]:
     """A function of NumPy that only moves elements of its first argument, as one of arrays of ours, with gradients."""
 
     @wraps(function, assigned=("__name__", "__qualname__"), updated=())
-    def call(a: Any, *args: Any, **options: Any) -> Any:
+    def call(a: ArrayLike, *args: object, **options: object) -> ndarray:
         x = operand(a)
         places = function(np.arange(x.size).reshape(x.shape), *hosts(args), **hosts(options))
         return _taken(x, places)
@@ -365,7 +369,7 @@ _repeat, _pad = rearranged(np.repeat), rearranged(np.pad)
 delete, resize, diagonal = rearranged(np.delete), rearranged(np.resize), rearranged(np.diagonal)
 
 
-def diag(v: Any, k: int = 0) -> ndarray:
+def diag(v: ArrayLike, k: int = 0) -> ndarray:
     """Diagonal ``k`` of a matrix, or the matrix that has a vector there and zeros elsewhere."""
     x = operand(v)
     if x.ndim not in (1, 2):
@@ -373,13 +377,13 @@ def diag(v: Any, k: int = 0) -> ndarray:
     return run(creation.diag, x, k=k)
 
 
-def diagflat(v: Any, k: int = 0) -> ndarray:
+def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
     """The matrix that has the flattened array on its diagonal ``k`` and zeros elsewhere."""
     return diag(operand(v).reshape(-1), k)
 
 
 def _triangle(name: str, keep_low: bool) -> Callable[..., ndarray]:
-    def function(m: Any, k: int = 0) -> ndarray:
+    def function(m: ArrayLike, k: int = 0) -> ndarray:
         x = operand(m)
         low = np.tri(*x.shape[-2:], k=k if keep_low else k - 1, dtype=bool)
         mask = adopted(ndarray, low if keep_low else ~low, x.context)
@@ -393,7 +397,7 @@ def _triangle(name: str, keep_low: bool) -> Callable[..., ndarray]:
 tril, triu = _triangle("tril", True), _triangle("triu", False)
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """The sum along diagonal ``offset`` of two axes."""
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
@@ -401,23 +405,23 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 # shapes as numbers
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """Sizes of the axes."""
     return operand(a).shape
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """Number of axes."""
     return operand(a).ndim
 
 
-def size(a: Any, axis: int | Iterable[int] | None = None) -> int:
+def size(a: ArrayLike, axis: int | Iterable[int] | None = None) -> int:
     """Number of elements, or along axes."""
     x = operand(a)
     return x.size if axis is None else math.prod(x.shape[k] for k in normalized_axes(axis, x.ndim))
 
 
-def _memory(a: Any) -> tuple[Any, np.ndarray]:
+def _memory(a: ndarray) -> tuple[Array, np.ndarray]:
     """The root of an array and the places that it shows of it."""
     layout = a._strided
     root = a.base if a.base is not None else a
@@ -428,7 +432,7 @@ def _memory(a: Any) -> tuple[Any, np.ndarray]:
     return root, np.asarray(layout.offset + np.add.reduce(np.broadcast_arrays(*steps)) if steps else layout.offset)
 
 
-def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bool:
     """Whether two arrays show an element of the same memory; ``max_work`` has no effect: the answer is exact."""
     if not isinstance(a, ndarray) or not isinstance(b, ndarray):
         return False

@@ -14,19 +14,20 @@ from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
 from ..ndarray.host_calls import hosts, is_recorded
+from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic
-from .array import ndarray, ndarrayView
+from .array import Out, ndarray, ndarrayView
 from .creation import NotOurs, broadcast, operands, zeros
 from .fallback import by_numpy
 from .indexing import add_at
 from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
 
 #: What ``reduce`` and ``accumulate`` of these ufuncs are, filled by `reductions`, which stands on this module.
-REDUCE: dict[str, Callable[..., Any]] = {}
-ACCUMULATE: dict[str, Callable[..., Any]] = {}
+REDUCE: dict[str, Callable[..., ndarray]] = {}
+ACCUMULATE: dict[str, Callable[..., ndarray]] = {}
 
 
 @cache
@@ -85,10 +86,10 @@ class ufunc:  # NumPy's name
         self,
         inputs: tuple[Any, ...],
         *,
-        out: Any = None,
-        where: Any = True,
-        dtype: Any = None,
-        casting: str = "same_kind",
+        out: Out = None,
+        where: ArrayLike = True,
+        dtype: DTypeLike = None,
+        casting: Casting = "same_kind",
         order: str = "K",
         subok: bool = True,
         **unknown: Any,
@@ -104,7 +105,7 @@ class ufunc:  # NumPy's name
         done = [_delivered(r, t, where, casting) for r, t in zip(results, [*targets, *[None] * (len(results) - len(targets))], strict=True)]
         return done[0] if len(done) == 1 else tuple(done)
 
-    def _computed(self, inputs: tuple[Any, ...], dtype: Any) -> list[ndarray]:
+    def _computed(self, inputs: tuple[Any, ...], dtype: DTypeLike) -> list[ndarray]:
         op = self._op
         if self.__name__ == "divmod" and dtype is None:
             return [function_of(name)(*inputs) for name in ("floor_divide", "remainder")]
@@ -115,7 +116,7 @@ class ufunc:  # NumPy's name
         values = element_operands(op, inputs) if dtype is None and op.primitive else self._cast(inputs, dtype)
         return [wrap(ndarray, c) for c in evaluated(op, values)]
 
-    def _cast(self, inputs: tuple[Any, ...], dtype: Any) -> list[ndarray]:
+    def _cast(self, inputs: tuple[Any, ...], dtype: DTypeLike) -> list[ndarray]:
         """The operands in a dtype, or in those that NumPy computes in."""
         like = next((v for v in inputs if isinstance(v, ndarray)), None)
         values = [element_operand(v, like) for v in inputs]
@@ -126,7 +127,9 @@ class ufunc:  # NumPy's name
 
     # methods
 
-    def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    def reduce(
+        self, array: ArrayLike, axis: Axis = 0, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, **options: Any
+    ) -> ndarray:
         """The array combined along axes by the function."""
         function = REDUCE.get(self.__name__)
         if function is None or (dtype is not None and self.__name__ not in ACCUMULATE):
@@ -135,7 +138,7 @@ class ufunc:  # NumPy's name
         typed = {} if dtype is None else {"dtype": dtype}
         return function(array, axis=axis, out=out, keepdims=keepdims, **typed, **options)
 
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(self, array: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:
         """The results of combining the elements along an axis so far."""
         function = ACCUMULATE.get(self.__name__)
         if not operands(array)[0].ndim:
@@ -144,16 +147,16 @@ class ufunc:  # NumPy's name
             return by_numpy(self._numpys.accumulate, (array,), {"axis": axis, "dtype": dtype, "out": out})
         return function(array, axis=axis, dtype=dtype, out=out)
 
-    def outer(self, A: Any, B: Any, **options: Any) -> Any:
+    def outer(self, A: ArrayLike, B: ArrayLike, **options: object) -> ndarray:
         """The function of all pairs of elements of two arrays."""
         a, b = operands(A, B)
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
-    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def reduceat(self, array: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:
         """Reductions of slices between indices; computed by NumPy on the host."""
         return by_numpy(self._numpys.reduceat, (array, indices), {"axis": axis, "dtype": dtype, "out": out})
 
-    def at(self, a: Any, indices: Any, b: Any = None) -> None:
+    def at(self, a: ndarray, indices: Index, b: ArrayLike | None = None) -> None:
         """Apply the function in place at indices, of which those that occur several times count as often.
 
         ``add`` is recorded, and so are other operators on recorded arrays; all else NumPy computes on the host.
@@ -165,7 +168,7 @@ class ufunc:  # NumPy's name
         """
         if not isinstance(a, ndarray):
             raise ParameterError(f"{self.__name__}.at: only arrays are written", type(a).__name__, "make one with np.array")
-        if self.__name__ == "add":
+        if self.__name__ == "add" and b is not None:
             add_at(a, indices, b)
             return
         if self._op is not None and is_recorded((a, b)):
@@ -173,7 +176,7 @@ class ufunc:  # NumPy's name
             return
         by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
 
-    def _at_recorded(self, a: ndarray, indices: Any, b: Any) -> None:
+    def _at_recorded(self, a: ndarray, indices: Index, b: ArrayLike | None) -> None:
         """`at` as recorded assignments: each writes the next occurrence of every place."""
         flat = np.asarray(np.arange(a.size).reshape(a.shape)[hosts(indices)])
         order = flat.ravel().argsort(kind="stable")
@@ -194,7 +197,7 @@ class ufunc:  # NumPy's name
         return f"<ufunc {self.__name__!r}>"
 
 
-def _delivered(result: ndarray, out: Any, where: Any, casting: Any) -> Any:
+def _delivered(result: ndarray, out: Out, where: ArrayLike, casting: Casting) -> ndarray:
     """A result written into ``out``, or completed, where ``where`` says."""
     if where is not True:
         where = operands(where, result)[0]
@@ -204,14 +207,14 @@ def _delivered(result: ndarray, out: Any, where: Any, casting: Any) -> Any:
     return result if out is None else delivered(result, out, casting, widens=True)
 
 
-def chosen(condition: Any, x: Any, y: Any) -> ndarray:
+def chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ndarray:
     """``x`` where the condition holds, else ``y``."""
-    if condition.__class__ is not ndarray or condition._dtype != "bool":
+    if not isinstance(condition, ndarray) or condition._dtype != "bool":
         condition = operands(condition, x, y)[0].astype("bool", copy=False)
     return applied(primitive_arithmetic.where, condition, x, y)
 
 
-def delivered(result: ndarray, out: Any, casting: Any = "same_kind", *, widens: bool = False) -> Any:
+def delivered(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens: bool = False) -> Any:
     """Write a result into an array that the caller gave, which may be wider if so told, and return that.
 
     Raises
