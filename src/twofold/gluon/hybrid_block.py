@@ -20,7 +20,7 @@ from .exceptions import Undefined
 from .numpy_arrays import as_numpy, cast_inputs, has_numpy
 from .parameter import Parameter
 from .structure import ARRAY, NOTHING, SINGLE, flatten, unflatten
-from .tracing import ARRAYS, Traced, arrays_in, taken_by, traced
+from .tracing import ARRAYS, Traced, arrays_in, parameter_names, traced
 
 __all__ = ["HybridBlock"]
 
@@ -61,6 +61,8 @@ class HybridBlock(Block):
 
     #: The kind of arrays that `hybrid_forward` computes with when the block is called with arrays of `mx.np`.
     _arrays: ClassVar[ArrayKind] = "nd"
+    #: Whether `hybridize` compiles the block itself, besides its descendants.
+    _is_compilable: ClassVar[bool] = True
 
     def __init_subclass__(cls, arrays: ArrayKind | None = None) -> None:
         super().__init_subclass__()
@@ -142,7 +144,7 @@ class HybridBlock(Block):
             For an unknown backend.
         """
         check_backend(backend)
-        self._active, self._mirror = active, mirror
+        self._active, self._mirror = active and self._is_compilable, mirror
         if clear or not active or mirror:
             self._clear_cached_graph()
         for child in self._children.values():
@@ -202,7 +204,7 @@ class HybridBlock(Block):
     def _asked_for(self) -> tuple[str, ...]:
         """Names of the parameters that `hybrid_forward` takes."""
         if self._asked is None:
-            names, everything = taken_by(type(self).hybrid_forward)
+            names, everything = parameter_names(type(self).hybrid_forward)
             self._asked = tuple(n for n in self._reg_params if everything or n in names)
         return self._asked
 

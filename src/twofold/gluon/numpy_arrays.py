@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..dtype import is_float
 from ..imperative.array import Array
@@ -13,6 +13,7 @@ from ..numpy_extension import is_np_array
 __all__ = ["as_active_class", "as_legacy", "as_numpy", "cast_inputs", "has_numpy", "method_through_legacy", "through_legacy"]
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def has_numpy(values: Iterable[Any]) -> bool:
@@ -55,23 +56,23 @@ def cast_inputs(values: Any, dtype: Any) -> Any:
     return arrays if first is None else _map(lambda a: a.astype(first, copy=False) if isinstance(a, NDArray) else a, arrays)
 
 
-def through_legacy(function: Callable[P, Any]) -> Callable[P, Any]:
+def through_legacy(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function on arrays of `mx.nd` to accept arrays of `mx.np` too, and then return those."""
 
     @wraps(function)
-    def call(*args: P.args, **options: P.kwargs) -> Any:
+    def call(*args: P.args, **options: P.kwargs) -> R:
         if not (has_numpy(args) or has_numpy(options.values())):
             return function(*args, **options)
-        return as_numpy(function(*as_legacy(args), **{k: as_legacy(v) for k, v in options.items()}))  # type: ignore[call-arg]
+        return as_numpy(function(*as_legacy(args), **{k: as_legacy(v) for k, v in options.items()}))
 
     return call
 
 
-def method_through_legacy(method: Callable[..., Any]) -> Callable[..., Any]:
+def method_through_legacy(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
     """`through_legacy` for a method of a block: floating-point arrays are cast to the dtype of the block's parameters."""
 
     @wraps(method)
-    def call(block: Any, *args: Any, **options: Any) -> Any:
+    def call(block: Any, *args: P.args, **options: P.kwargs) -> R:
         if not (has_numpy(args) or has_numpy(options.values())):
             return method(block, *args, **options)
         dtype = block._input_dtype()

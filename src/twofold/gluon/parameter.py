@@ -33,9 +33,9 @@ GRAD_REQS = ("write", "add", "null")
 STORAGE = ("default", "row_sparse", "csr")
 
 
-def _sizes(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape with unknown sizes as 0, or -1 under ``npx.set_np``."""
-    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+def _checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape as a tuple, with unknown sizes as 0, or -1 under ``npx.set_np``."""
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if not all(isinstance(n, (int, np.integer)) and n >= -1 for n in sizes):
         raise ParameterError(f"Parameter '{name}': invalid shape", repr(shape), "pass non-negative integers, 0 for an unknown size")
     return sizes
@@ -94,7 +94,7 @@ class Parameter:
         grad_stype: str = "default",
     ) -> None:
         self.name = name
-        self._shape: Shape = None if shape is None else _sizes(name, shape)
+        self._shape: Shape = None if shape is None else _checked_shape(name, shape)
         self._dtype = dtype
         self.lr_mult, self.wd_mult = lr_mult, wd_mult
         self.init = init
@@ -188,6 +188,11 @@ class Parameter:
     def grad_stype(self) -> str:
         """Storage type of the gradients: ``"default"`` (dense)."""
         return self._grad_stype
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """The shape of a parameter that was created with one."""
+        return self._shape or ()
 
     @property
     def _is_shaped(self) -> bool:

@@ -13,7 +13,7 @@ from ..symbol.symbol import Symbol
 from .cached_graph import CachedGraph
 from .structure import Format, flatten, to_tuples, unflatten
 
-__all__ = ["ARRAYS", "Traced", "arrays_in", "taken_by", "traced"]
+__all__ = ["ARRAYS", "Traced", "arrays_in", "parameter_names", "traced"]
 
 ARRAYS = (NDArray, ndarray, Symbol)
 
@@ -109,7 +109,7 @@ def arrays_in(values: Iterable[Any]) -> Iterator[Any]:
 
 
 @cache
-def taken_by(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+def parameter_names(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     """Names of a function's parameters, and whether it takes any keyword."""
     params = inspect.signature(function).parameters.values()
     return frozenset(p.name for p in params if p.kind is not p.VAR_POSITIONAL), any(p.kind is p.VAR_KEYWORD for p in params)

@@ -79,7 +79,7 @@ class Dense(HybridBlock, arrays="nd"):
 
     def __repr__(self) -> str:
         # From the weight, not from `in_units`: its shape is inferred in the first forward pass.
-        units, in_units = self.weight.shape  # type: ignore[misc]
+        units, in_units = self.weight._sizes
         return f"{type(self).__name__}({in_units or None} -> {units}, {self.act or 'linear'})"
 
 

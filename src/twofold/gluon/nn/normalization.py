@@ -91,7 +91,7 @@ class BatchNorm(HybridBlock, arrays="nd"):
         return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        channels = self.gamma.shape[0]  # type: ignore[index]
+        channels = self.gamma._sizes[0]
         return _repr(self, {**self._kwargs, "in_channels": channels or None})
 
 
@@ -152,7 +152,7 @@ class InstanceNorm(HybridBlock, arrays="nd"):
         return F.swapaxes(out, dim1=1, dim2=self._axis)
 
     def __repr__(self) -> str:
-        return _repr(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
+        return _repr(self, {**self._kwargs, "in_channels": self.gamma._sizes[0]})
 
 
 class LayerNorm(HybridBlock, arrays="nd"):
@@ -200,7 +200,7 @@ class LayerNorm(HybridBlock, arrays="nd"):
         return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
 
     def __repr__(self) -> str:
-        return _repr(self, {**self._kwargs, "in_channels": self.gamma.shape[0]})  # type: ignore[index]
+        return _repr(self, {**self._kwargs, "in_channels": self.gamma._sizes[0]})
 
 
 class GroupNorm(HybridBlock, arrays="nd"):

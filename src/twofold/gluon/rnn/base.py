@@ -1,17 +1,22 @@
 """`RecurrentCell`: one step of a recurrent network, and its unrolling over sequences."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ... import ndarray as nd
+from ... import symbol as sym
 from ..block import Block
 from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
-from ..numpy_arrays import as_active_class, method_through_legacy
-from ..tracing import taken_by
-from .sequences import initial_states, merge, steps_of
+from ..numpy_arrays import as_active_class, as_legacy, method_through_legacy
+from ..parameter_dict import ParameterDict
+from ..signatures import Operand, StateInfo
+from ..tracing import parameter_names
+from .sequences import Steps, merge, steps_of
 
 __all__ = ["HybridRecurrentCell", "RecurrentCell"]
+
+State = TypeVar("State")
 
 
 class RecurrentCell(Block):
@@ -23,7 +28,7 @@ class RecurrentCell(Block):
         See `Block`.
     """
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         self._modified = False
         self.reset()
@@ -36,7 +41,7 @@ class RecurrentCell(Block):
             if isinstance(cell, RecurrentCell):
                 cell.reset()
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Shape and layout of each state; defined by subclasses.
 
         Parameters
@@ -59,7 +64,7 @@ class RecurrentCell(Block):
                 "call the modifier cell",
             )
 
-    def begin_state(self, batch_size: int = 0, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:
+    def begin_state(self, batch_size: int = 0, func: Callable[..., State] = nd.zeros, **kwargs: object) -> list[State]:
         """The initial states.
 
         Parameters
@@ -87,12 +92,12 @@ class RecurrentCell(Block):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Operand | Sequence[Operand],
+        begin_state: Sequence[Operand] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
+        valid_length: Operand | None = None,
+    ) -> tuple[Operand | list[Operand], Sequence[Operand]]:
         """Run the cell over a sequence.
 
         Parameters
@@ -117,9 +122,14 @@ class RecurrentCell(Block):
             Outputs and final states.
         """
         self.reset()
-        steps = steps_of(length, inputs, layout)
+        return self._unroll(steps_of(length, inputs, layout), begin_state, layout, merge_outputs, valid_length)
+
+    def _unroll(
+        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
+    ) -> tuple[Any, Sequence[Any]]:
+        """`unroll` for a sequence that is split into steps."""
         F = steps.F
-        states = initial_states(self, steps, begin_state)
+        states = self._initial_states(steps, begin_state)
         outputs, history = [], []
         for x in steps.values:
             output, states = self(x, states)
@@ -127,12 +137,22 @@ class RecurrentCell(Block):
             history.append(states)
         if valid_length is None:
             return (merge(F, outputs, layout) if merge_outputs else outputs), states
+        # The cell runs beyond the end of shorter sequences too; of each state, the last valid one is selected afterwards.
         lengths = {"sequence_length": valid_length, "use_sequence_length": True}
         states = [F.SequenceLast(F.stack(*each, axis=0), axis=0, **lengths) for each in zip(*history, strict=True)]
         masked = F.SequenceMask(merge(F, outputs, layout), axis=layout.find("T"), **lengths)
-        return (steps_of(length, masked, layout).values if merge_outputs is False else masked), states
+        return (steps_of(len(outputs), masked, layout).values if merge_outputs is False else masked), states
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def _initial_states(self, steps: Steps, given: Sequence[Any] | None) -> Sequence[Any]:
+        """The given initial states, or zeros."""
+        if given is not None:
+            return given
+        if steps.F is sym:
+            return self.begin_state(func=sym.zeros, batch_size=0)
+        like = steps.values[0]
+        return as_legacy(self.begin_state(func=nd.zeros, batch_size=steps.batch_size, ctx=like.context, dtype=like.dtype))
+
+    def forward(self, inputs: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         """One step.
 
         Parameters
@@ -160,17 +180,14 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock, arrays="nd"):  # type: ign
         See `Block`.
     """
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """One step; defined by subclasses."""
-        return HybridBlock.hybrid_forward(self, F, x, *args, **kwargs)
-
     def _step_name(self, what: str) -> str:
         """The name of a node in the current step."""
         return f"t{self._counter}_{what}"
 
 
-def create_state(func: Callable[..., Any], name: str, info: dict[str, Any]) -> Any:
+def create_state(func: Callable[..., State], name: str, info: Mapping[str, object]) -> State:
     """Create a state with a function, passing only the arguments that it accepts."""
-    names, takes_all = taken_by(func)
+    # `Variable` takes the name and the layout but no device, `zeros` the reverse.
+    names, takes_all = parameter_names(func)
     given = {"name": name, **info}
     return as_active_class(func(**{k: v for k, v in given.items() if takes_all or k in names}))

@@ -1,25 +1,30 @@
 """Recurrent cells: plain, LSTM and GRU."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from ..exceptions import Undefined
+from ..parameter_dict import ParameterDict
+from ..signatures import Functions, InitializerLike, Operand, StateInfo
 from .base import HybridRecurrentCell
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 
+#: The name of an activation, or a function.
 Activation = str | Callable[..., Any]
 
 
-def activate(F: Any, x: Any, activation: Activation, name: str) -> Any:
+def activate(F: Functions, x: Operand, activation: Activation, name: str) -> Operand:
     """Apply an activation, given by name or as a function."""
     if not isinstance(activation, str):
         return activation(x)
+    # MXNet's graphs have the operators of these names, and `Activation` for all others.
     if activation in ("tanh", "sigmoid", "relu", "softsign"):
         return getattr(F, activation)(x, name=name)
     return F.Activation(x, act_type=activation, name=name)
 
 
-class _Cell(HybridRecurrentCell):
+class _Cell(HybridRecurrentCell, arrays="nd"):
     """The base of the three cells: gates that are affine in input and state, and their parameters.
 
     Parameters
@@ -41,13 +46,13 @@ class _Cell(HybridRecurrentCell):
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
-        input_size: int,
-        prefix: str | None,
-        params: Any,
+        i2h_weight_initializer: InitializerLike = None,
+        h2h_weight_initializer: InitializerLike = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
@@ -62,28 +67,40 @@ class _Cell(HybridRecurrentCell):
     def _alias(self) -> str:
         return type(self).__name__.removesuffix("Cell").lower()
 
-    def _affine(self, F: Any, inputs: Any, state: Any, weights: tuple[Any, Any, Any, Any]) -> tuple[Any, Any]:
-        """The affine maps of input and state for all gates, (n, gates · hidden) each."""
-        wx, wh, bx, bh = weights
+    def hybrid_forward(
+        self,
+        F: Functions,
+        inputs: Operand,
+        states: Sequence[Operand],
+        i2h_weight: Operand,
+        h2h_weight: Operand,
+        i2h_bias: Operand,
+        h2h_bias: Operand,
+    ) -> tuple[Operand, list[Operand]]:
+        """The output (n, hidden) and states of one step."""
         rows = self._gates * self._hidden_size
-        return (
-            F.FullyConnected(inputs, wx, bx, num_hidden=rows, name=self._step_name("i2h")),
-            F.FullyConnected(state, wh, bh, num_hidden=rows, name=self._step_name("h2h")),
-        )
+        # Two products rather than one of concatenated operands: the GRU needs them apart, and MXNet's files have both.
+        i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=self._step_name("i2h"))
+        h2h = F.FullyConnected(states[0], h2h_weight, h2h_bias, num_hidden=rows, name=self._step_name("h2h"))
+        return self._step(F, i2h, h2h, states)
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
+        """The output and states from the affine maps of input and state for all gates, (n, gates · hidden) each."""
+        raise Undefined(f"{type(self).__name__} has no gates", None, "define _step in it")
+
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """One state (n, hidden_size)."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
 
-    def _repr(self, *more: Any) -> str:
-        rows, size = self.i2h_weight.shape  # type: ignore[misc]
+    def _repr(self, *more: object) -> str:
+        rows, size = self.i2h_weight._sizes
         return f"{type(self).__name__}({', '.join([f'{size or None} -> {rows}', *map(str, more)])})"
 
     def __repr__(self) -> str:
         return self._repr()
 
 
-class RNNCell(_Cell, arrays="nd"):
+class RNNCell(_Cell):
     """``h' = activation(W_i x + b_i + W_h h + b_h)``.
 
     Parameters
@@ -106,31 +123,21 @@ class RNNCell(_Cell, arrays="nd"):
         self,
         hidden_size: int,
         activation: Activation = "tanh",
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitializerLike = None,
+        h2h_weight_initializer: InitializerLike = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
-            hidden_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
+            hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
+            input_size, prefix, params,
+        )  # fmt: skip
         self._activation = activation
 
-    def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
-    ) -> tuple[Any, list[Any]]:
-        """The output (n, hidden) and states of one step."""
-        i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+    def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         output = activate(F, i2h + h2h, self._activation, self._step_name("out"))
         return output, [output]
 
@@ -138,7 +145,7 @@ class RNNCell(_Cell, arrays="nd"):
         return self._repr(self._activation)
 
 
-class LSTMCell(_Cell, arrays="nd"):
+class LSTMCell(_Cell):
     """Long short-term memory: gates i, f, g, o; ``c' = f · c + i · g``, ``h' = o · tanh(c')``.
 
     Parameters
@@ -165,38 +172,28 @@ class LSTMCell(_Cell, arrays="nd"):
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitializerLike = None,
+        h2h_weight_initializer: InitializerLike = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
     ) -> None:
         super().__init__(
-            hidden_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
+            hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
+            input_size, prefix, params,
+        )  # fmt: skip
         self._activation = activation
         self._recurrent_activation = recurrent_activation
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """The states h and c, (n, hidden_size) each."""
         return super().state_info(batch_size) * 2
 
-    def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
-    ) -> tuple[Any, list[Any]]:
-        """The output (n, hidden) and states of one step."""
-        i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+    def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         parts = list(F.SliceChannel(i2h + h2h, num_outputs=4, name=self._step_name("slice")))
         i, f, o = (activate(F, parts[k], self._recurrent_activation, self._step_name(n)) for k, n in ((0, "i"), (1, "f"), (3, "o")))
         g = activate(F, parts[2], self._activation, self._step_name("c"))
@@ -205,7 +202,7 @@ class LSTMCell(_Cell, arrays="nd"):
         return h, [h, c]
 
 
-class GRUCell(_Cell, arrays="nd"):
+class GRUCell(_Cell):
     """Gated recurrent unit: gates r, z, n; ``n = tanh(i_n + r · h_n)``, ``h' = (1 − z) · n + z · h``.
 
     Parameters
@@ -227,33 +224,7 @@ class GRUCell(_Cell, arrays="nd"):
 
     _gates: ClassVar[int] = 3
 
-    def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
-
-    def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
-    ) -> tuple[Any, list[Any]]:
-        """The output (n, hidden) and states of one step."""
-        i2h, h2h = self._affine(F, inputs, states[0], (i2h_weight, h2h_weight, i2h_bias, h2h_bias))
+    def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         ir, iz, i_n = F.SliceChannel(i2h, num_outputs=3, name=self._step_name("i2h_slice"))
         hr, hz, h_n = F.SliceChannel(h2h, num_outputs=3, name=self._step_name("h2h_slice"))
         r = F.Activation(ir + hr, act_type="sigmoid", name=self._step_name("r_act"))

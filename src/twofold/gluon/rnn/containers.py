@@ -1,69 +1,65 @@
 """Cells that combine other cells: sequences, and pairs that run in both directions."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
 
 from ... import ndarray as nd
 from ..exceptions import Undefined
-from ..numpy_arrays import method_through_legacy
-from .base import HybridRecurrentCell, RecurrentCell
-from .sequences import initial_states, merge, steps_of
+from ..signatures import Functions, Operand, StateInfo
+from .base import HybridRecurrentCell, RecurrentCell, State
+from .sequences import Steps, merge, steps_of
 
 __all__ = ["BidirectionalCell", "HybridSequentialRNNCell", "SequentialRNNCell"]
 
 
-class _Stack(RecurrentCell):
+class _Composite(RecurrentCell):
+    """The base of cells made of other cells, whose states are those of all parts, in order."""
+
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
+        """The states of all cells, in order."""
+        return [info for cell in self._cells() for info in cell.state_info(batch_size)]
+
+    def begin_state(self, batch_size: int = 0, func: Callable[..., State] = nd.zeros, **kwargs: object) -> list[State]:
+        """The initial states of all cells; see `RecurrentCell.begin_state`."""
+        self._check_unmodified()
+        # By the parts, not from `state_info`: each gives its states names of its own, and a part may start them differently.
+        return [state for cell in self._cells() for state in cell.begin_state(batch_size=batch_size, func=func, **kwargs)]
+
+
+class _Stack(_Composite):
     """The base of both kinds of sequence."""
 
     def add(self, cell: RecurrentCell) -> None:
         """Add a cell at the end."""
         self.register_child(cell)
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The states of all cells, in order."""
-        return [info for cell in self._cells() for info in cell.state_info(batch_size)]
-
-    def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
-        """The initial states of all cells; see `RecurrentCell.begin_state`."""
-        self._check_unmodified()
-        return [state for cell in self._cells() for state in cell.begin_state(**kwargs)]
-
-    def _with_states(self, states: Any) -> Iterator[tuple[Any, Any]]:
+    def _with_states(self, states: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:
         """(cell, its states) pairs."""
-        at = 0
+        start = 0
         for cell in self._cells():
-            count = len(cell.state_info())
-            yield cell, states[at : at + count]
-            at += count
+            stop = start + len(cell.state_info())
+            yield cell, states[start:stop]
+            start = stop
 
-    def _step(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
-        found: list[Any] = []
+    def _step(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+        next_states: list[Any] = []
         for cell, own in self._with_states(states):
             inputs, new = cell(inputs, own)
-            found.extend(new)
-        return inputs, found
+            next_states.extend(new)
+        return inputs, next_states
 
-    @method_through_legacy
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
-        """Run each cell over the whole sequence before the next; see `RecurrentCell.unroll`."""
-        self.reset()
-        steps = steps_of(length, inputs, layout)
-        states = initial_states(self, steps, begin_state)
-        found: list[Any] = []
+    def _unroll(
+        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
+    ) -> tuple[Any, Sequence[Any]]:
+        """Run each cell over the whole sequence before the next: a bidirectional cell among them cannot be stepped."""
+        states = self._initial_states(steps, begin_state)
+        next_states: list[Any] = []
         values: Any = steps.values
         last = len(self._children) - 1
         for k, (cell, own) in enumerate(self._with_states(states)):
-            values, new = cell.unroll(length, values, own, layout, None if k < last else merge_outputs, valid_length)
-            found.extend(new)
-        return values, found
+            values, new = cell.unroll(len(steps.values), values, own, layout, None if k < last else merge_outputs, valid_length)
+            next_states.extend(new)
+        return values, next_states
 
     def __len__(self) -> int:
         return len(self._children)
@@ -85,13 +81,13 @@ class SequentialRNNCell(_Stack):
         See `Block`.
     """
 
-    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def forward(self, inputs: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         """The output of the last cell, and the states of all cells."""
         self._counter += 1
         return self._step(inputs, states)
 
 
-class HybridSequentialRNNCell(_Stack, HybridRecurrentCell, arrays="nd"):  # type: ignore[override]
+class HybridSequentialRNNCell(_Stack, HybridRecurrentCell, arrays="nd"):
     """Runs hybrid cells one after another in each step; they can be compiled into one graph.
 
     Parameters
@@ -100,16 +96,12 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell, arrays="nd"):  # type
         See `Block`.
     """
 
-    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
-        """The output of the last cell, and the states of all cells."""
-        return HybridRecurrentCell.__call__(self, inputs, states)
-
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:  # type: ignore[override]
+    def hybrid_forward(self, F: Functions, inputs: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         """The output of the last cell, and the states of all cells."""
         return self._step(inputs, states)
 
 
-class BidirectionalCell(HybridRecurrentCell):
+class BidirectionalCell(_Composite, HybridRecurrentCell, arrays="nd"):
     """Runs two cells over a sequence from both ends and concatenates their outputs. It can only be unrolled.
 
     Parameters
@@ -126,7 +118,7 @@ class BidirectionalCell(HybridRecurrentCell):
         self.register_child(r_cell, "r_cell")
         self._output_prefix = output_prefix
 
-    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def forward(self, inputs: Operand, states: Sequence[Operand]) -> NoReturn:
         """Not supported: the backward cell needs the whole sequence.
 
         Raises
@@ -139,36 +131,18 @@ class BidirectionalCell(HybridRecurrentCell):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(forward={self._children['l_cell']!r}, backward={self._children['r_cell']!r})"
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The states of both cells."""
-        return [info for cell in self._cells() for info in cell.state_info(batch_size)]
-
-    def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
-        """The initial states of both cells; see `RecurrentCell.begin_state`."""
-        self._check_unmodified()
-        return [state for cell in self._cells() for state in cell.begin_state(**kwargs)]
-
-    @method_through_legacy
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
-        """Run both cells over a sequence; see `RecurrentCell.unroll`."""
-        self.reset()
-        steps = steps_of(length, inputs, layout)
-        F = steps.F
-        states = initial_states(self, steps, begin_state)
+    def _unroll(
+        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
+    ) -> tuple[Any, Sequence[Any]]:
+        F, length = steps.F, len(steps.values)
+        states = self._initial_states(steps, begin_state)
         left, right = self._cells()
         count = len(left.state_info())
         forward, left_states = left.unroll(length, steps.values, states[:count], layout, False, valid_length)
-        reversed_steps = _reverse(F, length, steps.values, valid_length)
+        reversed_steps = _reverse(F, steps.values, valid_length)
         backward, right_states = right.unroll(length, reversed_steps, states[count:], layout, False, valid_length)
-        backward = _reverse(F, length, backward, valid_length)
+        backward = _reverse(F, backward, valid_length)
+        # Functions of arrays have no names; those of symbols do, and MXNet's files have these.
         outputs = [
             F.concat(a, b, dim=1, name=f"{self._output_prefix}t{k}") if F is not nd else F.concat(a, b, dim=1)
             for k, (a, b) in enumerate(zip(forward, backward, strict=True))
@@ -177,9 +151,9 @@ class BidirectionalCell(HybridRecurrentCell):
         return (merge(F, outputs, layout) if merges else outputs), [*left_states, *right_states]
 
 
-def _reverse(F: Any, length: int, steps: Any, valid_length: Any) -> list[Any]:
+def _reverse(F: Functions, steps: Sequence[Any], valid_length: Any) -> list[Any]:
     """Reverse the order of steps, in shorter sequences only up to their length."""
     if valid_length is None:
         return list(reversed(steps))
     whole = F.SequenceReverse(F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True)
-    return steps_of(length, whole, "TNC").values
+    return steps_of(len(steps), whole, "TNC").values

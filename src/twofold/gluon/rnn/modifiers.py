@@ -1,18 +1,18 @@
 """Cells that modify other cells: dropout, zoneout, residual connections."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 from ... import ndarray as nd
-from ... import symbol as sym
-from ...ndarray.array import NDArray
 from ..exceptions import InvalidValue
 from ..numpy_arrays import method_through_legacy
 from ..parameter_dict import ParameterDict
+from ..signatures import Functions, Operand, StateInfo
 from ..tracing import ARRAYS
-from .base import HybridRecurrentCell
+from .base import HybridRecurrentCell, RecurrentCell, State
 from .containers import BidirectionalCell
-from .sequences import merge, steps_of
+from .sequences import Steps, functions_for, merge, steps_of
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
 
@@ -30,7 +30,7 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
         See `Block`.
     """
 
-    def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: Any = None) -> None:
+    def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         if not isinstance(rate, (int, float)):
             raise InvalidValue("rate must be a number", repr(rate), "pass a fraction between 0 and 1")
@@ -43,11 +43,11 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """An empty list: the cell has no states."""
         return []
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
+    def hybrid_forward(self, F: Functions, inputs: Operand, states: Sequence[Operand]) -> tuple[Operand, Sequence[Operand]]:
         """The output and states of one step."""
         if self._rate > 0:
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=self._step_name("fwd"))
@@ -57,17 +57,16 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Operand | Sequence[Operand],
+        begin_state: Sequence[Operand] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
+        valid_length: Operand | None = None,
+    ) -> tuple[Operand | list[Operand], Sequence[Operand]]:
         """Apply dropout to a whole sequence at once if input and output are single arrays; see `RecurrentCell.unroll`."""
         if isinstance(inputs, ARRAYS) and merge_outputs is not False:
             self.reset()
-            F = nd if isinstance(inputs, NDArray) else sym
-            return self.hybrid_forward(F, inputs, [] if begin_state is None else begin_state)
+            return self.hybrid_forward(functions_for(inputs), inputs, [] if begin_state is None else begin_state)
         return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
 
 
@@ -80,7 +79,7 @@ class ModifierCell(HybridRecurrentCell):
         The cell to modify.
     """
 
-    def __init__(self, base_cell: Any) -> None:
+    def __init__(self, base_cell: RecurrentCell) -> None:
         base_cell._modified = True
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
         self.base_cell = base_cell
@@ -88,18 +87,25 @@ class ModifierCell(HybridRecurrentCell):
     @property
     def params(self) -> ParameterDict:
         """The parameters of the base cell."""
+        # The base class's constructor asks before the base cell is set.
         return self.base_cell.params if "base_cell" in vars(self) else self._params
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """The states of the base cell."""
         return self.base_cell.state_info(batch_size)
 
-    def begin_state(self, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
+    def begin_state(self, batch_size: int = 0, func: Callable[..., State] = nd.zeros, **kwargs: object) -> list[State]:
         """The initial states of the base cell; see `RecurrentCell.begin_state`."""
         self._check_unmodified()
+        with self._base_unmodified():
+            return self.base_cell.begin_state(batch_size=batch_size, func=func, **kwargs)
+
+    @contextmanager
+    def _base_unmodified(self) -> Iterator[None]:
+        """While the modifier itself calls the base cell, which refuses direct calls."""
         self.base_cell._modified = False
         try:
-            return self.base_cell.begin_state(func=func, **kwargs)
+            yield
         finally:
             self.base_cell._modified = True
 
@@ -128,7 +134,10 @@ class ZoneoutCell(ModifierCell, arrays="nd"):
     this one. Inside an outer cell that is compiled, each step counts as the first of its sequence.
     """
 
-    def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
+    #: A compiled step could not see the previous output, which is an attribute.
+    _is_compilable: ClassVar[bool] = False
+
+    def __init__(self, base_cell: RecurrentCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
         if isinstance(base_cell, BidirectionalCell):
             raise InvalidValue(
                 "BidirectionalCell doesn't support zoneout since it doesn't support step",
@@ -150,16 +159,12 @@ class ZoneoutCell(ModifierCell, arrays="nd"):
         super().reset()
         self._prev_output = None
 
-    def hybridize(self, active: bool = True, **kwargs: Any) -> None:  # type: ignore[override]
-        """Run the base cell as a compiled graph; see `HybridBlock.hybridize`."""
-        super().hybridize(active, **kwargs)
-        self._active = False
-
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
+    def hybrid_forward(self, F: Functions, inputs: Operand, states: Sequence[Operand]) -> tuple[Operand, Sequence[Operand]]:
         """The output and states of one step."""
         output, new = self.base_cell(inputs, states)
 
-        def mix(rate: float, now: Any, before: Any) -> Any:
+        def mix(rate: float, now: Operand, before: Operand) -> Operand:
+            # Dropout of ones is a random mask, and all ones outside training.
             return F.where(F.Dropout(F.ones_like(now), p=rate), now, before)
 
         if self.zoneout_outputs:
@@ -184,33 +189,20 @@ class ResidualCell(ModifierCell, arrays="nd"):
     Wu et al., Google's neural machine translation system, arXiv:1609.08144.
     """
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:  # type: ignore[override]
+    def hybrid_forward(self, F: Functions, inputs: Operand, states: Sequence[Operand]) -> tuple[Operand, Sequence[Operand]]:
         """The output and states of one step."""
         output, new = self.base_cell(inputs, states)
         return output + inputs, new
 
-    @method_through_legacy
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
-        """Run the cell over a sequence and add the inputs; see `RecurrentCell.unroll`."""
-        self.reset()
-        steps = steps_of(length, inputs, layout)
-        F = steps.F
-        self.base_cell._modified = False
-        try:
-            outputs, states = self.base_cell.unroll(length, steps.values, begin_state, layout, False, valid_length)
-        finally:
-            self.base_cell._modified = True
-        given = steps.values
+    def _unroll(
+        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
+    ) -> tuple[Any, Sequence[Any]]:
+        F, length, inputs = steps.F, len(steps.values), steps.values
+        with self._base_unmodified():
+            outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, False, valid_length)
+        # The base cell's outputs beyond a sequence's length are 0, and stay so only if no inputs are added there.
         if valid_length is not None:
-            masked = F.SequenceMask(merge(F, given, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
-            given = steps_of(length, masked, layout).values
-        sums = [a + b for a, b in zip(outputs, given, strict=True)]
+            masked = F.SequenceMask(merge(F, inputs, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
+            inputs = steps_of(length, masked, layout).values
+        sums = [a + b for a, b in zip(outputs, inputs, strict=True)]
         return (merge(F, sums, layout) if merge_outputs else sums), states

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...ndarray.array import NDArray
+from ...imperative.array import Array
 from ...symbol.symbol import Symbol
 from ..exceptions import InvalidValue
-from ..numpy_arrays import as_legacy
+from ..signatures import Functions, Operand
 
-__all__ = ["Steps", "initial_states", "merge", "steps_of"]
+__all__ = ["Steps", "functions_for", "merge", "steps_of"]
 
 
 class Steps(NamedTuple):
@@ -27,11 +27,16 @@ class Steps(NamedTuple):
     """
 
     values: list[Any]
-    F: Any
+    F: Functions
     batch_size: int
 
 
-def steps_of(length: int, inputs: Any, layout: str) -> Steps:
+def functions_for(value: Array | Symbol) -> Functions:
+    """The module whose functions apply to a value."""
+    return sym if isinstance(value, Symbol) else nd
+
+
+def steps_of(length: int, inputs: Array | Symbol | Sequence[Array | Symbol], layout: str) -> Steps:
     """Split a sequence into steps.
 
     Parameters
@@ -49,31 +54,22 @@ def steps_of(length: int, inputs: Any, layout: str) -> Steps:
         If the number of steps is another one.
     """
     axis = layout.find("T")
-    if isinstance(inputs, (NDArray, Symbol)):
-        F: Any = nd if isinstance(inputs, NDArray) else sym
-        if isinstance(inputs, NDArray) and inputs.shape[axis] != length:
+    if isinstance(inputs, (Array, Symbol)):
+        F = functions_for(inputs)
+        if isinstance(inputs, Array) and inputs.shape[axis] != length:
             raise InvalidValue("unroll: wrong sequence length", f"{inputs.shape[axis]} steps for length={length}", "pass its length")
         values = F.split(inputs, num_outputs=length, axis=axis, squeeze_axis=True)
-        values = [values] if isinstance(values, NDArray) else list(values)
+        # A single step comes as an array; iterating over that would give its rows.
+        values = [values] if isinstance(values, Array) else list(values)
     else:
         values = list(inputs)
-        F = nd if isinstance(values[0], NDArray) else sym
+        F = functions_for(values[0])
         if len(values) != length:
             raise InvalidValue("unroll: wrong number of steps", f"{len(values)} for length={length}", "pass one input per step")
-    size = values[0].shape[layout.replace("T", "").find("N")] if isinstance(values[0], NDArray) else 0
+    size = values[0].shape[layout.replace("T", "").find("N")] if isinstance(values[0], Array) else 0
     return Steps(values, F, size)
 
 
-def merge(F: Any, steps: Sequence[Any], layout: str) -> Any:
+def merge(F: Functions, steps: Sequence[Operand], layout: str) -> Operand:
     """Stack steps into one array or symbol with a time axis."""
     return F.stack(*steps, axis=layout.find("T"))
-
-
-def initial_states(cell: Any, steps: Steps, given: Any) -> Any:
-    """The given initial states, or zeros."""
-    if given is not None:
-        return given
-    if steps.F is nd:
-        like = steps.values[0]
-        return as_legacy(cell.begin_state(func=nd.zeros, batch_size=steps.batch_size, ctx=like.context, dtype=like.dtype))
-    return cell.begin_state(func=sym.zeros, batch_size=0)
