@@ -61,26 +61,12 @@ RELATIONS: dict[str, tuple[Formula, str]] = {
     "logical_xor": (primitive("logical_xor"), "Exclusive disjunction"),
 }
 
-#: Operators on two arrays of equal shape: registered name and aliases.
+#: Operators on two arrays of equal shape that do not have the names of the others, ``_mod`` and ``_Mod``: registered name and aliases.
 SAME_SHAPE: dict[str, tuple[str, ...]] = {
     "add": ("elemwise_add", "_Plus", "_add", "_plus", "_sparse_elemwise_add"),
     "sub": ("elemwise_sub", "_Minus", "_minus", "_sparse_elemwise_sub", "_sub"),
     "mul": ("elemwise_mul", "_Mul", "_mul", "_sparse_elemwise_mul"),
     "div": ("elemwise_div", "_Div", "_div", "_sparse_elemwise_div"),
-    "mod": ("_mod", "_Mod"),
-    "power": ("_power", "_Power"),
-    "maximum": ("_maximum", "_Maximum"),
-    "minimum": ("_minimum", "_Minimum"),
-    "hypot": ("_hypot", "_Hypot"),
-    "equal": ("_equal", "_Equal"),
-    "not_equal": ("_not_equal", "_Not_Equal"),
-    "greater": ("_greater", "_Greater"),
-    "greater_equal": ("_greater_equal", "_Greater_Equal"),
-    "lesser": ("_lesser", "_Lesser"),
-    "lesser_equal": ("_lesser_equal", "_Lesser_Equal"),
-    "logical_and": ("_logical_and", "_Logical_And"),
-    "logical_or": ("_logical_or", "_Logical_Or"),
-    "logical_xor": ("_logical_xor", "_Logical_Xor"),
 }
 
 #: Aliases of operators on broadcast arrays, besides the registered name ``broadcast_<name>``.
@@ -93,31 +79,23 @@ BROADCAST_ALIASES: dict[str, tuple[str, ...]] = {
     "minimum": ("_npi_minimum",),
 }
 
-#: Operators on an array and a scalar: formula, whether the scalar comes first, registered name and aliases.
-SCALAR: list[tuple[str, bool, tuple[str, ...]]] = [
-    ("add", False, ("_plus_scalar", "_PlusScalar")),
-    ("sub", False, ("_minus_scalar", "_MinusScalar")),
-    ("sub", True, ("_rminus_scalar", "_RMinusScalar")),
-    ("mul", False, ("_mul_scalar", "_MulScalar")),
-    ("div", False, ("_div_scalar", "_DivScalar")),
-    ("div", True, ("_rdiv_scalar", "_RDivScalar")),
-    ("mod", False, ("_mod_scalar", "_ModScalar")),
-    ("mod", True, ("_rmod_scalar", "_RModScalar")),
-    ("power", False, ("_power_scalar", "_PowerScalar")),
-    ("power", True, ("_rpower_scalar", "_RPowerScalar")),
-    ("maximum", False, ("_maximum_scalar", "_MaximumScalar", "_npi_maximum_scalar")),
-    ("minimum", False, ("_minimum_scalar", "_MinimumScalar", "_npi_minimum_scalar")),
-    ("hypot", False, ("_hypot_scalar", "_HypotScalar", "_npi_hypot_scalar")),
-    ("equal", False, ("_equal_scalar", "_EqualScalar")),
-    ("not_equal", False, ("_not_equal_scalar", "_NotEqualScalar")),
-    ("greater", False, ("_greater_scalar", "_GreaterScalar")),
-    ("greater_equal", False, ("_greater_equal_scalar", "_GreaterEqualScalar")),
-    ("lesser", False, ("_lesser_scalar", "_LesserScalar")),
-    ("lesser_equal", False, ("_lesser_equal_scalar", "_LesserEqualScalar")),
-    ("logical_and", False, ("_logical_and_scalar", "_LogicalAndScalar")),
-    ("logical_or", False, ("_logical_or_scalar", "_LogicalOrScalar")),
-    ("logical_xor", False, ("_logical_xor_scalar", "_LogicalXorScalar")),
-]
+#: Operators on an array and a scalar are ``_mod_scalar`` and ``_ModScalar``; some formulas have other names in them, or more aliases.
+SCALAR_STEMS = {"add": "plus", "sub": "minus"}
+SCALAR_ALIASES = {name: (f"_npi_{name}_scalar",) for name in ("maximum", "minimum", "hypot")}
+#: Formulas that also exist with the scalar first: ``_rmod_scalar`` and ``_RModScalar``.
+REVERSED = frozenset({"sub", "div", "mod", "power"})
+
+
+def pair_names(name: str) -> tuple[str, ...]:
+    """Registered name and aliases of the operator on two arrays of equal shape."""
+    return SAME_SHAPE.get(name, (f"_{name}", f"_{name.title()}"))
+
+
+def scalar_names(name: str, reversed_: bool) -> tuple[str, ...]:
+    """Registered name and aliases of the operator on an array and a scalar."""
+    stem = SCALAR_STEMS.get(name, name)
+    camel, r = stem.title().replace("_", ""), ("r" if reversed_ else "")
+    return f"_{r}{stem}_scalar", f"_{r.upper()}{camel}Scalar", *SCALAR_ALIASES.get(name, ())
 
 
 def check_same_shape(name: str, *arrays: Any) -> None:
@@ -158,9 +136,10 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
     return new
 
 
-def declare_scalar(name: str, reversed_: bool, names: tuple[str, ...]) -> Op:
+def declare_scalar(name: str, reversed_: bool) -> Op:
     """The operator on an array and a scalar for a row of a table."""
     formula, text = (ARITHMETIC | RELATIONS)[name]
+    names = scalar_names(name, reversed_)
 
     def rule(xp: Any, data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
         data = data if is_int else real(xp, data)
@@ -195,10 +174,10 @@ def scalar_sample(draw: Draw, name: str, reversed_: bool) -> Sample:
 
 
 for _name in (*ARITHMETIC, *RELATIONS):
-    declare_pair(_name, SAME_SHAPE[_name], broadcasts=False)
+    declare_pair(_name, pair_names(_name), broadcasts=False)
     declare_pair(_name, (f"broadcast_{_name}", *BROADCAST_ALIASES.get(_name, ())), broadcasts=True)
-for _row in SCALAR:
-    declare_scalar(*_row)
+    for _reversed in (False, True) if _name in REVERSED else (False,):
+        declare_scalar(_name, _reversed)
 
 
 @elementwise("_grad_add", equal_shapes=True)

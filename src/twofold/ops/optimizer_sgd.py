@@ -4,8 +4,11 @@ Each returns the new weight (front ends pass ``out=weight``) and the new values 
 inputs, so a schedule does not cause recompilation. ``lazy_update`` concerns row-sparse gradients only.
 """
 
+import inspect
+
 from ..opdef.declare import op
 from ..opdef.params import Scalar
+from ..opdef.spec import Op
 
 
 def prepared(xp, grad, rescale_grad, clip_gradient):
@@ -60,45 +63,6 @@ def sgd_mom_update(
     return weight + mom, {"mom": mom}
 
 
-@op("mp_sgd_update", mutates=("weight32",), differentiable=False, keeps_shape=True)
-def mp_sgd_update(
-    xp,
-    weight,
-    grad,
-    weight32,
-    *,
-    lr: Scalar,
-    wd: Scalar = 0.0,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-):
-    """`sgd_update` on the float32 master weight; returns it cast to the weight's dtype."""
-    new = sgd_update(xp, weight32, xp.cast_like(grad, weight32), lr=lr, wd=wd, rescale_grad=rescale_grad, clip_gradient=clip_gradient)
-    return xp.cast_like(new, weight), {"weight32": new}
-
-
-@op("mp_sgd_mom_update", mutates=("mom", "weight32"), differentiable=False, keeps_shape=True)
-def mp_sgd_mom_update(
-    xp,
-    weight,
-    grad,
-    mom,
-    weight32,
-    *,
-    lr: Scalar,
-    momentum: Scalar = 0.0,
-    wd: Scalar = 0.0,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-):
-    """`sgd_mom_update` on the float32 master weight; returns it cast to the weight's dtype."""
-    settings = {"lr": lr, "momentum": momentum, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
-    new, states = sgd_mom_update(xp, weight32, xp.cast_like(grad, weight32), mom, **settings)
-    return xp.cast_like(new, weight), states | {"weight32": new}
-
-
 @op("nag_mom_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
 def nag_mom_update(
     xp,
@@ -118,24 +82,23 @@ def nag_mom_update(
     return weight + (momentum * mom - step), {"mom": mom}
 
 
-@op("mp_nag_mom_update", mutates=("mom", "weight32"), differentiable=False, keeps_shape=True)
-def mp_nag_mom_update(
-    xp,
-    weight,
-    grad,
-    mom,
-    weight32,
-    *,
-    lr: Scalar,
-    momentum: Scalar = 0.0,
-    wd: Scalar = 0.0,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-):
-    """`nag_mom_update` on the float32 master weight; returns it cast to the weight's dtype."""
-    settings = {"lr": lr, "momentum": momentum, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
-    new, states = nag_mom_update(xp, weight32, xp.cast_like(grad, weight32), mom, **settings)
-    return xp.cast_like(new, weight), states | {"weight32": new}
+def with_master_weight(update: Op) -> Op:
+    """Declare ``mp_<update>``: an update on the float32 copy of a 16-bit weight, the last state; it returns that cast to 16 bits."""
+
+    def rule(xp, weight, grad, *states, **settings):
+        *states, weight32 = states
+        found = update(xp, weight32, xp.cast_like(grad, weight32), *states, **settings)
+        new, moved = found if update.mutates else (found, {})
+        return xp.cast_like(new, weight), moved | {"weight32": new}
+
+    arrays, settings = 3 + len(update.mutates), list(inspect.signature(update.rule).parameters.values())
+    settings.insert(arrays, inspect.Parameter("weight32", inspect.Parameter.POSITIONAL_OR_KEYWORD))
+    rule.__name__, rule.__signature__ = f"mp_{update.name}", inspect.Signature(settings)
+    rule.__doc__ = f"`{update.name}` on the float32 master weight; returns it cast to the weight's dtype."
+    return op(rule.__name__, mutates=(*update.mutates, "weight32"), differentiable=False, keeps_shape=True)(rule)
+
+
+mp_sgd_update, mp_sgd_mom_update, mp_nag_mom_update = map(with_master_weight, (sgd_update, sgd_mom_update, nag_mom_update))
 
 
 @op("signsgd_update", differentiable=False, alike=True, keeps_shape=True)
