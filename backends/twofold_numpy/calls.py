@@ -28,10 +28,6 @@ def call_for(op: str, params: Params, inputs: Sequence[OperandType], output: Arr
     return maker(params, inputs, output) if maker is not None else None
 
 
-def _where(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("select({0}, {1}, {2}, {out})", {"select": select}, into=True)
-
-
 #: Elements from which `select` blends bits, in time independent of the mask; a masked copy is slow if the mask is random.
 BLENDED = 4096
 _BITS = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
@@ -52,14 +48,6 @@ def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> N
     np.bitwise_xor(a.view(kind), other, bits)
     np.bitwise_and(bits, ones, bits)
     np.bitwise_xor(bits, other, bits)
-
-
-def _cast(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("{out}[...] = {0}", {}, into=True)
-
-
-def _copy(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("put({out}, {0})", {"put": np.copyto}, into=True)
 
 
 def _matmul(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
@@ -87,11 +75,12 @@ def _reduce(ufunc: np.ufunc) -> Maker:
     return make
 
 
-def _view(text: str, **names: Any) -> Maker:
-    """A view; its source refers to parameters as ``_name``."""
+def _by_text(text: str, into: bool = False, **names: Any) -> Maker:
+    """A call of a fixed text, which refers to parameters as ``_name``, or to all of them as ``_params``."""
 
     def make(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
-        return Call(text, names | {f"_{k}": v for k, v in params.items()})
+        given = {f"_{k}": v for k, v in params.items()} | {"_params": params}
+        return Call(text, names | {k: v for k, v in given.items() if k in text}, into)
 
     return make
 
@@ -116,17 +105,6 @@ def _pad(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Ca
     return Call("{out}.fill(_value); {out}[_inner] = {0}", {"_inner": inner, "_value": value}, into=True)
 
 
-def _fold(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("f({0}, **_params)", {"f": NumpyNamespace.fold, "_params": params})
-
-
-def _convolution(function: Callable[..., Any]) -> Maker:
-    def make(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
-        return Call("f({0}, {1}, {out}, **_params)", {"f": function, "_params": params}, into=True)
-
-    return make
-
-
 def _take(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     return Call(f"{{0}}.take({{1}}, {params['axis']})", {})
 
@@ -147,28 +125,29 @@ def _index_add(params: Params, inputs: Sequence[OperandType], output: ArrayType)
     return Call(f"{{out}}[...] = {{0}}; add({{out}}, ({key},), {{1}})", {"add": np.add.at, "every": slice(None)}, into=True)
 
 
+_CONVOLUTION = "f({0}, {1}, {out}, **_params)"
 _MAKERS: dict[str, Maker] = {
     "index_add": _index_add,
     "take_along_axis": _take_along_axis,
-    "where": _where,
-    "astype": _cast,
-    "contiguous": _copy,
-    "clip": lambda params, inputs, output: Call("f({0}, {1}, {2}, {out})", {"f": _clip}, into=True),
+    "where": _by_text("select({0}, {1}, {2}, {out})", True, select=select),
+    "astype": _by_text("{out}[...] = {0}", True),
+    "contiguous": _by_text("put({out}, {0})", True, put=np.copyto),
+    "clip": _by_text("f({0}, {1}, {2}, {out})", True, f=_clip),
     "matmul": _matmul,
     "sum": _reduce(np.add),
     "prod": _reduce(np.multiply),
     "max": _reduce(np.maximum),
     "min": _reduce(np.minimum),
-    "reshape": _view("{0}.reshape(_shape)"),
-    "permute_dims": _view("{0}.transpose(_axes)"),
-    "broadcast_to": _view("f({0}, _shape)", f=np.broadcast_to),
+    "reshape": _by_text("{0}.reshape(_shape)"),
+    "permute_dims": _by_text("{0}.transpose(_axes)"),
+    "broadcast_to": _by_text("f({0}, _shape)", f=np.broadcast_to),
     "slice": _slice,
     "slice_update": _slice_update,
     "concat": _concat,
     "pad": _pad,
-    "fold": _fold,
-    "convolve": _convolution(NumpyNamespace.convolve),
-    "convolve_data": _convolution(NumpyNamespace.convolve_data),
-    "convolve_weight": _convolution(NumpyNamespace.convolve_weight),
+    "fold": _by_text("f({0}, **_params)", f=NumpyNamespace.fold),
+    "convolve": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve),
+    "convolve_data": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_data),
+    "convolve_weight": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_weight),
     "take": _take,
 }

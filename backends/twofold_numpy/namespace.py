@@ -14,7 +14,7 @@ from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY
 
-from .special import digamma, erf, erfinv, gammaln, polygamma
+from .special import erf, erfinv, gammaln, polygamma
 
 #: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
@@ -146,9 +146,7 @@ class NumpyNamespace(Referenced):
     def permute_dims(x, *, axes):
         return np.transpose(x, axes)
 
-    @staticmethod
-    def broadcast_to(x, *, shape):
-        return np.broadcast_to(x, shape)
+    broadcast_to = staticmethod(np.broadcast_to)
 
     @staticmethod
     def slice(x, *, key):
@@ -220,21 +218,7 @@ class NumpyNamespace(Referenced):
     def min(x, *, axis=None, keepdims=False):
         return _MIN(x, axis, None, None, keepdims)
 
-    @staticmethod
-    def any(x, *, axis=None, keepdims=False):
-        return np.any(x, axis=axis, keepdims=keepdims)
-
-    @staticmethod
-    def all(x, *, axis=None, keepdims=False):
-        return np.all(x, axis=axis, keepdims=keepdims)
-
-    @staticmethod
-    def argmax(x, *, axis=None, keepdims=False):
-        return np.argmax(x, axis=axis, keepdims=keepdims)
-
-    @staticmethod
-    def argmin(x, *, axis=None, keepdims=False):
-        return np.argmin(x, axis=axis, keepdims=keepdims)
+    any, all, argmax, argmin = map(staticmethod, (np.any, np.all, np.argmax, np.argmin))
 
     @staticmethod
     def cumulative_sum(x, *, axis):
@@ -266,13 +250,7 @@ class NumpyNamespace(Referenced):
     convolve_weight = staticmethod(_convolution("convolve_weight"))
 
     # gathers
-    @staticmethod
-    def take(x, index, *, axis):
-        return np.take(x, index, axis)
-
-    @staticmethod
-    def take_along_axis(x, index, *, axis):
-        return np.take_along_axis(x, index, axis)
+    take, take_along_axis = staticmethod(np.take), staticmethod(np.take_along_axis)
 
     @staticmethod
     def index(x, *arrays, key):
@@ -290,9 +268,7 @@ class NumpyNamespace(Referenced):
         out[array_key(arrays, key)] = value
         return out
 
-    @staticmethod
-    def checked_index(index, *, size, negative):
-        return checked_places(index, size, negative)
+    checked_index = staticmethod(checked_places)
 
     @staticmethod
     def random_bits(key, *, shape):
@@ -309,11 +285,7 @@ class NumpyNamespace(Referenced):
     # element-wise functions that are no ufuncs
     where = staticmethod(np.where)
     clip = staticmethod(np.clip)
-    erf, erfinv, gammaln, digamma = staticmethod(erf), staticmethod(erfinv), staticmethod(gammaln), staticmethod(digamma)
-
-    @staticmethod
-    def polygamma(x, *, order):
-        return polygamma(x, order)
+    erf, erfinv, gammaln, polygamma = map(staticmethod, (erf, erfinv, gammaln, polygamma))
 
     @staticmethod
     def astype(x, *, dtype):

@@ -87,11 +87,6 @@ def gammaln(x: np.ndarray) -> np.ndarray:
     return _on_blocks(x, _in_float64(special_functions.gammaln))
 
 
-def digamma(x: np.ndarray) -> np.ndarray:
-    """Logarithmic derivative of the gamma function; infinite at 0, NaN at the negative integers."""
-    return _on_blocks(x, _in_float64(special_functions.digamma))
-
-
 def polygamma(x: np.ndarray, order: int) -> np.ndarray:
-    """Derivative of that order of `digamma`."""
+    """Derivative of that order of the digamma function, which is that of `gammaln`."""
     return _on_blocks(x, _in_float64(special_functions.polygamma, order))

@@ -6,7 +6,8 @@ import pytest
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.program.compile import Program
-from twofold_numpy.accounting import AccountingBackend
+
+from .accounting import AccountingBackend
 
 A, B = leaf("a", (10,), "float64"), leaf("b", (10,), "float64")
 C = G.multiply(B, A)
@@ -23,18 +24,18 @@ def inputs(backend):
 
 
 def peak_of(backend, program, arrays):
-    backend.reset_peak()
+    backend.ledger.reset_peak()
     results = program.run(arrays)
-    return backend.peak, results
+    return backend.ledger.peak, results
 
 
 def test_one_operation_after_another_holds_everything(backend):
     a, b = inputs(backend)
     product, total = Program([C], [A, B], backend), Program([leaf("c", (10,), "float64") + 1], [leaf("c", (10,), "float64")], backend)
-    backend.reset_peak()
+    backend.ledger.reset_peak()
     (c,) = product.run([a, b])
     (d,) = total.run([c])
-    assert backend.peak == 320
+    assert backend.ledger.peak == 320
     np.testing.assert_array_equal(d, np.arange(1, 11) * np.arange(2, 12) + 1.0)
 
 
@@ -67,9 +68,9 @@ def test_without_planning_every_value_has_memory_of_its_own(backend):
 
 def test_memory_is_given_back_when_results_die(backend):
     arrays = inputs(backend)
-    before = backend.live
+    before = backend.ledger.live
     program = Program([D], [A, B], backend, big=1)
     results = program.run(arrays)
-    assert backend.live == before + 80
+    assert backend.ledger.live == before + 80
     del results
-    assert backend.live == before
+    assert backend.ledger.live == before

@@ -10,6 +10,7 @@ import struct
 from typing import NamedTuple
 
 from .ir import Value, fma, polynomial
+from .llvm_text import llvm_text
 from .tables import COS, ERF, EXP, LOG, LOG_ERFC_DOUBLE, LOG_ERFC_FLOAT, LOG_RATIO, SIN
 
 
@@ -246,35 +247,9 @@ def _with_library_beyond(x: Value, near: Value, name: str, end: float) -> Value:
     code, kind, lanes = x.code, x.kind, x.code.lanes
     library, size = name + ("f" if kind == "float" else ""), x.code.call("fabs", x)
     code.declarations[f"declare {kind} @{library}({kind})"] = None
-    code.declarations[_LANE_BY_LANE.format(name=name, library=library, kind=kind, lanes=lanes, vector=x.type)] = None
+    code.declarations[llvm_text("lane_by_lane", NAME=name, LIBRARY=library, KIND=kind, LANES=lanes, VECTOR=x.type)] = None
     far = size.compare("uge", end)
     return code.emit(f"call {x.type} @{name}.beyond.{kind}({x.typed}, {near.typed}, {far.typed})", kind)
-
-
-_LANE_BY_LANE = """define internal {vector} @{name}.beyond.{kind}({vector} %x, {vector} %near, <{lanes} x i1> %far) noinline #0 {{
-entry:
-  %bits = bitcast <{lanes} x i1> %far to i{lanes}
-  %none = icmp eq i{lanes} %bits, 0
-  br i1 %none, label %done, label %lanes
-lanes:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %next ]
-  %now = phi {vector} [ %near, %entry ], [ %new, %next ]
-  %is.far = extractelement <{lanes} x i1> %far, i64 %k
-  br i1 %is.far, label %call, label %next
-call:
-  %element = extractelement {vector} %x, i64 %k
-  %result = call {kind} @{library}({kind} %element)
-  %changed = insertelement {vector} %now, {kind} %result, i64 %k
-  br label %next
-next:
-  %new = phi {vector} [ %now, %lanes ], [ %changed, %call ]
-  %k.next = add i64 %k, 1
-  %more = icmp slt i64 %k.next, {lanes}
-  br i1 %more, label %lanes, label %done
-done:
-  %all = phi {vector} [ %near, %entry ], [ %new, %next ]
-  ret {vector} %all
-}}"""
 
 
 def power(x: Value, y: Value) -> Value:

@@ -28,6 +28,7 @@ from twofold.backend.ledger import HAND_OFFS
 from ..workers import has_tasks
 from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
 from .compiler import Compiler
+from .llvm_text import llvm_text
 
 ASLEEP, READY, CLAIMED, POSTED, TAKEN, DONE = range(6)
 #: Iterations for which the helper spins for work (some 100 µs), and for which a thread spins for the other's end before it sleeps.
@@ -43,172 +44,6 @@ NAP = 20
 _mailbox = (ctypes.c_int64 * 6)()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_mailbox))  # never freed: the helper may look at it until the process ends
 
-#: The prologue of both functions: pointers to the mailbox's words.
-PLACES = """declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
-declare void @Py_IncRef(ptr)
-declare ptr @PyErr_NoMemory()
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare i32 @usleep(i32)
-PAUSE_DECLARED
-define ptr @kernel(ptr %self, ptr %arguments, i64 %count) #0 {
-entry:
-  %own = getelementptr i8, ptr %self, i64 CONTENT
-  %none = load ptr, ptr %own
-  %refused.at = getelementptr ptr, ptr %own, i64 2
-  %refused = load ptr, ptr %refused.at
-  %mailbox.at = getelementptr ptr, ptr %own, i64 HEAD
-  %mailbox = load ptr, ptr %mailbox.at
-  %function.at = getelementptr i64, ptr %mailbox, i64 1
-  %numbers.at = getelementptr i64, ptr %mailbox, i64 2
-  %arguments.at = getelementptr i64, ptr %mailbox, i64 3
-  %count.at = getelementptr i64, ptr %mailbox, i64 4
-  %returned.at = getelementptr i64, ptr %mailbox, i64 5
-"""
-#: The helper's loop, a function without arguments.
-SERVE = """  %waking = cmpxchg ptr %mailbox, i64 ASLEEP, i64 READY acq_rel monotonic, align 8
-  %is.alone = extractvalue { i64, i1 } %waking, 1
-  br i1 %is.alone, label %begin, label %over
-begin:
-  %released = call ptr @PyEval_SaveThread()
-  br label %look
-look:
-  %n = phi i64 [ 0, %begin ], [ 0, %leave ], [ %n.next, %idle ], [ %n.next, %tired ]
-  %served = phi i64 [ 0, %begin ], [ %served.next, %leave ], [ %served, %idle ], [ %served, %tired ]
-  %state = load atomic i64, ptr %mailbox acquire, align 8
-  %is.posted = icmp eq i64 %state, POSTED
-  br i1 %is.posted, label %take, label %wait
-take:
-  %taking = cmpxchg ptr %mailbox, i64 POSTED, i64 TAKEN acquire monotonic, align 8
-  %has.taken = extractvalue { i64, i1 } %taking, 1
-  br i1 %has.taken, label %run, label %wait
-run:
-  %function = load ptr, ptr %function.at
-  %numbers = load ptr, ptr %numbers.at
-  %given = load ptr, ptr %arguments.at
-  %given.count = load i64, ptr %count.at
-  %result = call ptr %function(ptr %numbers, ptr %given, i64 %given.count)
-  store ptr %result, ptr %returned.at
-  store atomic i64 DONE, ptr %mailbox release, align 8
-  br label %done
-done:
-  %m = phi i64 [ 0, %run ], [ %m.next, %still ], [ %m.next, %slow ]
-  %after = load atomic i64, ptr %mailbox acquire, align 8
-  %is.done = icmp eq i64 %after, DONE
-  br i1 %is.done, label %again, label %leave
-again:
-  %m.next = add i64 %m, 1
-  PAUSE
-  %takes.long = icmp ugt i64 %m, SHORT_WAIT
-  br i1 %takes.long, label %slow, label %still
-slow:
-  %let = call i32 @usleep(i32 NAP)
-  br label %done
-still:
-  br label %done
-leave:
-  %served.next = add i64 %served, 1
-  br label %look
-wait:
-  %n.next = add i64 %n, 1
-  PAUSE
-  %is.old = icmp ugt i64 %n, PATIENCE
-  %is.long = icmp uge i64 %served, MAX_SERVED
-  %is.tired = or i1 %is.old, %is.long
-  br i1 %is.tired, label %tired, label %idle
-idle:
-  br label %look
-tired:
-  %sleeping = cmpxchg ptr %mailbox, i64 READY, i64 ASLEEP acquire monotonic, align 8
-  %sleeps = extractvalue { i64, i1 } %sleeping, 1
-  %seen = extractvalue { i64, i1 } %sleeping, 0
-  %is.forgotten = icmp eq i64 %seen, ASLEEP
-  %ends = or i1 %sleeps, %is.forgotten
-  br i1 %ends, label %end, label %look
-end:
-  call void @PyEval_RestoreThread(ptr %released)
-  br label %over
-over:
-  call void @Py_IncRef(ptr %none)
-  ret ptr %none
-}
-"""
-#: A split kernel: shares the work with the helper if it is spinning, else calls the fallback.
-SPLIT = """  %code.at = getelementptr ptr, ptr %own, i64 HEAD1
-  %code = load ptr, ptr %code.at
-  %here.at = getelementptr ptr, ptr %own, i64 HEAD2
-  %here = load ptr, ptr %here.at
-  %there.at = getelementptr ptr, ptr %own, i64 HEAD3
-  %there = load ptr, ptr %there.at
-  %posts.at.at = getelementptr ptr, ptr %own, i64 HEAD4
-  %posts.at = load ptr, ptr %posts.at.at
-  %claiming = cmpxchg ptr %mailbox, i64 READY, i64 CLAIMED acquire monotonic, align 8
-  %has.claimed = extractvalue { i64, i1 } %claiming, 1
-  br i1 %has.claimed, label %post, label %alone
-alone:
-  %other.result = call ptr @PyObject_Vectorcall(ptr %refused, ptr %arguments, i64 %count, ptr null)
-  ret ptr %other.result
-post:
-  store ptr %code, ptr %function.at
-  store ptr %there, ptr %numbers.at
-  store ptr %arguments, ptr %arguments.at
-  store i64 %count, ptr %count.at
-  %posts = load i64, ptr %posts.at
-  %posts.next = add i64 %posts, 1
-  store i64 %posts.next, ptr %posts.at
-  store atomic i64 POSTED, ptr %mailbox release, align 8
-  %result = call ptr %code(ptr %here, ptr %arguments, i64 %count)
-  %fetching = cmpxchg ptr %mailbox, i64 POSTED, i64 READY acquire monotonic, align 8
-  %is.mine = extractvalue { i64, i1 } %fetching, 1
-  br i1 %is.mine, label %both, label %look
-both:
-  %own.returned = call ptr %code(ptr %there, ptr %arguments, i64 %count)
-  br label %end
-look:
-  %n = phi i64 [ 0, %post ], [ %n.next, %wait ]
-  %state = load atomic i64, ptr %mailbox acquire, align 8
-  %is.done = icmp eq i64 %state, DONE
-  br i1 %is.done, label %done, label %wait
-wait:
-  %n.next = add i64 %n, 1
-  PAUSE
-  %is.long = icmp ugt i64 %n, SHORT_WAIT
-  br i1 %is.long, label %let, label %look
-let:
-  %released = call ptr @PyEval_SaveThread()
-  br label %look.again
-look.again:
-  %state.later = load atomic i64, ptr %mailbox acquire, align 8
-  %is.done.later = icmp eq i64 %state.later, DONE
-  br i1 %is.done.later, label %restore, label %let.run
-let.run:
-  %let.others = call i32 @usleep(i32 NAP)
-  br label %look.again
-restore:
-  call void @PyEval_RestoreThread(ptr %released)
-  br label %done
-done:
-  %their.returned = load ptr, ptr %returned.at
-  store atomic i64 READY, ptr %mailbox release, align 8
-  br label %end
-end:
-  %returned = phi ptr [ %own.returned, %both ], [ %their.returned, %done ]
-  %here.well = icmp eq ptr %result, null
-  %there.well = icmp eq ptr %returned, null
-  %is.well = and i1 %here.well, %there.well
-  br i1 %is.well, label %give, label %refuse
-refuse:
-  %is.one = or i1 %here.well, %there.well
-  br i1 %is.one, label %full, label %alone
-give:
-  call void @Py_IncRef(ptr %none)
-  ret ptr %none
-full:
-  %error = call ptr @PyErr_NoMemory()
-  ret ptr %error
-}
-"""
-
 
 def forget() -> None:
     """Reset the mailbox in a forked child, which has no helper thread."""
@@ -218,23 +53,20 @@ def forget() -> None:
 os.register_at_fork(after_in_child=forget)
 
 
-def text(body: str, x86: bool) -> str:
-    """The LLVM module of one of the two functions."""
-    pause = "call void @llvm.x86.sse2.pause()" if x86 else ""
-    words = {"PAUSE_DECLARED": "declare void @llvm.x86.sse2.pause()" if x86 else "", "PAUSE": pause, "CONTENT": CONTENT}
-    words |= {f"HEAD{k}": HEAD + k for k in (4, 3, 2, 1)} | {"HEAD": HEAD}
-    named = "SHORT_WAIT", "PATIENCE", "NAP", "MAX_SERVED", "ASLEEP", "READY", "CLAIMED", "POSTED", "TAKEN", "DONE"
-    words |= {name: globals()[name] for name in named}
-    whole = PLACES + body
-    for word, value in words.items():
-        whole = whole.replace(word, str(value))
-    return whole + "attributes #0 = { nounwind }\n"
+def module(function: str, x86: bool) -> str:
+    """The LLVM module of ``"serve"``, the helper's loop, or ``"split"``, a split kernel. Both begin with pointers to the mailbox."""
+    pause = "@llvm.x86.sse2.pause()"
+    words = {"PAUSE_DECLARED": f"declare void {pause}" if x86 else "", "PAUSE": f"call void {pause}" if x86 else "", "CONTENT": CONTENT}
+    words |= {"HEAD": HEAD, **{f"HEAD{k}": HEAD + k for k in range(1, 5)}}
+    words |= {"SHORT_WAIT": SHORT_WAIT, "PATIENCE": PATIENCE, "NAP": NAP, "MAX_SERVED": MAX_SERVED}
+    words |= {"ASLEEP": ASLEEP, "READY": READY, "CLAIMED": CLAIMED, "POSTED": POSTED, "TAKEN": TAKEN, "DONE": DONE}
+    return llvm_text("mailbox", **words) + llvm_text(function, **words) + "attributes #0 = { nounwind }\n"
 
 
 @cache
-def _code(own: Compiler, body: str) -> Any:
+def _code(own: Compiler, function: str) -> Any:
     with BUILDING:
-        return own.loaded(own.object_code(text(body, own.triple.startswith("x86"))))
+        return own.loaded(own.object_code(module(function, own.triple.startswith("x86"))))
 
 
 def _nothing() -> None:
@@ -244,7 +76,7 @@ def _nothing() -> None:
 @cache
 def serve(own: Compiler) -> Callable[[], None]:
     """The helper's loop as a Python function: spins for work for a while, and runs it."""
-    address, library = _code(own, SERVE)
+    address, library = _code(own, "serve")
     return builtin_of(address, library, [ctypes.addressof(_mailbox)], _nothing, KEEP_GIL)
 
 
@@ -291,6 +123,6 @@ def split_kernel(own: Compiler, address: int, here: Any, there: Any, alone: Call
         The fallback, called if the helper is not spinning or if both halves reject the arrays. If only one does, it failed to allocate its
         scratch, and the call raises MemoryError.
     """
-    code, library = _code(own, SPLIT)
+    code, library = _code(own, "split")
     numbers = [ctypes.addressof(_mailbox), address, id(here.__self__), id(there.__self__), HAND_OFFS.address]
     return builtin_of(code, (library, here, there), numbers, alone, KEEP_GIL)

@@ -11,8 +11,7 @@ from twofold.backend.kernel import Array, ArrayType, Call, OperandType, Params
 from twofold.backend.ledger import Ledger
 from twofold.device import Device
 from twofold.dtype import NUMPY
-
-from .adapter import NumpyBackend
+from twofold_numpy.adapter import NumpyBackend
 
 
 class _Buffer(bytearray):
@@ -22,40 +21,13 @@ class _Buffer(bytearray):
 
 
 class AccountingBackend(NumpyBackend):
-    """The NumPy backend with a ledger.
-
-    Attributes
-    ----------
-    live, peak
-        Bytes of live arrays, now and at most since `reset_peak`.
-    allocations
-        Arrays allocated since then.
-    """
+    """The NumPy backend with a `Ledger` of its live arrays."""
 
     name = "numpy, counting"
 
     def __init__(self) -> None:
         super().__init__()
         self.ledger = Ledger()
-
-    @property
-    def live(self) -> int:
-        """Bytes of live arrays."""
-        return self.ledger.live
-
-    @property
-    def peak(self) -> int:
-        """Most bytes of live arrays since `reset_peak`."""
-        return self.ledger.peak
-
-    @property
-    def allocations(self) -> int:
-        """Arrays allocated since `reset_peak`."""
-        return self.ledger.allocations
-
-    def reset_peak(self) -> None:
-        """Reset the peak to the bytes that are live now."""
-        self.ledger.reset_peak()
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """A new array whose bytes are counted until it dies."""
