@@ -1,3 +1,4 @@
+  ; the helper's loop, after mailbox.ll; it returns at once if another thread is spinning already
   %waking = cmpxchg ptr %mailbox, i64 $ASLEEP, i64 $READY acq_rel monotonic, align 8
   %is.alone = extractvalue { i64, i1 } %waking, 1
   br i1 %is.alone, label %begin, label %over
@@ -11,6 +12,7 @@ look:
   %is.posted = icmp eq i64 %state, $POSTED
   br i1 %is.posted, label %take, label %wait
 take:
+  ; the owner may have fetched its task back in between: then look again
   %taking = cmpxchg ptr %mailbox, i64 $POSTED, i64 $TAKEN acquire monotonic, align 8
   %has.taken = extractvalue { i64, i1 } %taking, 1
   br i1 %has.taken, label %run, label %wait
@@ -21,9 +23,11 @@ run:
   %given.count = load i64, ptr %count.at
   %result = call ptr %function(ptr %numbers, ptr %given, i64 %given.count)
   store ptr %result, ptr %returned.at
+  ; release: the owner sees the result and the arrays' content before it sees DONE
   store atomic i64 $DONE, ptr %mailbox release, align 8
   br label %done
 done:
+  ; wait until the owner has read the result and made the mailbox ready again
   %m = phi i64 [ 0, %run ], [ %m.next, %still ], [ %m.next, %slow ]
   %after = load atomic i64, ptr %mailbox acquire, align 8
   %is.done = icmp eq i64 %after, $DONE
@@ -51,6 +55,7 @@ wait:
 idle:
   br label %look
 tired:
+  ; a task may have been posted in the last moment: then the exchange fails, and the helper serves it first
   %sleeping = cmpxchg ptr %mailbox, i64 $READY, i64 $ASLEEP acquire monotonic, align 8
   %sleeps = extractvalue { i64, i1 } %sleeping, 1
   %seen = extractvalue { i64, i1 } %sleeping, 0

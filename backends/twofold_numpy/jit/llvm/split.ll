@@ -1,3 +1,4 @@
+  ; a split kernel, after mailbox.ll: posts its second half, runs the first, fetches the second back if nobody has taken it
   %code.at = getelementptr ptr, ptr %own, i64 $HEAD1
   %code = load ptr, ptr %code.at
   %here.at = getelementptr ptr, ptr %own, i64 $HEAD2
@@ -39,6 +40,7 @@ wait:
   %is.long = icmp ugt i64 %n, $SHORT_WAIT
   br i1 %is.long, label %let, label %look
 let:
+  ; the other half takes long: let Python's other threads run meanwhile
   %released = call ptr @PyEval_SaveThread()
   br label %look.again
 look.again:
@@ -62,6 +64,7 @@ end:
   %is.well = and i1 %here.well, %there.well
   br i1 %is.well, label %give, label %refuse
 refuse:
+  ; both halves check the same arguments; if only one refused, it had no memory for its scratch, and inputs may be overwritten
   %is.one = or i1 %here.well, %there.well
   br i1 %is.one, label %full, label %alone
 give:
