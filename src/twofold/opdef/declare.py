@@ -74,6 +74,19 @@ def primitive(name: str | None = None, *aliases: str, reference: Rule | None = N
     return op(name, *aliases, primitive=True, reference=reference, **facts)
 
 
+def of_ufunc(
+    name: str | None = None, *aliases: str, ufunc: str | None = None, numpy_names: tuple[str, ...] | None = None, **facts: Any
+) -> Callable[[Rule], Op]:
+    """Declare an element-wise primitive that is NumPy's ufunc of the function's name (or ``ufunc``), which ``np`` has under that name."""
+
+    def declare(rule: Rule) -> Op:
+        own = ufunc or rule.__name__
+        known = {"elementwise": True, "result": "ufunc", "ufunc": own, "numpy_names": numpy_names or (own,)}
+        return primitive(name, *aliases, **{**known, **facts})(rule)
+
+    return declare
+
+
 def _by_ufunc(ufunc: str, np: Any, *operands: Any) -> Any:
     return getattr(np, ufunc)(*operands)
 

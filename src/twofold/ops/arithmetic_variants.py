@@ -98,6 +98,12 @@ def scalar_names(name: str, reversed_: bool) -> tuple[str, ...]:
     return f"_{r}{stem}_scalar", f"_{r.upper()}{camel}Scalar", *SCALAR_ALIASES.get(name, ())
 
 
+def symbol_names(name: str) -> tuple[str, str, str]:
+    """The operators of symbols for a formula: on two arrays, on an array and a scalar, on a scalar and an array."""
+    swapped = {"greater": "lesser", "lesser": "greater", "greater_equal": "lesser_equal", "lesser_equal": "greater_equal"}.get(name, name)
+    return f"broadcast_{name}", scalar_names(name, False)[0], scalar_names(swapped, name in REVERSED)[0]
+
+
 def check_same_shape(name: str, *arrays: Any) -> None:
     """Check that arrays have the same shape.
 

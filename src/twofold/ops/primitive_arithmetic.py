@@ -2,18 +2,16 @@
 
 from functools import partial
 
-from ..opdef.declare import primitive
+from ..opdef.declare import of_ufunc, primitive
 from ..opdef.params import DType
+from .arithmetic_variants import symbol_names
 
-binary = partial(primitive, elementwise=True, result="ufunc")
-compare = partial(primitive, elementwise=True, result="bool", compares=True, simple=True, differentiable=False)
-logic = partial(primitive, elementwise=True, result="bool", simple=True, differentiable=False)
-bitwise = partial(primitive, elementwise=True, result="ufunc", differentiable=False)
+compare = partial(of_ufunc, result="bool", compares=True, simple=True, differentiable=False)
+logic = partial(of_ufunc, result="bool", simple=True, differentiable=False)
+bitwise = partial(of_ufunc, differentiable=False)
 
 
-@binary(
-    ufunc="add", simple=True, c="{0} + {1}", python="add", numpy_names=("add",), symbol=("broadcast_add", "_plus_scalar", "_plus_scalar")
-)
+@of_ufunc(simple=True, c="{0} + {1}", python="add", symbol=symbol_names("add"))
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
 
@@ -21,14 +19,7 @@ def add(xp, lhs, rhs):
 add.grad(lambda xp, dout: (dout, dout))
 
 
-@binary(
-    ufunc="subtract",
-    simple=True,
-    c="{0} - {1}",
-    python="sub",
-    numpy_names=("subtract",),
-    symbol=("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-)
+@of_ufunc(simple=True, c="{0} - {1}", python="sub", symbol=symbol_names("sub"))
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
 
@@ -36,14 +27,7 @@ def subtract(xp, lhs, rhs):
 subtract.grad(lambda xp, dout: (dout, -dout))
 
 
-@binary(
-    ufunc="multiply",
-    simple=True,
-    c="{0} * {1}",
-    python="mul",
-    numpy_names=("multiply",),
-    symbol=("broadcast_mul", "_mul_scalar", "_mul_scalar"),
-)
+@of_ufunc(simple=True, c="{0} * {1}", python="mul", symbol=symbol_names("mul"))
 def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
 
@@ -51,13 +35,13 @@ def multiply(xp, lhs, rhs):
 multiply.grad(lambda xp, dout, lhs, rhs: (dout * rhs, dout * lhs))
 
 
-@binary(
+@of_ufunc(
     ufunc="true_divide",
     simple=True,
     c="{0} / {1}",
     python="truediv",
     numpy_names=("divide", "true_divide"),
-    symbol=("broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    symbol=symbol_names("div"),
 )
 def divide(xp, lhs, rhs):
     """True quotient of two arrays."""
@@ -69,18 +53,12 @@ def _(xp, dout, out, rhs):
     return dout / rhs, -(dout * out) / rhs
 
 
-@binary(ufunc="floor_divide", c="tf_floor_divide({0}, {1})", python="floordiv", numpy_names=("floor_divide",), differentiable=False)
+@of_ufunc(c="tf_floor_divide({0}, {1})", python="floordiv", differentiable=False)
 def floor_divide(xp, lhs, rhs):
     """The quotient, rounded down to an integer."""
 
 
-@binary(
-    ufunc="remainder",
-    c="tf_remainder({0}, {1})",
-    python="mod",
-    numpy_names=("remainder", "mod"),
-    symbol=("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
-)
+@of_ufunc(c="tf_remainder({0}, {1})", python="mod", numpy_names=("remainder", "mod"), symbol=symbol_names("mod"))
 def remainder(xp, lhs, rhs):
     """Remainder with the divisor's sign, as Python's ``%``."""
 
@@ -91,7 +69,7 @@ def _(xp, dout, lhs, rhs):
     return dout, -dout * xp.floor_divide(lhs, rhs)
 
 
-@binary(ufunc="fmod", c="tf_fmod({0}, {1})", numpy_names=("fmod",))
+@of_ufunc(c="tf_fmod({0}, {1})")
 def fmod(xp, lhs, rhs):
     """Remainder with the dividend's sign, as C's ``fmod``."""
 
@@ -99,9 +77,7 @@ def fmod(xp, lhs, rhs):
 fmod.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.trunc(lhs / rhs)))
 
 
-@binary(
-    ufunc="power", c="tf_pow({0}, {1})", python="pow", numpy_names=("power",), symbol=("broadcast_power", "_power_scalar", "_rpower_scalar")
-)
+@of_ufunc(c="tf_pow({0}, {1})", python="pow", symbol=symbol_names("power"))
 def power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``."""
 
@@ -113,13 +89,7 @@ def _(xp, dout, out, lhs, rhs):
     return dout * rhs * xp.power(lhs, rhs - 1), dout * out * xp.log(base)
 
 
-@binary(
-    ufunc="maximum",
-    simple=True,
-    c="tf_max({0}, {1})",
-    numpy_names=("maximum",),
-    symbol=("broadcast_maximum", "_maximum_scalar", "_maximum_scalar"),
-)
+@of_ufunc(simple=True, c="tf_max({0}, {1})", symbol=symbol_names("maximum"))
 def maximum(xp, lhs, rhs):
     """Element-wise maximum; NaN if either operand is NaN."""
 
@@ -129,13 +99,7 @@ def _(xp, dout, lhs, rhs):
     return dout * xp.greater_equal(lhs, rhs), dout * xp.less(lhs, rhs)  # ties go to lhs; with a NaN neither gets a gradient
 
 
-@binary(
-    ufunc="minimum",
-    simple=True,
-    c="tf_min({0}, {1})",
-    numpy_names=("minimum",),
-    symbol=("broadcast_minimum", "_minimum_scalar", "_minimum_scalar"),
-)
+@of_ufunc(simple=True, c="tf_min({0}, {1})", symbol=symbol_names("minimum"))
 def minimum(xp, lhs, rhs):
     """Element-wise minimum; NaN if either operand is NaN."""
 
@@ -143,7 +107,7 @@ def minimum(xp, lhs, rhs):
 minimum.grad(lambda xp, dout, lhs, rhs: (dout * xp.less_equal(lhs, rhs), dout * xp.greater(lhs, rhs)))
 
 
-@binary(ufunc="arctan2", c="atan2({0}, {1})", numpy_names=("arctan2",))
+@of_ufunc(c="atan2({0}, {1})")
 def arctan2(xp, lhs, rhs):
     """Angle of the point (rhs, lhs) in radians, in (-pi, pi]."""
 
@@ -154,7 +118,7 @@ def _(xp, dout, lhs, rhs):
     return scaled * rhs, -scaled * lhs
 
 
-@binary(ufunc="hypot", c="hypot({0}, {1})", numpy_names=("hypot",))
+@of_ufunc(c="hypot({0}, {1})")
 def hypot(xp, lhs, rhs):
     """The hypotenuse sqrt(lhs² + rhs²), without overflow."""
 
@@ -162,7 +126,7 @@ def hypot(xp, lhs, rhs):
 hypot.grad(lambda xp, dout, out, lhs, rhs: (dout * lhs / out, dout * rhs / out))
 
 
-@binary(ufunc="copysign", c="copysign({0}, {1})", numpy_names=("copysign",))
+@of_ufunc(c="copysign({0}, {1})")
 def copysign(xp, lhs, rhs):
     """``lhs`` with the sign of ``rhs``."""
 
@@ -170,102 +134,82 @@ def copysign(xp, lhs, rhs):
 copysign.grad(lambda xp, dout, lhs, rhs: (dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None))
 
 
-@compare(ufunc="equal", c="{0} == {1}", python="eq", numpy_names=("equal",), symbol=("broadcast_equal", "_equal_scalar", "_equal_scalar"))
+@compare(c="{0} == {1}", python="eq", symbol=symbol_names("equal"))
 def equal(xp, lhs, rhs):
     """Whether the operands are equal."""
 
 
-@compare(
-    ufunc="not_equal",
-    c="{0} != {1}",
-    python="ne",
-    numpy_names=("not_equal",),
-    symbol=("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar"),
-)
+@compare(c="{0} != {1}", python="ne", symbol=symbol_names("not_equal"))
 def not_equal(xp, lhs, rhs):
     """Whether the operands differ."""
 
 
-@compare(
-    ufunc="greater", c="{0} > {1}", python="gt", numpy_names=("greater",), symbol=("broadcast_greater", "_greater_scalar", "_lesser_scalar")
-)
+@compare(c="{0} > {1}", python="gt", symbol=symbol_names("greater"))
 def greater(xp, lhs, rhs):
     """Whether ``lhs`` is greater than ``rhs``."""
 
 
-@compare(
-    ufunc="greater_equal",
-    c="{0} >= {1}",
-    python="ge",
-    numpy_names=("greater_equal",),
-    symbol=("broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"),
-)
+@compare(c="{0} >= {1}", python="ge", symbol=symbol_names("greater_equal"))
 def greater_equal(xp, lhs, rhs):
     """Whether ``lhs`` is greater than or equal to ``rhs``."""
 
 
-@compare(ufunc="less", c="{0} < {1}", python="lt", numpy_names=("less",), symbol=("broadcast_lesser", "_lesser_scalar", "_greater_scalar"))
+@compare(c="{0} < {1}", python="lt", symbol=symbol_names("lesser"))
 def less(xp, lhs, rhs):
     """Whether ``lhs`` is less than ``rhs``."""
 
 
-@compare(
-    ufunc="less_equal",
-    c="{0} <= {1}",
-    python="le",
-    numpy_names=("less_equal",),
-    symbol=("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"),
-)
+@compare(c="{0} <= {1}", python="le", symbol=symbol_names("lesser_equal"))
 def less_equal(xp, lhs, rhs):
     """Whether ``lhs`` is less than or equal to ``rhs``."""
 
 
-@logic(ufunc="logical_and", c="({0} != 0) && ({1} != 0)", numpy_names=("logical_and",))
+@logic(c="({0} != 0) && ({1} != 0)")
 def logical_and(xp, lhs, rhs):
     """Whether both operands are nonzero."""
 
 
-@logic(ufunc="logical_or", c="({0} != 0) || ({1} != 0)", numpy_names=("logical_or",))
+@logic(c="({0} != 0) || ({1} != 0)")
 def logical_or(xp, lhs, rhs):
     """Whether at least one operand is nonzero."""
 
 
-@logic(ufunc="logical_xor", c="({0} != 0) != ({1} != 0)", numpy_names=("logical_xor",))
+@logic(c="({0} != 0) != ({1} != 0)")
 def logical_xor(xp, lhs, rhs):
     """Whether exactly one operand is nonzero."""
 
 
-@logic("logical_not", ufunc="logical_not", c="{0} == 0", numpy_names=("logical_not",))
+@logic("logical_not", c="{0} == 0")
 def logical_not(xp, data):
     """Whether the operand is zero."""
 
 
-@bitwise(ufunc="bitwise_and", c="{0} & {1}", python="and", numpy_names=("bitwise_and",))
+@bitwise(c="{0} & {1}", python="and")
 def bitwise_and(xp, lhs, rhs):
     """Bits set in both integers."""
 
 
-@bitwise(ufunc="bitwise_or", c="{0} | {1}", python="or", numpy_names=("bitwise_or",))
+@bitwise(c="{0} | {1}", python="or")
 def bitwise_or(xp, lhs, rhs):
     """Bits set in either integer."""
 
 
-@bitwise(ufunc="bitwise_xor", c="{0} ^ {1}", python="xor", numpy_names=("bitwise_xor",))
+@bitwise(c="{0} ^ {1}", python="xor")
 def bitwise_xor(xp, lhs, rhs):
     """Bits set in exactly one integer."""
 
 
-@bitwise(ufunc="invert", c="tf_invert({0})", python="invert", numpy_names=("invert", "bitwise_not"))
+@bitwise(c="tf_invert({0})", python="invert", numpy_names=("invert", "bitwise_not"))
 def invert(xp, data):
     """Bitwise complement; negation for bools."""
 
 
-@bitwise(ufunc="left_shift", c="tf_left_shift({0}, {1})", python="lshift", numpy_names=("left_shift",))
+@bitwise(c="tf_left_shift({0}, {1})", python="lshift")
 def left_shift(xp, lhs, rhs):
     """``lhs`` shifted left by ``rhs`` bits."""
 
 
-@bitwise(ufunc="right_shift", c="tf_right_shift({0}, {1})", python="rshift", numpy_names=("right_shift",))
+@bitwise(c="tf_right_shift({0}, {1})", python="rshift")
 def right_shift(xp, lhs, rhs):
     """``lhs`` shifted right by ``rhs`` bits."""
 

@@ -3,25 +3,13 @@
 import math
 from functools import partial
 
-from ..opdef.declare import primitive
+from ..opdef.declare import of_ufunc, primitive
 
-unary = partial(primitive, elementwise=True, result="ufunc")
-flat = partial(primitive, elementwise=True, result="ufunc", differentiable=False)
-test = partial(primitive, elementwise=True, result="bool", differentiable=False)
+flat = partial(of_ufunc, differentiable=False)
+test = partial(of_ufunc, result="bool", differentiable=False)
 
 
-@unary(
-    "negative",
-    "_sparse_negative",
-    "_np_negative",
-    ufunc="negative",
-    simple=True,
-    c="-{0}",
-    python="neg",
-    numpy_names=("negative",),
-    method=True,
-    symbol_method=False,
-)
+@of_ufunc("negative", "_sparse_negative", "_np_negative", simple=True, c="-{0}", python="neg", method=True, symbol_method=False)
 def negative(xp, data):
     """``-data``."""
 
@@ -29,7 +17,7 @@ def negative(xp, data):
 negative.grad(lambda xp, dout: -dout)
 
 
-@unary("abs", "_sparse_abs", ufunc="absolute", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True)
+@of_ufunc("abs", "_sparse_abs", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True)
 def absolute(xp, data):
     """Absolute value."""
 
@@ -37,12 +25,12 @@ def absolute(xp, data):
 absolute.grad(lambda xp, dout, data: dout * xp.sign(data))
 
 
-@flat("sign", "_sparse_sign", ufunc="sign", simple=True, c="tf_sign({0})", numpy_names=("sign",), method=True)
+@flat("sign", "_sparse_sign", simple=True, c="tf_sign({0})", method=True)
 def sign(xp, data):
     """-1, 0 or 1 according to the sign; NaN for NaN."""
 
 
-@unary("square", "_sparse_square", ufunc="square", simple=True, c="{0} * {0}", numpy_names=("square",), method=True)
+@of_ufunc("square", "_sparse_square", simple=True, c="{0} * {0}", method=True)
 def square(xp, data):
     """``data * data``."""
 
@@ -50,7 +38,7 @@ def square(xp, data):
 square.grad(lambda xp, dout, data: dout * 2 * data)
 
 
-@unary("sqrt", "_sparse_sqrt", ufunc="sqrt", c="sqrt({0})", numpy_names=("sqrt",), method=True)
+@of_ufunc("sqrt", "_sparse_sqrt", c="sqrt({0})", method=True)
 def sqrt(xp, data):
     """Square root; NaN for negative numbers."""
 
@@ -58,7 +46,7 @@ def sqrt(xp, data):
 sqrt.grad(lambda xp, dout, out: dout * 0.5 / out)
 
 
-@unary("cbrt", "_sparse_cbrt", ufunc="cbrt", c="cbrt({0})", numpy_names=("cbrt",), method=True)
+@of_ufunc("cbrt", "_sparse_cbrt", c="cbrt({0})", method=True)
 def cbrt(xp, data):
     """Cube root."""
 
@@ -66,7 +54,7 @@ def cbrt(xp, data):
 cbrt.grad(lambda xp, dout, out: dout / (3.0 * out * out))
 
 
-@unary("exp", "_sparse_exp", ufunc="exp", c="exp({0})", numpy_names=("exp",), method=True)
+@of_ufunc("exp", "_sparse_exp", c="exp({0})", method=True)
 def exp(xp, data):
     """Exponential function."""
 
@@ -74,7 +62,7 @@ def exp(xp, data):
 exp.grad(lambda xp, dout, out: dout * out)
 
 
-@unary("expm1", "_sparse_expm1", ufunc="expm1", c="expm1({0})", numpy_names=("expm1",), method=True)
+@of_ufunc("expm1", "_sparse_expm1", c="expm1({0})", method=True)
 def expm1(xp, data):
     """``exp(data) - 1``, accurate near 0."""
 
@@ -82,7 +70,7 @@ def expm1(xp, data):
 expm1.grad(lambda xp, dout, out: dout * (out + 1))
 
 
-@unary("log", "_sparse_log", ufunc="log", c="log({0})", numpy_names=("log",), method=True)
+@of_ufunc("log", "_sparse_log", c="log({0})", method=True)
 def log(xp, data):
     """Natural logarithm."""
 
@@ -90,7 +78,7 @@ def log(xp, data):
 log.grad(lambda xp, dout, data: dout / data)
 
 
-@unary("log2", "_sparse_log2", ufunc="log2", c="log2({0})", numpy_names=("log2",), method=True)
+@of_ufunc("log2", "_sparse_log2", c="log2({0})", method=True)
 def log2(xp, data):
     """Base-2 logarithm."""
 
@@ -98,7 +86,7 @@ def log2(xp, data):
 log2.grad(lambda xp, dout, data: dout / (data * math.log(2)))
 
 
-@unary("log10", "_sparse_log10", ufunc="log10", c="log10({0})", numpy_names=("log10",), method=True)
+@of_ufunc("log10", "_sparse_log10", c="log10({0})", method=True)
 def log10(xp, data):
     """Base-10 logarithm."""
 
@@ -106,7 +94,7 @@ def log10(xp, data):
 log10.grad(lambda xp, dout, data: dout / (data * math.log(10)))
 
 
-@unary("log1p", "_sparse_log1p", ufunc="log1p", c="log1p({0})", numpy_names=("log1p",), method=True)
+@of_ufunc("log1p", "_sparse_log1p", c="log1p({0})", method=True)
 def log1p(xp, data):
     """``log(1 + data)``, accurate near 0."""
 
@@ -114,7 +102,7 @@ def log1p(xp, data):
 log1p.grad(lambda xp, dout, data: dout / (data + 1))
 
 
-@unary("sin", "_sparse_sin", ufunc="sin", c="sin({0})", numpy_names=("sin",), method=True)
+@of_ufunc("sin", "_sparse_sin", c="sin({0})", method=True)
 def sin(xp, data):
     """Sine, of an angle in radians."""
 
@@ -122,7 +110,7 @@ def sin(xp, data):
 sin.grad(lambda xp, dout, data: dout * xp.cos(data))
 
 
-@unary("cos", "_sparse_cos", ufunc="cos", c="cos({0})", numpy_names=("cos",), method=True)
+@of_ufunc("cos", "_sparse_cos", c="cos({0})", method=True)
 def cos(xp, data):
     """Cosine, of an angle in radians."""
 
@@ -130,7 +118,7 @@ def cos(xp, data):
 cos.grad(lambda xp, dout, data: -dout * xp.sin(data))
 
 
-@unary("tan", "_sparse_tan", ufunc="tan", c="tan({0})", numpy_names=("tan",), method=True)
+@of_ufunc("tan", "_sparse_tan", c="tan({0})", method=True)
 def tan(xp, data):
     """Tangent, of an angle in radians."""
 
@@ -140,7 +128,7 @@ def tan(xp, data):
 tan.grad(lambda xp, dout, out: dout * (out * out + 1))
 
 
-@unary("arcsin", "_sparse_arcsin", ufunc="arcsin", c="asin({0})", numpy_names=("arcsin",), method=True)
+@of_ufunc("arcsin", "_sparse_arcsin", c="asin({0})", method=True)
 def arcsin(xp, data):
     """Inverse sine, in radians."""
 
@@ -148,7 +136,7 @@ def arcsin(xp, data):
 arcsin.grad(lambda xp, dout, data: dout / xp.sqrt(1 - data * data))
 
 
-@unary("arccos", "_sparse_arccos", ufunc="arccos", c="acos({0})", numpy_names=("arccos",), method=True)
+@of_ufunc("arccos", "_sparse_arccos", c="acos({0})", method=True)
 def arccos(xp, data):
     """Inverse cosine, in radians."""
 
@@ -156,7 +144,7 @@ def arccos(xp, data):
 arccos.grad(lambda xp, dout, data: -dout / xp.sqrt(1 - data * data))
 
 
-@unary("arctan", "_sparse_arctan", ufunc="arctan", c="atan({0})", numpy_names=("arctan",), method=True)
+@of_ufunc("arctan", "_sparse_arctan", c="atan({0})", method=True)
 def arctan(xp, data):
     """Inverse tangent, in radians."""
 
@@ -164,7 +152,7 @@ def arctan(xp, data):
 arctan.grad(lambda xp, dout, data: dout / (data * data + 1))
 
 
-@unary("sinh", "_sparse_sinh", ufunc="sinh", c="sinh({0})", numpy_names=("sinh",), method=True)
+@of_ufunc("sinh", "_sparse_sinh", c="sinh({0})", method=True)
 def sinh(xp, data):
     """Hyperbolic sine."""
 
@@ -172,7 +160,7 @@ def sinh(xp, data):
 sinh.grad(lambda xp, dout, data: dout * xp.cosh(data))
 
 
-@unary("cosh", "_sparse_cosh", ufunc="cosh", c="cosh({0})", numpy_names=("cosh",), method=True)
+@of_ufunc("cosh", "_sparse_cosh", c="cosh({0})", method=True)
 def cosh(xp, data):
     """Hyperbolic cosine."""
 
@@ -180,7 +168,7 @@ def cosh(xp, data):
 cosh.grad(lambda xp, dout, data: dout * xp.sinh(data))
 
 
-@unary("tanh", "_sparse_tanh", ufunc="tanh", c="tanh({0})", numpy_names=("tanh",), method=True)
+@of_ufunc("tanh", "_sparse_tanh", c="tanh({0})", method=True)
 def tanh(xp, data):
     """Hyperbolic tangent."""
 
@@ -188,7 +176,7 @@ def tanh(xp, data):
 tanh.grad(lambda xp, dout, out: dout * (1 - out * out))
 
 
-@unary("arcsinh", "_sparse_arcsinh", ufunc="arcsinh", c="asinh({0})", numpy_names=("arcsinh",), method=True)
+@of_ufunc("arcsinh", "_sparse_arcsinh", c="asinh({0})", method=True)
 def arcsinh(xp, data):
     """Inverse hyperbolic sine."""
 
@@ -196,7 +184,7 @@ def arcsinh(xp, data):
 arcsinh.grad(lambda xp, dout, data: dout / xp.sqrt(data * data + 1))
 
 
-@unary("arccosh", "_sparse_arccosh", ufunc="arccosh", c="acosh({0})", numpy_names=("arccosh",), method=True)
+@of_ufunc("arccosh", "_sparse_arccosh", c="acosh({0})", method=True)
 def arccosh(xp, data):
     """Inverse hyperbolic cosine."""
 
@@ -204,7 +192,7 @@ def arccosh(xp, data):
 arccosh.grad(lambda xp, dout, data: dout / xp.sqrt(data * data - 1))
 
 
-@unary("arctanh", "_sparse_arctanh", ufunc="arctanh", c="atanh({0})", numpy_names=("arctanh",), method=True)
+@of_ufunc("arctanh", "_sparse_arctanh", c="atanh({0})", method=True)
 def arctanh(xp, data):
     """Inverse hyperbolic tangent."""
 
@@ -246,37 +234,37 @@ def polygamma(xp, data, *, order: int):
 polygamma.grad(lambda xp, dout, data, *, order: dout * xp.polygamma(data, order=order + 1))
 
 
-@flat("floor", "_sparse_floor", ufunc="floor", c="tf_floor({0})", numpy_names=("floor",), method=True)
+@flat("floor", "_sparse_floor", c="tf_floor({0})", method=True)
 def floor(xp, data):
     """Rounds down to an integer."""
 
 
-@flat("ceil", "_sparse_ceil", ufunc="ceil", c="tf_ceil({0})", numpy_names=("ceil",), method=True)
+@flat("ceil", "_sparse_ceil", c="tf_ceil({0})", method=True)
 def ceil(xp, data):
     """Rounds up to an integer."""
 
 
-@flat("trunc", "_sparse_trunc", ufunc="trunc", c="tf_trunc({0})", numpy_names=("trunc",), method=True)
+@flat("trunc", "_sparse_trunc", c="tf_trunc({0})", method=True)
 def trunc(xp, data):
     """Rounds towards zero to an integer."""
 
 
-@flat(ufunc="rint", c="rint({0})", numpy_names=("rint",))
+@flat(ufunc="rint", c="rint({0})")
 def round_even(xp, data):
     """Rounds to the nearest integer, halves to even (as NumPy and IEEE 754)."""
 
 
-@test(ufunc="isnan", c="tf_isnan({0})", numpy_names=("isnan",))
+@test(c="tf_isnan({0})")
 def isnan(xp, data):
     """Whether an element is NaN."""
 
 
-@test(ufunc="isinf", c="tf_isinf({0})", numpy_names=("isinf",))
+@test(c="tf_isinf({0})")
 def isinf(xp, data):
     """Whether an element is infinite."""
 
 
-@test(ufunc="isfinite", c="tf_isfinite({0})", numpy_names=("isfinite",))
+@test(c="tf_isfinite({0})")
 def isfinite(xp, data):
     """Whether an element is neither infinite nor NaN."""
 
