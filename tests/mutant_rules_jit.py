@@ -7,7 +7,8 @@ MACHINE_CODE = tuple(f"tests/backend/test_jit{part}.py" for part in ("", "_hando
 
 
 def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
-    return Mutant(f"machine code: {name}", f"backends/twofold_numpy/jit/{file}.py", text, replacement, MACHINE_CODE)
+    path = file if file.endswith(".ll") else f"{file}.py"
+    return Mutant(f"machine code: {name}", f"backends/twofold_numpy/jit/{path}", text, replacement, MACHINE_CODE)
 
 
 MACHINE_CODE_MUTANTS = (
@@ -27,19 +28,19 @@ MACHINE_CODE_MUTANTS = (
     ),
     _machine_code(
         "a half that was begun is waited for",
-        "handoff",
-        "  %is.done = icmp eq i64 %state, DONE\n  br",
+        "llvm/split.ll",
+        "  %is.done = icmp eq i64 %state, $DONE\n  br",
         "  %is.done = icmp ne i64 %state, 99\n  br",
     ),
     _machine_code(
         "a half that nobody began is run",
-        "handoff",
+        "llvm/split.ll",
         "%own.returned = call ptr %code(ptr %there, ptr %arguments, i64 %count)",
         "%own.returned = select i1 true, ptr null, ptr null",
     ),
-    _machine_code("what both halves refuse is computed", "handoff", "label %full, label %alone\n", "label %full, label %full\n"),
+    _machine_code("what both halves refuse is computed", "llvm/split.ll", "label %full, label %alone\n", "label %full, label %full\n"),
     _machine_code("one half that refuses is an error", "tiering", "if computed:", "if False:"),
-    _machine_code("a thread that always has work waits for others'", "handoff", "or i1 %is.old, %is.long", "or i1 %is.old, false"),
+    _machine_code("a thread that always has work waits for others'", "llvm/serve.ll", "or i1 %is.old, %is.long", "or i1 %is.old, false"),
     _machine_code("a fork waits for a compilation", "tiering", "        with BUILDING:\n", "        if True:\n"),
     _machine_code("a fork waits for code between threads", "handoff", "    with BUILDING:\n", "    if True:\n"),
     Mutant(
@@ -51,12 +52,19 @@ MACHINE_CODE_MUTANTS = (
     ),
     _machine_code("a child has nobody who waits", "handoff", "os.register_at_fork(after_in_child=forget)\n", ""),
     _machine_code("refused arrays are copied", "tiering", "if any(a is not b for a, b in zip(packed, arrays, strict=True)):", "if False:"),
-    _machine_code("arrays of another size are refused", "checks", "  ret i1 %differs\n", "  ret i1 false\n"),
-    _machine_code("strided arrays are refused", "checks", "_begin(head, PACKED | ALIGNED)", "_begin(head, ALIGNED)"),
-    _machine_code("arrays of another dtype are refused", "checks", "%taken = and i1 %well, %same.type", "%taken = and i1 %well, true"),
-    _machine_code("arrays with other strides are refused", "checks", "%same = and i1 %same.n, %same.s", "%same = and i1 %same.n, true"),
+    _machine_code("arrays of another size are refused", "llvm/contiguity_check.ll", "  ret i1 %differs\n", "  ret i1 false\n"),
+    _machine_code("strided arrays are refused", "checks", "head, PACKED | ALIGNED)", "head, ALIGNED)"),
     _machine_code(
-        "strided arrays of another shape are refused", "checks", "%same = and i1 %same.n, %same.s", "%same = and i1 true, %same.s"
+        "arrays of another dtype are refused", "llvm/check_array.ll", "%taken = and i1 %well, %same.type", "%taken = and i1 %well, true"
+    ),
+    _machine_code(
+        "arrays with other strides are refused", "llvm/layout_check.ll", "%same = and i1 %same.n, %same.s", "%same = and i1 %same.n, true"
+    ),
+    _machine_code(
+        "strided arrays of another shape are refused",
+        "llvm/layout_check.ll",
+        "%same = and i1 %same.n, %same.s",
+        "%same = and i1 true, %same.s",
     ),
     _machine_code(
         "inputs that lie where results do are refused", "kernel", 'f"br i1 {shared}, label %refused', 'f"br i1 false, label %refused'

@@ -218,7 +218,8 @@ class NumpyNamespace(Referenced):
     def min(x, *, axis=None, keepdims=False):
         return _MIN(x, axis, None, None, keepdims)
 
-    any, all, argmax, argmin = map(staticmethod, (np.any, np.all, np.argmax, np.argmin))
+    any, all = staticmethod(np.any), staticmethod(np.all)
+    argmax, argmin = staticmethod(np.argmax), staticmethod(np.argmin)
 
     @staticmethod
     def cumulative_sum(x, *, axis):
@@ -285,7 +286,8 @@ class NumpyNamespace(Referenced):
     # element-wise functions that are no ufuncs
     where = staticmethod(np.where)
     clip = staticmethod(np.clip)
-    erf, erfinv, gammaln, polygamma = map(staticmethod, (erf, erfinv, gammaln, polygamma))
+    erf, erfinv = staticmethod(erf), staticmethod(erfinv)
+    gammaln, polygamma = staticmethod(gammaln), staticmethod(polygamma)
 
     @staticmethod
     def astype(x, *, dtype):

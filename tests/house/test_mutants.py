@@ -20,7 +20,7 @@ def test_what_is_left_without_a_rule_is_a_module():
             return str(error)
         return None
 
-    expect_none(f"{m.name}: {why}" for m in ALL if (why := broken(m)))
+    expect_none(f"{m.name}: {why}" for m in ALL if m.file.endswith(".py") and (why := broken(m)))
 
 
 def test_rules_have_names_of_their_own():
