@@ -214,12 +214,13 @@ class CupyBackend(Backend):
 
     # programs
 
-    def call(self, op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
         """Element-wise primitives by a kernel that writes into given memory, others by the namespace."""
         if op not in ELEMENTWISE:
-            return super().call(op, params, inputs, output)
-        types = typed_operands(op, inputs, output)
-        kernel = elementwise(single_step_program(op, tuple(params.items()), types, output))
+            call = super().call(op, params, inputs, *outputs)
+            return Call(call.text, call.names | {"run": partial(_on_host, call.names["run"], outputs)}) if self._xp.is_on_host(op) else call
+        types = typed_operands(op, inputs, outputs[0])
+        kernel = elementwise(single_step_program(op, tuple(params.items()), types, outputs[0]))
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         return Call(f"run({operands}, {{out}})", {"run": kernel}, into=True)
 
@@ -318,6 +319,14 @@ class _Given(NamedTuple):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device
+
+
+def _on_host(run: Callable[..., Any], outputs: Sequence[ArrayType], *operands: Array, **params: Any) -> Any:
+    """Run a primitive that the host computes; in a dry run, which has no contents to compute from, its results are placeholders."""
+    if not in_dry_run():
+        return run(*operands, **params)
+    results = [placeholder(t.shape, NUMPY[t.dtype]) for t in outputs]
+    return results if len(results) > 1 else results[0]
 
 
 def _stand_in(kind: ArrayType) -> Any:

@@ -173,9 +173,9 @@ class FakeBackend(NumpyBackend):
         """Whether a primitive is computed on the host, after the current stream has run."""
         return op in REFERENCES and op not in ELEMENTWISE and getattr(NumpyNamespace, op, None) is None
 
-    def call(self, op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
         """NumPy's call, issued to the stream that is current when the program runs."""
-        inner = super().call(op, params, inputs, output)
+        inner = super().call(op, params, inputs, *outputs)
         if (self.streams.schedule == "issue" and self.memory is None) or self._is_on_host(op):
             return inner
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
@@ -188,7 +188,7 @@ class FakeBackend(NumpyBackend):
             )
 
         def fresh(*arrays: np.ndarray) -> np.ndarray:
-            out = self.empty(output.shape, output.dtype)
+            out = self.empty(*outputs[0])
             self.issue(lambda: np.copyto(out, run(*arrays, None), "unsafe"))
             return out
 

@@ -157,9 +157,9 @@ class NumpyBackend(Backend):
         """NumPy's view of the producer's memory."""
         return np.from_dlpack(source)
 
-    def call(self, op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
         """NumPy's fastest call for a primitive."""
-        return call_for(op, params, inputs, output) or super().call(op, params, inputs, output)
+        return call_for(op, params, inputs, outputs[0]) or super().call(op, params, inputs, *outputs)
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """A kernel that is compiled to machine code when it is used again, if llvmlite is installed; else one over cache-sized blocks."""

@@ -52,8 +52,8 @@ class AliasingBackend(NumpyBackend):
 class WideningBackend(NumpyBackend):
     """Single precision becomes double in every call of a program."""
 
-    def call(self, op, params, inputs, output):
-        inner = super().call(op, params, inputs, output)
+    def call(self, op, params, inputs, output, *others):
+        inner = super().call(op, params, inputs, output, *others)
         return Call("wide(0)", {"wide": lambda _: np.zeros(output.shape)}) if output.dtype == "float32" else inner
 
 

@@ -55,9 +55,9 @@ class AccountingBackend(NumpyBackend):
         """A counted copy."""
         return self._counted(array)
 
-    def call(self, op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
         """NumPy's call, into counted memory; results that NumPy allocates itself are copied."""
-        call = super().call(op, params, inputs, output)
+        call = super().call(op, params, inputs, *outputs)
         if call.into:
             return call._replace(or_fresh=False)
         if op in ("reshape", "permute_dims", "broadcast_to", "slice", "unfold"):

@@ -99,8 +99,8 @@ def seam_of(devices: list[Any], program: Path) -> Iterator[Seam]:
 def _tap(patch: pytest.MonkeyPatch, backend: Any, seam: Seam) -> None:
     call, compile_, allocator = backend.call, backend.compile, backend.allocator
 
-    def called(op: str, params: Any, inputs: Any, output: Any) -> Call:
-        found = call(op, params, inputs, output)
+    def called(op: str, params: Any, inputs: Any, *outputs: Any) -> Call:
+        found = call(op, params, inputs, *outputs)
         if op in VIEWS:
             return found
         operands = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + ["{out}"] * found.into)

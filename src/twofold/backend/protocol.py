@@ -190,8 +190,8 @@ class Backend(ABC):
 
         return run
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], output: ArrayType) -> Call:
-        """How a program calls a primitive; by default, the namespace's function."""
+    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
+        """How a program calls a primitive, which has at least one output; by default, the namespace's function."""
         run = getattr(self.xp, op)
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])
         return Call(f"run({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})

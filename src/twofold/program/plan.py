@@ -111,7 +111,7 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
         return Call(f"run({operands})", {"run": partial(_call_user, op.user_method, backend.xp.contiguous)})
     inputs = [operand_type(i) for i in node.operands]
-    return backend.call(op.name, node.sig.params, inputs, ArrayType(node.shape, node.dtype))
+    return backend.call(op.name, node.sig.params, inputs, *[ArrayType(part.shape, part.dtype) for part in node.parts])
 
 
 def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: Any) -> Any:
