@@ -19,7 +19,7 @@ def test_the_oldest_entries_that_were_not_used_are_evicted():
     cache = Cache(3)
     for key in "abc":
         cache.add(key, Entry())
-    cache["a"].used = True
+    cache.get_or("a", Entry)
     cache.add("d", Entry())
     assert list(cache) == ["c", "a", "d"]
     cache.add("e", Entry())
@@ -40,6 +40,13 @@ def test_the_first_of_two_equal_entries_stands():
     cache = Cache(2)
     first = cache.add("a", Entry())
     assert cache.add("a", Entry()) is first
+
+
+def test_an_entry_is_made_once():
+    cache = Cache(2)
+    made = [cache.get_or("a", Entry), cache.get_or("a", lambda: pytest.fail("it is there already"))]
+    assert made[0] is made[1]
+    assert cache.added == 1
 
 
 def test_one_structure_is_compiled_once():

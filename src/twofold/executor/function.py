@@ -126,10 +126,7 @@ class Function(Entry):
         The device that it runs on first.
     """
 
-    __slots__ = ("__dict__",)
-
     def __init__(self, steps: Steps, device: Device) -> None:
-        super().__init__()
         self._steps, self._device = steps, device
 
     @cached_property
@@ -147,9 +144,4 @@ class Function(Entry):
 def function_of(steps: Steps, device: Device) -> Function:
     """The function of a graph on a kind of device; equal graphs share one."""
     key = steps, backend_for(device), recomputes(), *vars(SETTINGS).values()
-    found = PROGRAMS.get(key)
-    if found is None:
-        found = PROGRAMS.add(key, Function(steps, device))
-    else:
-        found.used = True
-    return found
+    return PROGRAMS.get_or(key, lambda: Function(steps, device))

@@ -7,6 +7,7 @@ outputs.
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..device import Device
@@ -122,8 +123,7 @@ class Operation:
 
     def __init__(self, name: str, replay: Replay, types: Sequence[tuple[tuple[int, ...], str]], training: bool, mirror: bool) -> None:
         self._replay, self._training = replay, training
-        self._typed: Cache[_Typed] = Cache(REMEMBERED)
-        self._moved: Cache[_Moved] = Cache(REMEMBERED)
+        self._typed, self._moved = Cache(REMEMBERED), Cache(REMEMBERED)
         graph = replay([leaf(("in", k), *t) for k, t in enumerate(types)], training)
         self.count, self.draws, self.objects = len(graph.outputs), len(graph.keys), graph.objects
         self.written = list(graph.written)
@@ -148,18 +148,16 @@ class Operation:
 
     def _outputs(self, inputs: tuple[Node, ...]) -> "_Typed":
         """Outputs, states written and hidden outputs for typed inputs."""
-        key = inputs, TABLES.generation
-        typed = self._typed.get(key)  # every gradient of the operation needs it again
-        if typed is None:
+
+        def replayed() -> _Typed:
             arrays = len(inputs) - self.draws - len(self.objects)
             graph = self._replay(inputs[:arrays], self._training)
             nodes = [*graph.outputs, *graph.written.values(), *(h.of(graph) for h in self._hidden)]
             if graph.keys or graph.objects:
                 nodes = substitute(nodes, dict(zip([*graph.keys, *(o.leaf for o in graph.objects)], inputs[arrays:], strict=True)))
-            typed = self._typed.add(key, _Typed(stabilise(nodes), inputs))
-        else:
-            typed.used = True
-        return typed
+            return _Typed(stabilise(nodes), inputs)
+
+        return self._typed.get_or((inputs, TABLES.generation), replayed)  # every gradient of the operation needs it again
 
     def _rule(self, xp: Any, *inputs: Node) -> list[Node]:
         return self._outputs(inputs).opened
@@ -177,27 +175,25 @@ class Operation:
     def _new_states(self, xp: Any, out: Sequence[Node], *inputs: Node, tracked: Sequence[bool]) -> dict[str, Node]:
         """New values of the states that backward updates if these inputs have a gradient; the others stay as they are."""
         arrays = inputs[: len(inputs) - self.draws - len(self.objects)]
-        key = tuple([(i.shape, i.dtype) for i in arrays]), tuple(tracked), TABLES.generation
-        found = self._moved.get(key)
-        if found is None:
-            leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
+        leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
+
+        def replayed() -> _Moved:
             graph = self._replay(leaves, self._training)
-            found = self._moved.add(key, _Moved(leaves, [h.of(graph) for h in self._hidden], moved(graph.passed)))
-        else:
-            found.used = True
+            return _Moved(leaves, [h.of(graph) for h in self._hidden], moved(graph.passed))
+
+        found = self._moved.get_or((tuple(leaves), TABLES.generation), replayed)
         at = dict(zip(found.inputs, arrays, strict=True)) | dict(zip(found.hidden, out[len(out) - len(self._hidden) :], strict=True))
         new = dict(zip(found.states, substitute(list(found.states.values()), at), strict=True))
         return {f"x{k}": new.get(k, inputs[k]) for k in self._states}
 
 
+@dataclass(eq=False)
 class _Moved(Entry):
     """New values of states, by input, as a graph over typed inputs and hidden outputs."""
 
-    __slots__ = ("hidden", "inputs", "states")
-
-    def __init__(self, inputs: Sequence[Node], hidden: Sequence[Node], states: dict[int, Node]) -> None:
-        super().__init__()
-        self.inputs, self.hidden, self.states = inputs, hidden, states
+    inputs: Sequence[Node]
+    hidden: Sequence[Node]
+    states: dict[int, Node]
 
 
 def _read_by_updates(graph: TypedGraph) -> list[_Hidden]:
@@ -226,10 +222,7 @@ class _Typed(Entry):
         them. The others stay whole, because their own gradient rules count in gradients of gradients too.
     """
 
-    __slots__ = ("_boundaries", "_shares", "opened", "outputs")
-
     def __init__(self, outputs: list[Node], inputs: Sequence[Node]) -> None:
-        super().__init__()
         self.outputs = outputs
         inner = [n for n in topological(outputs, until=set(inputs)) if isinstance(n, Application) and n.body]
         self._shares = frozenset(n.sig.op for n in inner if not n.sig.op.ignores_head and plan_of(n).positions)

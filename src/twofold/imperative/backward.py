@@ -52,7 +52,6 @@ class Backward(Entry):
     """
 
     def __init__(self, heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> None:
-        super().__init__()
         self.device = device
         names, order = self._paths(heads)
         at, saved, owners = self._saved(order, names, residuals=not differentiable)
@@ -196,16 +195,14 @@ def _part(rec: Rec, k: int) -> Rec:
 
 def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> Backward:
     """The cached `Backward` of a structure."""
-    key = tuple([h.node for h in heads]), given, device.device_type, differentiable
-    found = PROGRAMS.get(key)
-    if found is None:
+
+    def new() -> Backward:
         if any(h.tape is None and isinstance(h.node, Application) for h in heads):
             raise AutogradError(USED, None, "pass retain_graph=True to the first call")
         with TABLES.lock:  # the gradient is built from definitions that are rebuilt, of one generation
-            found = PROGRAMS.add(key, Backward(heads, given, device, differentiable))
-    else:
-        found.used = True
-    return found
+            return Backward(heads, given, device, differentiable)
+
+    return PROGRAMS.get_or((tuple([h.node for h in heads]), given, device.device_type, differentiable), new)
 
 
 class _Pass:
@@ -352,7 +349,7 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
     if b is None or b.hooked:
         return None
-    b.used = True
+    b.used = True  # as `Cache.get_or`
     deferred = bool(head.tape.windows)  # type: ignore[union-attr]
     saved: Sequence[Any] = ()
     if deferred:

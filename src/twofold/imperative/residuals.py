@@ -13,7 +13,7 @@ from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
 from ..graph.recompute import checkpoints
 from ..graph.rewrite import substitute
-from ..program.cache import PROGRAMS, Compiled
+from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
 from ..program.profiling import Title
@@ -183,17 +183,18 @@ class Cold:
         return interpret(*self._graph, arrays, self._title)
 
 
+class _Operation(Entry):
+    """The program of one operation; None until its second use."""
+
+    program: Program | None = None
+
+
 def _compiled(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> Callable[[Sequence[Any]], list[Any]]:
-    key = "operation", tuple(outputs), tuple(leaves), backend.target.kind
-    found = PROGRAMS.get(key)
-    if found is None:
-        found = PROGRAMS.add(key, Compiled(None))
-        low = interpretable(outputs)
+    found = PROGRAMS.get_or(("operation", tuple(outputs), tuple(leaves), backend.target.kind), _Operation)
+    if found.program is None:
+        low = None if found.used else interpretable(outputs)
         if low is not None:
             return Cold(low, leaves, backend, title)
-    else:
-        found.used = True
-    if found.program is None:
         found.program = Program(outputs, leaves, backend, title=title)
     return found.program.run
 

@@ -12,6 +12,8 @@ window under those numbers. Other operands enter under the window's own numbers,
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from threading import get_ident
 from typing import Any
 from weakref import ref
@@ -41,6 +43,7 @@ LOCK = threading.RLock()
 LAUNCHED = 1 << 20
 
 
+@dataclass(eq=False)
 class _Known(Entry):
     """The program of a window's structure.
 
@@ -52,11 +55,9 @@ class _Known(Entry):
         For each live Value, its result and whether others have it too.
     """
 
-    __slots__ = ("program", "reads", "where")
-
-    def __init__(self, program: Program, reads: list[Node], where: list[tuple[int, bool]]) -> None:
-        super().__init__()
-        self.program, self.reads, self.where = program, reads, where
+    program: Program
+    reads: list[Node]
+    where: list[tuple[int, bool]]
 
 
 #: Windows of all threads that may be open yet or have failed, by serial number, and the devices that ever had one.
@@ -406,12 +407,7 @@ def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Kn
 
 
 def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> None:
-    key = _key(w, wanted, dead)
-    found = PROGRAMS.get(key)
-    if found is None:
-        found = PROGRAMS.add(key, _compile(w, wanted, dead))
-    else:
-        found.used = True
+    found = PROGRAMS.get_or(_key(w, wanted, dead), partial(_compile, w, wanted, dead))
     program = found.program
     arrays = [w.data[n] for n in found.reads]
     if w.device.is_host:

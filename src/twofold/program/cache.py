@@ -5,8 +5,9 @@ for each kind of device: the n executors of a module on n devices share their pr
 since nodes are its keys.
 """
 
-from collections.abc import Collection, Hashable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from ..backend.protocol import Backend
 from ..config import SETTINGS
@@ -17,21 +18,18 @@ from .profiling import PROGRAM, Title
 
 
 class Entry:
-    """An entry of a cache. A caller that finds one sets ``used``, which saves it from the next eviction."""
+    """An entry of a cache. ``used`` tells whether it was found again since it was made or last spared by an eviction."""
 
-    __slots__ = ("used",)
-
-    def __init__(self) -> None:
-        self.used = False
+    used = False
 
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
 
-class Cache(dict[Hashable, AnyEntry], Generic[AnyEntry]):
+class Cache(dict[Hashable, Any]):
     """Entries by structure, with second-chance eviction: of the oldest entries those go that were not used lately.
 
-    It is a dict because look-ups are on hot paths: ``cache.get(key)`` costs no Python frame, and a hit only sets a flag.
+    A hit only sets a flag: moving the entry to the end would be a second and a third look-up, under a lock.
 
     Parameters
     ----------
@@ -49,6 +47,14 @@ class Cache(dict[Hashable, AnyEntry], Generic[AnyEntry]):
     def __init__(self, limit: int) -> None:
         self.limit, self.added, self.dropped = limit, 0, 0
 
+    def get_or(self, key: Hashable, make: Callable[[], AnyEntry]) -> AnyEntry:
+        """The entry of a structure, made if it is new."""
+        found = self.get(key)
+        if found is None:
+            return self.add(key, make())
+        found.used = True
+        return found
+
     def add(self, key: Hashable, entry: AnyEntry) -> AnyEntry:
         """Insert an entry, and return the one that stands: another thread's entry wins if it came first."""
         with TABLES.lock:  # held by fork(), so that no child finds a half-done eviction; reentrant, for finalizers that compile
@@ -64,17 +70,14 @@ class Cache(dict[Hashable, AnyEntry], Generic[AnyEntry]):
             return self.setdefault(key, entry)
 
 
+@dataclass(eq=False)
 class Compiled(Entry):
-    """A program; None for a structure that was interpreted once and will be compiled at its second use."""
+    """A program."""
 
-    __slots__ = ("program",)
-
-    def __init__(self, program: Program | None) -> None:
-        super().__init__()
-        self.program = program
+    program: Program
 
 
-PROGRAMS: Cache[Any] = Cache(4096)
+PROGRAMS = Cache(4096)
 TABLES.dependents.append(PROGRAMS.clear)
 
 
@@ -90,9 +93,4 @@ def program_of(
     """The program of a graph, from the cache or compiled. See `Program` for the parameters."""
     # the settings belong to the key because they decide what fuses
     key = (tuple(outputs), tuple(leaves), frozenset(donated), backend, title, *vars(SETTINGS).values())
-    found = PROGRAMS.get(key)
-    if found is None:
-        found = PROGRAMS.add(key, Compiled(Program(outputs, leaves, backend, donated=donated, title=title, device=device)))
-    else:
-        found.used = True
-    return found.program
+    return PROGRAMS.get_or(key, lambda: Compiled(Program(outputs, leaves, backend, donated=donated, title=title, device=device))).program

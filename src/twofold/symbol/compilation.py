@@ -1,6 +1,8 @@
 """``mx.compile``: a symbol as a function of arrays, compiled once for each combination of input types."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..backend.loader import backend_for
@@ -72,7 +74,7 @@ class CompiledSymbol:
                 "compile: donate names no argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
             )
         self._donate = frozenset(donate)
-        self._graphs: Cache[_TypedProgram] = Cache(REMEMBERED)
+        self._graphs = Cache(REMEMBERED)
         self._last: Program | None = None
 
     def __call__(self, **arrays: NDArray) -> Any:
@@ -118,11 +120,7 @@ class CompiledSymbol:
     def _run(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
         own = list(cells.values())
         key = tuple([(c.shape, c._dtype) for c in own]), tls.training, device.device_type
-        found = self._graphs.get(key)
-        if found is None:
-            found = self._graphs.add(key, self._compiled(cells, device, tls.training))
-        else:
-            found.used = True
+        found = self._graphs.get_or(key, partial(self._compiled, cells, device, tls.training))
         program, graph = found.program, found.graph
         self._last = program
         backend = backend_for(device)
@@ -196,14 +194,12 @@ class CompiledSymbol:
         return self._program().plan
 
 
+@dataclass(eq=False)
 class _TypedProgram(Entry):
     """The program for one combination of input types, and its typed graph."""
 
-    __slots__ = ("graph", "program")
-
-    def __init__(self, program: Program, graph: TypedGraph) -> None:
-        super().__init__()
-        self.program, self.graph = program, graph
+    program: Program
+    graph: TypedGraph
 
 
 def _spent() -> Lost:
