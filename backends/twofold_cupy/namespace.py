@@ -228,15 +228,15 @@ class CupyNamespace(PortableNamespace):
 
     # convolution
 
-    @in_either_order
+    @in_either_order()
     def convolve(self, data, weight, *, stride, dilate, pad, groups):
         return convolution.convolve(self, data, weight, stride, dilate, pad, groups)
 
-    @in_either_order
+    @in_either_order()
     def convolve_data(self, result, weight, *, size, stride, dilate, pad, groups):
         return convolution.convolve_data(self, result, weight, size, stride, dilate, pad, groups)
 
-    @in_either_order
+    @in_either_order(images=(0, 1), gives_image=False)
     def convolve_weight(self, data, result, *, kernel, stride, dilate, pad, groups):
         return convolution.convolve_weight(self, data, result, kernel, stride, dilate, pad, groups)
 

@@ -12,9 +12,8 @@ from twofold.backend.strides import broadcast_strides, collapse, index_terms, ro
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import KernelCompileError
 from twofold.opdef.registry import primitives
-from twofold.testing.backend_cases import cases
+from twofold.testing.backend_cases import cases, numbers
 from twofold.testing.backend_conformance import TOLERANCE, names, one_step, step
-from twofold.testing.backend_samples import numbers
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu, compile_for_host, run_on_host
 

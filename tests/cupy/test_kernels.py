@@ -10,8 +10,8 @@ from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.device import Device
 from twofold.dtype import NUMPY
 from twofold.errors import KernelCompileError
+from twofold.testing.backend_cases import numbers
 from twofold.testing.backend_conformance import host_type, step
-from twofold.testing.backend_samples import numbers
 
 GPU = Device("gpu", 0)
 cupy = pytest.importorskip("cupy")

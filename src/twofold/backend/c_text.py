@@ -165,7 +165,7 @@ def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
     params = dict(step.params)
     if sorted(wanted) == ["int64", "uint64"]:  # a comparison: C would convert both operands to unsigned first
         texts = [f"tf_order({', '.join(texts)})", "0"]
-    if step.op == "astype":
+    if step.result == "dtype":
         if step.dtype in ROUNDED:
             return f"{ROUNDED[step.dtype]}({texts[0]})"
         params["dtype"] = C_TYPES[step.dtype]
@@ -177,9 +177,9 @@ def operand_dtypes(step: KernelStep, dtypes: list[str]) -> list[str]:
     if step.ufunc is not None:
         loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
         return [NAME_OF[d] for d in loop[:-1]]
-    if step.op == "where":
-        return [dtypes[0], step.dtype, step.dtype]
-    return dtypes if step.op == "astype" else [step.dtype] * len(dtypes)
+    if step.result == "tail":
+        return [dtypes[0], *[step.dtype] * (len(dtypes) - 1)]
+    return dtypes if step.result == "dtype" else [step.dtype] * len(dtypes)
 
 
 def literal(value: float | int | bool, dtype: str) -> str:
@@ -204,10 +204,11 @@ def literal(value: float | int | bool, dtype: str) -> str:
 
 def _special(programs: Sequence[RowProgram]) -> list[str]:
     """The special functions that steps use: tables, the functions, and one function for each order of polygamma."""
-    steps = [step for program in programs for step in program.steps]
-    orders = sorted({dict(step.params)["order"] for step in steps if step.op == "polygamma"})
+    # by the functions that C expressions call
+    steps = [(step.c, dict(step.params)) for program in programs for step in program.steps if step.c is not None]
+    orders = sorted({params["order"] for text, params in steps if "tf_polygamma(" in text})
     tables: list[str] = []
-    if any(step.op == "erfinv" for step in steps):
+    if any("erfinv(" in text for text, _ in steps):
         # CUDA has its own erfinv
         tables += ["#ifndef __CUDACC__", "#define TF_ERFINV", *_tables("ERFINV_CENTRAL", "ERFINV_MIDDLE", "ERFINV_TAIL"), "#endif"]
     if orders:

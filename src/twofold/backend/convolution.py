@@ -12,23 +12,35 @@ from typing import Any
 from .kernel import Array, Namespace
 
 Sizes = Sequence[int]
+#: A primitive as a method of a namespace.
+Method = Callable[..., Array]
 
 
-def in_either_order(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the parameter ``channels_last`` to a channels-first convolution primitive, by transposing its images."""
-    of_weight = method.__name__ == "convolve_weight"
+def in_either_order(images: tuple[int, ...] = (0,), gives_image: bool = True) -> Callable[[Method], Method]:
+    """Add the parameter ``channels_last`` to a channels-first convolution primitive, by transposing its images.
 
-    @wraps(method)
-    def run(xp: Namespace, *operands: Array, channels_last: bool = False, **params: Any) -> Array:
-        if not channels_last:
-            return method(xp, *operands, **params)
-        last = len(operands[0].shape) - 1
-        first, back = (0, last, *range(1, last)), (0, *range(2, last + 1), 1)
-        moved = [xp.contiguous(xp.permute_dims(x, axes=first)) if k == 0 or of_weight else x for k, x in enumerate(operands)]
-        found = method(xp, *moved, **params)
-        return found if of_weight else xp.contiguous(xp.permute_dims(found, axes=back))
+    Parameters
+    ----------
+    images
+        Which of its operands are images.
+    gives_image
+        Whether the result is one.
+    """
 
-    return run
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def run(xp: Namespace, *operands: Array, channels_last: bool = False, **params: object) -> Array:
+            if not channels_last:
+                return method(xp, *operands, **params)
+            last = len(operands[0].shape) - 1
+            first, back = (0, last, *range(1, last)), (0, *range(2, last + 1), 1)
+            moved = [xp.contiguous(xp.permute_dims(x, axes=first)) if k in images else x for k, x in enumerate(operands)]
+            found = method(xp, *moved, **params)
+            return xp.contiguous(xp.permute_dims(found, axes=back)) if gives_image else found
+
+        return run
+
+    return decorate
 
 
 def convolve(xp: Namespace, data: Array, weight: Array, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Array:

@@ -123,6 +123,11 @@ class KernelStep(NamedTuple):
     params: tuple[tuple[str, Any], ...] = ()
     row: bool = False
 
+    @property
+    def result(self) -> str:
+        """The rule for the result's dtype, see `Elementwise`; empty for a reduction."""
+        return ELEMENTWISE[self.op].result if self.op in ELEMENTWISE else ""
+
 
 class RowProgram(NamedTuple):
     """A fused kernel: element-wise steps over one iteration space, and reductions over its last axis whose results later steps use.

@@ -1,6 +1,5 @@
 """``G``, the namespace that builds nodes when rules run on them, and the typed application of operators."""
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,24 +7,11 @@ from ..dtype import float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..opdef.conventions import check_floats, check_legacy, finish_legacy
 from ..opdef.declare import primitive
-from ..opdef.registry import OPS
+from ..opdef.registry import OPS, primitives
 from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op, Sig
 from ..opdef.vocabulary import Derived
-from ..ops.primitive_arithmetic import (
-    add,
-    divide,
-    floor_divide,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    multiply,
-    power,
-    remainder,
-    subtract,
-)
-from ..ops.primitive_math import negative
+from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
 from .ir import TABLES, Application, Constant, Node, const, intern
 
 
@@ -152,19 +138,9 @@ def _elementwise_dtype(sig: Sig, dtypes: list[str]) -> str:
     return float_of(common) if op.result == "float" else common
 
 
-#: Operators folded in Python when all operands are constants.
-_FOLD: dict[Op, Callable[..., Any]] = {
-    add: operator.add,
-    subtract: operator.sub,
-    multiply: operator.mul,
-    divide: operator.truediv,
-    negative: operator.neg,
-}
-
-
 def _builder(op: Op) -> Callable[..., Any]:
     count = 0 if op.variadic else len(op.inputs)
-    fold = _FOLD.get(op)
+    fold = op.fold
 
     def build(*inputs: Any, **params: Any) -> Any:
         given = [i if i is None or isinstance(i, Node) else const(i) for i in inputs]
@@ -172,8 +148,9 @@ def _builder(op: Op) -> Callable[..., Any]:
             given += [None] * (count - len(given))
         if fold is not None:
             numbers = [i.number for i in given if isinstance(i, Constant)]
-            if len(numbers) == len(given) and (op is not divide or numbers[1] != 0):
-                return const(fold(*numbers))
+            folded = fold(*numbers) if len(numbers) == len(given) else None
+            if folded is not None:
+                return const(folded)
         node = apply(op.sig(**params), tuple(given))
         return node if len(node.parts) == 1 else node.parts
 
@@ -197,21 +174,11 @@ G = GraphNamespace()
 
 
 def _install_operators() -> None:
-    arithmetic = {
-        "__add__": add,
-        "__sub__": subtract,
-        "__mul__": multiply,
-        "__truediv__": divide,
-        "__floordiv__": floor_divide,
-        "__mod__": remainder,
-        "__pow__": power,
-    }
-    comparisons = {"__gt__": greater, "__ge__": greater_equal, "__lt__": less, "__le__": less_equal}
-    for method, op in {**arithmetic, **comparisons}.items():
-        setattr(Node, method, lambda a, b, _n=op.name: getattr(G, _n)(a, b))
-    for method, op in arithmetic.items():
-        setattr(Node, f"__r{method[2:]}", lambda a, b, _n=op.name: getattr(G, _n)(b, a))
-    setattr(Node, "__neg__", lambda a: G.negative(a))  # noqa: B010
+    # not == and !=: nodes are compared by identity, since they are interned
+    for op in [op for op in primitives().values() if op.python not in ("", "eq", "ne")]:
+        setattr(Node, f"__{op.python}__", lambda *operands, _n=op.name: getattr(G, _n)(*operands))
+        if len(op.inputs) == 2 and not op.compares:
+            setattr(Node, f"__r{op.python}__", lambda a, b, _n=op.name: getattr(G, _n)(b, a))
 
 
 _install_operators()

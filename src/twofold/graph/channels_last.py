@@ -6,20 +6,19 @@ transposes only at the borders of the regions. Where the border costs more than 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from ..opdef.shapes import normalized_axes
 from ..ops import primitive_reduce
-from ..ops.primitive_convolve import convolve_weight
-from ..ops.primitive_shape import broadcast_to, concat, contiguous, full, pad, permute_dims, reshape, slice
+from ..ops.primitive_shape import permute_dims
 from .build import G, apply
-from .ir import Application, Node, applications, applies, is_const
+from .ir import Application, Node, applications, applies, fill_of, is_const
 from .rewrite import simplify
 
 #: What a convolution or per-channel sum gains from channels last, in bytes of images that could be transposed in that time;
 #: None if it needs the channels first.
 Gain = float | None
-#: Other operations that have a channels-last form, besides convolutions and element-wise operations.
-MOVED = frozenset({slice, pad, concat, broadcast_to, contiguous, reshape, permute_dims, primitive_reduce.sum})
+Item = TypeVar("Item")
 
 
 def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Gain]) -> list[Node]:
@@ -28,12 +27,12 @@ def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Ga
     gains: dict[Node, Gain] = {n: gain(n) for n in order if n.sig.op.images}
     if not any(gains.values()):
         return list(outputs)
-    gains |= {n: gain(n) if _sums_channels(n) else None for n in order if n.sig.op is primitive_reduce.sum}
+    gains |= {n: gain(n) if _sums_channels(n) else None for n in order if _is_sum(n)}
     chosen = _Choice(order, outputs, gains).made()
     return simplify(_Writer(chosen).written(order, outputs)) if chosen else list(outputs)
 
 
-def _last(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _last(shape: Sequence[Item]) -> tuple[Item, ...]:
     """Axis 1 moved to the end: of a shape, or of any sequence with one item per axis."""
     return (shape[0], *shape[2:], shape[1])
 
@@ -58,21 +57,33 @@ def _is_line(n: Node) -> bool:
     return n.size == max(n.shape, default=1)
 
 
+def _is_sum(n: Node) -> bool:
+    return applies(n, primitive_reduce.sum)
+
+
+def _changed_params(n: Application) -> Mapping[str, object] | None:
+    """The parameters that an operation changes for channels last; None if it has no such form."""
+    op = n.sig.op
+    if op.elementwise:
+        return {}
+    return None if op.channels_rule is None else op.channels_rule(_last, *n.operands, **n.sig.params)
+
+
 def _images_of(n: Application) -> list[Node]:
     """The operands that a channels-last operation reads with channels last; per-channel vectors are not among them."""
     op = n.sig.op
     if op.images:
         return [n.operands[k] for k in op.images]
-    if op is permute_dims and _gives_image(n):
+    if _axes(n) is not None and _gives_image(n):
         return []  # the image is its operand, still with channels first
-    if op is primitive_reduce.sum or op is permute_dims or op is reshape:
+    if _is_sum(n) or _axes(n) is not None or op.keeps_order:
         return [n.operands[0]]
     return [i for i in n.operands if len(i.shape) == len(n.shape) and not _is_line(i) and not is_const(i)]
 
 
 def _gives_image(n: Application) -> bool:
     """Whether a channels-last operation's result has its channels last, too."""
-    is_image = n.sig.op is not convolve_weight and n.sig.op is not primitive_reduce.sum
+    is_image = n.sig.op.gives_image and not _is_sum(n)
     return is_image and not (len(n.shape) > 2 and _axes(n) == _to_last(len(n.shape)))
 
 
@@ -84,17 +95,14 @@ def _sums_channels(n: Application) -> bool:
 
 def _moves(n: Application, gains: Mapping[Node, Gain]) -> bool:
     """Whether an operation has a channels-last form that gives the same bits."""
-    op = n.sig.op
     if n in gains:
         return gains[n] is not None
     if len(n.shape) < 3 or len(n.parts) > 1 or _is_line(n):
         return False
-    if op is permute_dims:
-        return _axes(n) in (_to_last(len(n.shape)), _to_first(len(n.shape)))
-    if op is reshape:
-        before = n.operands[0].shape
-        return before[:2] == n.shape[:2] and len(before) > 2
-    return op.elementwise or op in MOVED
+    axes = _axes(n)
+    if axes is not None:
+        return axes in (_to_last(len(n.shape)), _to_first(len(n.shape)))
+    return _changed_params(n) is not None
 
 
 class _Choice:
@@ -188,9 +196,9 @@ class _Choice:
 
     def _own(self, n: Application) -> float:
         """What an operation itself gains."""
-        if n.sig.op is primitive_reduce.sum:
+        if _is_sum(n):
             return -n.operands[0].nbytes / max(1, n.operands[0].shape[0])
-        if n.sig.op is permute_dims:
+        if _axes(n) is not None:
             return 0.0 if _gives_image(n) else n.nbytes
         return self.gains.get(n) or 0.0
 
@@ -234,40 +242,37 @@ class _Writer:
         if n.shape == ():
             return self._in_first(n)
         x, shape = self._in_first(n), (1,) * (ndim - len(n.shape)) + n.shape
-        if applies(x, full):
-            return G.full(**(x.sig.params | {"shape": _last(shape)}))
+        fill = fill_of(x)
+        if fill is not None:
+            return G.full(shape=_last(shape), value=fill, dtype=x.dtype)
         return G.reshape(x, shape=_last(shape)) if _is_line(n) else _transposed(G.reshape(x, shape=shape), _to_last(ndim))
 
     def _moved(self, n: Application) -> Node:
         """A converted operation whose result is an image."""
-        op, params, ndim = n.sig.op, n.sig.params, len(n.shape)
-        if op is permute_dims:
+        if _axes(n) is not None:
             return self._in_first(n.operands[0])
-        if op.images:
-            image, weight = n.operands
-            return apply(op.sig(**(params | {"channels_last": True})), (self._in_last(image), self._in_first(weight)))
+        places, ndim = n.sig.op.images, len(n.shape)
+        if places:
+            return _with_params(n, tuple(self._in_last(i) if k in places else self._in_first(i) for k, i in enumerate(n.operands)))
         images = _images_of(n)
-        inputs = tuple(self._in_last(i) if i in images else self._spread(i, ndim) for i in n.operands)
-        if op.elementwise or op is contiguous:
-            return apply(n.sig, inputs)
-        if op is slice or op is pad:
-            changed = {key: _last(params[key]) for key in ("key", "width") if key in params}
-        elif op is concat:
-            changed = {"axis": _to_last(ndim).index(params["axis"] % ndim)}
-        else:
-            changed = {"shape": _last(n.shape)}
-        return apply(op.sig(**(params | changed)), inputs)
+        return _with_params(n, tuple(self._in_last(i) if i in images else self._spread(i, ndim) for i in n.operands))
 
     def _left(self, n: Application) -> Node:
         """A converted operation on images whose result is not an image."""
-        images = [self._in_last(i) for i in _images_of(n)]
-        if n.sig.op is convolve_weight:
-            return apply(n.sig.op.sig(**(n.sig.params | {"channels_last": True})), tuple(images))
-        if n.sig.op is permute_dims:
-            return images[0]
+        images = tuple(self._in_last(i) for i in _images_of(n))
+        if n.sig.op.images:
+            return _with_params(n, images)
         (x,) = images
+        if _axes(n) is not None:
+            return x
         total = G.sum(x, axis=0, keepdims=True)  # over the images first, as large sums over (n, d…) begin with channels first, too
         return apply(n.sig, (_transposed(total, _to_first(len(x.shape))),))
+
+
+def _with_params(n: Application, inputs: tuple[Node, ...]) -> Node:
+    """The channels-last form of an operation, applied to inputs in their new layout."""
+    changed = _changed_params(n)
+    return apply(n.sig.op.sig(**(n.sig.params | dict(changed))) if changed else n.sig, inputs)
 
 
 def _transposed(x: Node, axes: tuple[int, ...]) -> Node:

@@ -213,23 +213,30 @@ def applies(node: Node | None, op: Op) -> TypeGuard[Application]:
     return isinstance(node, Application) and node.sig.op is op
 
 
+def scalar_of(node: Node | None) -> float | None:
+    """The value of a Python scalar; None for other nodes."""
+    return node.number if isinstance(node, Constant) else None
+
+
+def fill_of(node: Node | None) -> float | None:
+    """The value of every element of a constant array; None for other nodes."""
+    return node.sig.params["value"] if applies(node, full) else None
+
+
 def number_of(node: Node | None) -> float | None:
-    """The value of a constant: of a Python scalar, or of every element of a constant array; None for other nodes."""
-    if isinstance(node, Constant):
-        return node.number
-    return node.sig.params["value"] if isinstance(node, Application) and node.sig.op is full else None
+    """The value of a constant, a Python scalar or a constant array; None for other nodes."""
+    return node.number if isinstance(node, Constant) else fill_of(node)
 
 
 def is_const(node: Node | None, number: float | None = None) -> bool:
     """Whether the node is a constant (with that value): a Python scalar or a constant array."""
-    if isinstance(node, Application):
-        return node.sig.op is full and (number is None or node.sig.params["value"] == number)
-    return isinstance(node, Constant) and (number is None or node.number == number)
+    found = number_of(node)
+    return found is not None and (number is None or found == number)
 
 
 def unshaped(node: Node) -> Node:
     """The node before any reshapes."""
-    while isinstance(node, Application) and node.sig.op is reshape:
+    while applies(node, reshape):
         node = node.operands[0]
     return node
 

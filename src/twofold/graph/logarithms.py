@@ -11,28 +11,24 @@
 | pick, slice, reshape, take, concat … of x     | the same of log(x)                         |
 
 An operand may also be a positive number, and in a product a mask: 0 or 1 by construction, such as a comparison or a one-hot code.
-Composite operators are looked into if their gradient is that of their definition.
+Composite operators are looked into if their gradient is that of their definition. The rules stand where operators are declared
+(`Op.logarithm`); this is what they share.
 """
 
 import math
 from collections.abc import Callable
 
 from ..dtype import is_float
-from ..opdef.shapes import normalized_axes
 from ..opdef.spec import Op
-from ..ops import primitive_reduce
 from ..ops.activation import activation
-from ..ops.primitive_arithmetic import add, astype, divide, multiply, subtract, where
+from ..ops.primitive_arithmetic import add, astype, divide, multiply
 from ..ops.primitive_math import exp, negative
-from ..ops.primitive_shape import concat
-from ..ops.softmax import log_softmax, softmax
 from .build import G, apply, item
 from .ir import Application, Node, applies, const, is_const, number_of
+from .rewrite import Simplifier
 
 #: How many operators deep to look for a formula.
 DEPTH = 16
-
-Form = Callable[[Application, int], Node | None]
 
 
 def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
@@ -47,14 +43,19 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
     """
     if x is None or not depth or not is_float(x.dtype):
         return None
-    if applies(x, softmax) and not x.sig.params.get("use_length"):
-        return _log_softmax(x)
-    core = definition_of(x)
-    if not isinstance(core, Application):
-        return None
-    form = _log_of_move if core.sig.op.moves else _FORMS.get(core.sig.op)
-    found = form(core, depth - 1) if form is not None else None
+    # a composite's own rule is better than what its definition gives
+    found = _by_rule(x, depth) if isinstance(x, Application) and not x.sig.op.primitive else None
+    if found is None:
+        core = definition_of(x)
+        if not isinstance(core, Application):
+            return None
+        found = _moved(core, log_of(core.operands[0], depth - 1)) if core.sig.op.moves else _by_rule(core, depth)
     return None if found is None else G.cast(found, x.dtype)
+
+
+def _by_rule(x: Application, depth: int) -> Node | None:
+    rule = x.sig.op.log_rule
+    return None if rule is None else rule(Logarithms(depth - 1), x)
 
 
 def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
@@ -64,7 +65,7 @@ def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
         return None
     if core.sig.op.moves:
         return _moved(core, logit_of(core.operands[0], depth - 1))
-    if core.sig.op is not divide:
+    if not applies(core, divide):
         return None
     above, below = map(definition_of, core.operands)
     power = exponent_beside_one(below)
@@ -95,7 +96,7 @@ def is_its_definition(op: Op) -> bool:
 def definition_of(x: Node) -> Node:
     """The definition of ``x``, down to a primitive or to an operator whose gradient is not that of its definition."""
     while isinstance(x, Application):
-        owner = x.operands[0] if x.sig.op is item else x
+        owner = x.operands[0] if applies(x, item) else x
         if not isinstance(owner, Application) or not owner.body or not is_its_definition(owner.sig.op):
             break
         if owner is x and len(x.parts) > 1:
@@ -135,63 +136,12 @@ def negated(x: Node) -> Node:
     return opposite_of(x) or -x
 
 
-def _log_softmax(x: Application) -> Node:
-    sig = log_softmax.sig(x.sig.legacy, **{k: v for k, v in x.sig.params.items() if k in log_softmax.params})
-    return apply(sig, x.inputs[: len(log_softmax.inputs)])
-
-
 def _moved(x: Application, data: Node | None) -> Node | None:
     """The move ``x`` applied to other data of the same shape; None if there is none."""
     return None if data is None else apply(x.sig, (data, *x.operands[1:]))
 
 
-def _log_of_move(x: Application, depth: int) -> Node | None:
-    return _moved(x, log_of(x.operands[0], depth))
-
-
-def _log_of_concat(x: Application, depth: int) -> Node | None:
-    parts = tuple([log_of(i, depth) for i in x.operands])
-    return None if None in parts else apply(x.sig, parts)
-
-
-def _log_of_cast(x: Application, depth: int) -> Node | None:
-    found = log_of(x.operands[0], depth)
-    return None if found is None else G.cast(found, x.dtype)
-
-
-def _log_of_sum(x: Application, depth: int) -> Node | None:
-    terms = x.operands[0]
-    found = log_of(terms, depth)
-    if found is None:
-        return None
-    return log_sum_exp(found, normalized_axes(x.sig.params["axis"], len(terms.shape)), x.shape)
-
-
-def _log_of_add(x: Application, depth: int) -> Node | None:
-    power = exponent_beside_one(x)
-    return None if power is None else softplus(power)
-
-
-def _log_of_subtract(x: Application, depth: int) -> Node | None:
-    logit = logit_of(x.operands[1], depth) if is_const(definition_of(x.operands[0]), 1) else None
-    return None if logit is None or logit.shape != x.shape else -softplus(logit)
-
-
-def _log_of_multiply(x: Application, depth: int) -> Node | None:
-    return _combined(x, depth, lambda a, b: a + b, masks=True)
-
-
-def _log_of_divide(x: Application, depth: int) -> Node | None:
-    logit = logit_of(x, depth)
-    return _combined(x, depth, lambda a, b: a - b) if logit is None else -softplus(negated(logit))
-
-
-def _log_of_where(x: Application, depth: int) -> Node | None:
-    return _combined(x, depth, lambda a, b: G.where(x.operands[0], a, b), zero=True)
-
-
-def _combined(x: Application, depth: int, combine: Callable[[Node, Node], Node], masks: bool = False, zero: bool = False) -> Node | None:
-    """Combine the logarithms of the last two operands. One must have a known formula; the other may be a number or a mask."""
+def _combined(x: Application, depth: int, combine: Callable[[Node, Node], Node], masks: bool, zero: bool) -> Node | None:
     sides = x.operands[-2:]
     found = {i: log_of(i, depth) for i in dict.fromkeys(sides)}
     if not any(found.values()):
@@ -218,20 +168,34 @@ def _log_of_mask(x: Node, dtype: str) -> Node | None:
     """The logarithm of a mask, 0 or -inf: of a comparison, possibly cast and moved; None for other nodes."""
     core: Node | None = x
     while isinstance(core, Application) and core.dtype != "bool":
-        core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.sig.op.moves or core.sig.op is astype else None
+        core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.sig.op.moves or applies(core, astype) else None
     if core is None or core.dtype != "bool":
         return None
     return G.where(x, G.full(shape=(), value=0, dtype=dtype), -math.inf)
 
 
-_FORMS: dict[Op, Form] = {
-    exp: lambda x, depth: x.operands[0],
-    concat: _log_of_concat,
-    astype: _log_of_cast,
-    primitive_reduce.sum: _log_of_sum,
-    add: _log_of_add,
-    subtract: _log_of_subtract,
-    multiply: _log_of_multiply,
-    divide: _log_of_divide,
-    where: _log_of_where,
-}
+class Logarithms(Simplifier):
+    """``xp`` of the rules of `Op.logarithm` and `Op.stable`: with what is known of logarithms at one depth."""
+
+    apply = staticmethod(apply)
+    definition_of = staticmethod(definition_of)
+    exponent_beside_one = staticmethod(exponent_beside_one)
+    opposite_of = staticmethod(opposite_of)
+    negated = staticmethod(negated)
+    softplus = staticmethod(softplus)
+    log_sum_exp = staticmethod(log_sum_exp)
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+
+    def log_of(self, x: Node) -> Node | None:
+        """See `log_of`."""
+        return log_of(x, self._depth)
+
+    def logit_of(self, x: Node | None) -> Node | None:
+        """See `logit_of`."""
+        return logit_of(x, self._depth)
+
+    def combined(self, x: Application, combine: Callable[[Node, Node], Node], masks: bool = False, zero: bool = False) -> Node | None:
+        """Combine the logarithms of the last two operands. One must have a known formula; the other may be a number or a mask."""
+        return _combined(x, self._depth, combine, masks, zero)

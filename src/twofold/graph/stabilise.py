@@ -12,22 +12,20 @@ The rewritten graph is the reference that all modes of execution of a symbol agr
 """
 
 import builtins
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..dtype import is_float
 from ..opdef.shapes import normalized_axes, reduced_shape
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import Sig
 from ..ops.elementwise_math import sigmoid
-from ..ops.primitive_arithmetic import divide
-from ..ops.primitive_math import exp, log, log1p, log2, log10
+from ..ops.primitive_math import exp
 from ..ops.primitive_reduce import sum
 from ..ops.primitive_shape import broadcast_to, reshape
 from ..ops.softmax import softmax
 from .build import G, apply
 from .control_flow import SubGraph
 from .ir import Application, Node, applies, is_const
-from .logarithms import definition_of, is_its_definition, log_of, logit_of, opposite_of, shifted_to_zero, softplus
+from .logarithms import DEPTH, Logarithms, definition_of, is_its_definition, shifted_to_zero
 from .rewrite import rebuild
 
 
@@ -69,8 +67,8 @@ def _with_stable_bodies(sig: Sig) -> tuple[Sig, int]:
 
 def _stable(node: Node) -> Node:
     core = _primitive(node)
-    rule = _RULES.get(core.sig.op) if isinstance(core, Application) and is_float(node.dtype) else None
-    found = rule(core) if rule is not None and isinstance(core, Application) else None
+    rule = core.sig.op.stable_rule if isinstance(core, Application) and is_float(node.dtype) else None
+    found = rule(_STABILISER, core) if rule is not None else None
     return node if found is None else found
 
 
@@ -81,28 +79,6 @@ def _primitive(node: Node) -> Node:
     (inner,) = node.body
     own = isinstance(inner, Application) and all(i in node.inputs or is_const(i) for i in inner.inputs)
     return inner if own else node
-
-
-def _log1p(node: Application) -> Node | None:
-    x = definition_of(node.operands[0])
-    if applies(x, exp):
-        return softplus(x.operands[0])
-    logit = logit_of(opposite_of(x))
-    return None if logit is None else -softplus(logit)
-
-
-def _log_to_base(base: int) -> Callable[[Application], Node | None]:
-    def rule(node: Application) -> Node | None:
-        found = log_of(node.operands[0])
-        return None if found is None else found / math.log(base)
-
-    return rule
-
-
-def _quotient(node: Application) -> Node | None:
-    """A softmax or a logistic function written out."""
-    logit = logit_of(node)
-    return _softmax(node) if logit is None else apply(sigmoid.sig(), (logit,))
 
 
 def _softmax(node: Application) -> Node | None:
@@ -125,10 +101,14 @@ def _softmax(node: Application) -> Node | None:
     return powers / G.sum(powers, axis=axes, keepdims=True)
 
 
-_RULES: dict[Op, Callable[[Application], Node | None]] = {
-    log: lambda node: log_of(node.operands[0]),
-    log2: _log_to_base(2),
-    log10: _log_to_base(10),
-    log1p: _log1p,
-    divide: _quotient,
-}
+class Stabiliser(Logarithms):
+    """``xp`` of the rules of `Op.stable`: with the functions that written-out formulas become."""
+
+    softmax_of = staticmethod(_softmax)
+
+    def logistic(self, logit: Node) -> Node:
+        """The logistic function of a node."""
+        return apply(sigmoid.sig(), (logit,))
+
+
+_STABILISER = Stabiliser(DEPTH)

@@ -13,7 +13,6 @@ from ..errors import IndexingError, ShapeError
 from ..opdef.shapes import broadcast_shapes, checked_index
 from ..opdef.spec import Sig
 from ..ops import primitive_gather, primitive_shape
-from ..ops.primitive_shape import slice as basic_slice
 from .array import Array, from_host
 from .cell import Cell, wrap
 from .invoke import invoke
@@ -328,7 +327,7 @@ def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
     column = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
     whole = np.broadcast_to(column, shape)
     for sig in places.chain:
-        whole = whole[tuple(slice(*t) for t in sig.params["key"])] if sig.op is basic_slice else whole.reshape(sig.params["shape"])
+        whole = whole.reshape(sig.params["shape"]) if sig.op.selects is None else whole[sig.op.selects(**sig.params)]
     return whole
 
 

@@ -4,66 +4,65 @@ A root's buffer is C-contiguous, so shapes alone determine them. They decide whi
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
+from ..backend.kernel import OperandType
 from ..backend.strides import Sizes, row_major
-from ..opdef.shapes import sliced_shape
+from ..errors import OperatorError
 from ..opdef.spec import Sig
-from ..ops.primitive_shape import broadcast_to, permute_dims, reshape
-from ..ops.primitive_shape import slice as basic_slice
 
 
 class StridedView(NamedTuple):
-    """Sizes and strides of the axes, and the position of the first element, in a buffer."""
+    """Sizes and strides of the axes, and the position of the first element, in a buffer. Rules of `Op.strides` call its methods."""
 
     shape: Sizes
     strides: Sizes
     offset: int
+
+    def permuted(self, axes: Sizes) -> "StridedView":
+        """The view with its axes in another order."""
+        return StridedView(tuple([self.shape[a] for a in axes]), tuple([self.strides[a] for a in axes]), self.offset)
+
+    def sliced(self, key: Sequence[slice]) -> "StridedView":
+        """The elements that one slice for each axis selects."""
+        ranges = [range(n)[k] for k, n in zip(key, self.shape, strict=True)]
+        offset = self.offset + sum(r.start * s for r, s in zip(ranges, self.strides, strict=True))
+        return StridedView(tuple(map(len, ranges)), tuple([r.step * s for r, s in zip(ranges, self.strides, strict=True)]), offset)
+
+    def broadcast(self, shape: Sizes) -> "StridedView":
+        """The view broadcast to a shape."""
+        new = len(shape) - len(self.shape)
+        own = [0 if n == 1 != m else s for n, m, s in zip(self.shape, shape[new:], self.strides, strict=True)]
+        return StridedView(shape, (0,) * new + tuple(own), self.offset)
+
+    def reshaped(self, shape: Sizes) -> "StridedView | None":
+        """The view in another shape; None if its elements must be copied for that."""
+        strides = _strides_after_reshape(self, shape)
+        return None if strides is None else StridedView(shape, strides, self.offset)
 
 
 def strided_view(shape: Sizes, chain: Sequence[Sig]) -> StridedView:
     """The strides and offset of a view of a root of that shape."""
     view = StridedView(shape, row_major(shape), 0)
     for sig in chain:
-        op, params = sig.op, sig.params
-        if op is basic_slice:
-            view = _sliced(view, params["key"])
-        elif op is permute_dims:
-            view = StridedView(tuple(view.shape[a] for a in params["axes"]), tuple(view.strides[a] for a in params["axes"]), view.offset)
-        elif op is broadcast_to:
-            view = _broadcast(view, params["shape"])
-        elif op is reshape:
-            strides = strides_after_reshape(view, params["shape"])
-            assert strides is not None, "a reshape that copies is not a view operation"
-            view = StridedView(params["shape"], strides, view.offset)
+        found = None if sig.op.strides_rule is None else sig.op.strides_rule(view, **sig.params)
+        if found is None:
+            raise OperatorError(f"{sig.op.title}: it is no view of its operand", str(sig), "copy the operand first")
+        view = found
     return view
 
 
-def view_shape(shape: Sizes, chain: Sequence[Sig]) -> Sizes:
+@lru_cache(4096)  # loops ask the same views again and again; without the look-up, a view's `shape` takes several times as long
+def view_shape(shape: Sizes, chain: tuple[Sig, ...]) -> Sizes:
     """The shape of a view of a root of that shape."""
     for sig in chain:
-        if "shape" in sig.params:
-            shape = sig.params["shape"]
-        elif sig.op is basic_slice:
-            shape = sliced_shape(shape, sig.params["key"])
-        elif sig.op is permute_dims:
-            shape = tuple([shape[a] for a in sig.params["axes"]])
+        if sig.op.type_rule is not None:  # an element-wise operation keeps the shape
+            shape = sig.op.type_rule(OperandType(shape, ""), **sig.params)[0]
     return shape
 
 
-def _sliced(view: StridedView, key: Sequence[tuple[int | None, int | None, int | None]]) -> StridedView:
-    starts, steps = zip(*[slice(*k).indices(n)[::2] for k, n in zip(key, view.shape, strict=True)], strict=True) if key else ((), ())
-    offset = view.offset + sum(a * s for a, s in zip(starts, view.strides, strict=True))
-    return StridedView(sliced_shape(view.shape, tuple(key)), tuple(s * t for s, t in zip(view.strides, steps, strict=True)), offset)
-
-
-def _broadcast(view: StridedView, shape: Sizes) -> StridedView:
-    new = len(shape) - len(view.shape)
-    kept = [0 if n == 1 != m else s for n, m, s in zip(view.shape, shape[new:], view.strides, strict=True)]
-    return StridedView(shape, (0,) * new + tuple(kept), view.offset)
-
-
-def strides_after_reshape(view: StridedView, shape: Sizes) -> Sizes | None:
+def _strides_after_reshape(view: StridedView, shape: Sizes) -> Sizes | None:
     """The strides of a view reshaped to as many elements; None if the elements must be copied for that.
 
     Axes of both shapes are grouped from the front so that corresponding groups have the same number of elements; within a group the

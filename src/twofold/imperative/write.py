@@ -17,9 +17,7 @@ from ..errors import ParameterError
 from ..graph.ir import Application, leaf
 from ..opdef.spec import Sig
 from ..ops.primitive_gather import index_update
-from ..ops.primitive_math import stop_gradient
-from ..ops.primitive_shape import permute_dims, reshape, slice_update
-from ..ops.primitive_shape import slice as basic_slice
+from ..ops.primitive_shape import slice_update
 from ..program.namespace import namespace_of
 from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
@@ -48,8 +46,9 @@ _MOST_CHAINS = 4096
 
 
 def _step(backend: Any, sig: Sig) -> Callable[[Any], Any]:
-    if sig.op is basic_slice and backend is HOST and HOST.target.plain is not None:
-        return itemgetter(tuple(slice(*k) for k in sig.params["key"]) or ...)
+    selects = sig.op.selects
+    if selects is not None and backend is HOST and HOST.target.plain is not None:
+        return itemgetter(selects(**sig.params))  # NumPy's own indexing is one call into C
     return partial(getattr(namespace_of(backend), sig.op.name), **sig.params)
 
 
@@ -60,7 +59,7 @@ def read(root: Cell, chain: Chain) -> Any:
         return HOST.as_array(look(HOST, v, chain))
     if is_tracked(v) or not is_visible(v):
         for sig in chain:
-            v = untracked(v) if sig.op is stop_gradient else invoke(sig, (wrap(Cell, v),))[0]
+            v = untracked(v) if sig.op.detaches else invoke(sig, (wrap(Cell, v),))[0]
         return v
     seen = look(HOST, v.data, chain)
     data = HOST.as_array(seen)
@@ -133,7 +132,7 @@ def _store(target: Any, key: Any, source: Any) -> None:
 def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
     """The root's new content, computed by recorded or deferred operations."""
     v = root._v
-    if chain and chain[0].op is stop_gradient:
+    if chain and chain[0].op.detaches:
         return _written(root, chain[1:], key, value)
     if chain:
         inner = wrap(Cell, invoke(chain[0], (root,))[0])
@@ -154,16 +153,13 @@ def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
     Raises
     ------
     ParameterError
-        If it is shown repeatedly.
+        If the view shows an element several times.
     """
-    if sig.op is reshape:
-        return invoke(reshape.sig(shape=type_of(root._v)[0]), (new,))[0]
-    if sig.op is permute_dims:
-        axes = sig.params["axes"]
-        return invoke(permute_dims.sig(axes=tuple(axes.index(k) for k in range(len(axes)))), (new,))[0]
-    if sig.op is basic_slice:
-        return invoke(slice_update.sig(**sig.params), (root, new))[0]
-    raise ParameterError("assignment destination is read-only", f"an array broadcast to {sig.params['shape']}", "write into a copy")
+    rule = sig.op.put_back_rule
+    if rule is None:
+        raise ParameterError("assignment destination is read-only", f"an array broadcast to {sig.params['shape']}", "write into a copy")
+    update = rule(type_of(root._v)[0], **sig.params)
+    return invoke(update, (new,) if len(update.op.inputs) == 1 else (root, new))[0]
 
 
 def renew_leaf(v: Value) -> None:

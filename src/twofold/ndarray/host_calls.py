@@ -12,7 +12,6 @@ from ..imperative.cell import Cell
 from ..imperative.invoke import host_of
 from ..imperative.record import tls
 from ..imperative.write import is_tracked
-from ..ops import primitive_math
 
 
 def hosts(value: Any) -> Any:
@@ -79,7 +78,7 @@ def _is_recorded(a: Any) -> bool:
     if type(a)._root is None:
         return is_tracked(a._v)
     # `detach` gives a view, and a view's root is on the tape whether or not the view lets gradients through
-    return not any(sig.op is primitive_math.stop_gradient for sig in a._chain) and is_tracked(a._base._v)
+    return not any(sig.op.detaches for sig in a._chain) and is_tracked(a._base._v)
 
 
 def refuse_cut(name: str, args: object, results: object) -> None:

@@ -21,7 +21,7 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, ViewMixin, apply_op, view_of
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
-from ..imperative.strided_view import StridedView, strided_view, strides_after_reshape
+from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
@@ -76,7 +76,7 @@ class ndarray(Array):  # NumPy's name
     @property
     def flags(self) -> Any:
         """NumPy's record of how the memory is laid out; like every view of it, it does not own it."""
-        writeable = not any(sig.op is broadcast_to for sig in getattr(self, "_chain", ()))
+        writeable = all(sig.op.writes_through for sig in getattr(self, "_chain", ()))
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
 
     @property
@@ -94,7 +94,7 @@ class ndarray(Array):  # NumPy's name
     @property
     def flat(self) -> "ndarray":
         """The elements in row-major order: a view where memory allows it, else a copy that cannot be written."""
-        if strides_after_reshape(self._strided, (self.size,)) is not None:
+        if self._strided.reshaped((self.size,)) is not None:
             return self.reshape(-1)
         return self.copy().reshape(-1)._view(broadcast_to.sig(shape=(self.size,)))
 
@@ -213,7 +213,7 @@ class ndarray(Array):  # NumPy's name
         sig = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
         if order == "F":
             return self.transpose().reshape(sig.params["shape"][::-1], copy=copy).transpose()
-        fits = self.__class__ is ndarray or strides_after_reshape(self._strided, sig.params["shape"]) is not None
+        fits = self.__class__ is ndarray or self._strided.reshaped(sig.params["shape"]) is not None
         if not fits and copy is False:
             raise ParameterError("reshape: the memory cannot be shown in that shape", f"{self.shape} as {sizes}", "allow a copy")
         return (self.copy() if copy or not fits else self)._view(sig)

@@ -110,6 +110,8 @@ class Op:
     elementwise: bool = False
     #: Compares two numbers: by value, however large a whole number is.
     compares: bool = False
+    #: The least integer right operand for which array libraries agree: no divisor 0, no negative power of an integer.
+    least_right: int | None = None
     #: NumPy's ufunc of the same function.
     ufunc: str | None = None
     #: Its C text, such as ``"expf({0})"``; every element-wise primitive has one, so that it can join a fused kernel.
@@ -123,6 +125,15 @@ class Op:
     floats: tuple[str, ...] = FLOATS
     #: The result shares its first input's memory when run on arrays.
     view: bool = False
+    #: A view whose elements are in the same order: of an array in row-major order it is in row-major order too.
+    keeps_order: bool = False
+    #: The key with which NumPy's indexing gives this view, from the parameters.
+    selects: Callable[..., Any] | None = None
+    #: The same value without its history: no gradient passes.
+    detaches: bool = False
+    #: Python's function of the same name: applied to operands that are all Python scalars, when a graph is built; where it returns None,
+    #: the operation stays.
+    fold: Callable[..., float | None] | None = None
     #: Every element of the result is an element of the first input.
     moves: bool = False
     #: What an adapter returns is in row-major order (C-contiguous); so is what every element-wise primitive gives.
@@ -133,6 +144,8 @@ class Op:
     row_reduction: bool = False
     #: Which inputs of a convolution are images (n, c, d…), rather than weights.
     images: tuple[int, ...] = ()
+    #: The result of operands that are images is an image.
+    gives_image: bool = True
     #: The method that it calls of its first input, a user's object.
     user_method: str = ""
     #: Draws random numbers; true of every operator with an ``rng`` input.
@@ -190,10 +203,24 @@ class Op:
     dtype_rule: Rule | None = None
     #: See `on_backward`.
     backward_rule: Rule | None = None
+    #: See `simplify`.
+    simplify_rule: Rule | None = None
+    #: See `logarithm`.
+    log_rule: Rule | None = None
+    #: See `stable`.
+    stable_rule: Rule | None = None
+    #: See `channels_last`.
+    channels_rule: Rule | None = None
+    #: See `strides`.
+    strides_rule: Rule | None = None
+    #: See `put_back`.
+    put_back_rule: Rule | None = None
     #: See `cost`.
     cost_rule: Rule | None = None
     #: See `sample`.
     samples: tuple[Rule, ...] = ()
+    #: See `cases`.
+    case_rule: Rule | None = None
 
     #: The interned `Sig` objects.
     sigs: "dict[Any, Sig]" = field(default_factory=dict, init=False)
@@ -233,6 +260,11 @@ class Op:
     def auxiliary(self) -> tuple[str, ...]:
         """Names of the inputs that are auxiliary states."""
         return tuple(i.name for i in self.inputs if i.auxiliary)
+
+    @property
+    def writes_through(self) -> bool:
+        """Whether a write into the view changes the array that it is a view of."""
+        return self.detaches or self.put_back_rule is not None
 
     @cached_property
     def infers_results(self) -> bool:
@@ -294,10 +326,60 @@ class Op:
         """
         return self._attach("backward_rule", rule)
 
+    def simplify(self, rule: Rule) -> Rule:
+        """Attach algebra that is exact in floating point: ``(xp, node) -> node``, None where nothing is simpler.
+
+        ``xp`` builds nodes and answers questions about them (`graph.rewrite.Simplifier`); the operands of ``node`` are simplified.
+        """
+        return self._attach("simplify_rule", rule)
+
+    def logarithm(self, rule: Rule) -> Rule:
+        """Attach how to compute the result's logarithm without overflow: ``(xp, node) -> node``, None where no formula is known.
+
+        ``xp`` gives the operands' logarithms (`graph.logarithms.Logarithms`). Operators with ``moves`` need no rule.
+        """
+        return self._attach("log_rule", rule)
+
+    def stable(self, rule: Rule) -> Rule:
+        """Attach a formula that replaces the operator where it would overflow: ``(xp, node) -> node``, None where it would not.
+
+        ``xp`` is that of `logarithm`, with the formulas of `graph.stabilise.Stabiliser`.
+        """
+        return self._attach("stable_rule", rule)
+
+    def channels_last(self, rule: Rule) -> Rule:
+        """Attach the parameters that change for images (n, d…, c): ``(last, *inputs, **params) -> params``, None without such a form.
+
+        ``last`` moves item 1 of a sequence to the end. Element-wise operators need no rule.
+        """
+        return self._attach("channels_rule", rule)
+
+    def strides(self, rule: Rule) -> Rule:
+        """Attach where the elements of a view lie: ``(view, **params) -> view``, None if the operation has to copy.
+
+        ``view`` is an `imperative.strided_view.StridedView`.
+        """
+        return self._attach("strides_rule", rule)
+
+    def put_back(self, rule: Rule) -> Rule:
+        """Attach how a write through a view reaches the whole: ``(shape of the whole, **params) -> sig``.
+
+        The sig is applied to the view's new content, or to the whole and that content if it takes two arrays. A view without the rule
+        is read-only.
+        """
+        return self._attach("put_back_rule", rule)
+
     def sample(self, rule: Rule) -> Rule:
         """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``opdef.samples``)."""
         object.__setattr__(self, "samples", (*self.samples, rule))
         return rule
+
+    def cases(self, rule: Rule) -> Rule:
+        """Attach a primitive's conformance cases for adapters, where samples and a reference do not say enough: ``(make) -> cases``.
+
+        ``make`` is a `testing.backend_cases.CaseMaker`; ``make(*operands, want=function, **params)`` is a case.
+        """
+        return self._attach("case_rule", rule)
 
     def completed(self, shapes: Sequence[Any], results: Sequence[Any], params: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """(shapes of inputs, shapes of results) as the rule of `infer` completes them; the same where there is none."""

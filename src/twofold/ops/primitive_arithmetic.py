@@ -1,7 +1,10 @@
 """Primitives on two or three broadcast operands: arithmetic, comparison, logic, selection; with ufuncs, C expressions and gradients."""
 
+import math
+import operator
 from functools import partial
 
+from ..dtype import FLOATS
 from ..opdef.declare import of_ufunc, primitive
 from ..opdef.params import DType
 from .arithmetic_variants import symbol_names
@@ -11,7 +14,7 @@ logic = partial(of_ufunc, result="bool", simple=True, differentiable=False)
 bitwise = partial(of_ufunc, differentiable=False)
 
 
-@of_ufunc(simple=True, c="{0} + {1}", python="add", symbol=symbol_names("add"))
+@of_ufunc(simple=True, c="{0} + {1}", python="add", fold=operator.add, symbol=symbol_names("add"))
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
 
@@ -19,7 +22,14 @@ def add(xp, lhs, rhs):
 add.grad(lambda xp, dout: (dout, dout))
 
 
-@of_ufunc(simple=True, c="{0} - {1}", python="sub", symbol=symbol_names("sub"))
+@add.logarithm
+def _(xp, node):
+    # log(1 + exp(u)) = softplus(u)
+    power = xp.exponent_beside_one(node)
+    return None if power is None else xp.softplus(power)
+
+
+@of_ufunc(simple=True, c="{0} - {1}", python="sub", fold=operator.sub, symbol=symbol_names("sub"))
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
 
@@ -27,7 +37,15 @@ def subtract(xp, lhs, rhs):
 subtract.grad(lambda xp, dout: (dout, -dout))
 
 
-@of_ufunc(simple=True, c="{0} * {1}", python="mul", symbol=symbol_names("mul"))
+@subtract.logarithm
+def _(xp, node):
+    # log(1 - sigmoid(u)) = -softplus(u)
+    one, other = node.operands
+    logit = xp.logit_of(other) if xp.is_const(xp.definition_of(one), 1) else None
+    return None if logit is None or logit.shape != node.shape else -xp.softplus(logit)
+
+
+@of_ufunc(simple=True, c="{0} * {1}", python="mul", fold=operator.mul, symbol=symbol_names("mul"))
 def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
 
@@ -35,11 +53,37 @@ def multiply(xp, lhs, rhs):
 multiply.grad(lambda xp, dout, lhs, rhs: (dout * rhs, dout * lhs))
 
 
+@multiply.simplify
+def _(xp, node):
+    lhs, rhs = node.operands
+    if xp.is_const(rhs, 1) and xp.same_type(lhs, node):
+        return lhs
+    if xp.is_const(lhs, 1) and xp.same_type(rhs, node):
+        return rhs
+    for x, y in ((lhs, rhs), (rhs, lhs)):
+        sign, number = xp.fill_of(x), xp.scalar_of(y)
+        # a product of -1 and a zero is not folded: interned parameters compare -0.0 and 0 as equal
+        if sign in (1, -1) and node.dtype in FLOATS and number is not None and (sign == 1 or number):
+            return xp.full(shape=node.shape, value=int(sign) * number, dtype=node.dtype)
+        if xp.is_const(x, -1) and xp.same_type(y, node):
+            return xp.simplified(-y)
+    return None
+
+
+multiply.logarithm(lambda xp, node: xp.combined(node, lambda a, b: a + b, masks=True))
+
+
+def _quotient(lhs, rhs):
+    """The quotient of Python scalars; None for a division by zero, which only arrays define."""
+    return lhs / rhs if rhs else None
+
+
 @of_ufunc(
     ufunc="true_divide",
     simple=True,
     c="{0} / {1}",
     python="truediv",
+    fold=_quotient,
     numpy_names=("divide", "true_divide"),
     symbol=symbol_names("div"),
 )
@@ -53,12 +97,32 @@ def _(xp, dout, out, rhs):
     return dout / rhs, -(dout * out) / rhs
 
 
-@of_ufunc(c="tf_floor_divide({0}, {1})", python="floordiv", differentiable=False)
+@divide.simplify
+def _(xp, node):
+    lhs, rhs = node.operands
+    return lhs if xp.is_const(rhs, 1) and xp.same_type(lhs, node) else None
+
+
+@divide.logarithm
+def _(xp, node):
+    # log(sigmoid(u)) = -softplus(-u)
+    logit = xp.logit_of(node)
+    return xp.combined(node, lambda a, b: a - b) if logit is None else -xp.softplus(xp.negated(logit))
+
+
+@divide.stable
+def _(xp, node):
+    # a logistic function or a softmax that is written out
+    logit = xp.logit_of(node)
+    return xp.softmax_of(node) if logit is None else xp.logistic(logit)
+
+
+@of_ufunc(least_right=1, c="tf_floor_divide({0}, {1})", python="floordiv", differentiable=False)
 def floor_divide(xp, lhs, rhs):
     """The quotient, rounded down to an integer."""
 
 
-@of_ufunc(c="tf_remainder({0}, {1})", python="mod", numpy_names=("remainder", "mod"), symbol=symbol_names("mod"))
+@of_ufunc(least_right=1, c="tf_remainder({0}, {1})", python="mod", numpy_names=("remainder", "mod"), symbol=symbol_names("mod"))
 def remainder(xp, lhs, rhs):
     """Remainder with the divisor's sign, as Python's ``%``."""
 
@@ -69,7 +133,7 @@ def _(xp, dout, lhs, rhs):
     return dout, -dout * xp.floor_divide(lhs, rhs)
 
 
-@of_ufunc(c="tf_fmod({0}, {1})")
+@of_ufunc(least_right=1, c="tf_fmod({0}, {1})")
 def fmod(xp, lhs, rhs):
     """Remainder with the dividend's sign, as C's ``fmod``."""
 
@@ -77,7 +141,7 @@ def fmod(xp, lhs, rhs):
 fmod.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.trunc(lhs / rhs)))
 
 
-@of_ufunc(c="tf_pow({0}, {1})", python="pow", symbol=symbol_names("power"))
+@of_ufunc(least_right=0, c="tf_pow({0}, {1})", python="pow", symbol=symbol_names("power"))
 def power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``."""
 
@@ -87,6 +151,12 @@ def _(xp, dout, out, lhs, rhs):
     # where the base and the power are 0, the gradient of the exponent is 0, but log(0) is infinite: 0 · inf would be NaN
     base = xp.where(xp.logical_and(xp.equal(lhs, 0), xp.equal(out, 0)), 1, lhs)
     return dout * rhs * xp.power(lhs, rhs - 1), dout * out * xp.log(base)
+
+
+@power.simplify
+def _(xp, node):
+    lhs, rhs = node.operands
+    return xp.square(lhs) if xp.is_const(rhs, 2) and xp.same_type(lhs, node) and node.dtype in FLOATS else None
 
 
 @of_ufunc(simple=True, c="tf_max({0}, {1})", symbol=symbol_names("maximum"))
@@ -204,12 +274,12 @@ def invert(xp, data):
     """Bitwise complement; negation for bools."""
 
 
-@bitwise(c="tf_left_shift({0}, {1})", python="lshift")
+@bitwise(least_right=0, c="tf_left_shift({0}, {1})", python="lshift")
 def left_shift(xp, lhs, rhs):
     """``lhs`` shifted left by ``rhs`` bits."""
 
 
-@bitwise(c="tf_right_shift({0}, {1})", python="rshift")
+@bitwise(least_right=0, c="tf_right_shift({0}, {1})", python="rshift")
 def right_shift(xp, lhs, rhs):
     """``lhs`` shifted right by ``rhs`` bits."""
 
@@ -225,6 +295,24 @@ def _(xp, dout, condition):
     return None, xp.where(condition, dout, 0), xp.where(condition, 0, dout)
 
 
+where.logarithm(lambda xp, node: xp.combined(node, lambda a, b: xp.where(node.operands[0], a, b), zero=True))
+
+
+@where.cases
+def _(make):
+    def want(condition, x, y):
+        return make.np.where(condition != 0, x, y)
+
+    mask = make.array([True, False, True, False], "bool")
+    for dtype in make.dtypes:
+        yield make(mask, make.numbers((2, 4), dtype), make.numbers((2, 1), dtype), want=want)
+        yield make(make.numbers((4,), dtype), make.numbers((4,), "float32"), make.numbers((), "float32"), want=want)
+    yield make(mask, make.numbers((4,), "int32"), make.numbers((4,), "float32"), want=want)
+    yield make(make.array(False, "bool"), make.numbers((), "float32"), make.numbers((0, 2), "float32"), want=want)
+    for scalar in (0, 0.5):
+        yield make(mask, make.numbers((4,), "float32"), scalar, want=want)
+
+
 @primitive(elementwise=True, result="first", simple=True, c="tf_min(tf_max({0}, {1}), {2})")
 def clip(xp, data, low, high):
     """``data`` clipped to [low, high], in its own dtype."""
@@ -237,9 +325,45 @@ def _(xp, dout, data, low, high):
     return dout * inside, dout * xp.less(data, low), dout * xp.greater(data, high)
 
 
+@clip.cases
+def _(make):
+    want = make.np.clip
+    for dtype in make.dtypes:
+        if dtype not in ("bool", "bfloat16"):  # NumPy has none of bools, and makes float32 of bfloat16
+            yield make(make.numbers((2, 4), dtype), make.array(1, dtype), make.array(2, dtype), want=want)
+    extremes = [make.array(values, "float32") for values in ([math.nan, 3, -3], [-1, -2, -4], 2)]
+    yield make(*extremes, want=want)
+    yield make(make.numbers((2, 4), "float32"), -1, 1.5, want=want)
+    yield make(make.numbers((2, 4), "int32"), 0, 2, want=want)
+    yield make(make.numbers((0, 4), "float32"), 0.0, 2.0, want=want)
+
+
 @primitive("Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="({dtype})({0})")
 def astype(xp, data, *, dtype: DType):
     """``data`` cast to a dtype; floats are truncated to integers."""
 
 
 astype.grad(lambda xp, dout, data: xp.cast_like(dout, data))
+
+
+astype.simplify(lambda xp, node: node.operands[0] if xp.same_type(node.operands[0], node) else None)
+
+
+@astype.logarithm
+def _(xp, node):
+    found = xp.log_of(node.operands[0])
+    return None if found is None else xp.cast(found, node.dtype)
+
+
+@astype.cases
+def _(make):
+    def want(x, dtype):
+        return x.astype(make.kind(dtype))
+
+    for source in make.dtypes:
+        for target in make.dtypes:
+            yield make(make.array([0, 1, 2.75, 100], source), dtype=target, want=want)
+    yield make(make.array([math.nan, math.inf, -2.75], "float32"), dtype="bool", want=want)
+    yield make(make.array([-2.75, 2.75], "float32"), dtype="int32", want=want)
+    yield make(make.array(2.75, "float32"), dtype="float64", want=want)
+    yield make(make.array([], "float32").reshape(0, 2), dtype="int8", want=want)

@@ -58,7 +58,7 @@ def _(xp, dout, result, weight, *, size, **params):
     return xp.convolve(dout, weight, **params), xp.convolve_weight(dout, result, kernel=weight.shape[2:], **params)
 
 
-@primitive(images=(0, 1))
+@primitive(images=(0, 1), gives_image=False)
 def convolve_weight(xp, data, result, *, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` with respect to the weight: data (n, c, d…), result (n, f, o…), to (f, c / groups, *kernel)."""
 
@@ -76,6 +76,91 @@ convolve_weight.cost(lambda weight, data, result: _products(data, weight))
 @convolve_weight.grad
 def _(xp, dout, data, result, *, kernel, **params):
     return xp.convolve_data(result, dout, size=_image(data.shape, params["channels_last"])[2], **params), xp.convolve(data, dout, **params)
+
+
+def _convolved(np, windows, x, w, *, stride, dilate, pad, groups):
+    """The convolution by its definition: products of windows with filters."""
+    x = np.pad(x, [(0, 0), (0, 0), *[(p, p) for p in pad]])
+    cut = windows(x, w.shape[2:], stride, dilate)
+    k, per = len(pad), len(w) // groups
+    axes = ([1, *range(2 + k, 2 + 2 * k)], [1, *range(2, 2 + k)])
+    parts = zip(np.split(cut, groups, 1), np.split(w, groups, 0) if per else [w] * groups, strict=True)
+    return np.concatenate([np.moveaxis(np.tensordot(a, b, axes), -1, 1) for a, b in parts], 1).astype(np.result_type(x, w))
+
+
+def _transposed(np, apply, shape, result, dtype):
+    """The transpose of a linear function applied to an array, computed from unit arrays by definition."""
+    out = np.zeros(shape, dtype)
+    for at in np.ndindex(*shape):
+        unit = np.zeros(shape, result.dtype)
+        unit[at] = 1
+        out[at] = (apply(unit) * result).sum()
+    return out
+
+
+def _samples(make):
+    """Data, weights and parameters of convolutions."""
+    line = {"stride": (2,), "dilate": (2,), "pad": (1,), "groups": 1}
+    plane = {"stride": (1, 2), "dilate": (1, 1), "pad": (1, 0), "groups": 2}
+    dense = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
+    for data, weight, params, dtype in (
+        ((2, 2, 7), (3, 2, 3), line, "float64"),
+        ((1, 4, 4, 5), (2, 2, 3, 2), plane, "float32"),
+        ((1, 2, 3, 4), (2, 2, 3, 3), dense, "float32"),
+        ((1, 2, 3, 4), (2, 2, 1, 1), dense | {"pad": (0, 0)}, "int32"),
+        ((0, 2, 3, 4), (2, 2, 3, 3), dense, "float32"),
+    ):
+        x, w = make.numbers(data, dtype), make.numbers(weight, dtype)
+        yield x, w, make.numbers(_convolved(make.np, make.windows, x, w, **params).shape, dtype), params
+
+
+def _in_both_orders(make, images, gives_image, want, operands, params):
+    """A case with channels first, and the same with channels last."""
+    yield make(*operands, **params, channels_last=False, want=lambda *a, channels_last, **given: want(*a, **given))
+
+    def last(*operands, channels_last, **given):
+        found = want(*[make.np.moveaxis(a, -1, 1) if k in images else a for k, a in enumerate(operands)], **given)
+        return make.np.moveaxis(found, 1, -1) if gives_image else found
+
+    moved = [make.np.ascontiguousarray(make.np.moveaxis(a, 1, -1)) if k in images else a for k, a in enumerate(operands)]
+    yield make(*moved, **params, channels_last=True, want=last)
+
+
+@convolve.cases
+def _(make):
+    def want(x, w, **params):
+        return _convolved(make.np, make.windows, x, w, **params)
+
+    for x, w, _, params in _samples(make):
+        yield from _in_both_orders(make, (0,), True, want, (x, w), params)
+
+
+@convolve_data.cases
+def _(make):
+    def want(y, w, size, groups, **params):
+        def forward(x):
+            return _convolved(make.np, make.windows, x, w, groups=groups, **params)
+
+        return _transposed(make.np, forward, (len(y), w.shape[1] * groups, *size), y, make.np.result_type(y, w))
+
+    for x, w, y, params in _samples(make):
+        yield from _in_both_orders(make, (0,), True, want, (y, w), params | {"size": x.shape[2:]})
+
+
+@convolve_weight.cases
+def _(make):
+    def want(x, y, kernel, groups, **params):
+        def forward(w):
+            return _convolved(make.np, make.windows, x, w, groups=groups, **params)
+
+        return _transposed(make.np, forward, (y.shape[1], x.shape[1] // groups, *kernel), y, make.np.result_type(x, y))
+
+    for x, w, y, params in _samples(make):
+        yield from _in_both_orders(make, (0, 1), False, want, (x, y), params | {"kernel": w.shape[2:]})
+
+
+for _op in (convolve, convolve_data, convolve_weight):
+    _op.channels_last(lambda last, *operands, **params: {"channels_last": True})
 
 
 def _products(result, weight):

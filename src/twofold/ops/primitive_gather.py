@@ -25,6 +25,14 @@ def _(xp, dout, data, index, *, axis):
     return xp.index_add(xp.zeros(data.shape, dout.dtype), dout, index, key=key), None
 
 
+@take.cases
+def _(make):
+    places = make.array([[1, 0], [2, 1]], "int64")
+    narrow, none, one = make.array([[1, 0], [2, 1]], "int32"), make.array([], "int64"), make.array(1, "int64")
+    for index, axis in ((places, 0), (places, 1), (places[0], -1), (one, 1), (none, 0), (narrow, 0)):
+        yield make(make.distinct((3, 4)), index, axis=axis, want=make.np.take)
+
+
 @primitive(moves=True)
 def take_along_axis(xp, data, index, *, axis: int):
     """``data[…, index[…, k, …], …]`` along an axis; index and data broadcast on the other axes. Indices must be in [0, n)."""
@@ -48,6 +56,13 @@ def _(xp, dout, data, index, *, axis):
         places.append(index if k == at else xp.reshape(xp.iota(size=n, dtype="int64"), shape=column))
     zeros = xp.zeros(tuple(dout.shape[k] if k != at else n for k, n in enumerate(data.shape)), dout.dtype)
     return xp.index_add(zeros, dout, *places, key=tuple(range(len(places)))), None
+
+
+@take_along_axis.cases
+def _(make):
+    places = make.array([[1, 0], [2, 1]], "int64")
+    for shape, index, axis in (((2, 3), places, 1), ((3, 2), places, 0), ((1, 3), places, 1), ((2, 3), make.array([[2]], "int64"), -1)):
+        yield make(make.distinct(shape), index, axis=axis, want=make.np.take_along_axis)
 
 
 def indexed_shape(shape, arrays, key):
@@ -80,6 +95,30 @@ def _(xp, dout, data, arrays, *, key):
     return (xp.index_add(xp.zeros(data.shape, dout.dtype), dout, *arrays, key=key), *[None] * len(arrays))
 
 
+def _key(arrays, key):
+    """The key of NumPy's indexing."""
+    return tuple(slice(None) if k is None else arrays[k] for k in key)
+
+
+def _keys(make):
+    """Index arrays and keys for an array of shape (3, 4, 5)."""
+    row, column = make.array([0, 2, 0], "int64"), make.array([[1], [2]], "int64")
+    return (
+        ((row,), (0, None, None)),
+        ((row,), (None, 0, None)),
+        ((row, row), (0, 1, None)),
+        ((row, row), (0, None, 1)),
+        ((row, column), (None, 0, 1)),
+        ((row, column, make.array(0, "int64")), (1, 2, 0)),
+    )
+
+
+@index.cases
+def _(make):
+    for arrays, key in _keys(make):
+        yield make(make.distinct((3, 4, 5)), *arrays, key=key, want=lambda x, *a, key: x[_key(a, key)])
+
+
 @primitive(packed=True)
 def index_add(xp, data, value, *arrays, key: Static):
     """``data`` with ``value`` added at index arrays; duplicate indices accumulate."""
@@ -87,6 +126,19 @@ def index_add(xp, data, value, *arrays, key: Static):
 
 index_add.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
 index_add.grad(lambda xp, dout, value, arrays, *, key: (dout, xp.index(dout, *arrays, key=key), *[None] * len(arrays)))
+
+
+@index_add.cases
+def _(make):
+    def want(x, value, *arrays, key):
+        out = x.copy()
+        make.np.add.at(out, _key(arrays, key), value)
+        return out
+
+    data = make.distinct((3, 4, 5))
+    for arrays, key in _keys(make):
+        yield make(data, make.distinct(data[_key(arrays, key)].shape), *arrays, key=key, want=want)
+    yield make(make.distinct((4,)), make.numbers((), "float32"), make.array([1, 1, 3], "int64"), key=(0,), want=want)
 
 
 @primitive()
@@ -101,6 +153,19 @@ index_update.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
 def _(xp, dout, value, arrays, *, key):
     through = xp.where(survives(xp, dout.shape, arrays, key), xp.index(dout, *arrays, key=key), 0)
     return (xp.index_update(dout, 0, *arrays, key=key), through, *[None] * len(arrays))
+
+
+@index_update.cases
+def _(make):
+    def want(x, value, *arrays, key):
+        out = x.copy()
+        out[_key(arrays, key)] = value
+        return out
+
+    data = make.distinct((3, 4, 5))
+    for arrays, key in _keys(make):
+        yield make(data, make.distinct(data[_key(arrays, key)].shape) + 100, *arrays, key=key, want=want)
+    yield make(make.distinct((4,)), make.distinct((3,)) + 10, make.array([1, 3, 1], "int64"), key=(0,), want=want)
 
 
 def survives(xp, shape, arrays, key):
@@ -126,6 +191,13 @@ def checked_index(xp, index, *, size: int, negative: bool):
 checked_index.type(lambda index, *, size, negative: (index.shape, index.dtype))
 
 
+@checked_index.cases
+def _(make):
+    for negative, places in ((False, [[0, 3], [2, 0]]), (True, [[-4, 3], [-1, 0]]), (True, [])):
+        places = make.array(places, "int64")
+        yield make(places, size=4, negative=negative, want=lambda i, size, negative: make.np.where(i < 0, i + size, i))
+
+
 @primitive(differentiable=False)
 def random_bits(xp, key, *, shape: Shape):
     """Uniform 64-bit words (uint64) of Philox4x64-10; ``key`` holds 6 uint64 words, the counter's four and the key's two.
@@ -135,3 +207,14 @@ def random_bits(xp, key, *, shape: Shape):
 
 
 random_bits.type(lambda key, *, shape: (shape, "uint64"))
+
+
+@random_bits.cases
+def _(make):
+    def want(key, shape):
+        return make.np.random.Philox(counter=key[:4], key=key[4:]).random_raw(math.prod(shape)).reshape(shape)
+
+    largest = 2**64 - 1
+    for words in ((0,) * 6, (largest,) * 6, (1, 2, 3, 4, 5, 6), (largest, 0, 0, 0, 7, 0)):
+        for shape in ((3, 4), (9,), (0,), ()):
+            yield make(make.np.array(words, make.kind("uint64")), shape=shape, want=want)

@@ -1,20 +1,33 @@
 """Primitives with one operand: elementary and special functions, rounding, tests; with ufuncs, C expressions and gradients."""
 
 import math
+import operator
 from functools import partial
 
+from ..dtype import FLOATS
 from ..opdef.declare import of_ufunc, primitive
 
 flat = partial(of_ufunc, differentiable=False)
 test = partial(of_ufunc, result="bool", differentiable=False)
 
 
-@of_ufunc("negative", "_sparse_negative", "_np_negative", simple=True, c="-{0}", python="neg", method=True, symbol_method=False)
+@of_ufunc(
+    "negative", "_sparse_negative", "_np_negative", simple=True, c="-{0}", python="neg", fold=operator.neg, method=True, symbol_method=False
+)
 def negative(xp, data):
     """``-data``."""
 
 
 negative.grad(lambda xp, dout: -dout)
+
+
+@negative.simplify
+def _(xp, node):
+    (data,) = node.operands
+    fill = xp.fill_of(data)
+    if fill and node.dtype in FLOATS:  # a negated zero would be lost: interned parameters compare -0.0 and 0 as equal
+        return xp.full(shape=node.shape, value=-fill, dtype=node.dtype)
+    return data.operands[0] if xp.applies(data, negative) else None
 
 
 @of_ufunc("abs", "_sparse_abs", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True)
@@ -62,6 +75,9 @@ def exp(xp, data):
 exp.grad(lambda xp, dout, out: dout * out)
 
 
+exp.logarithm(lambda xp, node: node.operands[0])
+
+
 @of_ufunc("expm1", "_sparse_expm1", c="expm1({0})", method=True)
 def expm1(xp, data):
     """``exp(data) - 1``, accurate near 0."""
@@ -78,12 +94,28 @@ def log(xp, data):
 log.grad(lambda xp, dout, data: dout / data)
 
 
+log.stable(lambda xp, node: xp.log_of(node.operands[0]))
+
+
+def _stable_log_to(base):
+    """The rule of `Op.stable` for a logarithm to a base."""
+
+    def rule(xp, node):
+        found = xp.log_of(node.operands[0])
+        return None if found is None else found / math.log(base)
+
+    return rule
+
+
 @of_ufunc("log2", "_sparse_log2", c="log2({0})", method=True)
 def log2(xp, data):
     """Base-2 logarithm."""
 
 
 log2.grad(lambda xp, dout, data: dout / (data * math.log(2)))
+
+
+log2.stable(_stable_log_to(2))
 
 
 @of_ufunc("log10", "_sparse_log10", c="log10({0})", method=True)
@@ -94,12 +126,25 @@ def log10(xp, data):
 log10.grad(lambda xp, dout, data: dout / (data * math.log(10)))
 
 
+log10.stable(_stable_log_to(10))
+
+
 @of_ufunc("log1p", "_sparse_log1p", c="log1p({0})", method=True)
 def log1p(xp, data):
     """``log(1 + data)``, accurate near 0."""
 
 
 log1p.grad(lambda xp, dout, data: dout / (data + 1))
+
+
+@log1p.stable
+def _(xp, node):
+    # log1p(exp(u)) = softplus(u), log1p(-sigmoid(u)) = -softplus(u)
+    x = xp.definition_of(node.operands[0])
+    if xp.applies(x, exp):
+        return xp.softplus(x.operands[0])
+    logit = xp.logit_of(xp.opposite_of(x))
+    return None if logit is None else -xp.softplus(logit)
 
 
 @of_ufunc("sin", "_sparse_sin", c="sin({0})", method=True)
@@ -208,12 +253,33 @@ def erf(xp, data):
 erf.grad(lambda xp, dout, data: dout * (2 / math.sqrt(math.pi)) * xp.exp(-(data * data)))
 
 
+@erf.cases
+def _(make):
+    yield from make.of_floats(math.erf, (-3, -0.75, -0.0, 1e-3, 0.5, 2, 7, math.inf, -math.inf, math.nan), (0, 1))
+
+
 @primitive("erfinv", "_npx_erfinv", elementwise=True, result="float", c="erfinv({0})", method=True, symbol_method=False)
 def erfinv(xp, data):
     """Inverse of erf; infinite at -1 and 1, NaN outside."""
 
 
 erfinv.grad(lambda xp, dout, out: dout * (math.sqrt(math.pi) / 2) * xp.exp(out * out))
+
+
+def _erfinv_by_bisection(x):
+    """The x in [-6, 6] at which erf has a given value; infinite for -1 and 1, NaN beyond."""
+    if not -1 < x < 1:
+        return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+    low, high = -6.0, 6.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erf(middle) < x else (low, middle)
+    return high
+
+
+@erfinv.cases
+def _(make):
+    yield from make.of_floats(_erfinv_by_bisection, (-1, -0.75, 0.03125, 0.5, 0.9375, 1, 2, math.nan), (0, 1))
 
 
 @primitive(
@@ -226,12 +292,33 @@ def gammaln(xp, data):
 gammaln.grad(lambda xp, dout, data: dout * xp.polygamma(data, order=0))
 
 
+@gammaln.cases
+def _(make):
+    yield from make.of_floats(math.lgamma, (-2.5, -0.5, 0.25, 1, 1.5, 2, 4.5, 30, math.inf, math.nan), (1, 2))
+
+
 @primitive(elementwise=True, result="float", c="tf_polygamma({order}, {0})")
 def polygamma(xp, data, *, order: int):
     """The derivative of the digamma function of an order; digamma, of order 0, is the derivative of gammaln."""
 
 
 polygamma.grad(lambda xp, dout, data, *, order: dout * xp.polygamma(data, order=order + 1))
+
+
+@polygamma.cases
+def _(make):
+    """At 1/2, 1 and 2: the values of NIST's Digital Library of Mathematical Functions, 5.4 and 5.15."""
+    euler, zeta3 = 0.5772156649015329, 1.2020569031595942
+    known = (
+        (-euler - 2 * math.log(2), -euler, 1 - euler),
+        (math.pi**2 / 2, math.pi**2 / 6, math.pi**2 / 6 - 1),
+        (-14 * zeta3, -2 * zeta3, 2 - 2 * zeta3),
+        (math.pi**4, math.pi**4 / 15, math.pi**4 / 15 - 6),
+    )
+    for dtype in FLOATS:
+        for order, values in enumerate(known):
+            result = make.array(values, dtype)
+            yield make(make.array([0.5, 1, 2], dtype), order=order, want=lambda x, order, result=result: result)
 
 
 @flat("floor", "_sparse_floor", c="tf_floor({0})", method=True)
@@ -277,8 +364,21 @@ def isfinite(xp, data):
     elementwise=True,
     result="first",
     moves=True,
+    detaches=True,
     differentiable=False,
     c="{0}",
 )
 def stop_gradient(xp, data):
     """``data``, without a gradient."""
+
+
+stop_gradient.simplify(lambda xp, node: node.operands[0])
+
+
+stop_gradient.strides(lambda view: view)
+
+
+@stop_gradient.cases
+def _(make):
+    for dtype in make.dtypes:
+        yield make(make.numbers((2, 4), dtype), want=make.np.copy)

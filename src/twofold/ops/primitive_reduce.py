@@ -44,6 +44,13 @@ sum.type(_reduced(_wide))
 sum.grad(lambda xp, dout, data, *, axis, keepdims: spread(xp, dout, data, axis, keepdims))
 
 
+@sum.logarithm
+def _(xp, node):
+    terms, axis = node.operands[0], node.sig.params["axis"]
+    found = xp.log_of(terms)
+    return None if found is None else xp.log_sum_exp(found, normalized_axes(axis, len(terms.shape)), node.shape)
+
+
 @reduction(symbol=("prod",))
 def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Product over axes."""
@@ -84,6 +91,16 @@ for _op in (max, min):
     _op.grad(_extremum_grad)
 
 
+def _of_single_elements(xp, node):
+    """The reduction of axes of size 1 is a reshape."""
+    (data,) = node.operands
+    return xp.simplified(xp.reshape(data, shape=node.shape)) if data.size == node.size and data.dtype == node.dtype else None
+
+
+for _op in (sum, max, min):
+    _op.simplify(_of_single_elements)
+
+
 @reduction(differentiable=False)
 def any(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether any element along axes is nonzero."""
@@ -98,6 +115,28 @@ for _op in (any, all):
     _op.type(_reduced(lambda dtype: "bool"))
 
 
+def _reduction_cases(name):
+    """The conformance cases of a reduction that NumPy has under a name."""
+
+    def rule(make):
+        want = getattr(make.np, name)
+        for axis, keepdims in ((None, False), (None, True), (1, False), (-1, True), ((0, 2), False), ((2, 0), True)):
+            yield make(make.numbers((2, 3, 2), "float32"), axis=axis, keepdims=keepdims, want=want)
+        for dtype in ("bool", "int8", "int32", "uint8", "uint64", "float64"):
+            yield make(make.numbers((2, 3), dtype), axis=0, keepdims=False, want=want)
+        yield make(make.numbers((), "float32"), axis=None, keepdims=False, want=want)
+        yield make(make.array([], "float32").reshape(0, 2), axis=1, keepdims=False, want=want)
+        if name not in ("max", "min"):  # which have no value for no elements
+            yield make(make.array([], "float32").reshape(0, 2), axis=0, keepdims=True, want=want)
+        yield make(make.array([1, math.nan, 2], "float32"), axis=0, keepdims=False, want=want)
+
+    return rule
+
+
+for _op in (sum, prod, max, min, any, all):
+    _op.cases(_reduction_cases(_op.name))
+
+
 @reduction(differentiable=False)
 def argmax(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first maximum along an axis (flattened if None)."""
@@ -110,6 +149,23 @@ def argmin(xp, data, *, axis: Axis = None, keepdims: bool = False):
 
 for _op in (argmax, argmin):
     _op.type(_reduced(lambda dtype: "int64"))
+
+
+def _extremum_cases(name):
+    """The conformance cases of the index of an extremum."""
+
+    def rule(make):
+        want = getattr(make.np, name)
+        for axis, keepdims in ((None, False), (1, False), (-1, True), (None, True)):
+            yield make(make.array([[1, 3, 3], [2, 0, 0]], "float32"), axis=axis, keepdims=keepdims, want=want)
+        for dtype in ("bool", "int32"):
+            yield make(make.numbers((5,), dtype), axis=0, keepdims=False, want=want)
+
+    return rule
+
+
+for _op in (argmax, argmin):
+    _op.cases(_extremum_cases(_op.name))
 
 
 @primitive()
@@ -152,12 +208,40 @@ def _(xp, dout, data, out, *, axis):
     return before * total
 
 
+def _scan_cases(name):
+    """The conformance cases of a running sum or product."""
+
+    def rule(make):
+        want = getattr(make.np, name)
+        for dtype in ("bool", "int8", "uint8", "float32"):
+            yield make(make.numbers((2, 4), dtype), axis=1, want=want)
+        yield make(make.numbers((2, 4), "float32"), axis=-2, want=want)
+
+    return rule
+
+
+cumulative_sum.cases(_scan_cases("cumsum"))
+cumulative_prod.cases(_scan_cases("cumprod"))
+
+
 @primitive(differentiable=False)
 def argsort(xp, data, *, axis: int, descending: bool = False):
     """Indices (int64) that sort along an axis; the sort is stable, in descending order too."""
 
 
 argsort.type(lambda data, *, axis, descending: (data.shape, "int64"))
+
+
+@argsort.cases
+def _(make):
+    def want(x, axis, descending):
+        ranks = make.np.unique(x, return_inverse=True)[1].reshape(x.shape)
+        return make.np.argsort(-ranks if descending else ranks, axis, kind="stable")
+
+    for dtype in ("float32", "int32", "bool", "uint8"):
+        x = make.array([[3, 1, 3, 2, 1], [0, 0, 5, 1, 5]], dtype)
+        for axis, descending in ((1, False), (-1, True), (0, True)):
+            yield make(x, axis=axis, descending=descending, want=want)
 
 
 @primitive(packed=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
@@ -185,6 +269,15 @@ def _(xp, dout, lhs, rhs):
     d = xp.reshape(dout, shape=(*lead, a.shape[-2], b.shape[-1]))
     da, db = xp.matmul(d, xp.matrix_transpose(b)), xp.matmul(xp.matrix_transpose(a), d)
     return _fit(xp, da, a, lhs), _fit(xp, db, b, rhs)
+
+
+@matmul.cases
+def _(make):
+    shapes = (((2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 1, 3, 4), (5, 4, 2)), ((2, 0), (0, 3)), ((0, 2), (2, 2)))
+    for a, b in shapes:
+        yield make(make.distinct(a), make.distinct(b) + 1, want=make.np.matmul)
+    for a, b in (("int32", "int32"), ("float32", "float64"), ("bool", "bool"), ("float16", "float16")):
+        yield make(make.numbers((2, 3), a), make.numbers((3, 2), b), want=make.np.matmul)
 
 
 def _fit(xp, grad, matrix, operand):
@@ -228,6 +321,21 @@ def _(xp, dout, arrays, *, subscripts):
         shape = tuple(n if letter in known else 1 for letter, n in zip(term, arrays[k].shape, strict=True))
         grads.append(xp.broadcast_to(xp.reshape(g, shape=shape), shape=arrays[k].shape))
     return tuple(grads)
+
+
+@einsum.cases
+def _(make):
+    for subscripts, shapes in (
+        ("ij,jk->ik", ((2, 3), (3, 4))),
+        ("ij->ji", ((2, 3),)),
+        ("bij,bjk->bik", ((2, 2, 3), (2, 3, 2))),
+        ("i,j->ij", ((2,), (3,))),
+        ("ij->", ((2, 3),)),
+        ("ij,ij->i", ((2, 3), (2, 3))),
+        ("ijk,kl,l->ij", ((2, 3, 2), (2, 4), (4,))),
+    ):
+        operands = [make.distinct(shape) - 2 for shape in shapes]
+        yield make(*operands, subscripts=subscripts, want=lambda *a, subscripts: make.np.einsum(subscripts, *a))
 
 
 def count_of(shape, axis):

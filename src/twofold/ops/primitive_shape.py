@@ -1,5 +1,8 @@
 """Primitives that rearrange elements: reshape, transpose, broadcast, slice, join, pad, windows. Their gradients are their transposes."""
 
+import builtins
+import math
+
 from ..dtype import promote
 from ..errors import ShapeError
 from ..opdef.declare import primitive
@@ -10,7 +13,7 @@ Triples = Static
 FULL = (None, None, None)
 
 
-@primitive(view=True, moves=True, symbol=("Reshape",))
+@primitive(view=True, moves=True, keeps_order=True, symbol=("Reshape",))
 def reshape(xp, data, *, shape: Shape):
     """The same elements, in row-major order, in another shape; one size may be -1."""
 
@@ -26,6 +29,36 @@ def _(data, *, shape):
 reshape.grad(lambda xp, dout, data: xp.reshape(dout, shape=data.shape))
 
 
+def _unchanged(xp, node):
+    """The operand of a primitive that leaves it as it is, or the constant array that it gives."""
+    (data,) = node.operands
+    if xp.same_type(data, node):
+        return data
+    fill = xp.fill_of(data)
+    return None if fill is None else xp.full(shape=node.shape, value=fill, dtype=node.dtype)
+
+
+@reshape.simplify
+def _(xp, node):
+    (data,) = node.operands
+    return xp.simplified(xp.reshape(data.operands[0], shape=node.shape)) if xp.applies(data, reshape) else _unchanged(xp, node)
+
+
+@reshape.channels_last
+def _(last, data, *, shape):
+    return {"shape": last(shape)} if data.shape[:2] == shape[:2] and len(data.shape) > 2 else None
+
+
+reshape.strides(lambda view, *, shape: view.reshaped(shape))
+reshape.put_back(lambda whole, *, shape: reshape.sig(shape=whole))
+
+
+@reshape.cases
+def _(make):
+    for shape, target in (((2, 6), (3, -1)), ((), (1, 1)), ((0, 3), (3, 0)), ((4,), (2, 2)), ((1,), ())):
+        yield make(make.distinct(shape), shape=target, want=lambda x, shape: x.reshape(shape))
+
+
 @primitive(view=True, moves=True, symbol=("transpose",))
 def permute_dims(xp, data, *, axes: Shape):
     """Permutes the axes."""
@@ -38,12 +71,38 @@ def _(data, *, axes):
     return tuple(data.shape[a] for a in axes), data.dtype
 
 
-@permute_dims.grad
-def _(xp, dout, *, axes):
+def _inverse(axes):
+    """The permutation that undoes one."""
     back = [0] * len(axes)
     for k, a in enumerate(axes):
         back[a % len(axes)] = k
-    return xp.permute_dims(dout, axes=tuple(back))
+    return tuple(back)
+
+
+@permute_dims.grad
+def _(xp, dout, *, axes):
+    return xp.permute_dims(dout, axes=_inverse(axes))
+
+
+@permute_dims.simplify
+def _(xp, node):
+    (data,), axes = node.operands, node.sig.params["axes"]
+    if axes == tuple(range(len(axes))):
+        return data
+    if xp.applies(data, permute_dims):
+        inner = data.sig.params["axes"]
+        return xp.simplified(xp.permute_dims(data.operands[0], axes=tuple(inner[k] for k in axes)))
+    return None
+
+
+permute_dims.strides(lambda view, *, axes: view.permuted(axes))
+permute_dims.put_back(lambda whole, *, axes: permute_dims.sig(axes=_inverse(axes)))
+
+
+@permute_dims.cases
+def _(make):
+    for shape, axes in (((2, 3, 4), (2, 0, 1)), ((2, 3), (-1, 0)), ((), ()), ((0, 2), (1, 0))):
+        yield make(make.distinct(shape), axes=axes, want=lambda x, axes: x.transpose(axes))
 
 
 @primitive(view=True, moves=True, symbol=("broadcast_to",))
@@ -63,12 +122,28 @@ def _(xp, dout):
     return dout  # the gradient pass reduces it to the input's shape, as for every broadcast
 
 
+broadcast_to.simplify(_unchanged)
+broadcast_to.channels_last(lambda last, data, *, shape: {"shape": last(shape)})
+broadcast_to.strides(lambda view, *, shape: view.broadcast(shape))
+
+
+@broadcast_to.cases
+def _(make):
+    for shape, target in (((3, 1), (2, 3, 4)), ((), (2,)), ((2, 2), (2, 2)), ((1,), (0,))):
+        yield make(make.distinct(shape), shape=target, want=make.np.broadcast_to)
+
+
 def _bounds(key):
     """Begins, ends and steps of a slice."""
     return {name: tuple(triple[k] for triple in key) for k, name in enumerate(("begin", "end", "step"))}
 
 
-@primitive(view=True, moves=True, symbol=("slice",), symbol_params=_bounds)
+def _index(*, key):
+    """The key of Python's indexing."""
+    return tuple([builtins.slice(*triple) for triple in key]) or ...
+
+
+@primitive(view=True, moves=True, selects=_index, symbol=("slice",), symbol_params=_bounds)
 def slice(xp, data, *, key: Triples):
     """``data[begin:end:step, …]``: one (begin, end, step) triple per axis, as in a Python slice."""
 
@@ -79,6 +154,31 @@ slice.type(lambda data, *, key: (sliced_shape(data.shape, key), data.dtype))
 @slice.grad
 def _(xp, dout, data, *, key):
     return xp.slice_update(xp.full(shape=data.shape, value=0, dtype=dout.dtype), dout, key=key)
+
+
+@slice.simplify
+def _(xp, node):
+    # all of it in order; but what a pass made to be computed again must stay a node of its own
+    (data,) = node.operands
+    is_all = xp.same_type(data, node) and all(step in (None, 1) for _, _, step in node.sig.params["key"])
+    return data if is_all and not xp.is_distinct_view(node) else None
+
+
+slice.channels_last(lambda last, data, *, key: {"key": last(key)})
+slice.strides(lambda view, *, key: view.sliced([builtins.slice(*triple) for triple in key]))
+slice.put_back(lambda whole, *, key: slice_update.sig(key=key))
+
+
+@slice.cases
+def _(make):
+    def want(x, key):
+        return x[_index(key=key)]
+
+    for key in ((FULL, (1, 5, 2)), ((None, None, -1), (4, 0, -2)), ((-3, None, None), (10, 20, None)), ((2, 2, None), (None, -7, -1))):
+        yield make(make.distinct((5, 6)), key=key, want=want)
+    yield make(make.distinct(()), key=(), want=want)
+    for dtype in ("bool", "int8", "float16", "bfloat16"):
+        yield make(make.numbers((3, 4), dtype), key=((1, None, None), (None, None, -2)), want=want)
 
 
 @primitive()
@@ -100,6 +200,19 @@ def _(data, value, *, key):
 def _(xp, dout, *, key):
     part = xp.slice(dout, key=key)
     return xp.slice_update(dout, 0, key=key), part
+
+
+@slice_update.cases
+def _(make):
+    def want(x, value, key):
+        out = x.copy()
+        out[_index(key=key)] = value
+        return out
+
+    key = (FULL, (3, None, -2))
+    for value in (make.distinct((5, 2)) + 100, make.numbers((), "float32"), make.distinct((5, 1))):
+        yield make(make.distinct((5, 4)), value, key=key, want=want)
+    yield make(make.numbers((3,), "int32"), make.numbers((), "int32"), key=((5, 9, None),), want=want)
 
 
 @primitive(symbol=("Concat",), symbol_params=lambda axis: {"dim": axis})
@@ -130,6 +243,28 @@ def _(xp, dout, arrays, *, axis):
     return tuple(grads)
 
 
+@concat.logarithm
+def _(xp, node):
+    parts = [xp.log_of(x) for x in node.operands]
+    return None if None in parts else xp.concat(*parts, **node.sig.params)
+
+
+@concat.channels_last
+def _(last, *arrays, axis):
+    ndim = len(arrays[0].shape)
+    return {"axis": last(range(ndim)).index(axis % ndim)}
+
+
+@concat.cases
+def _(make):
+    def want(*arrays, axis):
+        return make.np.concatenate(arrays, axis)
+
+    for axis, shapes in ((0, [(1, 2), (3, 2)]), (-1, [(2, 1), (2, 0), (2, 2)]), (1, [(2, 3)])):
+        yield make(*[make.distinct(s) + k for k, s in enumerate(shapes)], axis=axis, want=want)
+    yield make(make.numbers((2,), "int32"), make.numbers((3,), "float32"), axis=0, want=want)
+
+
 @primitive()
 def pad(xp, data, *, width: Triples, value: float = 0.0):
     """``data`` padded with a constant, by ``(before, after)`` elements along each axis."""
@@ -143,6 +278,19 @@ def _(data, *, width, value):
 @pad.grad
 def _(xp, dout, data, *, width):
     return xp.slice(dout, key=tuple((a, a + n, None) for n, (a, _) in zip(data.shape, width, strict=True)))
+
+
+pad.channels_last(lambda last, data, *, width, value: {"width": last(width)})
+
+
+@pad.cases
+def _(make):
+    def want(x, width, value):
+        return make.np.pad(x, width, constant_values=value)
+
+    yield make(make.distinct((2, 3)), width=((1, 0), (0, 2)), value=-1.5, want=want)
+    yield make(make.distinct((2, 3), "int32"), width=((0, 0), (2, 1)), value=7, want=want)
+    yield make(make.distinct((0, 2)), width=((1, 1), (0, 0)), value=0.0, want=want)
 
 
 @primitive(view=True)
@@ -167,6 +315,20 @@ def _(xp, dout, data, *, kernel, stride, dilate):
     return xp.fold(dout, size=data.shape[len(data.shape) - len(kernel) :], kernel=kernel, stride=stride, dilate=dilate)
 
 
+#: Parameters of windows along one axis and along two.
+_LINE = {"kernel": (3,), "stride": (2,), "dilate": (2,)}
+_PLANE = {"kernel": (2, 3), "stride": (1, 2), "dilate": (2, 1)}
+
+
+@unfold.cases
+def _(make):
+    def want(x, **params):
+        return make.windows(x, **params)
+
+    yield make(make.distinct((2, 9)), **_LINE, want=want)
+    yield make(make.distinct((1, 2, 5, 6)), **_PLANE, want=want)
+
+
 @primitive()
 def fold(xp, data, *, size: Shape, kernel: Shape, stride: Shape, dilate: Shape):
     """The transpose of `unfold`: windows summed where they overlap, into trailing axes of ``size``."""
@@ -180,6 +342,21 @@ def _(data, *, size, kernel, stride, dilate):
 fold.grad(lambda xp, dout, *, kernel, stride, dilate: xp.unfold(dout, kernel=kernel, stride=stride, dilate=dilate))
 
 
+@fold.cases
+def _(make):
+    def want(x, size, kernel, stride, dilate):
+        n = len(kernel)
+        out = make.np.zeros((*x.shape[: x.ndim - 2 * n], *size), x.dtype)
+        for place in make.np.ndindex(*x.shape[x.ndim - 2 * n :]):
+            at = tuple(o * s + k * d for o, k, s, d in zip(place[:n], place[n:], stride, dilate, strict=True))
+            out[(..., *at)] += x[(..., *place)]
+        return out
+
+    yield make(make.distinct((2, 3, 3)), size=(9,), **_LINE, want=want)
+    yield make(make.distinct((1, 2, 3, 2, 2, 3)), size=(5, 6), **_PLANE, want=want)
+    yield make(make.distinct((2, 2, 3), "int32"), size=(8,), **_LINE, want=want)
+
+
 @primitive(moves=True, packed=True, symbol=("_copy",))
 def contiguous(xp, data):
     """The data in row-major order; a copy if it is not."""
@@ -187,6 +364,16 @@ def contiguous(xp, data):
 
 contiguous.type(lambda data: (data.shape, data.dtype))
 contiguous.grad(lambda xp, dout: dout)
+
+
+contiguous.simplify(lambda xp, node: None if xp.may_be_strided(node.operands[0]) else node.operands[0])
+contiguous.channels_last(lambda last, data: {})
+
+
+@contiguous.cases
+def _(make):
+    for shape in ((2, 3), ()):
+        yield make(make.distinct(shape), want=make.np.copy)
 
 
 @primitive()
@@ -197,9 +384,26 @@ def full(xp, *, shape: Shape, value: Static, dtype: DType):
 full.type(lambda *, shape, value, dtype: (shape, dtype))
 
 
+@full.cases
+def _(make):
+    def want(shape, value, dtype):
+        return make.np.full(shape, value, make.kind(dtype))
+
+    for dtype in ("float32", "int64", "bool", "float16"):
+        for shape in ((2, 0, 3), (2, 2)):
+            yield make(shape=shape, value=1, dtype=dtype, want=want)
+    yield make(shape=(), value=math.inf, dtype="float64", want=want)
+
+
 @primitive()
 def iota(xp, *, size: int, dtype: DType):
     """0, 1, …, size - 1."""
 
 
 iota.type(lambda *, size, dtype: ((size,), dtype))
+
+
+@iota.cases
+def _(make):
+    for size, dtype in ((2, "float32"), (2, "int64"), (2, "bool"), (2, "float16"), (0, "int64")):
+        yield make(size=size, dtype=dtype, want=lambda size, dtype: make.np.arange(size).astype(make.kind(dtype)))

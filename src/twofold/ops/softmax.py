@@ -100,6 +100,14 @@ def _(xp, dout, out, *, axis, temperature, **_):
     return _softmax_gradient(xp, dout, out, axis, temperature), None
 
 
+@softmax.logarithm
+def _(xp, node):
+    if node.sig.params["use_length"]:
+        return None
+    sig = log_softmax.sig(node.sig.legacy, **{k: v for k, v in node.sig.params.items() if k in log_softmax.params})
+    return xp.apply(sig, node.inputs[: len(log_softmax.inputs)])
+
+
 @softmax.sample
 def _(draw):
     logits = draw.real((3, 4), low=-9, high=9)

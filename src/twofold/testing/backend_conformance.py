@@ -21,8 +21,7 @@ from ..device import Device
 from ..dtype import NAME_OF, NUMPY, is_float, promote
 from ..opdef.registry import primitives
 from ..program import primitives as _told  # noqa: F401  (tells adapters of the primitives)
-from .backend_cases import REAL, Case, cases
-from .backend_samples import numbers
+from .backend_cases import REAL, Case, cases, numbers
 
 #: Relative error allowed to a result, per dtype: a few units in the last place.
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-6, "float64": 1e-14}
