@@ -3,11 +3,13 @@
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any
+from typing import Protocol
 
 from .checkpoint import BatchEndParam, save_checkpoint
+from .ndarray.array import NDArray
+from .symbol.symbol import Symbol
 
 __all__ = [
     "LogValidationMetricsCallback",
@@ -19,7 +21,18 @@ __all__ = [
 ]
 
 
-def module_checkpoint(mod: Any, prefix: str | PathLike[str], period: int = 1, save_optimizer_states: bool = False) -> Callable[..., None]:
+Params = Mapping[str, NDArray]
+
+
+class Saved(Protocol):
+    """What `module_checkpoint` needs of a module."""
+
+    def save_checkpoint(self, prefix: str | PathLike[str], epoch: int, save_optimizer_states: bool, /) -> None:
+        """Write the module's files."""
+        ...
+
+
+def module_checkpoint(mod: Saved, prefix: str | PathLike[str], period: int = 1, save_optimizer_states: bool = False) -> Callable[..., None]:
     """An epoch-end callback that saves a module.
 
     Parameters
@@ -35,8 +48,8 @@ def module_checkpoint(mod: Any, prefix: str | PathLike[str], period: int = 1, sa
     """
     period = max(1, int(period))
 
-    def at_epoch_end(epoch: int, sym: Any = None, arg: Any = None, aux: Any = None) -> None:
-        if (epoch + 1) % period == 0:
+    def at_epoch_end(epoch: int, sym: object = None, arg: object = None, aux: object = None) -> None:
+        if (epoch + 1) % period == 0:  # files count the epochs completed, callbacks from 0
             mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states)
 
     return at_epoch_end
@@ -54,7 +67,7 @@ def do_checkpoint(prefix: str | PathLike[str], period: int = 1) -> Callable[...,
     """
     period = max(1, int(period))
 
-    def at_epoch_end(epoch: int, sym: Any, arg: Any, aux: Any) -> None:
+    def at_epoch_end(epoch: int, sym: Symbol, arg: Params, aux: Params) -> None:
         if (epoch + 1) % period == 0:
             save_checkpoint(prefix, epoch + 1, sym, arg, aux)
 
@@ -106,7 +119,7 @@ class Speedometer:
     def __call__(self, param: BatchEndParam) -> None:
         """Count a batch, and log if it is due."""
         count = param.nbatch
-        if self.last_count > count:
+        if self.last_count > count:  # a new epoch: its first batch only starts the clock, as it may compile
             self.init = False
         self.last_count = count
         if not self.init:

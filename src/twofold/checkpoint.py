@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from . import symbol as sym
 from .errors import FormatError
+from .metric.base import EvalMetric
 from .ndarray.array import NDArray
 from .ndarray.saving import load, save
 
@@ -31,14 +32,14 @@ class BatchEndParam(NamedTuple):
 
     epoch: int
     nbatch: int
-    eval_metric: Any
-    locals: Any
+    eval_metric: EvalMetric | None
+    locals: dict[str, Any]
 
 
 def save_checkpoint(
     prefix: Prefix,
     epoch: int,
-    symbol: Any,
+    symbol: sym.Symbol | None,
     arg_params: Mapping[str, NDArray],
     aux_params: Mapping[str, NDArray],
     remove_amp_cast: bool = True,
@@ -72,7 +73,7 @@ def save_checkpoint(
     logging.info('Saved checkpoint to "%s"', path)
 
 
-def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[Any, Parameters, Parameters]:
+def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[sym.Symbol, Parameters, Parameters]:
     """Read a checkpoint written by `save_checkpoint` or MXNet.
 
     Parameters

@@ -2,9 +2,9 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,15 +15,26 @@ from .checkpoint import BatchEndParam, load_checkpoint, load_params, save_checkp
 from .device import CPU, Device
 from .errors import DTypeError, MXNetError, ParameterError, ShapeError
 from .io.array_iterator import NDArrayIter
-from .module.base_module import UNIFORM, BaseModule, Callbacks, call_all
+from .io.iterator import BatchSource, DataIter
+from .metric.base import EvalMetric
+from .metric.composite import MetricLike
+from .module.base_module import UNIFORM, BaseModule, Callbacks, Logger, Store, call_all
 from .module.bucketing_module import BucketingModule
 from .module.module import Contexts, Module
+from .monitor import Monitor
 from .ndarray.array import NDArray
 from .symbol.symbol import Symbol
 
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
 
 Params = dict[str, NDArray]
+#: Function from a bucket's key to a symbol.
+Generator = Callable[..., Symbol]
+#: An iterator over batches, or an array of rows.
+Data = BatchSource | NDArray | np.ndarray
+Labels = NDArray | np.ndarray | Sequence[float] | None
+#: An iterator, or a pair of data and labels.
+EvalData = BatchSource | tuple[Any, Any] | list[Any] | None
 _VALIDATION = LogValidationMetricsCallback()
 
 
@@ -63,7 +74,7 @@ class FeedForward:
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol | Generator,
         ctx: Contexts | None = None,
         num_epoch: int | None = None,
         epoch_size: int | None = None,
@@ -103,7 +114,7 @@ class FeedForward:
 
     # data
 
-    def _iterator(self, X: Any, y: Any, is_train: bool) -> Any:
+    def _iterator(self, X: Data, y: Labels, is_train: bool) -> BatchSource:
         """An iterator over the given data.
 
         Raises
@@ -133,7 +144,7 @@ class FeedForward:
         size = min(X.shape[0], self.numpy_batch_size)
         return NDArrayIter(X, labels, size, shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
 
-    def _eval_iterator(self, eval_data: Any) -> Any:
+    def _eval_iterator(self, eval_data: EvalData) -> BatchSource | None:
         if not isinstance(eval_data, (list, tuple)):
             return eval_data
         if len(eval_data) != 2:
@@ -147,16 +158,16 @@ class FeedForward:
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        eval_data: Any = None,
-        eval_metric: Any = "acc",
+        X: Data,
+        y: Labels = None,
+        eval_data: EvalData = None,
+        eval_metric: MetricLike = "acc",
         epoch_end_callback: Callbacks = None,
         batch_end_callback: Callbacks = None,
-        kvstore: Any = "local",
-        logger: Any = None,
-        work_load_list: Any = None,
-        monitor: Any = None,
+        kvstore: Store = "local",
+        logger: Logger | None = None,
+        work_load_list: Sequence[float] | None = None,
+        monitor: Monitor | None = None,
         eval_end_callback: Callbacks = _VALIDATION,
         eval_batch_end_callback: Callbacks = None,
     ) -> None:
@@ -193,16 +204,11 @@ class FeedForward:
         if self.num_epoch is None:
             raise ParameterError("FeedForward.fit: please specify number of epochs", None, "pass num_epoch")
         logger = logging if logger is None else logger
-        train_data, eval_data = self._iterator(X, y, is_train=True), self._eval_iterator(eval_data)
+        train_data, validation = self._iterator(X, y, is_train=True), self._eval_iterator(eval_data)
         metric = metrics.create(eval_metric)
         module = self._trainer(train_data, logger, work_load_list)
         logger.info("Start training with %s", str(self.ctx))
-        module.bind(train_data.provide_data, train_data.provide_label)
-        if monitor is not None:
-            module.install_monitor(monitor)
-        module.init_params(self.initializer, self.arg_params, self.aux_params, allow_missing=True)
-        optimizer, params = self._optimizer_of(train_data.provide_data[0].shape[0])
-        module.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=params)
+        self._prepare(module, train_data, monitor, kvstore)
         train_data.reset()
         for epoch in range(self.begin_epoch, self.num_epoch):
             start = time.time()
@@ -210,17 +216,27 @@ class FeedForward:
             logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
             self._copy_params(module)
             call_all(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
-            if eval_data is not None:
-                module.score(eval_data, metric, None, eval_batch_end_callback, eval_end_callback, epoch=epoch)
+            if validation is not None:
+                module.score(validation, metric, None, eval_batch_end_callback, eval_end_callback, epoch=epoch)
 
-    def _trainer(self, train_data: Any, logger: Any, work_load_list: Any) -> BaseModule:
+    def _prepare(self, module: BaseModule, train_data: BatchSource, monitor: Monitor | None, kvstore: Store) -> None:
+        """Bind a module, and give it this model's parameters and optimizer."""
+        module.bind(train_data.provide_data, train_data.provide_label)
+        if monitor is not None:
+            module.install_monitor(monitor)
+        module.init_params(self.initializer, self.arg_params, self.aux_params, allow_missing=True)
+        batch_size = train_data.provide_data[0][1][0]
+        optimizer, params = self._optimizer_of(batch_size)
+        module.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=params)
+
+    def _trainer(self, train_data: BatchSource, logger: Logger, work_load_list: Sequence[float] | None) -> BaseModule:
         """An unbound module for the names that an iterator provides."""
         data = [name for name, *_ in train_data.provide_data]
         label = [name for name, *_ in train_data.provide_label or ()]
         if self.sym_gen is None:
             return Module(self.symbol, data, label, logger, self.ctx, work_load_list)
         generate: Callable[[Any], Any] = self.sym_gen
-        key = train_data.default_bucket_key
+        key = cast("DataIter", train_data).default_bucket_key
         self.symbol = generate(key)
         self._check_arguments()
         return BucketingModule(lambda k: (generate(k), data, label), key, logger, self.ctx, work_load_list)
@@ -240,7 +256,14 @@ class FeedForward:
         self.aux_params = {name: value.copy() for name, value in aux_params.items()}
 
     def _train_epoch(
-        self, epoch: int, module: BaseModule, train_data: Any, eval_metric: Any, monitor: Any, batch_end_callback: Callbacks, logger: Any
+        self,
+        epoch: int,
+        module: BaseModule,
+        train_data: BatchSource,
+        eval_metric: EvalMetric,
+        monitor: Monitor | None,
+        batch_end_callback: Callbacks,
+        logger: Logger,
     ) -> None:
         """Train on ``epoch_size`` batches, resetting the data at its end, or on one pass through it."""
         eval_metric.reset()
@@ -265,8 +288,8 @@ class FeedForward:
 
     # evaluation
 
-    def _bind_predictor(self, data: Any) -> Module:
-        """A module for inference on an iterator's data, with the current parameters."""
+    def _bind_predictor(self, data: BatchSource) -> Module:
+        """A module for inference on an iterator's data, with the current parameters. It is bound again only for other shapes."""
         if self.arg_params is None or self.symbol is None:
             raise MXNetError("FeedForward: there are no parameters", None, "fit the model, load it, or pass arg_params")
         arguments, aux = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
@@ -286,7 +309,7 @@ class FeedForward:
         module.init_params(None, self.arg_params, self.aux_params or {}, force_init=True, allow_extra=True)
         return module
 
-    def predict(self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True) -> Any:
+    def predict(self, X: Data, num_batch: int | None = None, return_data: bool = False, reset: bool = True) -> Any:
         """Compute the outputs for data.
 
         Parameters
@@ -323,8 +346,13 @@ class FeedForward:
         return found if return_data else found[0]
 
     def score(
-        self, X: Any, eval_metric: Any = "acc", num_batch: int | None = None, batch_end_callback: Callbacks = None, reset: bool = True
-    ) -> Any:
+        self,
+        X: Data,
+        eval_metric: MetricLike = "acc",
+        num_batch: int | None = None,
+        batch_end_callback: Callbacks = None,
+        reset: bool = True,
+    ) -> float | list[float]:
         """Evaluate a metric on data.
 
         Parameters
@@ -396,21 +424,21 @@ class FeedForward:
 
     @staticmethod
     def create(
-        symbol: Any,
-        X: Any,
-        y: Any = None,
+        symbol: Symbol | Generator,
+        X: Data,
+        y: Labels = None,
         ctx: Contexts | None = None,
         num_epoch: int | None = None,
         epoch_size: int | None = None,
         optimizer: Any = "sgd",
         initializer: Any = UNIFORM,
-        eval_data: Any = None,
-        eval_metric: Any = "acc",
+        eval_data: EvalData = None,
+        eval_metric: MetricLike = "acc",
         epoch_end_callback: Callbacks = None,
         batch_end_callback: Callbacks = None,
-        kvstore: Any = "local",
-        logger: Any = None,
-        work_load_list: Any = None,
+        kvstore: Store = "local",
+        logger: Logger | None = None,
+        work_load_list: Sequence[float] | None = None,
         eval_end_callback: Callbacks = _VALIDATION,
         eval_batch_end_callback: Callbacks = None,
         **kwargs: Any,
@@ -435,7 +463,7 @@ class FeedForward:
         return model
 
 
-def _is_generator(symbol: Any) -> bool:
+def _is_generator(symbol: object) -> bool:
     """Whether it is a function that generates symbols. Symbols are callable too, for composition."""
     return not isinstance(symbol, Symbol) and callable(symbol)
 

@@ -4,9 +4,9 @@ import logging
 import re
 from collections.abc import Callable, Iterable
 from math import sqrt
-from typing import Any
 
 from . import ndarray as nd
+from .executor.executor import Executor
 from .ndarray.array import NDArray
 
 __all__ = ["Monitor"]
@@ -32,7 +32,7 @@ class Monitor:
     def __init__(
         self,
         interval: int,
-        stat_func: Callable[[NDArray], Any] | None = None,
+        stat_func: Callable[[NDArray], object] | None = None,
         pattern: str = ".*",
         sort: bool = False,
         monitor_all: bool = False,
@@ -40,9 +40,9 @@ class Monitor:
         self.stat_func = stat_func or _root_mean_square
         self.interval = interval
         self.activated = False
-        self.queue: list[tuple[int, str, Any]] = []
+        self.queue: list[tuple[int, str, object]] = []
         self.step = 0
-        self.exes: list[Any] = []
+        self.exes: list[Executor] = []
         self.re_prog = re.compile(pattern)
         self.sort = sort
         self.monitor_all = monitor_all
@@ -52,7 +52,7 @@ class Monitor:
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
-    def install(self, exe: Any) -> None:
+    def install(self, exe: Executor) -> None:
         """Monitor an executor.
 
         Parameters
@@ -66,7 +66,7 @@ class Monitor:
     def tic(self) -> None:
         """Start collecting, if this batch is due. Call it before forward."""
         if self.step % self.interval == 0:
-            for _, array in self._arrays():
+            for _, array in self._arrays():  # so that earlier batches do not count into what the user times
                 array.wait_to_read()
             self.queue = []
             self.activated = True
@@ -105,12 +105,12 @@ def _root_mean_square(array: NDArray) -> NDArray:
     return nd.norm(array) / sqrt(array.size)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     values = value if isinstance(value, list) else [value]
     return "".join(f"{_number(each)}\t" for each in values)
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> object:
     if not isinstance(value, NDArray):
         return value
     return value.asscalar() if value.shape == (1,) else value.asnumpy()

@@ -19,7 +19,6 @@ __all__ = [
     "DataIter",
     "Registered",
     "Shapes",
-    "as_batch",
     "register_iterator",
 ]
 
@@ -138,14 +137,6 @@ class BatchLike(Protocol):
     def data(self) -> Sequence[NDArray]:
         """The arrays."""
         ...
-
-
-def as_batch(batch: BatchLike) -> DataBatch:
-    """A batch of any class as a `DataBatch`; attributes that it lacks are None."""
-    if isinstance(batch, DataBatch):
-        return batch
-    optional = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
-    return DataBatch(batch.data, *(getattr(batch, name, None) for name in optional))
 
 
 class BatchSource(Protocol):

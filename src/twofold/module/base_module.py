@@ -4,30 +4,54 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from .. import metric as metrics
 from ..checkpoint import BatchEndParam
 from ..errors import DTypeError, FormatError, MXNetError, ParameterError
+from ..initializer.base import Initializer
 from ..initializer.random_draws import Uniform
-from ..io.iterator import DataBatch
+from ..io.iterator import BatchSource, DataBatch, DataDesc, Shapes
+from ..kvstore.base import KVStoreBase
+from ..metric.base import EvalMetric
+from ..metric.composite import MetricLike
+from ..monitor import Monitor
 from ..ndarray import concat
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
 from ..ndarray.saving import load, save
+from ..optimizer.base import Optimizer
+from ..symbol.symbol import Symbol
+from .shapes import Arrays, Batch, Labels, NamedShapes, Requests
 
 __all__ = ["LEARNING_RATE", "UNIFORM", "BaseModule", "call_all"]
 
 UNIFORM = Uniform(0.01)
 LEARNING_RATE = (("learning_rate", 0.01),)
 
-Callbacks = Callable[..., Any] | Iterable[Callable[..., Any]] | None
+Callbacks = Callable[..., object] | Iterable[Callable[..., object]] | None
 Params = Mapping[str, NDArray]
+#: Keyword arguments of an optimizer.
+Kwargs = Mapping[str, object] | Iterable[tuple[str, object]]
+Store = str | KVStoreBase | None
+OptimizerLike = str | Optimizer
 
 
-def call_all(callbacks: Callbacks, *args: Any) -> None:
+class Logger(Protocol):
+    """What modules call of a logger; the module ``logging`` is one."""
+
+    def info(self, msg: object, /, *args: object) -> None:
+        """Log progress."""
+        ...
+
+    def warning(self, msg: object, /, *args: object) -> None:
+        """Log a warning."""
+        ...
+
+
+def call_all(callbacks: Callbacks, *args: object) -> None:
     """Call a single callback, a list of them, or none."""
     if callbacks is None:
         return
@@ -52,7 +76,7 @@ class BaseModule:
         The state of the module.
     """
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: Logger = logging) -> None:
         self.logger = logger
         self.binded = False
         self.for_training = False
@@ -95,41 +119,41 @@ class BaseModule:
         raise self._undefined("output_names")
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> Sequence[DataDesc] | None:
         """Descriptions of the data that the module is bound to."""
         raise self._undefined("data_shapes")
 
     @property
-    def label_shapes(self) -> Any:
+    def label_shapes(self) -> Shapes | None:
         """Descriptions of the labels that the module is bound to; None without labels."""
         raise self._undefined("label_shapes")
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> NamedShapes:
         """(name, shape) pairs of the outputs."""
         raise self._undefined("output_shapes")
 
     @property
-    def symbol(self) -> Any:
+    def symbol(self) -> Symbol | None:
         """The symbol of the module, if any."""
         return self._symbol
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Shapes,
+        label_shapes: Shapes | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: "BaseModule | None" = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """Prepare the module for data of the given shapes."""
         raise self._undefined("bind")
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Initializer | None = UNIFORM,
         arg_params: Params | None = None,
         aux_params: Params | None = None,
         allow_missing: bool = False,
@@ -140,16 +164,20 @@ class BaseModule:
         raise self._undefined("init_params")
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
+        self,
+        kvstore: Store = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Kwargs = LEARNING_RATE,
+        force_init: bool = False,
     ) -> None:
         """Create the optimizer."""
         raise self._undefined("init_optimizer")
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch."""
         raise self._undefined("forward")
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute gradients."""
         raise self._undefined("backward")
 
@@ -157,11 +185,11 @@ class BaseModule:
         """Update the parameters with their gradients."""
         raise self._undefined("update")
 
-    def get_outputs(self, merge_multi_context: bool = True) -> Any:
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """The outputs of the last `forward`."""
         raise self._undefined("get_outputs")
 
-    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Gradients with respect to the data, of the last `backward`."""
         raise self._undefined("get_input_grads")
 
@@ -169,26 +197,26 @@ class BaseModule:
         """The parameters and auxiliary states, as two dicts."""
         raise self._undefined("get_params")
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Update a metric with the labels of a batch and the outputs of the last `forward`."""
         raise self._undefined("update_metric")
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Install a monitor on the executors."""
         raise self._undefined("install_monitor")
 
-    def get_states(self, merge_multi_context: bool = True) -> Any:
+    def get_states(self, merge_multi_context: bool = True) -> Arrays:
         """Values that persist between batches; none by default."""
         self._require("get_states", params=True)
         return []
 
-    def set_states(self, states: Any = None, value: float | None = None) -> None:
+    def set_states(self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None) -> None:
         """Set the values that persist between batches; there are none by default."""
         self._require("set_states", params=True)
         if states or value:
             raise ParameterError(f"{type(self).__name__}.set_states: there are no states", f"{states!r:.60}, {value!r}", "pass none")
 
-    def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[..., Any] | None = None) -> None:
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: Callable[..., object] | None = None) -> None:
         """Prepare for the next batch.
 
         Parameters
@@ -201,7 +229,7 @@ class BaseModule:
 
     # built on top of the above
 
-    def forward_backward(self, data_batch: Any) -> None:
+    def forward_backward(self, data_batch: Batch) -> None:
         """`forward` in training mode, then `backward`."""
         self.forward(data_batch, is_train=True)
         self.backward()
@@ -270,7 +298,7 @@ class BaseModule:
 
     # evaluation
 
-    def _evaluate(self, eval_data: Any, num_batch: int | None, reset: bool) -> Iterator[tuple[int, Any]]:
+    def _evaluate(self, eval_data: BatchSource, num_batch: int | None, reset: bool) -> Iterator[tuple[int, DataBatch]]:
         """Run `forward` in inference mode on the batches of an iterator, and yield each batch with its index."""
         self._require("forward", params=True)
         if reset:
@@ -286,15 +314,15 @@ class BaseModule:
 
     def score(
         self,
-        eval_data: Any,
-        eval_metric: Any,
+        eval_data: BatchSource,
+        eval_metric: MetricLike,
         num_batch: int | None = None,
         batch_end_callback: Callbacks = None,
         score_end_callback: Callbacks = None,
         reset: bool = True,
         epoch: int = 0,
-        sparse_row_id_fn: Callable[..., Any] | None = None,
-    ) -> list[tuple[str, Any]]:
+        sparse_row_id_fn: Callable[..., object] | None = None,
+    ) -> list[tuple[str, float]]:
         """Evaluate a metric on data.
 
         Parameters
@@ -329,14 +357,19 @@ class BaseModule:
         actual_num_batch = 0
         for nbatch, eval_batch in self._evaluate(eval_data, num_batch, reset):
             self.update_metric(eval_metric, *_labels_of(eval_batch))
+            # callbacks of MXNet's programs read the loop's variables: `locals` is part of the interface, and so are their names
             call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
             actual_num_batch = nbatch + 1
         call_all(score_end_callback, BatchEndParam(epoch, actual_num_batch, eval_metric, locals()))
         return eval_metric.get_name_value()
 
     def iter_predict(
-        self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Callable[..., Any] | None = None
-    ) -> Iterator[tuple[list[NDArray], int, Any]]:
+        self,
+        eval_data: BatchSource,
+        num_batch: int | None = None,
+        reset: bool = True,
+        sparse_row_id_fn: Callable[..., object] | None = None,
+    ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
         """Yield outputs batch by batch, without padding rows.
 
         Parameters
@@ -352,19 +385,22 @@ class BaseModule:
         for nbatch, batch in self._evaluate(eval_data, num_batch, reset):
             yield self._unpadded(batch), nbatch, batch
 
-    def _unpadded(self, batch: Any) -> list[NDArray]:
+    def _unpadded(self, batch: DataBatch) -> list[NDArray]:
         pad = batch.pad or 0
-        return [out[: out.shape[0] - pad] if pad else out for out in self.get_outputs()]
+        return [out[: out.shape[0] - pad] if pad else out for out in self._merged_outputs()]
+
+    def _merged_outputs(self) -> list[NDArray]:
+        return cast("list[NDArray]", self.get_outputs())
 
     def predict(
         self,
-        eval_data: Any,
+        eval_data: BatchSource | NDArray | np.ndarray,
         num_batch: int | None = None,
         merge_batches: bool = True,
         reset: bool = True,
         always_output_list: bool = False,
-        sparse_row_id_fn: Callable[..., Any] | None = None,
-    ) -> Any:
+        sparse_row_id_fn: Callable[..., object] | None = None,
+    ) -> NDArray | list[NDArray] | list[list[NDArray]]:
         """Compute the outputs for data.
 
         Parameters
@@ -393,9 +429,10 @@ class BaseModule:
         if isinstance(eval_data, (NDArray, np.ndarray)):
             self._require("predict", params=True)
             self.forward(DataBatch([array(eval_data) if isinstance(eval_data, np.ndarray) else eval_data]), is_train=False)
-            return self.get_outputs()[0].copy()
+            return self._merged_outputs()[0].copy()
         if not isinstance(eval_data, Iterable) or isinstance(eval_data, (list, tuple, str)):
             raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "create an NDArrayIter")
+        # copies: the next batch overwrites the executors' outputs
         found = [[out.copy() for out in outputs] for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
         if not found or not merge_batches:
             return found
@@ -412,17 +449,17 @@ class BaseModule:
 
     def fit(
         self,
-        train_data: Any,
-        eval_data: Any = None,
-        eval_metric: Any = "acc",
+        train_data: BatchSource,
+        eval_data: BatchSource | None = None,
+        eval_metric: MetricLike = "acc",
         epoch_end_callback: Callbacks = None,
         batch_end_callback: Callbacks = None,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = LEARNING_RATE,
+        kvstore: Store = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Kwargs = LEARNING_RATE,
         eval_end_callback: Callbacks = None,
         eval_batch_end_callback: Callbacks = None,
-        initializer: Any = UNIFORM,
+        initializer: Initializer | None = UNIFORM,
         arg_params: Params | None = None,
         aux_params: Params | None = None,
         allow_missing: bool = False,
@@ -430,9 +467,9 @@ class BaseModule:
         force_init: bool = False,
         begin_epoch: int = 0,
         num_epoch: int | None = None,
-        validation_metric: Any = None,
-        monitor: Any = None,
-        sparse_row_id_fn: Callable[..., Any] | None = None,
+        validation_metric: "MetricLike | None" = None,
+        monitor: Monitor | None = None,
+        sparse_row_id_fn: Callable[..., object] | None = None,
     ) -> None:
         """Train the module.
 
@@ -473,34 +510,31 @@ class BaseModule:
             self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing=allow_missing, force_init=force_init)
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
-        eval_metric = metrics.create(eval_metric)
-        validation_metric = eval_metric if validation_metric is None else validation_metric
+        metric = metrics.create(eval_metric)
+        validation_metric = metric if validation_metric is None else validation_metric
         for epoch in range(begin_epoch, num_epoch):
             start = time.time()
-            for name, value in self._train_epoch(epoch, train_data, eval_metric, monitor, batch_end_callback):
-                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+            self._log(epoch, "Train", self._train_epoch(epoch, train_data, metric, monitor, batch_end_callback))
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
             # each device has updated the auxiliary states from its own rows: average them
             arg_now, aux_now = self.get_params()
             self.set_params(arg_now, aux_now)
             call_all(epoch_end_callback, epoch, self.symbol, arg_now, aux_now)
             if eval_data is not None:
-                for name, value in self.score(
-                    eval_data,
-                    validation_metric,
-                    batch_end_callback=eval_batch_end_callback,
-                    score_end_callback=eval_end_callback,
-                    epoch=epoch,
-                ):
-                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                values = self.score(eval_data, validation_metric, None, eval_batch_end_callback, eval_end_callback, epoch=epoch)
+                self._log(epoch, "Validation", values)
             train_data.reset()
 
+    def _log(self, epoch: int, what: str, values: list[tuple[str, float]]) -> None:
+        for name, value in values:
+            self.logger.info(f"Epoch[%d] {what}-%s=%f", epoch, name, value)
+
     def _train_epoch(
-        self, epoch: int, train_data: Any, eval_metric: Any, monitor: Any, batch_end_callback: Callbacks
-    ) -> list[tuple[str, Any]]:
+        self, epoch: int, train_data: BatchSource, eval_metric: EvalMetric, monitor: Monitor | None, batch_end_callback: Callbacks
+    ) -> list[tuple[str, float]]:
         """Train for one epoch; return the (name, value) pairs of the metric."""
         eval_metric.reset()
-        values: list[tuple[str, Any]] = []
+        values: list[tuple[str, float]] = []
         batches = iter(train_data)
         data_batch, nbatch = next(batches, None), 0
         while data_batch is not None:
@@ -509,6 +543,7 @@ class BaseModule:
             self.forward_backward(data_batch)
             self.update()
             self.update_metric(eval_metric, *_labels_of(data_batch))
+            # one batch ahead: `prepare` may bind the next batch's bucket, and the last batch is known before its callbacks
             next_data_batch = next(batches, None)
             if next_data_batch is None:
                 values = eval_metric.get_global_name_value()  # now, as callbacks may reset the metric
@@ -525,6 +560,6 @@ class _NotData(DTypeError, ValueError):
     """Data that is neither an array nor an iterator over batches."""
 
 
-def _labels_of(batch: Any) -> tuple[Any, bool]:
+def _labels_of(batch: DataBatch | list[DataBatch]) -> tuple[Labels, bool]:
     """The labels of a batch, and whether they are split by device already, as in a list of batches."""
-    return ([b.label for b in batch], True) if isinstance(batch, list) else (batch.label, False)
+    return ([b.label or () for b in batch], True) if isinstance(batch, list) else (batch.label, False)

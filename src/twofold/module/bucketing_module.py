@@ -1,7 +1,7 @@
 """`BucketingModule`: one module per input length, all sharing their parameters."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
@@ -11,13 +11,23 @@ from .. import ndarray as nd
 from ..checkpoint import load_params, save_checkpoint
 from ..device import CPU
 from ..errors import MXNetError, ParameterError
+from ..initializer.base import Initializer
+from ..io.iterator import DataDesc
+from ..metric.base import EvalMetric
+from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..symbol.naming import NameManager
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
+from ..symbol.symbol import Symbol
+from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
 from .module import Contexts, Groups, Module
-from .shapes import Shapes, describe
+from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, Shapes, as_batch, describe
 
 __all__ = ["BucketingModule"]
+
+Names = Sequence[str] | None
+Found = Symbol | tuple[Symbol, Names, Names]
+#: Function from a bucket's key to a symbol, or to (symbol, data names, label names).
+SymGen = Callable[..., Found]
 
 
 class BucketingModule(BaseModule):
@@ -40,9 +50,9 @@ class BucketingModule(BaseModule):
 
     def __init__(
         self,
-        sym_gen: Callable[[Any], Any],
-        default_bucket_key: Any = None,
-        logger: Any = logging,
+        sym_gen: SymGen,
+        default_bucket_key: Hashable = None,
+        logger: Logger = logging,
         context: Contexts = CPU,
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
@@ -64,13 +74,13 @@ class BucketingModule(BaseModule):
             "compression_params": compression_params,
         }
         self._default = self._create_module(default_bucket_key)
-        self._buckets: dict[Any, Module] = {}
+        self._buckets: dict[Hashable, Module] = {}
         self._curr_module: Module | None = None
-        self._curr_bucket_key: Any = None
-        self._grad_req: Any = "write"
-        self._monitors: list[Any] = []
+        self._curr_bucket_key: Hashable = None
+        self._grad_req: Requests = "write"
+        self._monitors: list[Monitor] = []
 
-    def _create_module(self, key: Any) -> Module:
+    def _create_module(self, key: Hashable) -> Module:
         """The module of a bucket. A fresh name manager makes automatic names the same in all buckets."""
         with NameManager():
             found = self._sym_gen(key)
@@ -109,13 +119,13 @@ class BucketingModule(BaseModule):
         if numbers.dtype.kind not in "iu":
             raise ParameterError("BucketingModule.save_checkpoint: keys are not integers", repr(keys), "use integers, or save_params")
         for key, module in self._buckets.items():
-            module.symbol.save(f"{fspath(prefix)}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
+            module._symbol.save(f"{fspath(prefix)}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
         save_checkpoint(prefix, epoch, None, *self.get_params())
         nd.save(f"{fspath(prefix)}.buckets", [nd.array(numbers, dtype="int32")])
 
     @staticmethod
     def load(
-        prefix: str | PathLike[str], epoch: int, sym_gen: Callable[[Any], Any] | None = None, default_bucket_key: Any = None, **kwargs: Any
+        prefix: str | PathLike[str], epoch: int, sym_gen: SymGen | None = None, default_bucket_key: Hashable = None, **kwargs: Any
     ) -> "BucketingModule":
         """Create a module with the parameters of a checkpoint. It must be bound next.
 
@@ -141,9 +151,9 @@ class BucketingModule(BaseModule):
 
     @staticmethod
     def load_dict(
-        sym_dict: Mapping[Any, Any] | None = None,
-        sym_gen: Callable[[Any], Any] | None = None,
-        default_bucket_key: Any = None,
+        sym_dict: Mapping[Hashable, Symbol] | None = None,
+        sym_gen: SymGen | None = None,
+        default_bucket_key: Hashable = None,
         arg_params: Params | None = None,
         aux_params: Params | None = None,
         **kwargs: Any,
@@ -172,7 +182,7 @@ class BucketingModule(BaseModule):
             raise ParameterError("BucketingModule.load_dict: there are no symbols", None, "pass sym_dict or sym_gen")
         symbols = dict(sym_dict or {})
 
-        def generate(key: Any) -> Any:
+        def generate(key: Hashable) -> Found:
             if key in symbols:
                 return symbols[key]
             if sym_gen is None:
@@ -201,22 +211,22 @@ class BucketingModule(BaseModule):
         return (self._curr_module or self._default).output_names
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> Sequence[DataDesc] | None:
         """Descriptions of the data that the current bucket is bound to."""
         return self._current("data_shapes").data_shapes
 
     @property
-    def label_shapes(self) -> Any:
+    def label_shapes(self) -> Shapes | None:
         """Descriptions of the labels that the current bucket is bound to."""
         return self._current("label_shapes").label_shapes
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> NamedShapes:
         """(name, shape) pairs of the current bucket's outputs."""
         return self._current("output_shapes").output_shapes
 
     @property
-    def symbol(self) -> Any:
+    def symbol(self) -> Symbol | None:
         """The symbol of the current bucket."""
         return self._current("symbol").symbol
 
@@ -230,7 +240,7 @@ class BucketingModule(BaseModule):
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: BaseModule | None = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """Bind the default bucket. Others are bound when their first batch arrives.
 
@@ -259,7 +269,7 @@ class BucketingModule(BaseModule):
         for monitor in self._monitors:
             self._default.install_monitor(monitor)
 
-    def switch_bucket(self, bucket_key: Any, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
+    def switch_bucket(self, bucket_key: Hashable, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
         """Switch to another bucket, whose module is created and bound on first use.
 
         Parameters
@@ -277,17 +287,19 @@ class BucketingModule(BaseModule):
         self._require("switch_bucket")
         if bucket_key not in self._buckets:
             module = self._create_module(bucket_key)
-            shared = self._default if self.params_initialized else None
-            if shared is None:
+            if not self.params_initialized:
                 raise MXNetError("BucketingModule.switch_bucket: there are no parameters to share yet", None, "call init_params() first")
-            module.bind(data_shapes, label_shapes, self.for_training, self.inputs_need_grad, shared_module=shared, grad_req=self._grad_req)
+            module.bind(
+                data_shapes, label_shapes, self.for_training, self.inputs_need_grad, shared_module=self._default, grad_req=self._grad_req
+            )
             for monitor in self._monitors:
                 module.install_monitor(monitor)
             self._buckets[bucket_key] = module
         self._curr_module, self._curr_bucket_key = self._buckets[bucket_key], bucket_key
 
-    def _switch_to(self, batch: Any) -> None:
+    def _switch_to(self, given: Batch) -> None:
         """Switch to the bucket of a batch; a batch without a bucket key is for the current one."""
+        batch = as_batch(given)
         if batch.bucket_key is None or batch.bucket_key == self._curr_bucket_key:
             return
         if batch.bucket_key not in self._buckets and not batch.provide_data:
@@ -297,7 +309,7 @@ class BucketingModule(BaseModule):
         label = describe(batch.provide_label) if batch.provide_label else None
         self.switch_bucket(batch.bucket_key, describe(batch.provide_data), label)
 
-    def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[..., Any] | None = None) -> None:
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: Callable[..., object] | None = None) -> None:
         """Create and bind the module for the next batch.
 
         Parameters
@@ -308,6 +320,7 @@ class BucketingModule(BaseModule):
             Has no effect, see `BaseModule.prepare`.
         """
         self._require("prepare", params=True)
+        # binding ahead of `forward`; the current bucket's outputs are still to be read, so it stays current
         before = self._curr_bucket_key, self._curr_module
         self._switch_to(data_batch)
         self._curr_bucket_key, self._curr_module = before
@@ -320,7 +333,7 @@ class BucketingModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Initializer | None = UNIFORM,
         arg_params: Params | None = None,
         aux_params: Params | None = None,
         allow_missing: bool = False,
@@ -332,7 +345,11 @@ class BucketingModule(BaseModule):
         self.params_initialized = True
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
+        self,
+        kvstore: Store = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Kwargs = LEARNING_RATE,
+        force_init: bool = False,
     ) -> None:
         """Create the optimizer of all buckets; see `Module.init_optimizer`."""
         self._require("init_optimizer", params=True)
@@ -348,37 +365,37 @@ class BucketingModule(BaseModule):
 
     # computation, by the current bucket
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch with the module of its bucket."""
         self._require("forward", params=True)
         self._switch_to(data_batch)
         self._current("forward").forward(data_batch, is_train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute gradients; see `Module.backward`."""
         self._current("backward").backward(out_grads)
 
-    def get_outputs(self, merge_multi_context: bool = True) -> Any:
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """The outputs of the last `forward`; see `Module.get_outputs`."""
         return self._current("get_outputs").get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Gradients with respect to the data; see `Module.get_input_grads`."""
         return self._current("get_input_grads").get_input_grads(merge_multi_context)
 
-    def get_states(self, merge_multi_context: bool = True) -> Any:
+    def get_states(self, merge_multi_context: bool = True) -> Arrays:
         """The states of the current bucket; see `Module.get_states`."""
         return self._current("get_states").get_states(merge_multi_context)
 
-    def set_states(self, states: Any = None, value: float | None = None) -> None:
+    def set_states(self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None) -> None:
         """Set the states of the current bucket; see `Module.set_states`."""
         self._current("set_states").set_states(states, value)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Update a metric with the labels of a batch and the outputs of the last `forward`."""
         self._current("update_metric").update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Install a monitor on all buckets, including future ones."""
         self._require("install_monitor")
         self._monitors.append(mon)

@@ -2,13 +2,16 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
 from ..errors import MXNetError, ParameterError
+from ..initializer.base import Initializer
 from ..io.iterator import DataBatch, DataDesc
+from ..metric.base import EvalMetric
+from ..monitor import Monitor
 from ..ndarray.array import NDArray
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
-from .shapes import Shapes, describe
+from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
+from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, Shapes, as_batch, describe
 
 __all__ = ["SequentialModule"]
 
@@ -25,13 +28,13 @@ class SequentialModule(BaseModule):
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: Logger = logging) -> None:
         super().__init__(logger)
         self._modules: list[BaseModule] = []
-        self._metas: list[dict[str, Any]] = []
-        self._label_shapes: Any = None
+        self._metas: list[dict[str, bool]] = []
+        self._label_shapes: Shapes | None = None
 
-    def add(self, module: BaseModule, **kwargs: Any) -> "SequentialModule":
+    def add(self, module: BaseModule, **kwargs: bool) -> "SequentialModule":
         """Append a module. The chain must then be bound again.
 
         Parameters
@@ -77,19 +80,19 @@ class SequentialModule(BaseModule):
         return self._modules[-1].output_names if self._modules else []
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> Sequence[DataDesc] | None:
         """Descriptions of the data that the first module is bound to."""
         self._require("data_shapes")
         return self._modules[0].data_shapes
 
     @property
-    def label_shapes(self) -> Any:
+    def label_shapes(self) -> Shapes | None:
         """Descriptions of the labels; None if no module takes them."""
         self._require("label_shapes")
         return self._label_shapes
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> NamedShapes:
         """(name, shape) pairs of the last module's outputs."""
         self._require("output_shapes")
         return self._modules[-1].output_shapes
@@ -104,7 +107,7 @@ class SequentialModule(BaseModule):
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: BaseModule | None = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """Bind all modules.
 
@@ -131,7 +134,7 @@ class SequentialModule(BaseModule):
             raise ParameterError("Shared module is not supported", type(shared_module).__name__, "omit it")
         if not self._modules:
             raise MXNetError("Attempting to bind an empty SequentialModule", None, "add modules first")
-        inputs: Any = data_shapes
+        inputs: Shapes = data_shapes
         for place, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
             if meta.get(self.META_AUTO_WIRING):
                 inputs = self._rename(module, describe(inputs))
@@ -139,7 +142,7 @@ class SequentialModule(BaseModule):
                 inputs,
                 label_shapes if meta.get(self.META_TAKE_LABELS) else None,
                 for_training,
-                inputs_need_grad or (for_training and place > 0),
+                inputs_need_grad or (for_training and place > 0),  # the module before needs it as its head gradient
                 force_rebind=force_rebind,
                 grad_req=grad_req,
             )
@@ -173,7 +176,7 @@ class SequentialModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Initializer | None = UNIFORM,
         arg_params: Params | None = None,
         aux_params: Params | None = None,
         allow_missing: bool = False,
@@ -197,7 +200,7 @@ class SequentialModule(BaseModule):
         if self.params_initialized and not force_init:
             return
         self._require("init_params")
-        for module in self._modules:
+        for module in self._modules:  # which ignore each other's parameters: unknown names are checked below
             module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra=True)
         owners: dict[str, int] = {}
         for place, module in enumerate(self._modules):
@@ -216,7 +219,11 @@ class SequentialModule(BaseModule):
         self.params_initialized = True
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
+        self,
+        kvstore: Store = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Kwargs = LEARNING_RATE,
+        force_init: bool = False,
     ) -> None:
         """Create an optimizer for each module; see `Module.init_optimizer`."""
         self._require("init_optimizer", params=True)
@@ -235,7 +242,7 @@ class SequentialModule(BaseModule):
 
     # computation
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
         """Run a batch through all modules.
 
         Parameters
@@ -246,22 +253,22 @@ class SequentialModule(BaseModule):
             See `Module.forward`.
         """
         self._require("forward", params=True)
-        batch = data_batch
+        batch = first = as_batch(data_batch)
         for place, module in enumerate(self._modules):
             module.forward(batch, is_train=is_train)
             if place + 1 < len(self._modules):
-                batch = self._next_batch(place, data_batch)
+                batch = self._next_batch(place, first)
 
-    def _next_batch(self, place: int, first: Any) -> DataBatch:
+    def _next_batch(self, place: int, first: DataBatch) -> DataBatch:
         """The batch for the next module: the outputs of this one with the labels of the first batch."""
-        outputs = self._modules[place].get_outputs()
+        outputs = self._modules[place]._merged_outputs()
         names = [name for name, _ in self._modules[place].output_shapes]
         if self._metas[place + 1].get(self.META_AUTO_WIRING):
             names = list(self._modules[place + 1].data_names)
         shapes = [DataDesc(name, out.shape, out.dtype) for name, out in zip(names, outputs, strict=True)]
         return DataBatch(outputs, first.label, first.pad, first.index, None, shapes, first.provide_label)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Propagate gradients back through all modules.
 
         Parameters
@@ -273,14 +280,14 @@ class SequentialModule(BaseModule):
         for place in reversed(range(len(self._modules))):
             self._modules[place].backward(out_grads)
             if place > 0:
-                out_grads = self._modules[place].get_input_grads()
+                out_grads = cast("list[NDArray]", self._modules[place].get_input_grads())
 
-    def get_outputs(self, merge_multi_context: bool = True) -> Any:
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """The last module's outputs."""
         self._require("get_outputs", params=True)
         return self._modules[-1].get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Gradients with respect to the first module's data.
 
         Raises
@@ -293,13 +300,13 @@ class SequentialModule(BaseModule):
             raise MXNetError("SequentialModule.get_input_grads: they are not computed", None, "bind with inputs_need_grad=True")
         return self._modules[0].get_input_grads(merge_multi_context)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Update a metric with the labels of a batch and the outputs of the modules that take labels."""
         self._require("update_metric", params=True)
         for module in self._takes_labels():
             module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Install a monitor on all modules."""
         self._require("install_monitor")
         for module in self._modules:

@@ -9,8 +9,11 @@ from ..device import CPU, Device
 from ..errors import MXNetError, ParameterError, ShapeError
 from ..executor.executor import Executor
 from ..io.iterator import DataBatch, DataDesc
+from ..metric.base import EvalMetric
+from ..monitor import Monitor
 from ..ndarray.array import NDArray
-from .shapes import batch_axis, batch_size_of, describe, shapes_of_batch, split_rows
+from ..symbol.symbol import Symbol
+from .shapes import Arrays, Batch, NamedShapes, Requests, as_batch, batch_axis, batch_size_of, describe, shapes_of_batch, split_rows
 
 __all__ = ["DeviceGroup", "Groups", "Plan", "groups_by_device"]
 
@@ -18,8 +21,7 @@ __all__ = ["DeviceGroup", "Groups", "Plan", "groups_by_device"]
 MAX_CACHED_SHAPES = 4
 
 #: Devices by ``ctx_group``, or one such dict per device of a module.
-Groups = Mapping[str, Any] | Sequence[Mapping[str, Device]]
-Requests = str | Sequence[str] | Mapping[str, str]
+Groups = Mapping[str, Device | Sequence[Device]] | Sequence[Mapping[str, Device]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ class Plan:
         For each device of the module, the device of each ``ctx_group``.
     """
 
-    symbol: Any
+    symbol: Symbol
     contexts: Sequence[Device]
     workload: Sequence[float]
     param_names: Sequence[str]
@@ -111,8 +113,8 @@ class DeviceGroup:
         self._arguments = set(self.symbol.list_arguments())
         self._output_names = self.symbol.list_outputs()
         self._output_axes = [DataDesc.get_batch_axis(output.attr("__layout__")) for output in self.symbol]
-        self._monitors: list[Any] = []
-        self._cache: dict[Any, list[Executor]] = {}
+        self._monitors: list[Monitor] = []
+        self._cache: dict[NamedShapes, list[Executor]] = {}
         self._set_shapes(data_shapes, label_shapes)
         self.execs = [self._bind(k, shared) for k in range(len(self.contexts))]
         self._cache[self._key()] = self.execs
@@ -128,7 +130,7 @@ class DeviceGroup:
         slices = split_rows(size, self.plan.workload)
         self.data_shapes, self.label_shapes, self.batch_size, self.slices = data, label, size, slices
 
-    def _key(self) -> Any:
+    def _key(self) -> NamedShapes:
         return tuple((x.name, x.shape) for x in (*self.data_shapes, *self.label_shapes))
 
     def _shapes_on(self, place: int) -> dict[str, tuple[int, ...]]:
@@ -143,6 +145,7 @@ class DeviceGroup:
 
     def _bind(self, place: int, shared: "DeviceGroup | None") -> Executor:
         dtypes = {x.name: x.dtype for x in (*self.data_shapes, *self.label_shapes) if x.name in self._arguments}
+        shapes: dict[str, Any] = self._shapes_on(place)
         return self.symbol.simple_bind(
             self.contexts[place],
             grad_req=self.plan.requests(),
@@ -150,7 +153,7 @@ class DeviceGroup:
             group2ctx=self.plan.groups[place] if self.plan.groups else None,
             shared_arg_names=self.param_names if shared else None,
             shared_exec=shared.execs[place] if shared else None,
-            **self._shapes_on(place),
+            **shapes,
         )
 
     def reshape(self, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc]) -> None:
@@ -191,7 +194,7 @@ class DeviceGroup:
 
     # inputs
 
-    def forward(self, batch: DataBatch | Sequence[DataBatch], is_train: bool | None = None) -> None:
+    def forward(self, batch: Batch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.
 
         Parameters
@@ -208,19 +211,22 @@ class DeviceGroup:
         ParameterError
             If the number of arrays differs from what was bound.
         """
-        self._adapt_to(batch)
+        # as in MXNet only a list is one batch per device: a namedtuple of data is a batch
+        parts = [as_batch(part) for part in batch] if isinstance(batch, list) else None
+        whole = as_batch(batch) if parts is None else self._join(parts)
+        self._adapt_to(whole)
         for place, executor in enumerate(self.execs):
-            if isinstance(batch, DataBatch):
-                self._load(executor, batch, self.slices[place])
+            if parts is None:
+                self._load(executor, whole, self.slices[place])
             else:
-                self._load(executor, batch[place], None)
+                self._load(executor, parts[place], None)
+        # all inputs first: the devices then compute side by side
         for executor in self.execs:
             executor.forward(is_train=self.plan.for_training if is_train is None else is_train)
 
-    def _adapt_to(self, batch: DataBatch | Sequence[DataBatch]) -> None:
+    def _adapt_to(self, batch: DataBatch) -> None:
         """Reshape the executors if the shapes of a batch differ."""
-        whole = batch if isinstance(batch, DataBatch) else self._join(batch)
-        data, label = shapes_of_batch(whole, self.data_shapes, self.label_shapes)
+        data, label = shapes_of_batch(batch, self.data_shapes, self.label_shapes)
         shapes = tuple((x.name, x.shape) for x in (*data, *label))
         if shapes != self._key():
             self.reshape(data, label)
@@ -260,13 +266,13 @@ class DeviceGroup:
                 )
             target[:] = part
 
-    def _rows(self, array: Any, rows: slice, axis: int) -> Any:
+    def _rows(self, array: NDArray, rows: slice, axis: int) -> NDArray:
         """The rows of an array that belong to one device."""
         if len(self.execs) == 1 or axis == -1:
             return array
         return array[rows] if axis == 0 else nd.slice_axis(array, axis=axis, begin=rows.start, end=rows.stop)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute gradients.
 
         Parameters
@@ -284,17 +290,17 @@ class DeviceGroup:
 
     # results
 
-    def get_outputs(self, merge_multi_context: bool = True) -> Any:
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """The outputs for the whole batch, or a list of the devices' parts of each."""
         parts = [list(column) for column in zip(*(e.outputs for e in self.execs), strict=True)]
         return self._merge(parts, self._output_axes) if merge_multi_context else parts
 
-    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Gradients with respect to the data for the whole batch, or a list of the devices' parts of each."""
-        parts = [[e.grad_dict[x.name] for e in self.execs] for x in self.data_shapes]
+        parts: list[list[Any]] = [[e.grad_dict[x.name] for e in self.execs] for x in self.data_shapes]
         return self._merge(parts, [batch_axis(x) for x in self.data_shapes]) if merge_multi_context else parts
 
-    def _merge(self, parts: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
+    def _merge(self, parts: Sequence[Sequence[NDArray]], axes: Sequence[int]) -> list[NDArray]:
         """Arrays of the whole batch, on the first device."""
         home = self.contexts[0]
         out = []
@@ -316,7 +322,7 @@ class DeviceGroup:
             found.append((name, tuple(shape)))
         return found
 
-    def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
+    def update_metric(self, metric: EvalMetric, labels: Sequence[NDArray] | Sequence[Sequence[NDArray]], pre_sliced: bool = False) -> None:
         """Update a metric with the labels and outputs of each device.
 
         Parameters
@@ -334,7 +340,8 @@ class DeviceGroup:
                 parts = list(labels[place])
             else:
                 axes = [batch_axis(x) for x in descriptions] + [0] * len(labels)
-                parts = [self._rows(label, self.slices[place], axis) for label, axis in zip(labels, axes, strict=False)]
+                whole: Sequence[Any] = labels
+                parts = [self._rows(label, self.slices[place], axis) for label, axis in zip(whole, axes, strict=False)]
             names = [x.name for x in descriptions] + [f"_{k}_label" for k in range(len(descriptions), len(parts))]
             metric.update_dict(dict(zip(names, parts, strict=False)), executor.output_dict)
 
@@ -373,7 +380,7 @@ class DeviceGroup:
         for executor in self.execs:
             executor.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
 
-    def install_monitor(self, monitor: Any) -> None:
+    def install_monitor(self, monitor: Monitor) -> None:
         """Install a monitor on all executors."""
         self._monitors.append(monitor)
         for executors in self._cache.values():

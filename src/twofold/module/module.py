@@ -9,14 +9,18 @@ from typing import Any
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
 from ..errors import MXNetError, ParameterError
+from ..initializer.base import Initializer
 from ..io.iterator import DataDesc
 from ..kvstore.create import check_kvstore, store_for
+from ..metric.base import EvalMetric
+from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
+from ..symbol.symbol import Symbol
+from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
 from .parameters import ParameterFiller, check_loaded, check_names
-from .shapes import Shapes, check_data, check_labels, describe
+from .shapes import Arrays, Batch, Labels, Requests, Shapes, check_data, check_labels, describe
 from .updates import Updates, prepare_optimizer
 
 __all__ = ["Module"]
@@ -57,10 +61,10 @@ class Module(BaseModule):
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         data_names: Sequence[str] | None = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
-        logger: Any = logging,
+        logger: Logger = logging,
         context: Contexts = CPU,
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
@@ -69,7 +73,7 @@ class Module(BaseModule):
         compression_params: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(logger)
-        self._symbol = symbol
+        self._symbol: Symbol = symbol
         self._context = [context] if isinstance(context, Device) else list(context)
         self._work_load_list = [1] * len(self._context) if work_load_list is None else list(work_load_list)
         if not self._context or len(self._work_load_list) != len(self._context):
@@ -216,7 +220,7 @@ class Module(BaseModule):
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: BaseModule | None = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """Create executors for data of the given shapes. They hold the parameters.
 
@@ -247,11 +251,8 @@ class Module(BaseModule):
             return
         if inputs_need_grad and not for_training:
             raise ParameterError("Module.bind: inputs_need_grad needs for_training", "for_training=False", "bind for training")
-        data, label = describe(data_shapes), describe(label_shapes)
-        arguments = self._symbol.list_arguments()
-        check_data(data, self._data_names)
-        check_labels(label, self._label_names, arguments)
-        shared = None if shared_module is None else self._shared_group(shared_module)
+        data, label = self._describe(data_shapes, label_shapes)
+        shared = None if shared_module is None else self._bound_module(shared_module)
         if self.binded and self.params_initialized:
             self.get_params()  # copy them from the devices before their executors are dropped
         plan = Plan(
@@ -268,21 +269,43 @@ class Module(BaseModule):
             grad_req,
             self._groups,
         )
-        self._exec_group = DeviceGroup(plan, data, label, shared)
+        self._exec_group = DeviceGroup(plan, data, label, None if shared is None else shared._exec_group)
         self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
-        self._data_shapes, self._label_shapes = data, label or None
-        if isinstance(shared_module, Module):
-            self._arg_params, self._aux_params, self.params_initialized = shared_module._arg_params, shared_module._aux_params, True
-            if shared_module.optimizer_initialized:
-                self.borrow_optimizer(shared_module)
-        elif self.params_initialized:
-            assert self._arg_params is not None
-            assert self._aux_params is not None
-            check_loaded(self._arg_params, self._param_names, self._exec_group.param_arrays)
-            check_loaded(self._aux_params, self._aux_names, self._exec_group.aux_arrays)
-            self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
+        self._update_shapes()
+        if shared is not None:
+            self._share(shared)
+        elif self.params_initialized:  # by a checkpoint, or before this module was bound again
+            self._load_initial()
 
-    def _shared_group(self, module: BaseModule) -> DeviceGroup:
+    def _describe(self, data_shapes: Shapes, label_shapes: Shapes | None) -> tuple[list[DataDesc], list[DataDesc]]:
+        """Descriptions of data and labels, with the names that the module expects."""
+        data, label = describe(data_shapes), describe(label_shapes)
+        check_data(data, self._data_names)
+        check_labels(label, self._label_names, self._symbol.list_arguments())
+        return data, label
+
+    def _share(self, module: "Module") -> None:
+        self._arg_params, self._aux_params, self.params_initialized = module._arg_params, module._aux_params, True
+        if module.optimizer_initialized:
+            self.borrow_optimizer(module)
+
+    def _load_initial(self) -> None:
+        """Copy the parameters that the module already has to its new executors."""
+        assert self._arg_params is not None
+        assert self._aux_params is not None
+        check_loaded(self._arg_params, self._param_names, self._exec_group.param_arrays)
+        check_loaded(self._aux_params, self._aux_names, self._exec_group.aux_arrays)
+        # a checkpoint may hold parameters of layers that this symbol lacks: feature extraction
+        self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
+
+    def _bound_module(self, module: BaseModule) -> "Module":
+        """The module to share with; it must be bound and have all parameters.
+
+        Raises
+        ------
+        ParameterError
+            If it is not.
+        """
         if not isinstance(module, Module) or not module.binded or not module.params_initialized:
             raise ParameterError("Module.bind: shared_module is not a bound Module with parameters", type(module).__name__, "bind it first")
         missing = [n for n in self._param_names if n not in module._param_names]
@@ -293,7 +316,7 @@ class Module(BaseModule):
                 ", ".join(missing),
                 "share with a module that has all parameters, such as that of the default bucket",
             )
-        return module._exec_group
+        return module
 
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
         """Switch to batches of other shapes; parameters stay. `forward` does so automatically.
@@ -304,10 +327,7 @@ class Module(BaseModule):
             See `bind`.
         """
         self._require("reshape")
-        data, label = describe(data_shapes), describe(label_shapes)
-        check_data(data, self._data_names)
-        check_labels(label, self._label_names, self._symbol.list_arguments())
-        self._exec_group.reshape(data, label)
+        self._exec_group.reshape(*self._describe(data_shapes, label_shapes))
         self._update_shapes()
 
     def _update_shapes(self) -> None:
@@ -331,7 +351,7 @@ class Module(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Initializer | None = UNIFORM,
         arg_params: Params | None = None,
         aux_params: Params | None = None,
         allow_missing: bool = False,
@@ -386,7 +406,11 @@ class Module(BaseModule):
     # the optimizer
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
+        self,
+        kvstore: Store = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Kwargs = LEARNING_RATE,
+        force_init: bool = False,
     ) -> None:
         """Create the optimizer.
 
@@ -470,7 +494,7 @@ class Module(BaseModule):
         if not self.for_training:
             raise MXNetError(f"Module.{action}: the module is not bound for training", None, "re-bind with for_training=True")
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, whose shapes may differ from those of previous batches.
 
         Parameters
@@ -489,7 +513,7 @@ class Module(BaseModule):
         self._exec_group.forward(data_batch, is_train)
         self._update_shapes()
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute gradients of the parameters, and of the data if bound with ``inputs_need_grad``.
 
         Parameters
@@ -501,7 +525,7 @@ class Module(BaseModule):
         self._require("backward", params=True)
         self._exec_group.backward(out_grads)
 
-    def get_outputs(self, merge_multi_context: bool = True) -> Any:
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """The outputs of the last `forward`.
 
         Parameters
@@ -512,7 +536,7 @@ class Module(BaseModule):
         self._require("get_outputs", params=True)
         return self._exec_group.get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Gradients with respect to the data from the last `backward`, merged as by `get_outputs`.
 
         Raises
@@ -538,7 +562,7 @@ class Module(BaseModule):
             raise ParameterError("Module.get_states: states of devices are not merged", None, "pass merge_multi_context=False")
         return self._exec_group.get_states()
 
-    def set_states(self, states: Any = None, value: float | None = None) -> None:
+    def set_states(self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None) -> None:
         """Set the states.
 
         Parameters
@@ -551,7 +575,7 @@ class Module(BaseModule):
         self._require("set_states", params=True)
         self._exec_group.set_states(states, value)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Update a metric with the labels of a batch and the outputs of the last `forward`.
 
         Parameters
@@ -566,7 +590,7 @@ class Module(BaseModule):
         self._require("update_metric", params=True)
         self._exec_group.update_metric(eval_metric, labels or [], pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Install a monitor on the executors."""
         self._require("install_monitor")
         self._exec_group.install_monitor(mon)

@@ -2,14 +2,17 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ..errors import DTypeError, MXNetError, ParameterError
+from ..initializer.base import Initializer
 from ..io.iterator import DataDesc
+from ..metric.base import EvalMetric
+from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Params
-from .shapes import Shapes, check_data, describe
+from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
+from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, Shapes, as_batch, check_data, describe
 
 __all__ = ["PythonLossModule", "PythonModule"]
 
@@ -28,14 +31,14 @@ class PythonModule(BaseModule):
     """
 
     def __init__(
-        self, data_names: Sequence[str], label_names: Sequence[str] | None, output_names: Sequence[str], logger: Any = logging
+        self, data_names: Sequence[str], label_names: Sequence[str] | None, output_names: Sequence[str], logger: Logger = logging
     ) -> None:
         super().__init__(logger)
         self._data_names, self._output_names = list(data_names), list(output_names)
         self._label_names = list(label_names or ())
         self._data_shapes: list[DataDesc] = []
         self._label_shapes: list[DataDesc] | None = None
-        self._output_shapes: Any = None
+        self._output_shapes: NamedShapes = []
 
     @property
     def data_names(self) -> Sequence[str]:
@@ -60,7 +63,7 @@ class PythonModule(BaseModule):
         return self._label_shapes
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> NamedShapes:
         """(name, shape) pairs of the outputs."""
         self._require("output_shapes")
         return self._output_shapes
@@ -73,7 +76,7 @@ class PythonModule(BaseModule):
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: BaseModule | None = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """Set the shapes of data and labels.
 
@@ -122,7 +125,7 @@ class PythonModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Initializer | None = UNIFORM,
         arg_params: Params | None = None,
         aux_params: Params | None = None,
         allow_missing: bool = False,
@@ -133,7 +136,11 @@ class PythonModule(BaseModule):
         self.params_initialized = True
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = LEARNING_RATE, force_init: bool = False
+        self,
+        kvstore: Store = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Kwargs = LEARNING_RATE,
+        force_init: bool = False,
     ) -> None:
         """Does nothing: there are no parameters."""
         self.optimizer_initialized = True
@@ -141,7 +148,7 @@ class PythonModule(BaseModule):
     def update(self) -> None:
         """Does nothing: there are no parameters."""
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Update a metric with the labels of a batch and the outputs, if the module has labels.
 
         Parameters
@@ -156,9 +163,9 @@ class PythonModule(BaseModule):
         if pre_sliced:
             raise ParameterError("PythonModule.update_metric: it runs on one device", "pre_sliced=True", "pass the whole batch's labels")
         if self._label_names:
-            eval_metric.update(labels, self.get_outputs())
+            eval_metric.update(cast("list[NDArray]", labels), self._merged_outputs())
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Does nothing: there is no executor to watch."""
 
 
@@ -190,8 +197,8 @@ class PythonLossModule(PythonModule):
         name: str = "pyloss",
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] = ("softmax_label",),
-        logger: Any = logging,
-        grad_func: Callable[[NDArray, NDArray], Any] | None = None,
+        logger: Logger = logging,
+        grad_func: Callable[[NDArray, NDArray], object] | None = None,
     ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger)
         self._name = name
@@ -208,7 +215,7 @@ class PythonLossModule(PythonModule):
         """The output has the shape of the data."""
         return [(self._output_names[0], self._data_shapes[0].shape)]
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
         """Store the scores and, in training, the labels of a batch.
 
         Parameters
@@ -218,15 +225,16 @@ class PythonLossModule(PythonModule):
         is_train
             Whether labels are needed; by default, whether the module is bound for training.
         """
-        self._scores = data_batch.data[0]
-        if self.for_training if is_train is None else is_train:
-            self._labels = data_batch.label[0]
+        batch = as_batch(data_batch)
+        self._scores = batch.data[0]
+        if (self.for_training if is_train is None else is_train) and batch.label:
+            self._labels = batch.label[0]
 
-    def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         """The scores, from the only device."""
-        return [self._scores] if merge_multi_context else [[self._scores]]  # type: ignore[list-item]
+        return [self._scores] if merge_multi_context else [[self._scores]]
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradient with respect to the scores.
 
         Parameters
@@ -255,6 +263,6 @@ class PythonLossModule(PythonModule):
         grad = self._grad_func(self._scores, self._labels)
         self._scores_grad = grad if isinstance(grad, NDArray) else array(grad, ctx=self._scores.context)
 
-    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """The gradient with respect to the scores, from the only device."""
         return [self._scores_grad] if merge_multi_context else [[self._scores_grad]]

@@ -1,15 +1,38 @@
 """Descriptions of the data and labels that modules are bound to, and how the rows of a batch are split among devices."""
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ..errors import ParameterError, ShapeError
-from ..io.iterator import DataBatch, DataDesc
+from ..errors import DTypeError, ParameterError, ShapeError
+from ..io.iterator import BatchLike, DataBatch, DataDesc, Shapes
+from ..ndarray.array import NDArray
 
-__all__ = ["Shapes", "batch_axis", "batch_size_of", "describe", "shapes_of_batch", "split_rows"]
+__all__ = ["batch_axis", "batch_size_of", "describe", "shapes_of_batch", "split_rows"]
 
-#: Descriptions, or (name, shape) pairs.
-Shapes = Sequence[DataDesc | tuple[str, tuple[int, ...]]]
+
+NamedShapes = Sequence[tuple[str, tuple[int, ...]]]
+#: A batch, or a list of one per device.
+Batch = BatchLike | list[DataBatch]
+Labels = Sequence[NDArray] | Sequence[Sequence[NDArray]] | None
+#: One array for each output, or for each a list of the devices' parts.
+Arrays = list[NDArray] | list[list[NDArray]]
+#: ``"write"``, ``"add"`` or ``"null"``: one for all parameters, one per argument in order, or by name.
+Requests = str | Sequence[str] | Mapping[str, str]
+
+
+def as_batch(batch: Batch) -> DataBatch:
+    """A batch of any class as a `DataBatch`; attributes that it lacks are None.
+
+    Raises
+    ------
+    DTypeError
+        If it is a list of batches.
+    """
+    if isinstance(batch, DataBatch):
+        return batch
+    if isinstance(batch, list):
+        raise DTypeError("module: one batch is needed", f"a list of {len(batch)}", "pass a DataBatch")
+    optional = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
+    return DataBatch(batch.data, *(getattr(batch, name, None) for name in optional))
 
 
 def describe(shapes: Shapes | None) -> list[DataDesc]:
@@ -102,7 +125,7 @@ def split_rows(size: int, loads: Sequence[float]) -> list[slice]:
     """
     total, begin, found = sum(loads), 0, []
     for place, load in enumerate(loads):
-        last = place == len(loads) - 1
+        last = place == len(loads) - 1  # which takes what rounding has left
         end = size if last else min(begin + round(size * load / total), size)
         if begin >= end:
             raise ParameterError("Too many slices. Some splits are empty.", f"{size} rows for {len(loads)} devices", "use fewer devices")
@@ -131,11 +154,12 @@ def shapes_of_batch(batch: DataBatch, data: Sequence[DataDesc], label: Sequence[
         return new_data, describe(batch.provide_label)
     if batch.label:
         return new_data, _with_shapes(label, batch.label, "label")
+    # a batch without labels, as in prediction: the executors still have arrays for them
     size = batch_size_of(new_data)
     return new_data, [_resize(x, size) for x in label]
 
 
-def _with_shapes(descriptions: Sequence[DataDesc], arrays: Sequence[Any], what: str) -> list[DataDesc]:
+def _with_shapes(descriptions: Sequence[DataDesc], arrays: Sequence[NDArray], what: str) -> list[DataDesc]:
     if not descriptions and what == "label":  # bound without labels
         return []
     if len(arrays) != len(descriptions):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
-from .samples import X, batch, batches, bound, params, perceptron
+from .samples import X, Y, batch, batches, bound, params, perceptron
 from tests.oracle_programs import fails
 
 
@@ -26,6 +27,18 @@ def batches_of_another_size(mx: Any) -> Any:
         module._exec_group.grad_arrays,
         fails(lambda: module.forward(mx.io.DataBatch([mx.nd.ones((4, 5))], [mx.nd.ones((4,))]))),
     ]
+
+
+def batches_of_a_class_of_ones_own(mx: Any) -> Any:
+    """A namedtuple of data alone, and of data and labels."""
+    batch = namedtuple("Batch", ["data"])
+    module = mx.mod.Module(perceptron(mx))
+    module.bind([("data", (4, 4))], for_training=False)
+    module.init_params(arg_params=params(mx), aux_params={})
+    module.forward(batch([mx.nd.array(X[:4])]))
+    trained = bound(mx)
+    trained.forward_backward(namedtuple("Batch", ["data", "label"])([mx.nd.array(X[:4])], [mx.nd.array(Y[:4])]))
+    return [module.get_outputs(), trained.get_outputs()]
 
 
 def reshape_by_hand(mx: Any) -> Any:
