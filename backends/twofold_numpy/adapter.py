@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.kernel import ArrayType, Call, OperandType, Params, RowProgram
+from twofold.backend.kernel import Array, ArrayType, Call, OperandType, Params, RowProgram
 from twofold.backend.protocol import Backend, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
@@ -24,6 +25,8 @@ from .jit.availability import is_installed
 from .memory import POOL, POOLED
 from .namespace import BLOCK, NumpyNamespace
 from .workers import forget
+
+T = TypeVar("T")
 
 
 def _compiles() -> bool:
@@ -99,11 +102,11 @@ class NumpyBackend(Backend):
         """Return the pool's unused memory to the system."""
         POOL.trim()
 
-    def as_array(self, value: Any) -> np.ndarray:
+    def as_array(self, value: ArrayLike) -> np.ndarray:
         """A C-contiguous array: NumPy scalars become 0-d arrays, and results with other memory layouts are copied."""
         return np.asarray(value, order="C")
 
-    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+    def quietly(self, function: Callable[..., T], *args: object) -> T:
         """Call in a context of its own in which NumPy's error state is "ignore"."""
         try:
             context = _QUIET.pop()
@@ -153,7 +156,7 @@ class NumpyBackend(Backend):
         """An array of stride 0."""
         return np.broadcast_to(np.array(value).astype(NUMPY[dtype]), shape)
 
-    def from_dlpack(self, source: Any) -> np.ndarray:
+    def from_dlpack(self, source: Array) -> np.ndarray:
         """NumPy's view of the producer's memory."""
         return np.from_dlpack(source)
 

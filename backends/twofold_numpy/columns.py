@@ -12,7 +12,7 @@ Source: Chellapilla, Puri & Simard, "High performance convolutional neural netwo
 """
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -60,7 +60,7 @@ class Columns(Blocks):
         Approximate size of the columns and results of a block.
     """
 
-    def __init__(self, g: Geometry, dtype: np.dtype[Any], order: Order, nbytes: int) -> None:
+    def __init__(self, g: Geometry, dtype: np.dtype[np.generic], order: Order, nbytes: int) -> None:
         self.g, self.order = g, order
         cell = dtype.itemsize * (g.groups * g.rows + g.filters)
         super().__init__(g.n, g.out[0], cell * self.cells(g.out[0]).number // max(1, g.out[0]), nbytes)

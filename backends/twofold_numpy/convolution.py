@@ -6,7 +6,7 @@ The choice depends on sizes, dtype and the setting ``winograd``, never on time o
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, get_args
+from typing import TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -25,11 +25,22 @@ Operands = tuple[np.ndarray, np.ndarray]
 Algorithm = Callable[[Geometry, np.ndarray, np.ndarray, np.ndarray], None]
 #: Multiplications of the direct algorithm from which Winograd's is worth its rounding errors.
 MIN_PRODUCTS = 1 << 24
+
+
+class Steps(TypedDict):
+    """How the windows of a convolution lie on its images."""
+
+    stride: Sizes
+    dilate: Sizes
+    pad: Sizes
+    groups: int
+
+
 _FUNCTIONS = {"forward": "convolve", "data": "convolve_data", "weight": "convolve_weight"}
 
 
 def convolve(
-    data: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None, *, channels_last: bool = False, **params: Any
+    data: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None, *, channels_last: bool = False, **params: Unpack[Steps]
 ) -> np.ndarray:
     """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…), into ``out`` if it is given.
 
@@ -41,7 +52,13 @@ def convolve(
 
 
 def convolve_data(
-    result: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None, *, size: Sizes, channels_last: bool = False, **params: Any
+    result: np.ndarray,
+    weight: np.ndarray,
+    out: np.ndarray | None = None,
+    *,
+    size: Sizes,
+    channels_last: bool = False,
+    **params: Unpack[Steps],
 ) -> np.ndarray:
     """The gradient with respect to the data."""
     f, depth, *kernel = weight.shape
@@ -50,7 +67,13 @@ def convolve_data(
 
 
 def convolve_weight(
-    data: np.ndarray, result: np.ndarray, out: np.ndarray | None = None, *, kernel: Sizes, channels_last: bool = False, **params: Any
+    data: np.ndarray,
+    result: np.ndarray,
+    out: np.ndarray | None = None,
+    *,
+    kernel: Sizes,
+    channels_last: bool = False,
+    **params: Unpack[Steps],
 ) -> np.ndarray:
     """The gradient with respect to the weight."""
     data, result = _channels_first(data, channels_last), _channels_first(result, channels_last)
@@ -125,16 +148,16 @@ def shape_of(kind: Kind, g: Geometry) -> Sizes:
 
 
 @lru_cache(1024)
-def chosen(kind: Kind, g: Geometry, dtype: np.dtype[Any], with_winograd: bool) -> Algorithm:
+def chosen(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> Algorithm:
     """The algorithm that the table has; not Winograd's unless it is allowed and pays."""
     return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd)))
 
 
-def _by_winograd(g: Geometry, dtype: np.dtype[Any], with_winograd: bool) -> bool:
+def _by_winograd(g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> bool:
     return with_winograd and g.products >= MIN_PRODUCTS and is_for_winograd(g, dtype)
 
 
-def is_for_winograd(g: Geometry, dtype: np.dtype[Any]) -> bool:
+def is_for_winograd(g: Geometry, dtype: np.dtype[np.generic]) -> bool:
     """Whether Winograd's algorithm applies; only in float32, where its rounding errors are acceptable."""
     return dtype == np.float32 and winograd.is_applicable(g)
 
@@ -150,7 +173,7 @@ def algorithm(kind: Kind, named: Choice) -> Algorithm:
     return partial(getattr(module, function), nbytes=named.nbytes)
 
 
-def applicable(g: Geometry, dtype: np.dtype[Any]) -> list[str]:
+def applicable(g: Geometry, dtype: np.dtype[np.generic]) -> list[str]:
     """The names of the algorithms that apply to a convolution, simplest first."""
     names = {
         "pointwise": g.is_pointwise,

@@ -4,6 +4,7 @@ Sums use the same fixed tree in every mode of execution, see `tree_sum`.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from .special import erf, erfinv, gammaln, polygamma
 
 #: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
+#: The axes of a reduction.
+Axes = int | tuple[int, ...] | None
 #: The ufunc reductions behind ``np.sum`` and the like, without their Python front ends: (array, axis, dtype, out, keepdims).
 _SUM: Any = np.add.reduce
 _PRODUCT: Any = np.multiply.reduce
@@ -30,7 +33,7 @@ def contiguous(a: Array) -> np.ndarray:
     return a if a.flags.c_contiguous else np.ascontiguousarray(a)
 
 
-def tree_sum(a: np.ndarray, axis: Any = None, keepdims: bool = False, out: np.ndarray | None = None) -> Any:
+def tree_sum(a: np.ndarray, axis: Axes = None, keepdims: bool = False, out: np.ndarray | None = None) -> np.ndarray:
     """Sum over axes by a fixed tree: NumPy's pairwise summation inside blocks of `BLOCK` elements, then the blocks' sums in order.
 
     The reduced elements are cut into blocks only if the reduced axes are trailing (the rows of a row program). A sum per channel reduces
@@ -60,12 +63,12 @@ def tree_sum(a: np.ndarray, axis: Any = None, keepdims: bool = False, out: np.nd
     return total if out is None else _store(out, total)
 
 
-def _store(out: np.ndarray, value: Any) -> np.ndarray:
+def _store(out: np.ndarray, value: np.ndarray) -> np.ndarray:
     out[...] = value
     return out
 
 
-def _trailing_axes(a: np.ndarray, axis: Any) -> int | None:
+def _trailing_axes(a: np.ndarray, axis: Axes) -> int | None:
     """The number of reduced axes if they are exactly the trailing ones, else None."""
     if axis is None:
         return a.ndim
@@ -73,7 +76,7 @@ def _trailing_axes(a: np.ndarray, axis: Any) -> int | None:
     return len(axes) if axes == list(range(a.ndim - len(axes), a.ndim)) else None
 
 
-def _reduces_to_channels(a: np.ndarray, axis: Any) -> bool:
+def _reduces_to_channels(a: np.ndarray, axis: Axes) -> bool:
     """Whether all axes but the second one are reduced."""
     return isinstance(axis, tuple) and a.ndim > 2 and sorted(k % a.ndim for k in axis) == [0, *range(2, a.ndim)]
 
@@ -83,10 +86,10 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.dot(a, b) if a.ndim == b.ndim == 2 and a.dtype == b.dtype else np.matmul(a, b)
 
 
-def _in_float32(function: Any) -> Any:
+def _in_float32(function: Callable[..., Array]) -> Callable[..., Array]:
     """A matrix product that computes 16-bit floats in float32 and rounds once."""
 
-    def run(*arrays: Array, **params: Any) -> Any:
+    def run(*arrays: Array, **params: object) -> Array:
         common = np.result_type(*arrays)
         if common.itemsize == 2 and common.kind in "fV":
             return function(*[a.astype(np.float32) for a in arrays], **params).astype(common)
@@ -95,10 +98,10 @@ def _in_float32(function: Any) -> Any:
     return run
 
 
-def _convolution(name: str) -> Any:
+def _convolution(name: str) -> Callable[..., Array]:
     """A convolution primitive, which imports the algorithms at its first call: that keeps them out of ``import twofold``."""
 
-    def run(*arrays: Array, **params: Any) -> Any:
+    def run(*arrays: Array, **params: object) -> Array:
         with IMPORTING:
             from . import convolution
 
@@ -119,7 +122,7 @@ class NumpyNamespace(Referenced):
         return found
 
     @staticmethod
-    def by_ufunc(name: str) -> Any:
+    def by_ufunc(name: str) -> Callable[..., Array]:
         """The function of an element-wise primitive: NumPy's ufunc itself, so that a call costs no Python frame."""
         return getattr(np, name)
 

@@ -6,7 +6,6 @@ products are wasted on gaps. Source: Chellapilla, Puri & Simard, "High performan
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -19,7 +18,7 @@ from .memory import POOL
 class Patches(Blocks):
     """Buffers for blocks of windows and their patches, of about ``nbytes``; for one group."""
 
-    def __init__(self, g: Geometry, dtype: np.dtype[Any], nbytes: int) -> None:
+    def __init__(self, g: Geometry, dtype: np.dtype[np.generic], nbytes: int) -> None:
         super().__init__(g.n, g.out[0], dtype.itemsize * (g.rows + g.filters) * math.prod(g.out[1:]), nbytes)
         self.g = g
         most = self.images * self.band * math.prod(g.out[1:])

@@ -8,7 +8,7 @@ import itertools
 import struct
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from types import BuiltinFunctionType
 
 import numpy as np
 
@@ -44,11 +44,11 @@ def _definition(address: int) -> _Definition:
 class _Owner:
     """Keeps alive what a function needs; takes the place of the module that other builtins belong to."""
 
-    def __init__(self, *objects: Any) -> None:
+    def __init__(self, *objects: object) -> None:
         self.objects = objects
 
 
-def builtin_of(address: int, library: Any, numbers: Iterable[int], refused: Callable[..., Any], lock: int) -> Callable[..., Any]:
+def builtin_of(address: int, library: object, numbers: Iterable[int], refused: Callable[..., None], lock: int) -> BuiltinFunctionType:
     """A built-in function of arrays.
 
     Parameters

@@ -20,14 +20,14 @@ import ctypes
 import os
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from types import BuiltinFunctionType
 
 from twofold.backend.forks import BUILDING
 from twofold.backend.ledger import HAND_OFFS
 
 from ..workers import has_tasks
 from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
-from .compiler import Compiler
+from .compiler import Code, Compiler
 from .llvm_text import llvm_text
 
 ASLEEP, READY, CLAIMED, POSTED, TAKEN, DONE = range(6)
@@ -64,7 +64,7 @@ def module(function: str, x86: bool) -> str:
 
 
 @cache
-def _code(own: Compiler, function: str) -> Any:
+def _code(own: Compiler, function: str) -> Code:
     with BUILDING:
         return own.loaded(own.object_code(module(function, own.triple.startswith("x86"))))
 
@@ -110,7 +110,9 @@ def helper(own: Compiler) -> Helper:
     return Helper(own)
 
 
-def split_kernel(own: Compiler, address: int, here: Any, there: Any, alone: Callable[..., None]) -> Callable[..., None]:
+def split_kernel(
+    own: Compiler, address: int, here: BuiltinFunctionType, there: BuiltinFunctionType, alone: Callable[..., None]
+) -> BuiltinFunctionType:
     """A kernel split in two halves.
 
     Parameters

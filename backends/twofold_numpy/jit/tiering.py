@@ -5,6 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import BuiltinFunctionType
 
 import numpy as np
 
@@ -322,7 +323,7 @@ def _bind(code: Code, program: RowProgram, variant: _Variant, arrays: Sequence[n
     strides = layout_numbers(structure, variant.extents, arrays) if structure.row_strides else []
     table = [n for leaf in summation_leaves(space[-1]) for n in leaf] if structure.has_rows else []
 
-    def part(axes: Sequence[Extent], when_refused: Kernel, lock: int) -> Kernel:
+    def part(axes: Sequence[Extent], when_refused: Kernel, lock: int) -> BuiltinFunctionType:
         numbers = [*[n for axis in axes for n in axis], *strides, *table]
         return builtin_of(code.address, code.library, numbers, when_refused, lock)
 

@@ -4,7 +4,6 @@
 sum of many arrays.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from ..dtype import FLOATS, WEAK
@@ -12,17 +11,18 @@ from ..errors import ShapeError
 from ..opdef.declare import elementwise
 from ..opdef.params import Scalar
 from ..opdef.samples import Draw, Sample
-from ..opdef.spec import Op
+from ..opdef.spec import Op, Rule
 
-Formula = Callable[[Any, Any, Any], Any]
+#: ``(xp, lhs, rhs) -> result``.
+Formula = Rule
 
 
-def real(xp: Any, x: Any) -> Any:
+def real(xp, x):
     """Integers as float64, floats unchanged: MXNet divides and exponentiates integers in floating point and truncates the result."""
     return x if xp.dtype_of(x) in FLOATS or xp.dtype_of(x) in WEAK else xp.astype(x, dtype="float64")
 
 
-def modulus(xp: Any, lhs: Any, rhs: Any) -> Any:
+def modulus(xp, lhs, rhs):
     """Remainder with the divisor's sign; 0 where the divisor is 0."""
     return xp.where(xp.equal(rhs, 0), 0, xp.remainder(lhs, rhs))
 
@@ -104,7 +104,7 @@ def symbol_names(name: str) -> tuple[str, str, str]:
     return f"broadcast_{name}", scalar_names(name, False)[0], scalar_names(swapped, name in REVERSED)[0]
 
 
-def check_same_shape(name: str, *arrays: Any) -> None:
+def check_same_shape(name, *arrays):
     """Check that arrays have the same shape.
 
     Raises
@@ -117,7 +117,7 @@ def check_same_shape(name: str, *arrays: Any) -> None:
         raise ShapeError(f"{name}: the shapes differ", ", ".join(map(str, shapes)), "make them equal, or use a broadcast_* operator")
 
 
-def declare(rule: Callable[..., Any], own: str, names: tuple[str, ...], variant: tuple[str, str], doc: str) -> Op:
+def declare(rule: Rule, own: str, names: tuple[str, ...], variant: tuple[str, str], doc: str) -> Op:
     """Register a rule generated from a row of a table."""
     rule.__name__, rule.__doc__ = own, doc
     facts: dict[str, Any] = {"result": "bool", "differentiable": False} if variant[0] in RELATIONS else {}
@@ -128,7 +128,7 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
     """The operator on two arrays for a row of a table."""
     formula, text = (ARITHMETIC | RELATIONS)[name]
 
-    def rule(xp: Any, lhs: Any, rhs: Any) -> Any:
+    def rule(xp, lhs, rhs):
         if not broadcasts:
             check_same_shape(names[0], lhs, rhs)
         return formula(xp, lhs, rhs)
@@ -147,7 +147,7 @@ def declare_scalar(name: str, reversed_: bool) -> Op:
     formula, text = (ARITHMETIC | RELATIONS)[name]
     names = scalar_names(name, reversed_)
 
-    def rule(xp: Any, data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
+    def rule(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
         data = data if is_int else real(xp, data)
         return formula(xp, scalar, data) if reversed_ else formula(xp, data, scalar)
 
@@ -160,7 +160,7 @@ def declare_scalar(name: str, reversed_: bool) -> Op:
     return new
 
 
-def reversed_modulus_grad(xp: Any, dout: Any, data: Any, scalar: Any) -> Any:
+def reversed_modulus_grad(xp, dout, data, scalar):
     """The gradient of ``scalar mod data`` with respect to ``data``."""
     return -dout * xp.floor(scalar / data)
 

@@ -28,6 +28,8 @@ def _centred(xp, data, mean, axis):
 
 #: Scales and statistics stay float32 for 16-bit data.
 Wide = Annotated[Any, Input(wide=True)]
+Mean = Annotated[Any, Input(auxiliary=True, initial='["zero", {}]', wide=True)]
+Variance = Annotated[Any, Input(auxiliary=True, initial='["one", {}]', wide=True)]
 
 
 @op(
@@ -45,8 +47,8 @@ def batch_norm(
     data,
     gamma: Wide,
     beta: Wide,
-    moving_mean: Annotated[Any, Input(auxiliary=True, initial='["zero", {}]', wide=True)],
-    moving_var: Annotated[Any, Input(auxiliary=True, initial='["one", {}]', wide=True)],
+    moving_mean: Mean,
+    moving_var: Variance,
     *,
     eps: float = 1e-3,
     momentum: float = 0.9,

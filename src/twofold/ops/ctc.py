@@ -13,6 +13,8 @@ from .softmax import log_softmax_of
 
 #: Stands for log 0: finite, so that a difference of two of them is not NaN.
 LOW = -1e30
+DataLengths = Annotated[Any, Input(present=("use_data_lengths", True), own_dtype=True)]
+LabelLengths = Annotated[Any, Input(present=("use_label_lengths", True), own_dtype=True)]
 
 
 class Problem(NamedTuple):
@@ -136,8 +138,8 @@ def ctc_loss(
     xp,
     data,
     label,
-    data_lengths: Annotated[Any, Input(present=("use_data_lengths", True), own_dtype=True)] = None,
-    label_lengths: Annotated[Any, Input(present=("use_label_lengths", True), own_dtype=True)] = None,
+    data_lengths: DataLengths = None,
+    label_lengths: LabelLengths = None,
     *,
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,

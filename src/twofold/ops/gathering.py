@@ -16,6 +16,8 @@ from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Input
 
 Mode = Literal["clip", "raise", "wrap"]
+#: The weight of an embedding: indices say nothing of its dtype, the parameter does.
+Table = Annotated[Any, Input(own_dtype=True, dtype_param="dtype")]
 
 
 def whole(xp, index):
@@ -125,7 +127,7 @@ onehot_encode.sample(lambda draw: draw(draw.integer((3,), 0, 4), draw.real((3, 4
 def embedding(
     xp,
     data: Index,
-    weight: Annotated[Any, Input(own_dtype=True, dtype_param="dtype")],
+    weight: Table,
     *,
     input_dim: int,
     output_dim: int,

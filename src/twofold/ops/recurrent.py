@@ -18,6 +18,7 @@ from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip
 
 Mode = Literal["gru", "lstm", "rnn_relu", "rnn_tanh"]
+CellState = Annotated[Any, Input(present=("mode", "lstm"))]
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
@@ -38,7 +39,7 @@ class Net(NamedTuple):
         return self.projection or self.hidden
 
     @property
-    def cell(self) -> Any:
+    def cell(self) -> LSTMCell | GRUCell | PlainCell:
         """The cell of the layers."""
         if self.mode == "lstm":
             return LSTMCell(self.clip)
@@ -61,7 +62,7 @@ class Net(NamedTuple):
         """The length of the parameter vector."""
         return sum(math.prod(shape) for _, shape in self.blocks())
 
-    def unpacked(self, xp: Any, vector: Any) -> dict[Any, Any]:
+    def unpacked(self, xp, vector):
         """The blocks of the parameter vector, by key."""
         out, start = {}, 0
         for key, shape in self.blocks():
@@ -264,7 +265,7 @@ def rnn(
     data,
     parameters,
     state,
-    state_cell: Annotated[Any, Input(present=("mode", "lstm"))] = None,
+    state_cell: CellState = None,
     sequence_length: SequenceLength = None,
     rng=None,
     *,

@@ -5,7 +5,7 @@ state's contribution, a product (n, g · h). It returns the new h, the new cell 
 Its backward returns the gradients of both contributions and of the old cell state.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class StateClip(NamedTuple):
@@ -34,13 +34,13 @@ class PlainCell:
     def __init__(self, activation: str) -> None:
         self.activation = activation
 
-    def forward(self, xp: Any, gates: Any, hidden: Any, h: Any, c: Any) -> tuple[Any, Any, Any]:
+    def forward(self, xp, gates, hidden, h, c):
         """The step."""
         total = gates + hidden
         new = xp.tanh(total) if self.activation == "tanh" else xp.maximum(total, 0)
         return new, None, new
 
-    def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
+    def backward(self, xp, saved, dh, dc):
         """Gradients of gates and hidden; of h and the cell state, which do not enter directly, None."""
         new = saved
         d = dh * (1 - new * new) if self.activation == "tanh" else dh * xp.greater(new, 0)
@@ -58,7 +58,7 @@ class LSTMCell:
     def __init__(self, clip: StateClip) -> None:
         self.clip = clip
 
-    def forward(self, xp: Any, gates: Any, hidden: Any, h: Any, c: Any) -> tuple[Any, Any, Any]:
+    def forward(self, xp, gates, hidden, h, c):
         """The step."""
         i, f, g, o = _columns(xp, gates + hidden, 4)
         i, f, g, o = _sigmoid(xp, i), _sigmoid(xp, f), xp.tanh(g), _sigmoid(xp, o)
@@ -67,14 +67,14 @@ class LSTMCell:
         squashed = xp.tanh(new)
         return o * squashed, new, (i, f, g, o, c, free, squashed)
 
-    def _clipped(self, xp: Any, c: Any) -> Any:
+    def _clipped(self, xp, c):
         if self.clip.nan and self.clip.low is not None:
             c = xp.where(xp.isnan(c), self.clip.low, c)
         if self.clip.low is not None:
             c = xp.maximum(c, self.clip.low)
         return c if self.clip.high is None else xp.minimum(c, self.clip.high)
 
-    def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
+    def backward(self, xp, saved, dh, dc):
         """Gradients of gates and hidden; of h, which does not enter directly, None; and of the cell state."""
         i, f, g, o, c, free, squashed = saved
         inner = dh * o * (1 - squashed * squashed)
@@ -96,14 +96,14 @@ class GRUCell:
 
     gates = 3
 
-    def forward(self, xp: Any, gates: Any, hidden: Any, h: Any, c: Any) -> tuple[Any, Any, Any]:
+    def forward(self, xp, gates, hidden, h, c):
         """The step."""
         (gr, gz, gn), (hr, hz, hn) = _columns(xp, gates, 3), _columns(xp, hidden, 3)
         r, z = _sigmoid(xp, gr + hr), _sigmoid(xp, gz + hz)
         n = xp.tanh(gn + r * hn)
         return n + z * (h - n), None, (r, z, n, hn, h)
 
-    def backward(self, xp: Any, saved: Any, dh: Any, dc: Any) -> tuple[Any, Any, Any, Any]:
+    def backward(self, xp, saved, dh, dc):
         """Gradients of gates and hidden; of h where it enters directly; and None, as there is no cell state."""
         r, z, n, hn, h = saved
         # tanh' = 1 - n² and sigmoid' = s (1 - s), in terms of the saved results

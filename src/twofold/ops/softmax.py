@@ -15,6 +15,7 @@ from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Input
 
 FloatName = Literal["float16", "float32", "float64"] | None
+Lengths = Annotated[Any, Input(present=("use_length", True), own_dtype=True)]
 
 
 def _working(xp, data, dtype):
@@ -62,7 +63,7 @@ def _valid(xp, logits, length, axis):
 def softmax(
     xp,
     data,
-    length: Annotated[Any, Input(present=("use_length", True), own_dtype=True)] = None,
+    length: Lengths = None,
     *,
     axis: int = -1,
     temperature: float | None = None,
