@@ -127,7 +127,7 @@ class Run:
     def _cells(self, part: Part, made: Mapping[Key, Any]) -> list[Cell]:
         """The arrays that a part reads: bound ones, and values made by other parts."""
         bound = self._bound
-        cells = [bound[key] if key in bound else wrap(Cell, made[key]) for key, _ in part.reads]
+        cells: list[Cell] = [bound[key] if key in bound else wrap(Cell, made[key]) for key, _ in part.reads]
         if all(key in bound for key, _ in part.reads):  # the same arrays in every run
             self._fixed[part] = cells
         return cells

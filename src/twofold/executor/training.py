@@ -1,20 +1,19 @@
 """Forward and backward of a graph as two programs, and the residuals that forward saves for backward.
 
-The residuals are found by cutting the gradient graph: values that forward computes and backward reads, except views, which are recomputed
-from their base.
+The residuals are chosen by `graph.residuals`, here for the whole graph, lowered and simplified.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..backend.loader import backend_for
 from ..config import recomputes
 from ..device import Device
-from ..graph.build import G, item
+from ..graph.build import G
 from ..graph.gradient import gradient
-from ..graph.ir import Application, Node, leaf, topological
-from ..graph.recompute import checkpoints
+from ..graph.ir import Node, leaf, topological
+from ..graph.residuals import may_be_saved, residuals, values_inside
 from ..graph.rewrite import as_operator, lower, simplify, substitute
 from ..opdef.spec import Sig
 from ..program.cache import program_of
@@ -87,23 +86,20 @@ class Training:
         low = simplify(lower([*marks, *first, *grads, *steps.updates]))
         low, marked = low[len(marks) :], low[: len(marks)]
         forward, backward = low[: len(first)], low[len(first) :]
-        residuals = cut(forward, backward, _inside([name for name, _ in steps.mirrored], marked))
-        if recomputes():
-            computed = topological(forward)
-            read = set(residuals)
-            keep = {*forward, *checkpoints([n for n in computed if n in read])}
-            residuals = cut(forward, backward, set(computed) - keep)
+        mirrored = _inside([name for name, _ in steps.mirrored], marked)
+        held = [n for n in forward if may_be_saved(n)] if recomputes() else []  # by the caller, so computing them again saves nothing
+        saved = residuals(values_inside(forward), backward, held, again=mirrored, recompute=recomputes())
         given = set(forward)
-        results = forward + [n for n in residuals if n not in given]
+        results = forward + [n for n in saved if n not in given]
         number = {n: k for k, n in reversed(list(enumerate(results)))}
-        self.saved = [number[n] for n in residuals]
+        self.saved = [number[n] for n in saved]
         self.shared = [k for k in self.saved if k < len(forward)]
         self._results, self._leaves = results, steps.leaves
         again = steps.runs_user_code or steps.mirrored or recomputes()
         self.joins = not again
         self.largest = max((n.size for n in [*results, *self._leaves]), default=0)
-        stand_ins = [leaf(("saved", k), n.shape, n.dtype) for k, n in enumerate(residuals)]
-        self._graph = substitute(backward, dict(zip(residuals, stand_ins, strict=True)))
+        stand_ins = [leaf(("saved", k), n.shape, n.dtype) for k, n in enumerate(saved)]
+        self._graph = substitute(backward, dict(zip(saved, stand_ins, strict=True)))
         used = set(topological(self._graph))
         self.reads = [k for k, n in enumerate(steps.leaves) if n in used]
         self._given = [steps.leaves[k] for k in self.reads] + stand_ins
@@ -160,25 +156,3 @@ def _inside(names: Sequence[tuple[str, bool]], marked: Sequence[Node]) -> set[No
         else:
             operands.add(node)
     return {n for results, operands in ends.values() for n in topological(results, until=operands)}
-
-
-def cut(forward: Sequence[Node], backward: Iterable[Node], again: Collection[Node] = ()) -> list[Node]:
-    """The residuals: values of a lowered forward graph that a lowered backward graph reads.
-
-    Views, constants and the nodes in ``again`` are recomputed from their inputs instead.
-    """
-    inside = set(topological(forward))
-    found: list[Node] = []
-    seen: set[Node] = set()
-    stack = list(backward)[::-1]
-    while stack:
-        node = stack.pop()
-        if node in seen or not isinstance(node, Application):
-            continue
-        seen.add(node)
-        computed = node in inside or (node.sig.op is item and node.operands[0] in inside)
-        if computed and node.inputs and not node.sig.op.view and node not in again:
-            found.append(node)
-        else:
-            stack.extend(i for i in reversed(node.inputs) if i is not None)
-    return found

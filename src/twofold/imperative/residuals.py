@@ -11,7 +11,7 @@ from ..backend.protocol import Backend
 from ..graph.build import G, run_rule
 from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
-from ..graph.recompute import checkpoints
+from ..graph.residuals import residuals, values_inside
 from ..graph.rewrite import substitute
 from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
@@ -77,26 +77,20 @@ def plan_of(node: Application) -> NodePlan:
 
 def inner_nodes(node: Application, body: Sequence[Node]) -> list[Node]:
     """The results of all applications inside a definition, used or not, in a fixed order."""
-    found = topological(body, until={i for i in node.inputs if i is not None})
-    return list(dict.fromkeys(p for n in found if isinstance(n, Application) for p in n.parts))
+    return values_inside(body, {i for i in node.inputs if i is not None})
 
 
 def _derive(node: Application, plan: NodePlan) -> None:
     inputs = {i for i in node.inputs if i is not None}
     inner = inner_nodes(node, node.body)
-    kept = {n for n in inner if isinstance(n, Application) and not n.sig.op.view and n.inputs != ()}
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
-    ends = inputs | set(node.parts) | {node}
-    used = _read(grads, ends | kept)
-    if node.sig.op.recompute:
-        kept = set(checkpoints([n for n in inner if n in used & kept]))
-        used = _read(grads, ends | kept)
-    shared = [n for n in inner if n in used & kept and n not in node.body]
+    used = set(residuals(inner, grads, {*inputs, *node.parts, node}, recompute=node.sig.op.recompute))
+    shared = [n for n in inner if n in used and n not in node.body]
     plan.tracked = tuple(n.tracked for n in shared)
     if any(plan.tracked):  # a second-order gradient recomputes residuals from the inputs
         used |= inputs & {i for n in topological(shared, until=inputs) for i in n.inputs if i is not None}
-    saves: list[Saved] = [("out", k) for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used & kept)]
+    saves: list[Saved] = [("out", k) for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used - inputs)]
     taken: set[Node] = set()
     for k, i in enumerate(node.inputs):
         if i is not None and i in used and i not in taken and not isinstance(i, Constant):
@@ -110,11 +104,6 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.short = node.tracked and node.sig.op.backward_rule is None and not node.sig.op.dynamic_shape
     plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0)
     plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise and node.shape != ()
-
-
-def _read(outputs: Sequence[Node], until: set[Node]) -> set[Node]:
-    """The nodes that are read when outputs are computed from certain nodes."""
-    return {i for n in topological(outputs, until=until) for i in n.inputs if i is not None} | set(outputs)
 
 
 def stands_for(node: Application, saved: Saved) -> list[Node]:

@@ -1,0 +1,69 @@
+"""Which values computed in forward are saved for backward: one decision for single operations and for whole graphs.
+
+An operation that is recorded alone saves what its own gradient reads of its operands, results and definition, before anybody knows what
+follows (`imperative.residuals`). A bound graph knows its whole backward, lowered and simplified, so it saves less: a value that only
+connects two operations is seen to be read by neither gradient (`executor.training`). Both ask this module.
+"""
+
+from collections.abc import Collection, Sequence
+
+from .ir import Application, Node, topological
+from .recompute import checkpoints
+
+
+def values_inside(outputs: Sequence[Node], until: Collection[Node] = ()) -> list[Node]:
+    """The results of all applications below outputs, used or not, in a fixed order. The walk stops at the nodes in ``until``."""
+    return list(dict.fromkeys(p for n in topological(outputs, until) if isinstance(n, Application) for p in n.parts))
+
+
+def may_be_saved(node: Node) -> bool:
+    """Whether a value is worth saving. Views and constants are recomputed, which costs less than to keep them alive."""
+    return isinstance(node, Application) and node.inputs != () and not node.sig.op.view
+
+
+def residuals(
+    computed: Sequence[Node],
+    backward: Sequence[Node],
+    given: Collection[Node] = (),
+    *,
+    again: Collection[Node] = (),
+    recompute: bool = False,
+) -> list[Node]:
+    """The values to save: those that backward reads, in the order in which it meets them.
+
+    Parameters
+    ----------
+    computed
+        What forward computes, in order.
+    backward
+        The gradients.
+    given
+        Values that are there in any case, such as operands and results. Those that are read are returned, too.
+    again
+        Values that backward computes again.
+    recompute
+        Whether backward computes most values again (see `graph.recompute`).
+    """
+    may = {n for n in computed if may_be_saved(n) and n not in again}
+    found = _reached(backward, may.union(given))
+    if recompute:
+        read = may.intersection(found)
+        found = _reached(backward, {*checkpoints([n for n in computed if n in read]), *given})
+    return found
+
+
+def _reached(outputs: Sequence[Node], ends: Collection[Node]) -> list[Node]:
+    """The nodes of ``ends`` that outputs are computed from."""
+    found = []
+    seen: set[Node] = set()
+    stack = list(outputs)[::-1]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node in ends:
+            found.append(node)
+        else:
+            stack.extend(i for i in reversed(node.inputs) if i is not None)
+    return found
