@@ -117,6 +117,7 @@ def leaky_relu(
     above, below = xp.maximum(data, 0), xp.minimum(data, 0)
     if act_type == "selu":
         return SELU_SCALE * (above + SELU_ALPHA * xp.expm1(below))
+    # of min(x, 0), so that the exponential cannot overflow where x is large
     if act_type == "elu":
         return above + slope * xp.expm1(below)
     if act_type == "leaky":
@@ -133,6 +134,7 @@ def _(shapes, *, act_type, **_):
     data, gamma = shapes[:2]
     if act_type != "prelu":
         return [data]
+    # a vector has no channel axis: one slope serves it
     return [data, gamma if gamma is not None or data is None else data[1:2] or (1,)]
 
 
@@ -142,11 +144,14 @@ def _(xp, dout, out, data, gamma, *, act_type, slope, lower_bound, upper_bound, 
         return _gelu_gradient(xp, dout, data), None
     slopes = slope
     if act_type == "rrelu":
+        # the mask, the second result, has no gradient
         if dout[0] is None:
             return None, None
         dout, slopes = dout[0], out[1] if is_train else (lower_bound + upper_bound) / 2
+    # at 0 the slope is that of negative numbers, as in MXNet
     positive = xp.greater(data, 0)
     above, below = dout * positive, dout * xp.logical_not(positive)
+    # below zero the slope is scale · alpha · exp(x) = out + scale · alpha: the result is used, no exponential is computed again
     if act_type == "selu":
         return SELU_SCALE * above + (xp.minimum(out, 0) + SELU_SCALE * SELU_ALPHA) * below, None
     if act_type == "elu":

@@ -120,6 +120,7 @@ def check_same_shape(name, *arrays):
 def declare(rule: Rule, own: str, names: tuple[str, ...], variant: tuple[str, str], doc: str) -> Op:
     """Register a rule generated from a row of a table."""
     rule.__name__, rule.__doc__ = own, doc
+    # relations are bool inside; the legacy convention casts them to the operands' dtype, as nd gives 0.0 and 1.0
     facts: dict[str, Any] = {"result": "bool", "differentiable": False} if variant[0] in RELATIONS else {}
     return elementwise(*names, variant=variant, equal_shapes=variant[1] == "pair", **facts)(rule)
 
@@ -148,6 +149,7 @@ def declare_scalar(name: str, reversed_: bool) -> Op:
     names = scalar_names(name, reversed_)
 
     def rule(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
+        # MXNet writes is_int=False where the Python scalar was a float: integer arrays are then computed as floats
         data = data if is_int else real(xp, data)
         return formula(xp, scalar, data) if reversed_ else formula(xp, data, scalar)
 
@@ -175,6 +177,7 @@ def pair_sample(draw: Draw, name: str, broadcasts: bool) -> Sample:
 
 def scalar_sample(draw: Draw, name: str, reversed_: bool) -> Sample:
     """The counterpart of `pair_sample`."""
+    # powers of negative numbers are NaN, quotients and remainders have a pole at 0
     low = 0.25 if name == "power" or reversed_ else -2
     return draw(draw.real((3, 4), low, distinct=True), scalar=1.25, gradient=name not in RELATIONS and name != "mod")
 
@@ -200,6 +203,7 @@ grad_add.sample(lambda draw: draw(draw.real((3, 4)), draw.real((3, 4))))
 def add_n(xp, *args):
     """Sum of any number of arrays of equal shape, from left to right."""
     check_same_shape("add_n", *args)
+    # a fixed order: the sum must have the same bits in every mode of execution
     total = args[0]
     for a in args[1:]:
         total = total + a

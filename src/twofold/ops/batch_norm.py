@@ -127,6 +127,7 @@ def _(xp, dout, data, gamma, moving_mean, moving_var, *, axis, eps, fix_gamma, u
     head = xp.cast_like(dout[0], mean)
     dbeta = xp.sum(head, axis=axes)
     product = xp.sum(head * centred, axis=axes)
+    # with fix_gamma the parameter exists but is not used; MXNet gives it a gradient of 0
     dgamma = xp.zeros_like(gamma) if fix_gamma else product * rate
     scale = _along(xp, rate if fix_gamma else rate * gamma, ndim, axis)
     if _uses_batch(use_global_stats, is_train):
@@ -138,6 +139,7 @@ def _(xp, dout, data, gamma, moving_mean, moving_var, *, axis, eps, fix_gamma, u
 
 @batch_norm.on_backward
 def _(xp, out, data, gamma, beta, moving_mean, moving_var, *, eps, momentum, use_global_stats, is_train, **_):
+    # frozen statistics are written back unchanged, so that the operator mutates the same inputs in every mode
     if not _uses_batch(use_global_stats, is_train):
         return {"moving_mean": moving_mean, "moving_var": moving_var}
     _, mean, rate = out

@@ -70,6 +70,7 @@ def convolution(
 def _(shapes, results, *, kernel, num_filter, num_group, no_bias, layout, **params):
     at = -1 if is_channels_last(layout) else 1
     channels, given = size_at(shapes[0], at), size_at(shapes[1], at)
+    # the weight knows its share of the channels, if the data's are unknown
     channels = given * num_group if channels is None and given is not None else channels
     depth = None if channels is None else channels // num_group
     weight = (num_filter, *kernel, depth) if is_channels_last(layout) else (num_filter, depth, *kernel)
@@ -84,6 +85,7 @@ def _data_of(data, result, layout, *, kernel, stride, dilate, pad, **_):
     first = 1 if is_channels_last(layout) else 2
     given = per_axis("Convolution", len(data), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
     for k, (size, step, spread, edge) in enumerate(zip(*given, strict=True), first):
+        # with a larger stride several sizes of the data give the same result
         if step == 1 and result[k] is not None:
             data = with_size(data, k, result[k] + spread * (size - 1) - 2 * edge)
     return with_size(data, 0, result[0])
@@ -134,6 +136,7 @@ def deconvolution(
     full = tuple(s * (d - 1) + e * (k - 1) + 1 for s, d, e, k in zip(stride, sizes, dilate, kernel, strict=True))
     out, before = _output_place(full, stride, pad, adj, target_shape)
     steps = {"stride": stride, "dilate": dilate, "groups": num_group}
+    # these sizes are what a convolution maps to the given windows; other ones are computed in full and cropped
     if all(f <= o + 2 * b < f + s for f, s, o, b in zip(full, stride, out, before, strict=True)):
         y = xp.convolve_data(x, w, size=out, pad=before, **steps)
     else:
@@ -152,6 +155,7 @@ def _output_place(full, stride, pad, adj, target_shape):
     excess = [f - t for f, t in zip(full, target_shape, strict=True)]
     if min(excess) < 0:
         raise ShapeError("Deconvolution: target_shape is too large", f"{target_shape}, at most {full}", "give smaller sizes")
+    # MXNet cuts off the odd element in front
     return tuple(target_shape), tuple((e + 1) // 2 for e in excess)
 
 

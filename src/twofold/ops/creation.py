@@ -37,6 +37,7 @@ for _op in (zeros, ones, zeros_without_dtype):
 @op("_full", "_npi_full", differentiable=False)
 def full_value(xp, *, shape: Shape = (), dtype: DType = "float32", value: Scalar):
     """An array filled with one value, which is truncated for integer dtypes."""
+    # the value is cast before it is broadcast: that is one element, and the rest is a view
     return xp.broadcast_to(xp.astype(value, dtype=dtype), shape=shape)
 
 
@@ -70,6 +71,7 @@ def arange(
 
 def _progression(xp, start, step, count, repeat, dtype):
     """``count`` values from ``start`` on, each repeated ``repeat`` times, as a vector."""
+    # start + k · step in float64 does not accumulate rounding errors, as a running sum would
     values = xp.iota(size=count, dtype="float64") * step + start
     if repeat != 1:
         values = xp.reshape(xp.broadcast_to(xp.expand_dims(values, 1), shape=(count, repeat)), shape=(count * repeat,))
@@ -142,6 +144,7 @@ for _op in (zeros_like, ones_like):
 @op("shape_array", "_npx_shape_array", method=True, differentiable=False)
 def shape_array(xp, data):
     """The shape as an int64 array."""
+    # a 0-d array has nothing to concatenate
     if not data.shape:
         return xp.zeros((0,), "int64")
     return xp.concat(*[xp.full(shape=(1,), value=n, dtype="int64") for n in data.shape], axis=0)
@@ -181,6 +184,7 @@ def diagonal_matrix(xp, data, k):
     """The square matrix with a vector on its diagonal ``k`` and zeros elsewhere."""
     (n,) = data.shape
     m = n + abs(k)
+    # the diagonal is every (m + 1)-th element of the flattened matrix
     first = k if k >= 0 else -k * m
     flat = xp.slice_update(xp.zeros((m * m,), xp.dtype_of(data)), data, key=((first, first + n * (m + 1), m + 1),))
     return xp.reshape(flat, shape=(m, m))
@@ -196,6 +200,7 @@ def diagonal(xp, data, k, axis1, axis2):
     rest = [j for j in range(ndim) if j not in (a, b)]
     flat = xp.reshape(xp.permute_dims(data, axes=(*rest, a, b)), shape=(*[data.shape[j] for j in rest], rows * columns))
     length = max(0, min(rows + min(k, 0), columns - max(k, 0)))
+    # the diagonal is every (columns + 1)-th element of the flattened matrix: a strided slice, not a gather
     first = k if k >= 0 else -k * columns
     return xp.take_slice(flat, first, first + length * (columns + 1), -1, columns + 1)
 

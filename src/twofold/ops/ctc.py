@@ -50,6 +50,7 @@ def _penalty(xp, allowed):
 
 def _problem(xp, data, label, data_lengths, label_lengths, blank_label):
     steps, n, classes = data.shape
+    # with the blank first, MXNet pads labels with 0, which no symbol can be; with it last, 0 is a symbol and the padding is -1
     blank, padding = (0, 0) if blank_label == "first" else (classes - 1, -1)
     label = xp.cast(label, "int64")
     lengths = _label_lengths(xp, label, padding) if label_lengths is None else xp.cast(label_lengths, "int64")
@@ -60,6 +61,7 @@ def _problem(xp, data, label, data_lengths, label_lengths, blank_label):
     place, stop = xp.iota(size=symbols.shape[1], dtype="int64"), 2 * xp.reshape(lengths, shape=(n, 1))
     ends = _penalty(xp, xp.logical_or(xp.equal(place, stop), xp.equal(place, stop - 1)))
     last = xp.full(shape=(n, 1), value=steps, dtype="int64") if data_lengths is None else xp.reshape(data_lengths, shape=(n, 1))
+    # log probabilities of many steps are added up: 16 bits would not hold them
     wide = xp.cast(data, "float64" if xp.dtype_of(data) == "float64" else "float32")
     log_probabilities = log_softmax_of(xp, wide, 2)
     emissions = xp.take_along_axis(log_probabilities, xp.reshape(symbols, shape=(1, *symbols.shape)), axis=2)
@@ -90,6 +92,7 @@ def _forward(xp, problem):
     alphas = [at]
     for t in range(1, problem.emissions.shape[0]):
         two = _shifted(xp, at, 2) + problem.skip
+        # a path stays, moves on by one, or skips the blank between two different symbols
         moved = _log_sum(xp, at, _shifted(xp, at, 1), two) + _emission(xp, problem, t)
         at = xp.where(xp.less_equal(t, problem.last), moved, at)
         alphas.append(at)
@@ -154,6 +157,7 @@ def ctc_loss(
     _check(data, label, lengths)
     problem = _problem(xp, data, label, *lengths, blank_label)
     likelihood = _log_likelihood(xp, problem, _forward(xp, problem))
+    # sums of LOW are not exactly LOW: half of it separates impossible labels from improbable ones
     loss = xp.where(xp.greater(likelihood, LOW / 2), -likelihood, 0)
     return xp.cast_like(xp.reshape(loss, shape=label.shape[:1]), data)
 

@@ -30,6 +30,7 @@ def dropout(
         raise ParameterError("Dropout: p must be a probability", p, "give 0 <= p <= 1")
     if p == 0 or (mode == "training" and not is_train):
         return data
+    # there is no scale 1 / (1 - p) then
     if p == 1:
         return xp.zeros_like(data)
     shared = normalized_axes(axes, len(data.shape))

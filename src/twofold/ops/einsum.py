@@ -21,11 +21,13 @@ def explicit_terms(subscripts, ndims):
         raise ParameterError(
             "einsum: the operands differ in number from the terms", f"{subscripts!r} for {len(ndims)}", "give one term for each"
         )
+    # ellipses are spelled out with letters that occur nowhere else: the primitive knows none
     unused = [c for c in string.ascii_letters if c not in subscripts]
     wide = max((n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t), default=0)
     ellipsis = "".join(unused[:wide])
     spelled = [_spelled(t, n, ellipsis, subscripts) for t, n in zip(terms, ndims, strict=True)]
     result = right.replace("...", ellipsis) if arrow else _implicit(spelled, ellipsis)
+    # NumPy, too, refuses to sum over the axes of an ellipsis silently
     lost = arrow and ellipsis and "..." not in right
     if lost or len(set(result)) < len(result) or not set(result) <= set("".join(spelled)):
         todo = "name indices of the operands, each once, and ... if an operand has it"

@@ -16,6 +16,7 @@ def sigmoid(xp, data):
     return 1 / (1 + xp.exp(-data))
 
 
+# in terms of the result: the operand is not kept for backward
 sigmoid.grad(lambda xp, dout, out: dout * out * (1 - out))
 sigmoid.sample(lambda draw: draw(draw.real((3, 4), low=-100, high=100)))
 
@@ -41,6 +42,7 @@ def relu(xp, data):
     return xp.maximum(data, 0)
 
 
+# where the result is 0 the slope is 0, at x = 0 too, as in MXNet
 relu.grad(lambda xp, dout, out: dout * xp.greater(out, 0))
 relu.sample(lambda draw: draw(draw.real((3, 4), distinct=True)))
 
@@ -68,6 +70,7 @@ def smooth_l1(xp, data, *, scalar: float = 1.0):
     """
     squared = scalar * scalar
     size = xp.absolute(data)
+    # with sigma = 0 the parabola is infinitely wide: the line is never selected
     far = size - (0.5 / squared if squared else math.inf)
     return xp.where(xp.less(size * squared, 1), data * data * (0.5 * squared), far)
 
@@ -134,7 +137,9 @@ def gamma(xp, data):
     floor = xp.floor(x)
     whole = xp.equal(x, floor)
     size = xp.exp(xp.gammaln(x))
+    # exp(ln Γ) is off by a few ulp, which a factorial must not be
     size = xp.where(xp.logical_and(whole, xp.less_equal(x, LAST_EXACT_GAMMA)), xp.round_even(size), size)
+    # between poles the sign alternates: it is negative where floor(x) is odd
     negative = xp.logical_and(xp.less(x, 0), xp.equal(xp.remainder(floor, 2), 1))
     pole = xp.logical_and(xp.less(x, 0), whole)
     value = xp.where(pole, math.nan, xp.where(negative, -size, size))
@@ -179,6 +184,7 @@ def clip_range(xp, data, *, a_min: Scalar, a_max: Scalar):
 
 @clip_range.grad
 def _(xp, dout, data, a_min, a_max):
+    # not from the result: it cannot tell an element at a bound from one beyond it
     outside = xp.logical_or(xp.less(data, a_min), xp.greater(data, a_max))
     return dout * xp.logical_not(outside)
 

@@ -30,6 +30,7 @@ def fully_connected(xp, data, weight, bias: Bias = None, *, num_hidden: int, no_
     """
     rows, lead = _as_rows(xp, data, flatten)
     _check(rows, weight, bias, num_hidden, no_bias)
+    # the transpose is a view: products of any layout go to the library as they are
     out = xp.matmul(rows, xp.matrix_transpose(weight))
     return xp.reshape(out if bias is None else out + bias, shape=(*lead, num_hidden))
 
@@ -40,6 +41,7 @@ def _(shapes, *, num_hidden, no_bias, flatten):
     weight = weight or (None, None)
     if data is not None:
         tail = data[1:] if flatten else data[-1:]
+        # without flatten only the last axis must be known
         depth = None if None in tail else math.prod(tail)
         weight = (num_hidden, weight[1] if depth is None else depth)
         if len(tail) == 1 and depth is None:

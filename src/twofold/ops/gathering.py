@@ -27,6 +27,7 @@ def whole(xp, index):
 
 def places(xp, index, size, mode):
     """Indices as integers in [0, size): others are clipped, wrapped around, or raise when the result is computed."""
+    # MXNet clips by default, where NumPy raises
     at = xp.cast(index, "int64")
     if mode == "clip":
         return xp.clip(at, 0, max(size - 1, 0))
@@ -53,6 +54,7 @@ def pick(xp, data, index: Index, *, axis: int | None = -1, keepdims: bool = Fals
     at = normalized_axis(axis, len(data.shape), "pick: axis")
     kept = (*data.shape[:at], 1, *data.shape[at + 1 :])
     flat = (*data.shape[:at], *data.shape[at + 1 :])
+    # MXNet has no 0-d arrays: the index of a vector has shape (1,)
     if index.shape not in (kept, flat or (1,), flat):
         raise ShapeError(
             "pick: the index does not fit", f"index {index.shape}, data {data.shape}, axis {axis}", f"give one of shape {flat}"
@@ -95,6 +97,7 @@ batch_take.sample(lambda draw: draw(draw.real((3, 4)), draw.integer((3,), 0, 4, 
 @op("one_hot", "_npx_one_hot", method=True, differentiable=False)
 def one_hot(xp, indices: Index, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DType = "float32"):
     """``on_value`` where a new last axis of size ``depth`` equals the index, else ``off_value``; out-of-bounds indices match nothing."""
+    # compared as integers: 0.7 counts as 0
     hot = xp.one_hot(whole(xp, indices), depth, "bool")
     if (on_value, off_value) == (1, 0):
         return xp.astype(hot, dtype=dtype)
@@ -161,6 +164,7 @@ def index_arrays(xp, indices, shape, name):
         )
     rest = indices.shape[1:]
     rows = [xp.reshape(xp.take_slice(indices, k, k + 1, 0), shape=rest) for k in range(count)]
+    # indices out of bounds raise when the result is read: their values are not known here
     arrays = [xp.checked_index(xp.cast(row, "int64"), size=shape[k], negative=True) for k, row in enumerate(rows)]
     return arrays, tuple(k if k < count else None for k in range(len(shape)))
 

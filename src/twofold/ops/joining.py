@@ -93,6 +93,7 @@ def pieces(xp, data, edges, axis, squeeze, name):
 def pieces_grad(xp, dout, out, data, axis, squeeze):
     """The gradients of the pieces, joined; zeros for a piece that is not used."""
     at = normalized_axis(axis, len(data.shape))
+    # a piece that nothing depends on has no gradient, but it has a place in the joined one
     grads = [xp.zeros_like(o) if d is None else d for d, o in zip(dout, out, strict=True)]
     return xp.concat(*[xp.expand_dims(g, at) if squeeze else g for g in grads], axis=at)
 
@@ -132,6 +133,7 @@ def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = Fa
     size = data.shape[at]
     if sections:
         return slice_channel(xp, data, num_outputs=sections, axis=axis, squeeze_axis=squeeze_axis)
+    # MXNet's indices begin with 0, NumPy's with the second piece; the front ends add the 0
     edges = [*[k + size if k < 0 else k for k in indices], size]
     if edges[0] != 0 or edges != sorted(edges):
         raise ParameterError(

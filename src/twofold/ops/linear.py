@@ -71,6 +71,7 @@ def _(shapes, *, transpose_a, transpose_b, **_):
     lhs, rhs = shapes
     if lhs is None or rhs is None:
         return shapes
+    # only the contracted axis is shared: whichever operand knows it tells the other
     i, j = (0 if transpose_a else len(lhs) - 1), (len(rhs) - 1 if transpose_b else 0)
     inner = lhs[i] if lhs[i] is not None else rhs[j]
     return [(*lhs[:i], inner, *lhs[i + 1 :]), (*rhs[:j], inner, *rhs[j + 1 :])]
@@ -90,6 +91,7 @@ def _(draw):
 def batch_dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
     """Batched matrix products over the last two axes: (b…, m, k) and (b…, k, n) to (b…, m, n)."""
     check_dense("batch_dot", forward_stype)
+    # the shapes are checked below, for operands without enough axes too
     a = xp.matrix_transpose(lhs) if transpose_a and len(lhs.shape) > 2 else lhs
     b = xp.matrix_transpose(rhs) if transpose_b and len(rhs.shape) > 2 else rhs
     if min(len(lhs.shape), len(rhs.shape)) < 3 or a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
@@ -128,6 +130,7 @@ def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alp
             "linalg.gemm2: A and B do not match", given, "make the columns of op(A) equal the rows of op(B), and the other axes equal"
         )
     product = xp.matmul(a, b)
+    # a factor of 1 would be a step of the program
     return xp.moveaxis(product if alpha == 1 else product * alpha, -2, rows)
 
 

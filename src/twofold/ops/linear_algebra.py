@@ -99,6 +99,7 @@ def expand_scalars(xp, values):
 
 def inverse_differences(xp, values):
     """1 / (values[j] - values[i]) at place (i, j), and 0 on the diagonal."""
+    # 1 is added on the diagonal, where the difference is 0, and the numerator is 0 there
     one = eye_like(xp, values)
     return (1 - one) / (xp.expand_dims(values, -2) - xp.expand_dims(values, -1) + one)
 
@@ -184,6 +185,7 @@ det.grad(lambda xp, dout, A: expand_scalars(xp, dout) * xp.cofactors(A))
 
 
 def _cofactors(np, A):
+    # det(A) = det(U) · Π s · det(V), and the cofactors are its derivative: finite where A is singular
     u, s, vh = np.linalg.svd(A)
     one = np.eye(A.shape[-1], dtype=A.dtype)
     others = np.prod(s[..., None, :] * (1 - one) + one, axis=-1)  # for each singular value, the product of the others
@@ -224,6 +226,7 @@ def _(xp, dout, out, A):
     if dout[1] is None:
         return None
     singular = xp.equal(expand_scalars(xp, out[0]), 0)
+    # LAPACK raises if a matrix has no inverse: singular ones are replaced before, and get the gradient 0
     back = xp.matrix_transpose(xp.inverse(xp.where(singular, eye_like(xp, A), A)))
     return xp.where(singular, 0, expand_scalars(xp, dout[1]) * back)
 
@@ -246,6 +249,7 @@ cholesky.type(type_of_square)
 @cholesky.grad
 def _(xp, dout, out):
     back = xp.matrix_transpose(out)
+    # Φ of Murray's paper: the lower triangle with half of the diagonal
     inner = tril(xp, xp.matmul(back, tril(xp, dout)))
     inner = inner - diagonal_matrices(xp, diagonal(xp, inner, 0, -2, -1)) * 0.5
     half = xp.solve(back, inner)
@@ -298,6 +302,7 @@ def gelqf(xp, A):
     require_matrices(A, square=False)
     if A.shape[-2] > A.shape[-1]:
         raise ShapeError("more rows than columns", f"shape {A.shape}", "give (…, m, n) with m ≤ n")
+    # LQ of A is the transpose of QR of Aᵀ
     q, r = xp.qr(xp.matrix_transpose(A))
     return xp.matrix_transpose(q), xp.matrix_transpose(r)
 
@@ -358,6 +363,7 @@ def syevd(xp, A):
     The element of largest magnitude of each vector is positive, as in MXNet.
     """
     w, v = xp.eigh(A)
+    # LAPACK leaves the signs open; a convention makes results comparable across libraries
     places = xp.argmax(xp.absolute(v), axis=-2, keepdims=True)
     return xp.matrix_transpose(v * xp.stop_gradient(xp.sign(xp.take_along_axis(v, places, axis=len(v.shape) - 2)))), w
 
@@ -369,6 +375,7 @@ eigh.sample(lambda draw: draw(draw.real((2, 2), then=positive_definite), gradien
 
 def _real_eigenvectors(np, A):
     w, v = np.linalg.eig(A)
+    # NumPy's dtype depends on the values, which typed graphs cannot
     if np.iscomplexobj(w):
         raise ParameterError("eig: a recorded matrix has complex eigenvalues", "no gradient", "call it inside autograd.pause()")
     return w, v

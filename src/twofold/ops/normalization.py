@@ -12,6 +12,7 @@ from ..opdef.shapes import normalized_axis
 def _normalized(xp, x, axes, eps):
     """``x`` with mean 0 and variance 1 over axes; its mean; and its deviation sqrt(var + eps)."""
     mean = xp.mean(x, axis=axes, keepdims=True)
+    # two passes: E[x²] - E[x]² would cancel where the mean is large
     centred = x - mean
     deviation = xp.sqrt(xp.mean(centred * centred, axis=axes, keepdims=True) + eps)
     return centred / deviation, mean, deviation
@@ -78,6 +79,7 @@ def _(xp, dout, data, gamma, *, axis, eps, **_):
     axis = axis % len(data.shape)
     column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
     normal, _, deviation = _normalized(xp, xp.widened(data), (axis,), eps)
+    # sums of 16-bit gradients over a batch are taken in float32
     head, others = xp.widened(dout[0]), _others(len(data.shape), axis)
     dnormal = head * xp.reshape(xp.widened(gamma), shape=column)
     return _through_normalization(xp, dnormal, normal, deviation, (axis,)), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)

@@ -31,6 +31,7 @@ def positive(xp, data):
 def reciprocal_number(xp, x):
     """1 / x; truncated for integers."""
     name = xp.dtype_of(x)
+    # NumPy's reciprocal of an integer is 0 or ±1, unlike its true division
     return 1 / x if is_float(name) else xp.astype(xp.trunc(1 / x), dtype=name)
 
 
@@ -48,6 +49,7 @@ def float_power(xp, lhs, rhs):
 @elementwise("_npi_fmax", numpy_names=("fmax",))
 def fmax(xp, lhs, rhs):
     """Element-wise maximum; NaN only if both operands are NaN."""
+    # the primitive's maximum is NaN if either operand is, so both are tested
     return xp.where(xp.isnan(lhs), rhs, xp.where(xp.isnan(rhs), lhs, xp.maximum(lhs, rhs)))
 
 

@@ -15,6 +15,7 @@ def in_dtype(xp, a, dtype):
 
 def averaged(xp, x, axis, keepdims, less=0.0):
     """The sum divided by the number of elements minus ``less``; for integers, sum and quotient wrap to the operand's dtype."""
+    # NumPy divides by 0, and so gives NaN or infinity, where ddof reaches the number of elements
     count = max(count_of(x.shape, axis) - less, 0.0)
     return xp.cast_like(xp.divide(xp.cast_like(xp.sum(x, axis=axis, keepdims=keepdims), x), count), x)
 

@@ -7,6 +7,7 @@ from .optimizer_sgd import decayed, like, rescaled
 
 def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
     """The rescaled gradient plus weight decay, clipped unless ``clip_gradient`` is negative."""
+    # unlike SGD, MXNet clips the gradient after the weight decay is added
     whole = decayed(weight, rescaled(grad, rescale_grad), wd)
     return whole if clip_gradient < 0 else xp.clip(whole, -clip_gradient, clip_gradient)
 

@@ -77,6 +77,7 @@ def nag_mom_update(
     clip_gradient: float = -1.0,
 ):
     """Nesterov's momentum: mom ← momentum · mom - lr · (grad + wd · weight); weight + momentum · mom - lr · (grad + wd · weight)."""
+    # the new momentum is applied once more: Nesterov's step looks ahead from where momentum leads
     step = lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
     mom = momentum * mom - step
     return weight + (momentum * mom - step), {"mom": mom}
@@ -126,6 +127,7 @@ def signum_update(
 ):
     """Signum: mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
     gradient = _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
+    # MXNet's signum averages the gradient; SGD's momentum adds it up
     mom = momentum * mom - like(xp, 1 - momentum, mom) * gradient
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
 
@@ -147,6 +149,7 @@ def ftrl_update(
 ):
     """FTRL-proximal, per coordinate (McMahan et al., "Ad click prediction", KDD 2013, algorithm 1)."""
     gradient = prepared(xp, grad, rescale_grad, clip_gradient)
+    # n only grows, so that the learning rate of a coordinate only falls
     more = n + gradient * gradient
     z = z + gradient - (xp.sqrt(more) - xp.sqrt(n)) * weight / lr
     active = xp.greater(xp.absolute(z), lamda1)  # the L1 term sets the other weights to exactly 0

@@ -62,6 +62,7 @@ def topk(
     order = xp.argsort(x, axis=at, descending=not is_ascend)
     count = k if k > 0 else size
     if ret_typ == "mask":
+        # the argsort of an order is the inverse permutation: each element's rank
         rank = xp.argsort(order, axis=at)
         return xp.reshape(xp.cast(xp.less(rank, count), xp.dtype_of(data)), shape=data.shape)
     first = xp.take_slice(order, 0, count, at)
@@ -84,6 +85,7 @@ def _(draw):
 @op("_shuffle", "_npi_shuffle", "shuffle", random=True, keeps_shape=True)
 def shuffle(xp, data, rng):
     """The slices along the first axis in random order, that of one random word per slice."""
+    # of 64 bits: two equal words, whose slices would keep their order, are as good as impossible
     words = xp.random_bits(rng, shape=data.shape[:1])
     return xp.take(data, xp.argsort(words, axis=0), axis=0)
 

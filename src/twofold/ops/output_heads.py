@@ -74,6 +74,7 @@ def _(shapes, *, multi_output, preserve_shape, **_):
 
 @softmax_output.grad
 def _(xp, dout, out, label, *, multi_output, preserve_shape, grad_scale, out_grad, **options):
+    # a label of the data's shape holds probabilities; the options for class indices do not apply to it
     if label.shape == out.shape:
         grad = (out - label) * grad_scale
     else:
@@ -92,8 +93,10 @@ def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, i
         grad = grad * valid
         if normalization == "valid":
             return grad * (grad_scale / xp.maximum(xp.sum(xp.widened(valid)), 1))
+    # without ignored labels all of them are valid
     elif normalization == "valid":
         return grad * (grad_scale / math.prod(labels.shape))
+    # MXNet divides by the positions with multi_output, even with normalization null
     positions = rows.shape[2] if multi_output else 1
     return grad * (grad_scale / (positions * (rows.shape[0] if normalization == "batch" else 1)))
 

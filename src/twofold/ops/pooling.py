@@ -42,10 +42,12 @@ def _window(size, kernel, stride, pad, convention):
     if convention == "same":
         count = -(-size // stride)
         total = max(0, (count - 1) * stride + kernel - size)
+        # the odd element of padding is behind, as in TensorFlow, whose convention this is
         return Window(size, kernel, stride, total // 2, total - total // 2, count, total - total // 2)
     if room < 0:
         given = f"kernel {kernel}, {size} elements padded to {size + 2 * pad}"
         raise ShapeError("Pooling: the kernel is larger than the padded input", given, "pad the input or give a smaller kernel")
+    # rounding up adds a window that reaches beyond the padding
     count = (-(-room // stride) if convention == "full" else room // stride) + 1
     return Window(size, kernel, stride, pad, max(0, (count - 1) * stride + kernel - size - pad), count, pad)
 
@@ -118,6 +120,7 @@ def _unpadded(xp, x, windows):
 
 def _sums(xp, x, windows):
     """The sum of each window."""
+    # one window: a reduction, which fuses with its neighbors, and has its own kernel on every backend
     if all(w.is_whole for w in windows):
         return xp.sum(x, axis=tuple(range(2, len(x.shape))), keepdims=True)
     x = _padded(xp, x, windows)
@@ -131,6 +134,7 @@ def _spread(xp, dout, windows):
     """The transpose of `_sums`."""
     if all(w.is_whole for w in windows):
         return xp.broadcast_to(dout, shape=(*dout.shape[:2], *[w.size for w in windows]))
+    # transposes are applied in the opposite order of the sums
     for axis, window in reversed(_spatial(windows)):
         dout = _joined(xp, [dout] * window.kernel, axis, window)
     return _unpadded(xp, dout, windows)

@@ -193,6 +193,7 @@ def hypot(xp, lhs, rhs):
     """The hypotenuse sqrt(lhs² + rhs²), without overflow."""
 
 
+# by the result, which hypot computes without overflow, not by the sum of squares
 hypot.grad(lambda xp, dout, out, lhs, rhs: (dout * lhs / out, dout * rhs / out))
 
 
@@ -313,6 +314,7 @@ def _(make):
         yield make(mask, make.numbers((4,), "float32"), scalar, want=want)
 
 
+# the bounds do not promote: clipping an int8 array at 1000 keeps int8
 @primitive(elementwise=True, result="first", simple=True, c="tf_min(tf_max({0}, {1}), {2})")
 def clip(xp, data, low, high):
     """``data`` clipped to [low, high], in its own dtype."""

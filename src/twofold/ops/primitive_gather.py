@@ -21,6 +21,7 @@ def _(data, index, *, axis):
 @take.grad
 def _(xp, dout, data, index, *, axis):
     at = axis % len(data.shape)
+    # the transpose of a gather adds up: an index that occurs twice gets both gradients
     key = (*[None] * at, 0, *[None] * (len(data.shape) - at - 1))
     return xp.index_add(xp.zeros(data.shape, dout.dtype), dout, index, key=key), None
 
@@ -41,6 +42,7 @@ def take_along_axis(xp, data, index, *, axis: int):
 @take_along_axis.type
 def _(data, index, *, axis):
     at = axis % len(data.shape)
+    # the indexed axes are excluded from broadcasting: their sizes are unrelated
     open_ = [1 if k == at else n for k, n in enumerate(data.shape)]
     shape = list(broadcast_shapes("take_along_axis", [tuple(open_), tuple(1 if k == at else n for k, n in enumerate(index.shape))]))
     shape[at] = index.shape[at]
@@ -78,6 +80,7 @@ def indexed_shape(shape, arrays, key):
 
 def index_axis(key):
     """The position of the broadcast index's axes in ``data[key]``, see `indexed_shape`."""
+    # NumPy's rule: index arrays that are separated by a slice put their axes in front
     used = [k for k, place in enumerate(key) if place is not None]
     return used[0] if used == list(range(used[0], used[0] + len(used))) else 0
 

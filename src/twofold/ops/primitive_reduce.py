@@ -31,6 +31,7 @@ def _wide(dtype):
 def spread(xp, value, data, axis, keepdims):
     """The result of a reduction, or its gradient, broadcast back over the reduced axes."""
     if not keepdims:
+        # the reduced axes come back with size 1, so that the broadcast knows where they were
         value = xp.reshape(value, shape=reduced_shape(data.shape, axis, True))
     return xp.broadcast_to(value, shape=data.shape)
 
@@ -263,6 +264,7 @@ matmul.cost(lambda result, lhs, rhs: result.size * lhs.shape[-1])
 
 @matmul.grad
 def _(xp, dout, lhs, rhs):
+    # vectors become a row and a column, as in NumPy's matmul, and lose that axis again in _fit
     a = lhs if len(lhs.shape) > 1 else xp.reshape(lhs, shape=(1, *lhs.shape))
     b = rhs if len(rhs.shape) > 1 else xp.reshape(rhs, shape=(*rhs.shape, 1))
     lead = broadcast_shapes("matmul", [a.shape[:-2], b.shape[:-2]])
@@ -315,6 +317,7 @@ def _(xp, dout, arrays, *, subscripts):
     grads = []
     for k, term in enumerate(terms):
         others = [(t, a) for j, (t, a) in enumerate(zip(terms, arrays, strict=True)) if j != k]
+        # a letter of one operand alone was summed over: its gradient is the same along that axis, and is broadcast
         known = set(right).union(*[t for t, _ in others])
         kept = "".join(letter for letter in term if letter in known)
         g = xp.einsum(dout, *[a for _, a in others], subscripts=",".join([right, *[t for t, _ in others]]) + "->" + kept)

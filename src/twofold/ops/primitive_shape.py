@@ -153,6 +153,7 @@ slice.type(lambda data, *, key: (sliced_shape(data.shape, key), data.dtype))
 
 @slice.grad
 def _(xp, dout, data, *, key):
+    # the transpose of a slice is an assignment into zeros
     return xp.slice_update(xp.full(shape=data.shape, value=0, dtype=dout.dtype), dout, key=key)
 
 

@@ -52,7 +52,9 @@ def _poisson(xp, rng, shape, dtype, lam):
 
 def _negative_binomial(xp, rng, shape, dtype, k, p):
     """The number of failures before k successes of probability p: a Poisson variable with a gamma-distributed mean."""
+    # in float64: counts above 2²⁴ are not exact in float32
     mean = gamma(xp, rng, xp.cast(k, "float64"), shape, "float64") * ((1 - p) / p)
+    # the gamma sampler uses the streams below 64; independent draws need another
     return poisson(xp, substream(xp, rng, 64), mean, shape)
 
 
@@ -122,6 +124,7 @@ def random_generalized_negative_binomial(
 @sampler("_random_randint", "random_randint", "_npi_random_randint")
 def random_randint(xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = None, dtype: Literal["int32", "int64"] | None = None):
     """Integers from [low, high): a word modulo high - low, with a bias below (high - low) / 2⁶⁴."""
+    # the difference as uint64 is right even where low and high span more than half of int64
     first, last = xp.astype(low, dtype="int64"), xp.astype(high, dtype="int64")
     offset = xp.remainder(xp.random_bits(rng, shape=shape or ()), xp.astype(last - first, dtype="uint64"))
     return xp.cast(first + xp.astype(offset, dtype="int64"), dtype or "int32")

@@ -55,6 +55,7 @@ class Net(NamedTuple):
             out += [((layer, d, "state"), (rows, self.out))]
             out += [((layer, d, "projection"), (self.projection, self.hidden))] if self.projection else []
         for layer, d in places:
+            # MXNet's layout, which checkpoints have: first the weights of all layers, then the biases
             out += [((layer, d, "input_bias"), (rows,)), ((layer, d, "state_bias"), (rows,))]
         return out
 
@@ -107,6 +108,7 @@ def _forward(xp, net, x, w, h, c, direction, valid):
     rows = xp.reshape(x, shape=(steps * n, depth))
     # a GRU's reset gate multiplies the state's contribution with its bias, so the two biases cannot be merged
     bias = w["input_bias"] if net.mode == "gru" else w["input_bias"] + w["state_bias"]
+    # one product for all steps: the weights are read once instead of once a step
     shares = xp.reshape(xp.matmul(rows, xp.matrix_transpose(w["input"])) + bias, shape=(steps, n, -1))
     walked = Pass([None] * steps, [None] * steps, [None] * steps, [None] * steps, None, None)
     for t in _order(steps, direction):

@@ -62,6 +62,7 @@ class LSTMCell:
         """The step."""
         i, f, g, o = _columns(xp, gates + hidden, 4)
         i, f, g, o = _sigmoid(xp, i), _sigmoid(xp, f), xp.tanh(g), _sigmoid(xp, o)
+        # the unclipped state is kept: the gradient stops where a bound was reached
         free = f * c + i * g
         new = self._clipped(xp, free)
         squashed = xp.tanh(new)

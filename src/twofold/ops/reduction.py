@@ -14,6 +14,7 @@ from .primitive_reduce import count_of, spread
 def chosen_axes(data, axis, exclude):
     """The axes that are reduced, as non-negative numbers."""
     ndim = len(data.shape)
+    # MXNet, unlike NumPy, reduces all axes for an empty tuple, whatever exclude says
     if axis is None or axis == ():
         return tuple(range(ndim))
     named = normalized_axes(axis, ndim)
@@ -32,6 +33,7 @@ def mean_axis(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: b
     axes = chosen_axes(data, axis, exclude)
     if xp.dtype_of(data) in FLOATS:
         return xp.mean(data, axis=axes, keepdims=keepdims)
+    # the sum wraps before it is divided, as MXNet's accumulator has the operand's dtype
     total = xp.cast_like(xp.sum(data, axis=axes, keepdims=keepdims), data)
     return xp.cast_like(total / count_of(data.shape, axes), data)
 
@@ -94,6 +96,7 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
         # squares of integers would overflow; in float64, unscaled, perfect squares stay exact. Results wrap to narrow dtypes.
         total = xp.sqrt(xp.sum(xp.square(xp.cast(x, "float64")), axis=axes, keepdims=keepdims))
         return xp.cast(xp.cast(total, "int64"), dtype)
+    # the maximum of nothing, by which the others are scaled, does not exist
     if count_of(x.shape, axes) == 0:
         return xp.cast(xp.sqrt(xp.sum(xp.square(x), axis=axes, keepdims=keepdims)), dtype)
     scale = _scale(xp, x, axes)

@@ -22,6 +22,7 @@ def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_
     if not target_shape:
         raise ParameterError("Reshape: no shape", f"shape={shape}", "give shape")
     first = data.shape[:1] if keep_highest else target_shape[:1]
+    # the older form has 0 where the newer has -1
     sizes = [n or -1 for n in (*first, *target_shape[1:])]
     return xp.reshape(data, shape=filled_shape(sizes, math.prod(data.shape), "Reshape"))
 
@@ -193,6 +194,7 @@ def tile(xp, data, *, reps: Shape):
     ndim = max(len(data.shape), len(reps))
     sizes = (1,) * (ndim - len(data.shape)) + data.shape
     counts = (1,) * (ndim - len(reps)) + reps
+    # new axes of size 1 are broadcast and merged: one copy, whatever the number of repeats
     apart = xp.reshape(data, shape=tuple(size for n in sizes for size in (1, n)))
     wide = xp.broadcast_to(apart, shape=tuple(size for pair in zip(counts, sizes, strict=True) for size in pair))
     return xp.reshape(wide, shape=tuple(count * n for count, n in zip(counts, sizes, strict=True)))
@@ -221,6 +223,7 @@ repeat.sample(lambda draw: [draw(draw.real((2, 3)), repeats=2), draw(draw.real((
 def broadcast_to_shape(xp, data, *, shape: Shape = ()):
     """Broadcasts axes of size 1 to a shape, in which 0 keeps a size."""
     lead = len(shape) - len(data.shape)
+    # 0 keeps a size; new leading axes have none to keep
     kept = (*shape[: max(lead, 0)], *data.shape) if lead >= 0 else shape
     return xp.broadcast_to(data, shape=tuple(n or keep for n, keep in zip(shape, kept, strict=True)))
 
@@ -270,6 +273,7 @@ def depth_to_space(xp, data, *, block_size: int):
         raise ShapeError(
             "depth_to_space: the channels do not fill blocks", f"{depth} channels, block_size={b}", "make them a multiple of block_size²"
         )
+    # the block's position is the slow part of the channel index (ONNX calls this DCR)
     blocks = xp.reshape(data, shape=(n, b, b, depth // (b * b), h, w))
     return xp.reshape(xp.permute_dims(blocks, axes=(0, 3, 4, 1, 5, 2)), shape=(n, depth // (b * b), h * b, w * b))
 

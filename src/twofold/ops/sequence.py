@@ -70,6 +70,7 @@ def sequence_last(xp, data, sequence_length: SequenceLength = None, *, use_seque
 
 
 def _last(xp, sequence_length, steps):
+    # a length of 0 would select step -1
     return xp.clip(xp.cast(sequence_length, "int64") - 1, 0, steps - 1)
 
 
@@ -91,6 +92,7 @@ def sequence_reverse(xp, data, sequence_length: SequenceLength = None, *, use_se
     if not use_sequence_length:
         return xp.flip(data, axis)
     step, length = _times(xp, data, xp.cast(sequence_length, "int64"), axis)
+    # places past the end are clipped although they are not selected: a gather must stay in bounds
     place = xp.where(xp.less(step, length), xp.clip(length - 1 - step, 0, data.shape[axis] - 1), step)
     return xp.take_along_axis(data, place, axis=axis)
 

@@ -47,6 +47,7 @@ def slice_axis(xp, data, *, axis: int, begin: int, end: int | None):
     """The elements from ``begin`` to ``end`` (the last if None) of one axis; negative bounds count from the end."""
     at = normalized_axis(axis, len(data.shape), "slice_axis: axis")
     size = data.shape[at]
+    # bounds are checked, not clipped as a slice's are: MXNet refuses them, too
     first, last = (begin + size if begin < 0 else begin), (size if end is None else end + size if end < 0 else end)
     if not 0 <= first <= last <= size:
         raise ParameterError(
@@ -159,6 +160,7 @@ def _mirrored(xp, x, before, after, axis):
     n = x.shape[axis]
     if max(before, after) >= n and before + after:
         raise ShapeError("Pad: reflects more than there is", f"({before}, {after}) for size {n}", "pad less than the size of the axis")
+    # the edge itself is not repeated: from 1, and up to n - 1
     head = xp.flip(xp.take_slice(x, 1, before + 1, axis), axis)
     tail = xp.flip(xp.take_slice(x, n - 1 - after, n - 1, axis), axis)
     parts = [part for part, count in ((head, before), (x, 1), (tail, after)) if count]

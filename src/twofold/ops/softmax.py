@@ -42,6 +42,7 @@ def log_softmax_of(xp, logits, axis):
 
 def _softmax_gradient(xp, dout, out, axis, temperature):
     """(dout - Σ dout · out) · out, in the working dtype."""
+    # the sum over a row of 16-bit products is taken in float32
     wide = "float64" if xp.dtype_of(out) == "float64" else "float32"
     d, y = xp.cast(dout, wide), xp.cast(out, wide)
     product = d * y
@@ -81,6 +82,7 @@ def softmax(
     if not use_length:
         return xp.cast(softmax_of(xp, logits, axis), wanted)
     valid = _valid(xp, logits, length, axis)
+    # exp(-inf) is exactly 0; a row of length 0 is NaN inside, which the outer selection replaces
     return xp.cast(xp.where(valid, softmax_of(xp, xp.where(valid, logits, -math.inf), axis), 0), wanted)
 
 
@@ -166,6 +168,7 @@ softmax_activation.sample(lambda draw: [draw(draw.real((2, 3, 2)), mode="channel
 
 def picked(xp, data, label):
     """The value at the label in each row of (n, k), with labels clipped to the bounds: (n, 1)."""
+    # MXNet clips labels, too; the primitive takes places in bounds only
     place = xp.clip(xp.cast(xp.reshape(label, shape=(-1, 1)), "int64"), 0, data.shape[1] - 1)
     return xp.take_along_axis(data, place, axis=1)
 

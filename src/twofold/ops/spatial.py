@@ -20,6 +20,7 @@ def _repeated(xp, image, height, width):
 
 def bilinear_kernel(scale):
     """Kernel size, stride and padding of the transposed convolution that enlarges by a factor."""
+    # Caffe's formula; with these sizes a bilinear kernel interpolates between the two nearest pixels along an axis
     size = 2 * scale - scale % 2
     return {"kernel": (size, size), "stride": (scale, scale), "pad": (scale // 2, scale // 2)}
 
