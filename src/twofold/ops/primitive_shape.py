@@ -79,9 +79,7 @@ def _inverse(axes):
     return tuple(back)
 
 
-@permute_dims.grad
-def _(xp, dout, *, axes):
-    return xp.permute_dims(dout, axes=_inverse(axes))
+permute_dims.grad(lambda xp, dout, *, axes: xp.permute_dims(dout, axes=_inverse(axes)))
 
 
 @permute_dims.simplify
