@@ -1,12 +1,10 @@
 """``mx.random``: seeding, the state of the random streams, and the samplers of ``mx.nd.random``."""
 
-from typing import Any
-
 import numpy as np
 
 from .device import Device
 from .errors import ParameterError
-from .imperative.generator import STREAMS
+from .imperative.generator import STREAMS, State
 from .ndarray.random import (
     exponential,
     gamma,
@@ -72,12 +70,12 @@ def seed(seed_state: int, ctx: Device | str = "all") -> None:
     STREAMS.seed(int(seed_state), None if ctx == "all" else Device(ctx))
 
 
-def get_state() -> dict[str, Any]:
+def get_state() -> State:
     """The state of all random streams, to save with a checkpoint: a dictionary that JSON can represent."""
     return STREAMS.state
 
 
-def set_state(state: dict[str, Any]) -> None:
+def set_state(state: State) -> None:
     """Continue the random streams where `get_state` was called.
 
     Raises

@@ -11,7 +11,7 @@ from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import data_of, device_of, full_content, invoke
 from ..imperative.pending import is_pending, issue, steady
 from ..imperative.residuals import runner
-from ..imperative.transfer import named, on_device
+from ..imperative.transfer import on_device, relabelled
 from ..ndarray.array import NDArray
 from ..ops import primitive_arithmetic
 
@@ -53,7 +53,7 @@ def put(cell: Cell, new: Any, device: Device) -> None:
         return
     here = device_of(new)
     if here is not device:
-        new = named(new, device) if here.shares_memory_with(device) else on_device(wrap(Cell, new), device)
+        new = relabelled(new, device) if here.shares_memory_with(device) else on_device(wrap(Cell, new), device)
     cell._rebind(new)
 
 

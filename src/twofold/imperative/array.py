@@ -1,7 +1,8 @@
-"""What every array class has, whatever its calling convention: shape, device, conversion, waiting, gradients, pickling."""
+"""What all array classes share, whatever their calling convention: shape, device, conversion, waiting, gradients, pickling."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from ..opdef.spec import Op
 from ..ops import primitive_arithmetic, primitive_math
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import before_overwriting, run_on
-from . import forks  # noqa: F401  (prepares for them)
+from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
-from .cell import PINNED, PLAIN, Cell, Value, alias, wrap
-from .invoke import check_float, content, data_of, device_of, full_content, host_of, invoke, type_of
+from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, alias, wrap
+from .invoke import Argument, check_float, content, data_of, device_of, full_content, host_of, invoke, type_of
 from .record import Rec, Variable, tls
 from .scope import Scope
 from .strided_view import view_shape
@@ -33,7 +34,7 @@ class Array(Cell):
     _legacy: ClassVar[bool]
     _root: ClassVar[Any] = None
 
-    if TYPE_CHECKING:  # operators and further methods are attached to the array classes, from tables
+    if TYPE_CHECKING:  # operators and further methods are attached to the array classes from tables
 
         def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: Any) -> Self: ...
@@ -72,14 +73,14 @@ class Array(Cell):
             return
         self._v = v
         if v.__class__ is Value and v.rec is not None:
-            v.rec.grad = grad  # on this tape an operation's result, on the next the variable again
+            v.rec.grad = grad  # on this tape the result of an operation, on the next one the variable again
         else:
             mark(self, grad, old)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the axes."""
-        v = self._v
+        v: Any = self._v
         return type_of(v)[0] if v.__class__ is Value else v.shape
 
     @property
@@ -104,18 +105,18 @@ class Array(Cell):
 
     @property
     def context(self) -> Device:
-        """Where the array lives."""
+        """The device that the array is on."""
         v = self._v
         return v.device if v.__class__ is Value else CPU
 
     ctx = device = context
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy of the array, once it is computed."""
+        """A NumPy copy of the array; waits until it is computed."""
         return np.array(host_of(self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """NumPy's conversion protocol."""
+        """NumPy's conversion protocol. Without a copy, the array's memory counts as exported from now on."""
         if copy or copy is None:
             return np.array(host_of(self), dtype=dtype)
         return np.array(run_on(self.context, backend_for(self.context).to_host, self._pinned()), dtype=dtype, copy=False)
@@ -133,11 +134,11 @@ class Array(Cell):
         return host_of(self).reshape(-1)[0]
 
     def item(self, *index: int) -> Any:
-        """An element as a Python number; without an index the array must have size 1."""
+        """An element as a Python scalar; without an index the array must have size 1."""
         return host_of(self).item(*index)
 
     def tolist(self) -> Any:
-        """Nested lists of Python numbers."""
+        """Nested lists of Python scalars."""
         return host_of(self).tolist()
 
     def wait_to_read(self) -> None:
@@ -146,7 +147,7 @@ class Array(Cell):
         Raises
         ------
         MXNetError
-            What went wrong in computing it.
+            If computing it failed.
         """
         v = self._v
         if v.__class__ is Value:
@@ -161,31 +162,31 @@ class Array(Cell):
         v = self._v
         if v.__class__ is Value and v.at is not None:
             v.at[0].finish()
-            if not v.exclusive:  # others may read it, too
+            if not v.exclusive:  # ``at`` names the last reader only, and there are others
                 flush_all()
                 QUEUE.settle()
 
     # gradients
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Want the gradient of this array, which `backward` puts into ``grad``.
+        """Mark this array as a variable: `backward` stores its gradient in ``grad``.
 
         Parameters
         ----------
         grad_req
-            ``"write"`` replaces what is in ``grad``, ``"add"`` adds to it, ``"null"`` leaves it.
+            ``"write"`` replaces the content of ``grad``, ``"add"`` adds to it, ``"null"`` leaves it unchanged.
         stype
             Storage of the gradient: ``"default"`` only.
 
         Raises
         ------
         ParameterError
-            For another ``grad_req``.
+            For any other ``grad_req`` or ``stype``.
         """
         if grad_req not in ("write", "add", "null"):
             raise ParameterError("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
         if stype not in (None, "default"):
-            raise ParameterError("attach_grad: gradients of this storage are not made", repr(stype), "leave stype out")
+            raise ParameterError("attach_grad: gradients cannot have this storage type", repr(stype), "leave stype out")
         check_float(self._v, "attach_grad")
         zeros = full_content(0, self.shape, self._dtype, self.context)
         self._attach(wrap(type(self)._root or type(self), zeros), grad_req)
@@ -196,7 +197,7 @@ class Array(Cell):
 
     @property
     def grad(self) -> Any:
-        """The gradient's array: one fixed array that every backward rewrites; None if none is wanted."""
+        """The array of the gradient, always the same one, which each backward rewrites; None if this array is no variable."""
         g = getattr(self, "_g", None)
         return None if g is None else g.cell
 
@@ -211,92 +212,92 @@ class Array(Cell):
         if getattr(self, "_g", None) is not None:
             self._g.fresh = fresh
 
-    def detach(self) -> Any:
-        """The same memory as an array that is not part of the recorded graph: a view, through which writes are seen both ways."""
+    def detach(self) -> "Array":
+        """A view that is not part of the recorded graph. It shares memory: writes to either array show in both."""
         return self._view(primitive_math.stop_gradient.sig())  # type: ignore[attr-defined]
 
-    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
-        """Gradients of this array with respect to the marked arrays that it was computed from.
+    def backward(self, out_grad: "Array | None" = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Compute the gradients of this array with respect to the variables it was computed from.
 
         Parameters
         ----------
         out_grad
-            Head gradient of this array's shape; ones if None.
+            Head gradient, of this array's shape; ones if None.
         retain_graph
             Keep the recorded graph for another backward.
         train_mode
-            Whether operators' gradients are those of training (they are fixed when recorded).
+            Kept for MXNet's signature: the mode was fixed when the operations were recorded.
 
         Raises
         ------
         AutogradError
-            If the array was not recorded, or its graph was used and not retained.
+            If the array was not recorded, or an earlier backward has used its graph and did not retain it.
         """
         backward([self], [out_grad], retain_graph)
 
     # exchange
 
     def __dlpack__(self, **options: Any) -> Any:
-        """A DLPack capsule; the memory is shared from now on."""
+        """A DLPack capsule; from now on the memory counts as exported."""
         to_dlpack = partial(backend_for(self.context).to_dlpack, **options)
         return run_on(self.context, to_dlpack, self._pinned())
 
     def _pinned(self) -> Any:
-        """The backend's array, whose memory others may see from now on: it is written in place."""
+        """The backend's array, for code outside the library. From now on its memory is written in place only."""
         v = self._capture()
         data = data_of(v)
-        flush_all()  # windows and tasks that read it, by whichever Value, have not noted that the outside may write it
+        flush_all()  # windows and tasks that read the memory, through any Value, do not expect writes from outside
         QUEUE.settle()
         v.pin()
         return data
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """DLPack's code of the device."""
+        """DLPack's (device type, device id)."""
         return (1, 0) if self.context.is_host else (2, self.context.device_id)
 
     def __reduce__(self) -> Any:
         return _restore, (type(self)._root or type(self), self.asnumpy(), self._dtype, self.context)
 
 
-def _restore(cls: type, array: np.ndarray, dtype: str, device: Device) -> Any:
+def _restore(cls: type[AnyCell], array: np.ndarray, dtype: str, device: Device) -> AnyCell:
     return from_host(cls, np.asarray(array).view(NUMPY[dtype]) if array.dtype != NUMPY[dtype] else array, device)
 
 
-def from_host(cls: type, array: np.ndarray, device: Device = CPU) -> Any:
+def from_host(cls: type[AnyCell], array: np.ndarray, device: Device = CPU) -> AnyCell:
     """A new array object with the content of a NumPy array."""
     dtype_name(array.dtype)
     return wrap(cls, content(backend_for(device).from_host(array, device), device))
 
 
-def adopted(cls: type, array: np.ndarray, device: Device = CPU) -> Any:
-    """As `from_host` of a NumPy array that nobody else holds: not copied where the device's arrays are NumPy's."""
+def adopted(cls: type[AnyCell], array: np.ndarray, device: Device = CPU) -> AnyCell:
+    """`from_host` for a NumPy array that nobody else holds: it is not copied if the device's arrays are NumPy's."""
     if device.is_host and array.__class__ is PLAIN and array.flags.c_contiguous:
         return wrap(cls, content(array, device))
     return from_host(cls, array, device)
 
 
-def _written_out(old: Value, new: Any) -> Value:
-    """A new content in the memory of an exported one, which others look at."""
+def _written_out(old: Value, new: Content) -> Value:
+    """A new content, written into the memory of an exported one, where code outside the library looks for it."""
     if not old.device.is_host:
         QUEUE.settle()  # copies to the host
         before_overwriting(old.device)
     run_on(old.device, backend_for(old.device).write, old.data, ..., data_of(new))
-    out = Value(old.data, new.rec if new.__class__ is Value else None, device=old.device)
+    out = Value(old.data, new.rec if isinstance(new, Value) else None, device=old.device)
     out.borrow = PINNED
     return out
 
 
-def check_gradient(what: str, gradient: Any, variable: Any) -> None:
-    """Raise unless an array can take the gradient of another: it has the same shape and dtype.
+def check_gradient(what: str, gradient: object, variable: object) -> None:
+    """Raise unless an array can receive the gradient of another: both must have the same shape and dtype.
 
     Raises
     ------
     ShapeError, DTypeError
         Starting with ``what``.
     """
-    for array in (variable, gradient):
-        if not isinstance(array, Array):
-            raise DTypeError(f"{what} needs arrays", type(array).__name__, "give an array, and one of its shape for the gradient")
+    if not isinstance(variable, Array) or not isinstance(gradient, Array):
+        wrong = gradient if isinstance(variable, Array) else variable
+        raise DTypeError(f"{what} needs arrays", type(wrong).__name__, "give an array, and one of its shape for the gradient")
     if gradient.shape != variable.shape:
         raise ShapeError(f"{what} has another shape", f"{gradient.shape} for {variable.shape}", "give an array of the variable's shape")
     if gradient._dtype != variable._dtype:
@@ -309,7 +310,7 @@ def record_of(array: Cell, what: str) -> Rec:
     Raises
     ------
     AutogradError
-        If it was not computed while recording from a marked array.
+        If it was not computed from a variable while recording.
     """
     v = array._recorded() if isinstance(array, ViewMixin) else array._v
     if v.__class__ is not Value or v.rec is None or not v.rec.node.tracked:
@@ -321,8 +322,8 @@ def record_of(array: Cell, what: str) -> Rec:
     return v.rec
 
 
-def backward(heads: list[Any], head_grads: list[Any] | None, retain_graph: bool = False) -> None:
-    """Gradients of sum(heads · head_grads) into the marked arrays.
+def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, retain_graph: bool = False) -> None:
+    """Store the gradients of sum(heads · head_grads) in the variables' ``grad``.
 
     Raises
     ------
@@ -331,18 +332,17 @@ def backward(heads: list[Any], head_grads: list[Any] | None, retain_graph: bool 
     ShapeError
         If a head gradient's shape is not its head's.
     """
-    grads = [None] * len(heads) if head_grads is None else head_grads
+    grads: Sequence[Array | Cell | None] = [None] * len(heads) if head_grads is None else head_grads
     if len(grads) != len(heads):
-        raise ParameterError(
-            "backward: heads and head_grads differ in number", f"{len(heads)} and {len(grads)}", "give one (or None) for each head"
-        )
+        given = f"{len(heads)} and {len(grads)}"
+        raise ParameterError("backward: heads and head_grads differ in number", given, "give one (or None) for each head")
     recs = [record_of(h, "backward") for h in heads]
     if len(heads) > 1 or grads[0] is not None:
         grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
     assign(run_backward(recs, grads, Cell, retain=retain_graph))
 
 
-def _fitting_head(head: Any, grad: Any) -> Cell:
+def _fitting_head(head: Array, grad: object) -> Cell:
     """A head gradient in its head's dtype."""
     if not isinstance(grad, Array):
         raise DTypeError("backward: a head gradient is not an array", type(grad).__name__, "give an array, or None for ones")
@@ -353,8 +353,15 @@ def _fitting_head(head: Any, grad: Any) -> Cell:
     return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (grad,))[0])
 
 
+AnyView = TypeVar("AnyView", bound="ViewMixin")
+AnyArray = TypeVar("AnyArray", bound=Array)
+
+
 class ViewMixin:
-    """A view: (root cell, chain of view operations). Reads and writes go through the root, so it is right under aliasing and recording."""
+    """A view: a root cell and a chain of view operations.
+
+    Reads and writes go through the root, so that they see aliases' writes and are recorded with them.
+    """
 
     __slots__ = ()
 
@@ -364,7 +371,7 @@ class ViewMixin:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes; the view is not read for them."""
+        """Sizes of the axes, found without reading the view."""
         return view_shape(self._base.shape, self._chain)
 
     @property
@@ -373,14 +380,14 @@ class ViewMixin:
 
     @property
     def context(self) -> Device:
-        """Where the array lives."""
+        """The device that the array is on."""
         return device_of(self._base._v)
 
     ctx = device = context
 
     @property
     def grad(self) -> Any:
-        """The gradient's array, as `Array.grad`; a view of all of an array shows that of the array, in its own class."""
+        """The array of the gradient, as in `Array.grad`; a view of a whole array shows that array's gradient, in the view's class."""
         base = self._base
         if self._g is not None or self._chain or getattr(base, "_g", None) is None:
             return None if self._g is None else self._g.cell
@@ -396,7 +403,7 @@ class ViewMixin:
         write(self._base, self._chain, None, wrap(Cell, new))
 
     def _marked(self, variable: Variable) -> Value:
-        """What a view that wants a gradient of its own shows: a leaf, unless the root was written on this tape."""
+        """The content of a view that is a variable itself: a leaf, unless an operation of this tape has written the root."""
         root = self._base._capture()
         tape = tls.tape
         if tape is not None and root.rec is not None and root.rec.tape is tape and isinstance(root.rec.node, Application):
@@ -408,7 +415,7 @@ class ViewMixin:
         return v
 
     def _recorded(self) -> Any:
-        """What the view shows, recorded as the root is also when the scope has ended: on the root's tape, else on a new one."""
+        """The view's content, read by recorded operations even after the scope has ended: on the root's tape, else on a new one."""
         root = self._base._v
         tape = root.rec.tape if root.__class__ is Value and root.rec is not None else None
         if tls.tape is not None or tape is None:
@@ -424,7 +431,7 @@ class ViewMixin:
         self._g = Variable(grad, grad_req)
 
     def _promote(self, content: Any) -> Value:
-        """What the view shows as a Value that looks into the root's."""
+        """The view's content as a Value that aliases the root's."""
         self._base._capture()
         seen = read(self._base, self._chain)
         return seen if seen.__class__ is Value else Value(seen)
@@ -437,8 +444,8 @@ class ViewMixin:
         return look(backend_for(device_of(self._base._v)), root, self._chain)
 
 
-def view_of(cls: type, cell: Any, chain: Chain) -> Any:
-    """A view, of a view's class, of an array or of what that is a view of; of a view that wants a gradient, of itself."""
+def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
+    """A view of an array. A view of a view refers to the root directly, unless the inner view is a variable itself."""
     out = object.__new__(cls)
     whole = type(cell)._root is None or cell._g is not None
     out._base, out._chain = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
@@ -446,6 +453,6 @@ def view_of(cls: type, cell: Any, chain: Chain) -> Any:
     return out
 
 
-def apply_op(op: Op, *args: Any, cls: type, **params: Any) -> Any:
+def apply_op(op: Op, *args: Argument, cls: type[AnyArray], **params: object) -> AnyArray:
     """An operator applied to arrays, as an array of a class."""
-    return wrap(cls, invoke(op.sig(cls._legacy, **params), args)[0])  # type: ignore[attr-defined]
+    return wrap(cls, invoke(op.sig(cls._legacy, **params), args)[0])

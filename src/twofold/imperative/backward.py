@@ -22,13 +22,13 @@ from ..program.compile import Program
 from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
-from .cell import ALWAYS, HOST, PLAIN, Cell, Value, alias, wrap
+from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
 from .invoke import after_failure, contents_of, data_of, device_of, invoke
 from .record import Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
-from .transfer import named, on_device
+from .transfer import on_device, relabelled
 from .way import Way, may_wait, way_of
 from .window import complete
 
@@ -472,7 +472,7 @@ def run_hook(rec: Rec) -> None:
         cell._v = new
 
 
-def assign(gradients: Sequence[tuple[Variable, Any]]) -> None:
+def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
     """Store gradients (contents) in their variables' cells, which remain the same objects."""
     for variable, grad in gradients:
         cell = variable.cell
@@ -484,4 +484,4 @@ def assign(gradients: Sequence[tuple[Variable, Any]]) -> None:
                 cell._v = grad
         elif variable.req != "null":
             device = device_of(cell._v)
-            cell._v = grad if device_of(grad) is device else named(grad, device)
+            cell._v = grad if device_of(grad) is device else relabelled(grad, device)

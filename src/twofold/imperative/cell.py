@@ -5,13 +5,16 @@ class answers every question of the fast path), or a `Value`, which is immutable
 A tape, window, alias or export that captures a plain content turns it into a Value.
 """
 
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
+from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF
+from .handle import Handle
 from .record import Rec, Tape
+from .scalars import Scalar
 
 ALWAYS = "shared for good"
 PINNED = "exported: written in place, never donated"
@@ -111,7 +114,13 @@ class Value:
         return (data.shape, NAME_OF[data.dtype]) if data.__class__ is PLAIN else backend_for(self.device).type_of(data)
 
 
-def alias(data: Any, owner: Value) -> Value:
+#: What a cell holds: a plain array or a Value.
+Content: TypeAlias = Array | Value
+#: The content of an operand; None for an omitted optional input.
+Operand: TypeAlias = Content | Scalar | Handle | None
+
+
+def alias(data: Array, owner: Value) -> Value:
     """A Value for (part of) another one's buffer, which keeps that one alive."""
     out = Value(data, device=owner.device)
     out.borrow = owner
@@ -142,7 +151,10 @@ class Cell:
         return v if v.__class__ is Value else self._promote(v)
 
 
-def wrap(cls: type, content: Any) -> Any:
+AnyCell = TypeVar("AnyCell", bound=Cell)
+
+
+def wrap(cls: type[AnyCell], content: Content) -> AnyCell:
     """A new cell of a class around a content."""
     cell = new(cls)
     cell._v = content

@@ -7,7 +7,6 @@ results added to a closed window are lost.
 
 from collections.abc import Sequence
 from sys import _getframe
-from typing import Any
 from weakref import ref
 
 from ..config import SETTINGS
@@ -16,17 +15,17 @@ from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
 from ..graph.ir import Application, Leaf, Node, bound_tables
 from ..opdef.spec import Sig
-from .cell import Value
+from .cell import Operand, Value
 from .counters import COUNTERS
 from .origin import INSIDE, frame_of_user
 from .record import Rec, Tape
 from .residuals import plan_of
-from .scalars import FLOAT_LEAVES, scalar_node
+from .scalars import FLOAT_LEAVES, Scalar, scalar_node
 from .way import joins_on_cpu
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force
 
 
-def defer(sig: Sig, args: Sequence[Any], device: Device) -> list[Value]:
+def defer(sig: Sig, args: Sequence[Operand], device: Device) -> list[Value]:
     """Add an unrecorded operation to this thread's window of a device.
 
     Parameters
@@ -51,7 +50,7 @@ def defer(sig: Sig, args: Sequence[Any], device: Device) -> list[Value]:
 
 
 def defer_recorded(
-    rec: Rec, args: Sequence[Any], parts: Sequence[Rec], device: Device, tape: Tape, copies: bool
+    rec: Rec, args: Sequence[Operand], parts: Sequence[Rec], device: Device, tape: Tape, copies: bool
 ) -> tuple[list[Value], list[Value]]:
     """Add a recorded operation, under its node on the tape.
 
@@ -73,10 +72,12 @@ def defer_recorded(
         w = _window_for(args, device, tape)
         with LOCK:
             for v, below in zip(args, rec.inputs, strict=True):
-                if v.__class__ is Value:
-                    w.enter(v, below.node)  # type: ignore[union-attr]
-                elif v is not None and isinstance(below.node, Leaf):  # type: ignore[union-attr]
-                    w.data[below.node] = v  # type: ignore[union-attr]
+                if below is None:  # an omitted optional input
+                    continue
+                if isinstance(v, Value):
+                    w.enter(v, below.node)
+                elif isinstance(below.node, Leaf):
+                    w.data[below.node] = v
             outs = [w.result(part.node, device, part) for part in parts]
             kept = [w.result(part.node, device) for part in parts] if copies else []
             if w.closed:
@@ -92,7 +93,7 @@ def defer_recorded(
         return outs, kept
 
 
-def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Any, ...]) -> Value | None:
+def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value | Scalar, ...]) -> Value | None:
     """`defer` in short, for an element-wise primitive on cpu(0) in a structure met before.
 
     Parameters
@@ -129,12 +130,12 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Any, .
     return out
 
 
-def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], values: tuple[Any, ...]) -> Application | None:
+def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], values: tuple[Value | Scalar, ...]) -> Application | None:
     """The application to these operands if it has been made before. The operands are numbered as `Window.node_of` would."""
     nodes: list[Node | None] = []
     scalar: Node | None = None
     for v in values:
-        if v.__class__ is Value:
+        if isinstance(v, Value):
             at = v.at
             if at is not None and at[0] is w:
                 nodes.append(at[1])
@@ -214,7 +215,7 @@ def twin_of(v: Value) -> Value | None:
         return None if at[0].closed else twin
 
 
-def _window_for(args: Sequence[Any], device: Device, tape: Tape | None = None) -> Window:
+def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = None) -> Window:
     """The thread's window of a device, after running whatever must run so that each operand is ready or pending in that window."""
     windows = HERE.by_device
     w = windows.get(device)
@@ -226,8 +227,8 @@ def _window_for(args: Sequence[Any], device: Device, tape: Tape | None = None) -
         OPEN[w.serial] = ref(w)
         USED.add(device)
     for v in args:
-        if v.__class__ is Value:
-            at = v.at  # read before data
+        if isinstance(v, Value):
+            at = v.at  # read before data: a flush writes data first
             if v.data is None and at[0] is not w:
                 force(v)
     return w

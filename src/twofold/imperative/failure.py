@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
+from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import Application, Node, leaves_of, operators_of, topological
@@ -11,8 +12,12 @@ from ..graph.rewrite import lower, substitute
 from ..program.compile import Program
 from ..scheduler.streams import run_on
 from .cell import Value
+from .handle import Handle
 from .origin import text_of
+from .scalars import Scalar
 
+#: An input: an array, a Python scalar or a user's object.
+Data = Array | Scalar | Handle
 #: Nodes of an operation, and where the user's code issued it.
 Issued = tuple[Sequence[Node], CodeType, int]
 
@@ -65,8 +70,8 @@ def _compiles(nodes: Sequence[Node], device: Device) -> bool:
     return True
 
 
-def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Any], at: Mapping[Node, Node]) -> Iterator[tuple[Value, Any]]:
-    """The results that do not depend on what failed, each computed separately; none that runs user code, which has already run.
+def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], at: Mapping[Node, Node]) -> Iterator[tuple[Value, Array]]:
+    """The results that do not depend on what failed, each computed by itself, except those that would run user code a second time.
 
     Parameters
     ----------
@@ -75,7 +80,7 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Any], at
     device, data
         Where it ran, and its inputs by node; its program must not have written over them.
     at
-        What stands for nodes of the tape in its programs.
+        Replacements for nodes of the tape in its programs.
     """
     inputs = {at.get(node, node): array for node, array in data.items()}
     for v in live:

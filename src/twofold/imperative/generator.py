@@ -1,4 +1,4 @@
-"""The random streams: Philox counters, taken when an operation is issued, so that a seed gives the same stream in every schedule.
+"""The random streams: Philox counters, drawn when an operation is issued, so that a seed gives the same stream in every schedule.
 
 One stream serves all CPU devices and each GPU has its own, so that two GPUs do not draw the same numbers. A stream's state is
 (seed, draws so far, lane); all of them together are saved and restored for an exact resume.
@@ -7,10 +7,11 @@ One stream serves all CPU devices and each GPU has its own, so that two GPUs do 
 import itertools
 import os
 import threading
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
+from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 
@@ -52,8 +53,15 @@ class Generator:
             self._numbers = itertools.count(self._draws)
 
 
+class State(TypedDict):
+    """The states of all streams: the common seed, and each stream's state by the name of its device."""
+
+    seed: int
+    streams: dict[str, list[int]]
+
+
 class Streams:
-    """The streams of all devices, made when first asked for."""
+    """The streams of all devices, each made at its first use."""
 
     def __init__(self, seed: int) -> None:
         self._lock = threading.RLock()
@@ -81,18 +89,18 @@ class Streams:
                 found = self._of.setdefault(device, Generator(self._seed, device.device_id))
         return found
 
-    def next_key(self, device: Device) -> Any:
+    def next_key(self, device: Device) -> Array:
         """The key of a device's next draw, in the device's memory."""
         return backend_for(device).from_host(self.of(device).next_key(), device)
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """The states of all streams, as JSON-compatible numbers and strings."""
         streams = {f"{d.device_type}({d.device_id})": list(g.state) for d, g in self._of.items()}
         return {"seed": self._seed, "streams": streams}
 
     @state.setter
-    def state(self, value: dict[str, Any]) -> None:
+    def state(self, value: State) -> None:
         made: dict[Device, Generator] = {}
         for name, (seed, draws, lane) in value["streams"].items():
             kind, number = name.rstrip(")").split("(")

@@ -1,9 +1,12 @@
 """Calls of operators on cells: inspect the operands once, have `way` decide how to run, return the contents of the new cells."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 from weakref import ref
 
+import numpy as np
+
+from ..backend.kernel import Array, Namespace
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device, current_device
@@ -15,26 +18,29 @@ from ..opdef.conventions import operator_scalar
 from ..opdef.spec import Input, Op, Sig
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
-from .cell import ALWAYS, HOST, PLAIN, Cell, Value, wrap
+from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value, wrap
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
 from .generator import STREAMS
 from .handle import Handle
 from .record import Rec, Tape, tls
 from .residuals import Cold, NodePlan, plan_of, runner
-from .scalars import LITERALS, is_literal, scalar_key, scalar_leaf, scalar_node
+from .scalars import LITERALS, Scalar, is_literal, scalar_key, scalar_leaf, scalar_node
 from .way import Way, is_exposed, is_lazy, is_plain, way_of
 from .window import force
 
+#: An operand as it is given.
+Argument: TypeAlias = Cell | Scalar | Handle | None
 
-def data_of(v: Any) -> Any:
-    """The array of a content, computed if it is pending; Python scalars are returned as they are."""
-    if v.__class__ is not Value:
+
+def data_of(v: Operand) -> Array:
+    """The array of a content, computed if it is pending; Python scalars and users' objects are returned as they are."""
+    if not isinstance(v, Value):
         return v
     return force(v) if v.data is None else v.data
 
 
-def host_of(cell: Cell) -> Any:
+def host_of(cell: Cell) -> np.ndarray:
     """A NumPy array with a cell's content; it may share memory."""
     v = cell._v
     if v.__class__ is PLAIN:
@@ -43,32 +49,32 @@ def host_of(cell: Cell) -> Any:
     return run_on(device, backend_for(device).to_host, data_of(v))
 
 
-def device_of(v: Any) -> Device:
+def device_of(v: Content) -> Device:
     """Where a content lives."""
     return v.device if v.__class__ is Value else CPU
 
 
-def type_of(v: Any) -> tuple[tuple[int, ...], str]:
+def type_of(v: Operand) -> tuple[tuple[int, ...], str]:
     """Shape and dtype name of a content; a user's object is an operand of type ``object``."""
-    if v.__class__ is Value:
+    if isinstance(v, Value):
         return v.type
     return HOST.type_of(v) if v.__class__ is PLAIN else ((), "object")
 
 
-def content(data: Any, device: Device) -> Any:
+def content(data: Array, device: Device) -> Content:
     """A fresh, unshared array as the content of a cell, plain if possible."""
     if LISTENERS:
         report_arrays((data,), device)
     return data if device is CPU and is_plain(data) else Value(data, device=device)
 
 
-def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Device) -> Content:
     """A new content with every element equal to ``value``."""
     backend = backend_for(device)
     return content(backend.copy(backend.constant(value, shape, dtype), device), device)
 
 
-def contents_of(arrays: Sequence[Any], device: Device) -> list[Any]:
+def contents_of(arrays: Sequence[Array], device: Device) -> list[Content]:
     """Fresh arrays as contents of cells."""
     if device is CPU:
         big = SETTINGS.defer_elements
@@ -105,7 +111,7 @@ def enter(v: Value, tape: Tape) -> Rec:
 _literal_recs = {scalar_key(x): Rec(const(x), (), (), None) for x in (*LITERALS, False, True)}
 
 
-def scalar_rec(x: Any, tape: Tape) -> Rec:
+def scalar_rec(x: Scalar | Handle, tape: Tape) -> Rec:
     """The record of a Python scalar: a literal, or a fresh leaf so that its value is not part of the structure."""
     if is_literal(x):
         return _literal_recs[scalar_key(x)]
@@ -114,18 +120,18 @@ def scalar_rec(x: Any, tape: Tape) -> Rec:
     return Rec(node, (), (x,), tape)
 
 
-def rec_of(v: Any, tape: Tape) -> Rec | None:
+def rec_of(v: Value | Scalar | Handle | None, tape: Tape) -> Rec | None:
     """The record of an operand on a tape."""
     if v is None:
         return None
-    if v.__class__ is not Value:
+    if not isinstance(v, Value):
         return scalar_rec(v, tape)
     rec = v.rec  # read once: another thread may enter the value on its own tape
     return rec if rec is not None and rec.tape is tape else enter(v, tape)
 
 
-def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[Any]:
-    """Apply an operator to cells, Python scalars and None (an optional input left out).
+def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> list[Content]:
+    """Apply an operator to cells, Python scalars and None (an omitted optional input).
 
     Parameters
     ----------
@@ -134,7 +140,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     args
         One per input, then one per scalar parameter.
     device
-        Of the result where no operand says; the current one if None.
+        The result's device if no operand is an array; None: the current device.
 
     Returns
     -------
@@ -166,7 +172,7 @@ def invoke(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[
     if way is Way.INLINE:
         return _inline(sig, contents, where)
     if way is Way.DEFERRED:
-        return defer(sig, _captured(args, contents), where)  # type: ignore[return-value]
+        return [*defer(sig, _captured(args, contents), where)]
     assert tape is not None
     return _recorded(sig, args, contents, where, tape, way is Way.RECORDED_DEFERRED)
 
@@ -193,7 +199,7 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
 
 
 def _known(sig: Sig, args: Sequence[Any], tape: Tape | None) -> list[Any] | None:
-    """`_inline` in short, for numbers and small arrays on cpu(0), of known types and not to be recorded; None for anything else."""
+    """`_inline` in short, for scalars and small arrays on cpu(0), of types met before and not to be recorded; None for anything else."""
     v: Any = args[0]._v if len(args) == 1 and isinstance(args[0], Cell) else None
     if v.__class__ is PLAIN:
         arrays = [v]
@@ -238,8 +244,8 @@ def _known(sig: Sig, args: Sequence[Any], tape: Tape | None) -> list[Any] | None
     return contents_of(results[:count], CPU)
 
 
-def after_failure(error: Exception, run: Any, arrays: list[Any]) -> list[Any]:
-    """The results of a host program that `HOST.quick` could not run, because its single context was in use; or raise the error."""
+def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
+    """The results of a host program that `HOST.quick` could not run because its single context was in use; any other error is raised."""
     if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
         return run(arrays)  # by another thread, or by what this one interrupted
     if isinstance(error, MXNetError):
@@ -322,7 +328,7 @@ def _saved_again(plan: NodePlan, values: list[Any], outs: list[Any], results: li
 
 
 SCALARS = (float, int, bool)
-#: Operands other than arrays: Python numbers, and user code (an object with forward and backward).
+#: Operands other than arrays: Python scalars, and user code (an object with forward and backward).
 OPERANDS = (int, float, Handle)
 
 
@@ -427,7 +433,7 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
         if v.__class__ is PLAIN:
             owner = args[k]
             v = values[k] = owner._capture() if isinstance(owner, Cell) else Value(v)
-        if v.__class__ is Value:
+        if isinstance(v, Value):
             rec = v.rec
             if rec is None or rec.tape is not tape:
                 rec = enter(v, tape)
@@ -482,7 +488,7 @@ def _on_backward(sig: Sig, node: Node) -> Sig:
     op, count = sig.op, len(node.parts)
     tracked = tuple([i is not None and i.tracked for i in node.inputs])
 
-    def rule(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+    def rule(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
         new = op.moved(xp, arrays[:count], arrays[count:], sig.params, tracked)
         return tuple(new[n] for n in op.auxiliary)
 
@@ -512,7 +518,7 @@ def _save(rec: Rec, plan: NodePlan, values: Sequence[Any], kept: Sequence[Value 
     rec.saved = saved
 
 
-def check_float(v: Any, what: str) -> None:
+def check_float(v: Content, what: str) -> None:
     """Raise unless a content may have a gradient.
 
     Raises

@@ -1,20 +1,21 @@
 """Pending results of programs and copies that a lane, or a device's own queue, runs while the host goes on.
 
-A Value without data knows what makes it (see `Value.at`): a window, a task, or a copy on its way. Who needs the data calls `finish`
-on that: a task that nobody has begun is run by who needs it.
+A Value without data knows its maker (see `Value.at`): a window, a task, or a copy in progress. A thread that needs the data calls the
+maker's `finish`, which runs a task in that thread unless another has started it.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 from weakref import ref
 
-from ..backend.kernel import ArrayType
+from ..backend.kernel import Array, ArrayType
 from ..backend.loader import backend_for
 from ..device import Device
+from ..graph.ir import Node
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import Arrival, run_on
 from ..scheduler.variable import Lane, Task, Var
 from .cell import Value
+from .invoke import data_of
 from .origin import frame_of_user, text_of
 from .way import runs_here
 from .window import LOCK, force, hand_out
@@ -26,7 +27,7 @@ class Pending(Task):
     Attributes
     ----------
     var
-        What stands for the Values where other tasks read them.
+        The variable through which tasks that read the Values depend on this one.
     """
 
     __slots__ = ("var",)
@@ -42,7 +43,7 @@ class Pending(Task):
 
 
 class Arriving:
-    """A copy on its way as the maker of a Value: its first use makes the device's compute queue wait for it."""
+    """A copy in progress as the maker of a Value: its first use makes the device's compute queue wait for it."""
 
     __slots__ = ("__weakref__", "_arrival", "_value")
     closed = True
@@ -78,9 +79,9 @@ def steady(v: Value) -> Value:
 
 
 def issue(
-    run: Callable[[list[Any]], Sequence[Any]],
-    operands: Sequence[Any],
-    types: Sequence[Any],
+    run: Callable[[list[Array]], Sequence[Array]],
+    operands: Sequence[Value | Array],
+    types: Sequence[Node | ArrayType],
     device: Device,
     nanoseconds: float,
     lane: Lane | None = None,
@@ -94,23 +95,23 @@ def issue(
     operands
         Values, and arrays that nobody writes.
     types
-        What has shape and dtype name of each result.
+        For each result something with its shape and dtype: its node, or an `ArrayType`.
     device
         Where the results are.
     nanoseconds
-        About how long it takes; where that is short and all operands are there it runs here, at once.
+        Estimated duration. If it is short and all operands are ready, the function runs here, at once.
     lane
-        Who runs it, if that is not the device's own compute lane.
+        The lane that runs it, if not the device's own compute lane.
 
     Returns
     -------
     list
         The results, pending or not. An error is raised when one is read.
     """
-    operands = [steady(v) if v.__class__ is Value else v for v in operands]
-    waits = [v for v in operands if v.__class__ is Value and v.data is None]
+    operands = [steady(v) if isinstance(v, Value) else v for v in operands]
+    waits = [v for v in operands if isinstance(v, Value) and v.data is None]
     if runs_here(device, nanoseconds, bool(waits), lane is not None):
-        arrays = [_array(v) for v in operands]
+        arrays = [data_of(v) for v in operands]
         return [Value(r, device=device) for r in run_on(device, run, arrays)]
     for v in waits:
         if is_pending(v):
@@ -124,7 +125,7 @@ def issue(
 
     def work() -> None:
         try:
-            for v, data in zip(results, run_on(device, run, [_array(v) for v in operands]), strict=True):
+            for v, data in zip(results, run_on(device, run, [data_of(v) for v in operands]), strict=True):
                 hand_out(v, data)
         except Exception as error:
             if not getattr(error, "__notes__", ()):  # the error of an operand already says where that was issued
@@ -133,17 +134,11 @@ def issue(
 
     made.function = work
     for v in operands:
-        if v.__class__ is Value and v.data is not None:
+        if isinstance(v, Value) and v.data is not None:
             _lend(v, made)
     earlier = [at[0] for at in [v.at for v in waits] if at is not None]
     QUEUE.submit(made, [e.var for e in earlier if e.__class__ is Pending], [made.var])
     return results
-
-
-def _array(v: Any) -> Any:
-    if v.__class__ is not Value:
-        return v
-    return force(v) if v.data is None else v.data
 
 
 def _lend(v: Value, reader: Pending) -> None:

@@ -1,12 +1,12 @@
 """Which Python scalars are part of a structure: 0, 1, -1, 2 and bools. All others are leaves, so that their values may change."""
 
 from collections.abc import Hashable
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from ..graph.ir import TABLES, Constant, Leaf, const, leaf
 from .handle import Handle
 
-Scalar = int | float
+Scalar: TypeAlias = int | float
 LITERALS = frozenset({0, 1, -1, 2})
 
 

@@ -1,14 +1,13 @@
 """Copies between devices, through which gradients flow back.
 
-Between CPU devices the memory is the same: a copy is an operation whose result has another device's name. From one kind of memory
-to another the copy starts a new leaf, linked to the record of what was copied: backward runs a program on each side of the link.
-Copies have queues and lanes of their own: what is computed on both devices meanwhile goes on.
+CPU devices share one memory: a copy between them is an operation whose result is labelled with the other device. A copy to another kind
+of memory starts a new leaf, linked to the record of the original: backward runs a program on each side of the link. Copies have queues
+and lanes of their own, so that both devices go on computing meanwhile.
 """
 
 import math
-from typing import Any
 
-from ..backend.kernel import ArrayType
+from ..backend.kernel import Array, ArrayType
 from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import leaf
@@ -16,22 +15,23 @@ from ..ops import primitive_shape
 from ..scheduler.observers import LISTENERS, report_arrays, span
 from ..scheduler.streams import Arrival
 from ..scheduler.variable import Lane
-from .cell import Cell, Value
+from .cell import Cell, Content, Value
 from .counters import COUNTERS
 from .invoke import content, data_of, device_of, invoke, rec_of
 from .pending import Arriving, issue
 from .record import Rec, tls
+from .way import is_tracked
 
 
-def on_device(cell: Cell, device: Device) -> Any:
+def on_device(cell: Cell, device: Device) -> Content:
     """The content of a copy of an array on another device, recorded if the array is."""
     v = cell._v
     source = device_of(v)
     if source.shares_memory_with(device):
-        return named(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
+        return relabelled(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
     copied = _copied(v, source, device)
     tape = tls.tape
-    if tape is not None and v.__class__ is Value and v.rec is not None and v.rec.node.tracked:
+    if tape is not None and isinstance(v, Value) and is_tracked(v):
         shape, dtype = copied.type
         link = Rec(leaf(tape.leaves, shape, dtype, True), (rec_of(v, tape),), (), tape)  # type: ignore[arg-type]
         link.devices = source, device
@@ -40,8 +40,8 @@ def on_device(cell: Cell, device: Device) -> Any:
     return copied
 
 
-def _copied(v: Any, source: Device, target: Device) -> Value:
-    """A new Value with a copy of a content in another memory; still on its way if the devices have their own queues."""
+def _copied(v: Content, source: Device, target: Device) -> Value:
+    """A new Value with a copy of a content in another memory; the copy is still in progress if the devices have their own queues."""
     data = data_of(v)
     kind = ArrayType(*backend_for(source).type_of(data))
     COUNTERS.copies += 1
@@ -62,7 +62,7 @@ def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value
         return Value(_moved(v.data, kind, source, target), device=target)
     mark = backend.record(backend.stream(source))
 
-    def fetch(arrays: list[Any]) -> list[Any]:
+    def fetch(arrays: list[Array]) -> list[Array]:
         with queue:
             backend.wait(queue, mark)
             return [_moved(arrays[0], kind, source, target)]
@@ -70,7 +70,7 @@ def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value
     return issue(fetch, [v], [kind], target, math.inf, Lane(source, "d2h"))[0]
 
 
-def _moved(data: Any, kind: ArrayType, source: Device, target: Device) -> Any:
+def _moved(data: Array, kind: ArrayType, source: Device, target: Device) -> Array:
     """A copy of an array on another device, issued to the current queue of this thread."""
     if not LISTENERS:
         return _copy(data, source, target)
@@ -80,7 +80,7 @@ def _moved(data: Any, kind: ArrayType, source: Device, target: Device) -> Any:
     return out
 
 
-def _copy(data: Any, source: Device, target: Device) -> Any:
+def _copy(data: Array, source: Device, target: Device) -> Array:
     backend = backend_for(target)
     if source.device_type == target.device_type:
         return backend.quietly(backend.copy, data, target)
@@ -89,9 +89,9 @@ def _copy(data: Any, source: Device, target: Device) -> Any:
     return backend.quietly(backend.from_host, data, target)
 
 
-def named(new: Any, device: Device) -> Any:
-    """A fresh content in host memory, relabeled as that of another CPU device."""
-    if new.__class__ is Value:
+def relabelled(new: Content, device: Device) -> Content:
+    """A fresh content in host memory as that of another CPU device."""
+    if isinstance(new, Value):
         new.device = device
         return new
     return content(new, device)

@@ -5,12 +5,13 @@ It depends on devices, sizes and settings, never on time, so that a program runs
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
 
+from ..backend.kernel import Array
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..scheduler.variable import HAND_OVER
-from .cell import PINNED, PLAIN, Value
+from .cell import PINNED, PLAIN, Operand, Value
+from .record import tls
 
 
 class Way(Enum):
@@ -55,18 +56,23 @@ def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once:
     return Way.RECORDED if tracked else Way.INLINE
 
 
-def is_lazy(contents: Iterable[Any]) -> bool:
+def is_tracked(v: Operand) -> bool:
+    """Whether an operation on this content would be recorded now."""
+    return tls.tape is not None and isinstance(v, Value) and v.rec is not None and v.rec.node.tracked
+
+
+def is_lazy(contents: Iterable[Operand]) -> bool:
     """Whether an operation on these contents waits: one of them is pending itself, large, or not of the host library."""
     big = SETTINGS.defer_elements
     for v in contents:
-        if v.__class__ is Value:
+        if isinstance(v, Value):
             data = v.data
             if data is None or data.__class__ is not PLAIN or data.size >= big:
                 return True
     return False
 
 
-def is_exposed(contents: Iterable[object]) -> bool:
+def is_exposed(contents: Iterable[Operand]) -> bool:
     """Whether code outside the library sees the buffer of one of these contents."""
     for v in contents:  # noqa: SIM110  `any` with a generator would enter a frame for each content
         if isinstance(v, Value) and v.borrow is not None and v.pinned:
@@ -74,7 +80,7 @@ def is_exposed(contents: Iterable[object]) -> bool:
     return False
 
 
-def joins_on_cpu(contents: Iterable[Any]) -> bool:
+def joins_on_cpu(contents: Iterable[Operand]) -> bool:
     """`way_of` in short, for an operation on cpu(0) that is not recorded: whether it is deferred.
 
     It is False, too, where that takes a closer look: for operands elsewhere, and for those that alias another array, which may be exposed.
@@ -84,7 +90,7 @@ def joins_on_cpu(contents: Iterable[Any]) -> bool:
     big = SETTINGS.defer_elements
     lazy = False
     for v in contents:
-        if v.__class__ is Value:
+        if isinstance(v, Value):
             if v.device is not CPU:
                 return False
             data = v.data
@@ -102,7 +108,7 @@ def joins_window(largest: int) -> bool:
     return largest >= SETTINGS.defer_elements and SETTINGS.engine != "naive"
 
 
-def is_plain(data: Any) -> bool:
+def is_plain(data: Array) -> bool:
     """Whether a fresh array of the host may be the plain content of a cell: operations on it run at once."""
     return data.__class__ is PLAIN and data.size < SETTINGS.defer_elements
 
@@ -126,6 +132,6 @@ def runs_here(device: Device, nanoseconds: float, waits: bool, own_lane: bool) -
     return not own_lane and (not device.is_host or (nanoseconds < HAND_OVER and not waits))
 
 
-def may_wait(v: Any) -> bool:
-    """Whether an operand may be read later than now: not what the outside may write, nor a user's object."""
-    return not v.pinned if v.__class__ is Value else v.__class__ in (float, int, PLAIN)
+def may_wait(v: Operand) -> bool:
+    """Whether an operand may be read later than now: not what code outside the library may write, nor a user's object."""
+    return not v.pinned if isinstance(v, Value) else v.__class__ in (float, int, PLAIN)

@@ -18,6 +18,7 @@ from threading import get_ident
 from typing import Any
 from weakref import ref
 
+from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
@@ -34,9 +35,10 @@ from ..scheduler.variable import Task, compute_lane
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
 from .failure import Issued, name_origin, salvaged
+from .handle import Handle
 from .record import Rec, Tape
 from .residuals import inner_nodes, plan_of
-from .scalars import scalar_node
+from .scalars import Scalar, scalar_node
 
 LOCK = threading.RLock()
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
@@ -147,9 +149,9 @@ class Window(Task):
 
     # inputs
 
-    def node_of(self, v: Any) -> Node:
-        """The node of a Value or Python scalar in this window, which others enter as leaves."""
-        if v.__class__ is Value:
+    def node_of(self, v: Value | Scalar | Handle) -> Node:
+        """The node of an operand in this window: a result's own, a literal, or a leaf for anything else."""
+        if isinstance(v, Value):
             at = v.at
             return at[1] if at is not None and at[0] is self else self.enter(v, None)
         node = scalar_node(v, ~len(self.data))
@@ -270,7 +272,7 @@ class _PerThread(threading.local):
 HERE = _PerThread()
 
 
-def force(v: Value) -> Any:
+def force(v: Value) -> Array:
     """The Value's array, computed if it is pending.
 
     Raises
@@ -428,7 +430,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
             v.at = None
 
 
-def hand_out(v: Value, data: Any) -> None:
+def hand_out(v: Value, data: Array) -> None:
     """Give a pending Value its data, before ``at`` is cleared: a thread that sees the data may set ``at`` to its own window."""
     with LOCK:
         v.data = data

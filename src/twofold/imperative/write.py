@@ -23,7 +23,8 @@ from .cell import HOST, PLAIN, Cell, Value, alias, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
 from .invoke import content, data_of, device_of, invoke, type_of
-from .record import Rec, tls
+from .record import Rec
+from .way import is_tracked
 
 Chain = tuple[Sig, ...]
 
@@ -77,11 +78,6 @@ def untracked(v: Any) -> Any:
         return v
     pending = twin_of(v) if v.data is None else None
     return alias(data_of(v), v) if pending is None else pending
-
-
-def is_tracked(v: Any) -> bool:
-    """Whether an operation on this content would be recorded now."""
-    return tls.tape is not None and v.__class__ is Value and v.rec is not None and v.rec.node.tracked
 
 
 def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:

@@ -11,7 +11,7 @@ from ..imperative.array import Array
 from ..imperative.cell import Cell
 from ..imperative.invoke import host_of
 from ..imperative.record import tls
-from ..imperative.write import is_tracked
+from ..imperative.way import is_tracked
 
 
 def hosts(value: Any) -> Any:

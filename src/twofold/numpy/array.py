@@ -125,7 +125,8 @@ class ndarray(Array):  # NumPy's name
             If the cast is not allowed.
         """
         if np.dtype(dtype) not in NAME_OF:
-            return host_of(self).astype(dtype, casting=casting)
+            host: Any = host_of(self)
+            return host.astype(dtype, casting=casting)
         name = dtype_name(dtype)
         if not np.can_cast(self.dtype, NUMPY[name], casting):
             raise DTypeError(f"Cannot cast array data from {self.dtype} to {NUMPY[name]}", f"casting={casting!r}", "allow another casting")

@@ -146,7 +146,8 @@ def clip(
     a: ArrayLike, a_min: Bound = None, a_max: Bound = None, out: Out = None, *, min: Bound = None, max: Bound = None, **options: object
 ) -> ndarray:
     """Elements limited to [a_min, a_max]; None is no limit. ``min`` and ``max`` are other names; options as of a ufunc."""
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    low: Any = a_min if min is None else min
+    high: Any = a_max if max is None else max
     result = operand(a)
     if low.__class__ is int or high.__class__ is int:
         low, high = _inside(low, high, result)

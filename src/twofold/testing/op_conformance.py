@@ -58,7 +58,7 @@ def eager(sig: Sig, arrays: Sequence[Any], device: Device = CPU, record: bool = 
         for c in cells:
             if isinstance(c, NDArray) and is_float(c._dtype):
                 c.attach_grad()
-    operands = [wrap(Cell, Value(c)) if c is KEY else c for c in cells]
+    operands: list[Any] = [wrap(Cell, Value(c)) if c is KEY else c for c in cells]
     with Scope(record, True):
         results = [wrap(NDArray, v) for v in invoke(sig, operands, device)]
     return results, cells
