@@ -95,7 +95,7 @@ def test_a_loaded_model_is_not_traced_again(convnet: Callable[[], Any], images: 
     net.save(tmp_path / "m")
     other = convnet()
     other.load(tmp_path / "m")
-    assert other._traced is not None
+    assert other._trace is not None
     assert np.array_equal(other(images).asnumpy(), want)
 
 

@@ -451,7 +451,7 @@ def test_forward_is_not_computed_again_where_backward_joins_it(monkeypatch: pyte
 def test_a_block_bound_to_an_input_is_an_executor_to_be_drawn() -> None:
     net = nn.Dense(3, activation="relu")
     net.initialize()
-    executor = net.bound(nd.ones((4, 5)))
+    executor = net.bind(nd.ones((4, 5)))
     assert set(executor.arg_dict) >= {net.weight.name, net.bias.name}
     assert "<svg" in mx.viz.plot_memory(executor)._repr_svg_()
     with pytest.raises(ParameterError, match="call explain"):

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from .numpy_arrays import as_active_class, through_legacy
 
 __all__ = ["HookHandle", "clip_global_norm", "shape_is_known", "split_and_load", "split_data"]
 
+Data = TypeVar("Data", bound=Array | np.ndarray)
 
-def split_data(data: Any, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[Any]:
+
+def split_data(data: Data, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[Data]:
     """Split a batch into slices along an axis.
 
     Parameters
@@ -68,7 +70,7 @@ def _slice(data: Any, axis: int, begin: int, end: int) -> Any:
     return data[begin:end] if axis == 0 else data[(slice(None),) * axis + (slice(begin, end),)]
 
 
-def split_and_load(data: Any, ctx_list: Sequence[Device], batch_axis: int = 0, even_split: bool = True) -> list[Any]:
+def split_and_load(data: object, ctx_list: Sequence[Device], batch_axis: int = 0, even_split: bool = True) -> list[Array]:
     """Split a batch into slices, one on each device.
 
     Parameters

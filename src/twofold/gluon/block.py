@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -13,6 +13,7 @@ from .hooks import HookHandle, Hooks
 from .parameter import DEFAULT, Contexts, Parameter
 from .parameter_dict import ParameterDict
 from .scope import BlockScope
+from .signatures import DTypeLike, Hook, InitializerLike, OpHook
 from .summary import summary_of
 
 __all__ = ["Block"]
@@ -72,8 +73,9 @@ class Block:
         lines = [f"  ({name}): {_indent(repr(block))}" for name, block in vars(self).items() if isinstance(block, Block)]
         return "{}(\n{}\n)".format(type(self).__name__, "\n".join(lines))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         old = vars(self).get(name)
+        # A child replaced by a number would stay registered, and be saved and trained though nothing calls it.
         if isinstance(old, (Parameter, Block)) and not isinstance(value, type(old)):
             raise DTypeError(f"Changing attribute type for {name} is not allowed", f"from {type(old)} to {type(value)}", "use another name")
         if isinstance(value, Block):
@@ -123,7 +125,7 @@ class Block:
             found.update(child.collect_params(select))
         return found
 
-    def _input_dtype(self) -> Any:
+    def _input_dtype(self) -> DTypeLike | None:
         """The dtype of the first parameter of this block or its descendants; None if there are no parameters."""
         for param in self._reg_params.values():
             return param.dtype
@@ -135,11 +137,11 @@ class Block:
         """Whether the block runs as a compiled graph."""
         return False
 
-    def _traced_record(self) -> dict[str, Any]:
+    def _trace_record(self) -> Mapping[str, object]:
         """The record of its graph in files; empty for a block without one."""
         return {}
 
-    def _restore_traced(self, record: dict[str, Any]) -> None:
+    def _restore_trace(self, record: Mapping[str, object]) -> None:
         """Restore the graph from a file's record."""
 
     def _warn_about_containers(self) -> None:
@@ -186,14 +188,14 @@ class Block:
             )
         self._children[str(len(self._children)) if name is None else name] = block
 
-    def apply(self, fn: "Callable[[Block], Any]") -> Self:
+    def apply(self, fn: "Callable[[Block], object]") -> Self:
         """Call a function with every descendant and then with this block, which is returned."""
         for child in self._children.values():
             child.apply(fn)
         fn(self)
         return self
 
-    def initialize(self, init: Any = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
+    def initialize(self, init: InitializerLike = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
         """Initialize all parameters; those of unknown shape in the first forward pass.
 
         Parameters
@@ -209,14 +211,14 @@ class Block:
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Cast all parameters to a dtype."""
         for child in self._children.values():
             child.cast(dtype)
         for param in self.params.values():
             param.cast(dtype)
 
-    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+    def hybridize(self, active: bool = True, **kwargs: object) -> None:
         """Run all descendant `HybridBlock`s as compiled graphs; see `HybridBlock.hybridize`."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
@@ -235,6 +237,7 @@ class Block:
 
     def __call__(self, *args: Any) -> Any:
         """Run the hooks and `forward`."""
+        # Copies, as a hook may remove itself.
         for hook in tuple(self._forward_pre_hooks.values()):
             hook(self, args)
         out = self.forward(*args)
@@ -242,20 +245,20 @@ class Block:
             hook(self, args, out)
         return out
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_forward_pre_hook(self, hook: Hook) -> HookHandle:
         """Call ``hook(block, inputs)`` before each `forward`. The returned handle removes the hook."""
         return HookHandle().attach(self._forward_pre_hooks, hook)
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_forward_hook(self, hook: Hook) -> HookHandle:
         """Call ``hook(block, inputs, outputs)`` after each `forward`. The returned handle removes the hook."""
         return HookHandle().attach(self._forward_hooks, hook)
 
-    def register_op_hook(self, callback: Callable[[str, str, Any], Any], monitor_all: bool = False) -> None:
+    def register_op_hook(self, callback: OpHook, monitor_all: bool = False) -> None:
         """Observe the values inside hybridized descendants; see `HybridBlock.register_op_hook`."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
-    def summary(self, *inputs: Any) -> None:
+    def summary(self, *inputs: object) -> None:
         """Run the block and print a table of its layers, their output shapes and their parameters.
 
         Parameters
@@ -282,7 +285,7 @@ class Block:
         deduplicate
             Write shared parameters only once.
         """
-        block_files.save_parameters(self, filename, deduplicate)
+        block_files.save_parameters(self._collect_params_with_prefix(), filename, deduplicate)
 
     def load_parameters(
         self,
@@ -316,7 +319,10 @@ class Block:
         ShapeError
             If an array has another shape than its parameter.
         """
-        block_files.load_parameters(self, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        block_files.load_parameters(
+            self._collect_params_with_prefix(), self.collect_params(), self.prefix,
+            filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source,
+        )  # fmt: skip
 
     def save_params(self, filename: Path) -> None:
         """MXNet's older name for `save_parameters`."""
@@ -363,7 +369,7 @@ def _select(params: ParameterDict, pattern: re.Pattern[str]) -> ParameterDict:
     return found
 
 
-def _blocks_in(value: Any) -> Iterable[Block]:
+def _blocks_in(value: object) -> Iterable[Block]:
     """The blocks inside nested lists and dictionaries."""
     if isinstance(value, Block):
         yield value

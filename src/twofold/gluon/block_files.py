@@ -1,39 +1,44 @@
 """Saves and loads the parameters of a block, by their paths in the model."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any
 
 from .. import ndarray as nd
 from ..errors import ParameterError
 from .exceptions import InvalidValue
 from .parameter import Contexts, Parameter, check_dtype_source
-from .parameter_dict import brief_list, load_named_arrays
+from .parameter_dict import ParameterDict, brief_list, load_named_arrays
 
 __all__ = ["load_parameters", "save_parameters"]
 
 Path = str | PathLike[str]
 
 
-def save_parameters(block: Any, filename: Path, deduplicate: bool) -> None:
-    """See `Block.save_parameters`."""
-    params: dict[str, Parameter] = block._collect_params_with_prefix()
-    if deduplicate:
+def save_parameters(params: Mapping[str, Parameter], filename: Path, deduplicate: bool) -> None:
+    """See `Block.save_parameters`; ``params`` are by path."""
+    if deduplicate:  # under the last path of each, as in MXNet
         params = {name: param for param, name in {param: name for name, param in params.items()}.items()}
     nd.save(filename, {name: param._reduce() for name, param in params.items()})
 
 
 def load_parameters(
-    block: Any, filename: Path, ctx: Contexts, allow_missing: bool, ignore_extra: bool, cast_dtype: bool, dtype_source: str
+    params: Mapping[str, Parameter],
+    full_names: ParameterDict,
+    prefix: str,
+    filename: Path,
+    ctx: Contexts,
+    allow_missing: bool,
+    ignore_extra: bool,
+    cast_dtype: bool,
+    dtype_source: str,
 ) -> None:
-    """See `Block.load_parameters`."""
+    """See `Block.load_parameters`; ``params`` are by path, ``full_names`` by name, which starts with the block's prefix."""
     check_dtype_source(cast_dtype, dtype_source)
     arrays = load_named_arrays(filename)
-    params: dict[str, Parameter] = block._collect_params_with_prefix()
     if not arrays and not params:
         return
     if not any("." in name for name in arrays):  # written before MXNet 1.0: full names instead of paths
-        block.collect_params().load_dict(arrays, ctx, allow_missing, ignore_extra, block.prefix, str(filename), cast_dtype, dtype_source)
+        full_names.load_dict(arrays, ctx, allow_missing, ignore_extra, prefix, str(filename), cast_dtype, dtype_source)
         return
     if not allow_missing:
         _check_complete(params, arrays, filename)
@@ -48,7 +53,7 @@ def load_parameters(
             )
 
 
-def _check_complete(params: dict[str, Parameter], arrays: Iterable[str], filename: Path) -> None:
+def _check_complete(params: Mapping[str, Parameter], arrays: Iterable[str], filename: Path) -> None:
     """Check that each parameter is in the file, a shared one under any of its paths."""
     arrays = list(arrays)
     loaded = {params[name] for name in arrays if name in params}

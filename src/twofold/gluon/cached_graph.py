@@ -14,11 +14,9 @@ from ..symbol.node import Head, names_of_inputs
 from ..symbol.replay import Replayer
 from .copies import RENEWALS
 from .parameter import Parameter
+from .signatures import OpHook
 
 __all__ = ["CachedGraph"]
-
-#: Called with the name, the operator and the value of each inner output of a graph.
-Callback = Callable[[str, str, NDArray], Any]
 
 
 class CachedGraph:
@@ -50,18 +48,21 @@ class CachedGraph:
         self._replay = Replayer(heads)
         self.variables = self._replay.variables
         place = {n: k for k, n in enumerate(inputs)}
-        strange = [n.name for n in self.variables if n.name not in place and n.name not in params]
-        if strange:
+        unknown = [n.name for n in self.variables if n.name not in place and n.name not in params]
+        if unknown:
             raise ParameterError(
                 f"{name}: the traced graph reads variables that are neither inputs nor parameters",
-                ", ".join(strange),
+                ", ".join(unknown),
                 "make them parameters with params.get",
             )
-        self._given = [(k, place[n.name]) for k, n in enumerate(self.variables) if n.name in place]
+        # (place among the variables, place among the inputs), and (place among the variables, parameter)
+        self._inputs = [(k, place[n.name]) for k, n in enumerate(self.variables) if n.name in place]
         self.params = [(k, params[n.name]) for k, n in enumerate(self.variables) if n.name not in place]
         self._function = Recordable(name, self._replay, self.mirror)
-        self._inside: Recordable | None = None
-        self._known: tuple[int, Device | None, list[Any]] = -1, None, []
+        self._with_inner_values: Recordable | None = None
+        # Count of renewals, device, and the parameters' arrays there with None in the places of inputs. One tuple, written at once:
+        # threads that run the block on several devices replace each other's entry, but never see half of one.
+        self._cache: tuple[int, Device | None, list[Any]] = -1, None, []
 
     def __call__(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
         """Compute the outputs for inputs.
@@ -84,50 +85,56 @@ class CachedGraph:
         try:
             contents = self._function(cells, device)
         except (ShapeError, DTypeError):
-            self._explain(cells)
+            self._check_types(cells)  # raises an error that names the node, which the compiled program cannot
             raise
         return [wrap(NDArray, c) for c in contents]
 
     def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[Any]:
         """One array per variable. Those of the parameters are cached until some are replaced."""
-        count, where, known = self._known
+        count, where, cached = self._cache
         if where is not device or count != RENEWALS.count:
-            known = list[Any]([None] * len(self.variables))
-            for k, param in self.params:
-                known[k] = param._on(device)
-            self._known = RENEWALS.count, device, known
-        cells = known.copy()
-        for k, place in self._given:
+            count = RENEWALS.count  # read first: arrays that another thread replaces meanwhile make the entry stale, not wrong
+            cached = self._arrays_of_parameters(device)
+            self._cache = count, device, cached
+        cells = cached.copy()
+        for k, place in self._inputs:
             cells[k] = arrays[place]
         return cells
 
-    def _explain(self, cells: Sequence[NDArray]) -> None:
+    def _arrays_of_parameters(self, device: Device) -> list[Any]:
+        arrays: list[Any] = [None] * len(self.variables)
+        for k, param in self.params:
+            arrays[k] = param._on(device)
+        return arrays
+
+    def _check_types(self, cells: Sequence[NDArray]) -> None:
         """Raise the error of type inference, if any: it names the node."""
         named = {n.name: c for n, c in zip(self.variables, cells, strict=True)}
         infer_all(self._replay.heads, {n: c.shape for n, c in named.items()}, {n: c._dtype for n, c in named.items()}, self.name)
 
-    def watched_by(self, callback: Callback, everything: bool) -> Callable[[Sequence[NDArray], Device], list[NDArray]]:
+    def with_hook(self, callback: OpHook, monitor_all: bool) -> Callable[[Sequence[NDArray], Device], list[NDArray]]:
         """The same function, passing every inner value to a callback.
 
         Parameters
         ----------
         callback
             Called with the name of the value, the name of its operator and the value.
-        everything
+        monitor_all
             Whether to pass the inputs of operators too.
         """
         nodes = [n for n in self._replay.order if not n.is_variable]
         outputs, inner = self._replay.heads, [Head(n, k) for n in nodes for k in range(n.visible)]
-        if self._inside is None:
-            self._inside = Recordable(self.name, Replayer([*outputs, *inner]), self.mirror)
-        inside = self._inside
+        # Another program, in which inner values are outputs too: they are neither fused away nor freed.
+        if self._with_inner_values is None:
+            self._with_inner_values = Recordable(self.name, Replayer([*outputs, *inner]), self.mirror)
+        function = self._with_inner_values
 
         def run(arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
             cells = self._cells(arrays, device)
-            values = {h: wrap(NDArray, c) for h, c in zip([*outputs, *inner], inside(cells, device), strict=True)}
+            values = {h: wrap(NDArray, c) for h, c in zip([*outputs, *inner], function(cells, device), strict=True)}
             values |= {Head(n, 0): c for n, c in zip(self.variables, cells, strict=True)}
             for node in nodes:
-                for name, head in zip(names_of_inputs(node), node.inputs, strict=True) if everything else ():
+                for name, head in zip(names_of_inputs(node), node.inputs, strict=True) if monitor_all else ():
                     callback(f"{node.name}_{name}", node.op_name, values[head])
                 for k in range(node.visible):
                     callback(node.output_name(k), node.op_name, values[Head(node, k)])

@@ -12,7 +12,10 @@ __all__ = ["RENEWALS", "Copies", "context_list"]
 
 
 class RENEWALS:
-    """``count`` rises whenever a parameter's arrays are replaced. Caches of parameters' arrays compare it to detect stale entries."""
+    """``count`` rises whenever a parameter's arrays are replaced. Caches of parameters' arrays compare it to detect stale entries.
+
+    One count for all parameters: a cache of a thousand arrays is checked by one comparison per call, and replacing is rare.
+    """
 
     count = 0
 
@@ -38,6 +41,7 @@ class Copies:
     def __init__(self, data: NDArray, contexts: Sequence[Device]) -> None:
         RENEWALS.count += 1
         self.contexts = list(contexts)
+        # Copies even where the device is the same: the caller's array must not change with the weight.
         self.arrays = [data.copyto(c) for c in self.contexts]
         self.grads: list[NDArray] | None = None
         self.places: dict[Device | None, int] = {c: k for k, c in enumerate(self.contexts)}
@@ -99,6 +103,7 @@ def context_list(ctx: Device | Sequence[Device] | None) -> list[Device]:
 def _detach_gradient(array: NDArray) -> None:
     """Undo ``attach_grad``: neither the array nor its content is a variable any more."""
     array._g = None
+    # The tape marks the content, not the array object, so that content shared with views is recorded alike.
     v = array._v
     if v.__class__ is Value and v.rec is not None and v.rec.grad is not None:
         v.rec = None

@@ -2,17 +2,17 @@
 
 import itertools
 from collections.abc import Callable
-from typing import Any
 from weakref import ref
 
 from ..errors import MXNetError
+from .signatures import Hook
 
 __all__ = ["HookHandle", "Hooks"]
 
 _NUMBERS = itertools.count()
 
 
-class Hooks(dict[int, Callable[..., Any]]):
+class Hooks(dict[int, Hook]):
     """Hooks in order of registration; a dictionary that supports weak references."""
 
     __slots__ = ("__weakref__",)
@@ -22,16 +22,17 @@ class HookHandle:
     """Returned when a hook is registered. As a context manager it removes the hook on exit."""
 
     def __init__(self) -> None:
+        # A weak reference: a handle that outlives its block must not keep the block's parameters in memory.
         self._hooks: Callable[[], Hooks | None] | None = None
         self._number = next(_NUMBERS)
 
-    def attach(self, hooks_dict: Hooks, hook: Callable[..., Any]) -> "HookHandle":
+    def attach(self, hooks_dict: Hooks, hook: Hook) -> "HookHandle":
         """Register a hook.
 
         Parameters
         ----------
         hooks_dict
-            Where to register it. The handle does not keep it alive.
+            Where to register it.
         hook
             The hook.
 

@@ -1,9 +1,9 @@
 """`HybridBlock`: a block whose computation is written once for arrays and symbols, and can run as a compiled graph."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from .. import ndarray as nd
 from .. import symbol as sym
@@ -15,12 +15,13 @@ from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .block import Block
-from .cached_graph import Callback
 from .exceptions import Undefined
 from .numpy_arrays import as_numpy, cast_inputs, has_numpy
 from .parameter import Parameter
-from .structure import ARRAY, NOTHING, SINGLE, flatten, unflatten
-from .tracing import ARRAYS, Traced, arrays_in, parameter_names, traced
+from .parameter_dict import ParameterDict
+from .signatures import DTypeLike, OpHook
+from .structure import ARRAY, NOTHING, SINGLE, flatten, parts, unflatten
+from .tracing import ARRAYS, Trace, TraceRecord, iter_arrays, parameter_names, trace
 
 __all__ = ["HybridBlock"]
 
@@ -73,13 +74,14 @@ class HybridBlock(Block):
             # it receives the arrays that it was called with.
             cls._arrays = "np"
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        # Before the base's constructor, which registers the children that subclasses' `params` and properties may bring.
         self._active = False
-        self._legacy_below: bool | None = None
+        self._accepts_legacy: bool | None = None
         self._mirror = False
-        self._traced: Traced | None = None
-        self._watch: tuple[Callback, bool] | None = None
-        self._asked: tuple[str, ...] | None = None
+        self._trace: Trace | None = None
+        self._op_hook: tuple[OpHook, bool] | None = None
+        self._forward_names: tuple[str, ...] | None = None
         super().__init__(prefix=prefix, params=params)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -87,7 +89,7 @@ class HybridBlock(Block):
         if isinstance(value, HybridBlock):
             self._clear_cached_graph()
         elif isinstance(value, Parameter):
-            self._asked = None
+            self._forward_names = None
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """As `Block.register_child`.
@@ -151,9 +153,9 @@ class HybridBlock(Block):
             child.hybridize(active, mirror=mirror)
 
     def _clear_cached_graph(self) -> None:
-        self._traced = self._legacy_below = None
+        self._trace = self._accepts_legacy = None
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """As `Block.cast`; the next call traces the block again."""
         self._clear_cached_graph()
         super().cast(dtype)
@@ -184,8 +186,8 @@ class HybridBlock(Block):
         """
         if isinstance(x, NDArray):
             return self._run(x.context, x, *args)
-        found = list(arrays_in((x, *args)))
-        kinds = {isinstance(a, Symbol) for a in found}
+        arrays: list[Any] = list(iter_arrays((x, *args)))
+        kinds = {isinstance(a, Symbol) for a in arrays}
         if len(kinds) != 1:
             what = "there must be one NDArray or one Symbol in the input" if not kinds else "we do not support mixed NDArrays and Symbols"
             raise ParameterError(
@@ -193,30 +195,31 @@ class HybridBlock(Block):
             )
         if kinds == {True}:
             return self._compose(x, *args)
-        run = self._run_numpy if has_numpy(found) else self._run
-        return run(found[0].context, x, *args)
+        run = self._run_numpy if has_numpy(arrays) else self._run
+        return run(arrays[0].context, x, *args)
 
     def _compose(self, *args: Any) -> Any:
-        params = {name: self._reg_params[name].var() for name in self._asked_for()}
+        params = {name: self._reg_params[name].var() for name in self._parameters_of_forward()}
         with self.name_scope():
             return self.hybrid_forward(sym, *args, **params)
 
-    def _asked_for(self) -> tuple[str, ...]:
-        """Names of the parameters that `hybrid_forward` takes."""
-        if self._asked is None:
-            names, everything = parameter_names(type(self).hybrid_forward)
-            self._asked = tuple(n for n in self._reg_params if everything or n in names)
-        return self._asked
+    def _parameters_of_forward(self) -> tuple[str, ...]:
+        """Names of the block's parameters that `hybrid_forward` takes: MXNet passes all, and fails if there is one more."""
+        if self._forward_names is None:
+            names, takes_all = parameter_names(type(self).hybrid_forward)
+            self._forward_names = tuple(n for n in self._reg_params if takes_all or n in names)
+        return self._forward_names
 
     def _run(self, device: Device, *args: Any) -> Any:
         """The outputs for arrays."""
         if self._active:
             return self._run_compiled(device, args)
         try:
-            params = {name: self._reg_params[name]._on(device) for name in self._asked_for()}
+            params = {name: self._reg_params[name]._on(device) for name in self._parameters_of_forward()}
         except DeferredInitializationError:
             self._finish_deferred(args)
-            params = {name: self._reg_params[name]._on(device) for name in self._asked_for()}
+            params = {name: self._reg_params[name]._on(device) for name in self._parameters_of_forward()}
+        # Entering the device only where it differs saves three frames in each layer of an imperative model.
         if device is current_device():
             return self.hybrid_forward(nd, *args, **params)
         with device:
@@ -224,10 +227,10 @@ class HybridBlock(Block):
 
     def _run_numpy(self, device: Device, *args: Any) -> Any:
         """The outputs for arrays of `mx.np`, as such arrays."""
-        if self._arrays == "nd" or (self._active and self._is_legacy_below()):
+        if self._arrays == "nd" or (self._active and self._all_accept_legacy()):
             return as_numpy(self._run(device, *cast_inputs(args, self._input_dtype())))
         try:
-            own = {name: self._reg_params[name] for name in self._asked_for()}
+            own = {name: self._reg_params[name] for name in self._parameters_of_forward()}
             params = {name: param._as_numpy(param._on(device)) for name, param in own.items()}
         except DeferredInitializationError as error:
             raise _NotInferred(
@@ -236,44 +239,45 @@ class HybridBlock(Block):
         with device:
             return self.hybrid_forward(nd, *as_numpy(args), **params)
 
-    def _is_legacy_below(self) -> bool:
+    def _all_accept_legacy(self) -> bool:
         """Whether this block and all its descendants can compute with arrays of `mx.nd`, and so with symbols."""
-        if self._legacy_below is None:
+        if self._accepts_legacy is None:
             children: Any = self._children.values()
-            self._legacy_below = self._arrays != "np" and all(child._is_legacy_below() for child in children)
-        return self._legacy_below
+            self._accepts_legacy = self._arrays != "np" and all(child._all_accept_legacy() for child in children)
+        return self._accepts_legacy
 
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
         if len(args) == 1 and isinstance(args[0], NDArray):
             arrays, form = args, SINGLE
         else:
             arrays, form = flatten(args, (NDArray,), "input")
+            assert isinstance(form, tuple)
             while form and form[-1] == NOTHING:  # trailing optional arguments that were omitted
                 form = form[:-1]
             self._check_devices(arrays, device)
-        found = self._traced
-        if found is None:
-            found = self._traced = traced(self, args, self._mirror)
-            found.warn_of_unused(self.collect_params())
-        if form != found.inputs:
+        traced = self._trace
+        if traced is None:
+            traced = self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror)
+            traced.warn_of_unused(self.collect_params())
+        if form != traced.inputs:
             raise ParameterError(
                 "The argument structure of HybridBlock does not match the cached version",
-                f"Stored format = {list(found.inputs)}, input format = {list(form)}",
+                f"Stored format = {list(parts(traced.inputs))}, input format = {list(parts(form))}",
                 "call hybridize() again to trace it with other arguments",
             )
-        run = found.graph if self._watch is None else found.graph.watched_by(*self._watch)
+        run = traced.graph if self._op_hook is None else traced.graph.with_hook(*self._op_hook)
         try:
             outputs = run(arrays, device)
         except DeferredInitializationError:
             self._finish_deferred(args)
             outputs = run(arrays, device)
-        return outputs[0] if found.outputs == ARRAY else unflatten(outputs, found.outputs)
+        return outputs[0] if traced.outputs == ARRAY else unflatten(outputs, traced.outputs)
 
     @staticmethod
     def _check_devices(arrays: Sequence[NDArray], device: Device) -> None:
         for array in arrays:
-            found = array.context
-            if found is not device and not found.shares_memory_with(device):
+            context = array.context
+            if context is not device and not context.shares_memory_with(device):
                 raise ParameterError(
                     "Find multiple contexts in the input: after hybridized, the HybridBlock only supports one",
                     ", ".join(str(a.context) for a in arrays),
@@ -282,38 +286,43 @@ class HybridBlock(Block):
 
     # tracing and inference
 
-    def _inferred(self, what: str, args: Sequence[Any]) -> list[tuple[Parameter, Any]]:
-        """Infer the shapes or dtypes of all parameters from inputs."""
-        if self._traced is None:
-            self._traced = traced(self, args, self._mirror)
+    def _named_inputs(self, args: Sequence[Any]) -> tuple[Symbol, dict[str, NDArray]]:
+        """The block's symbol, traced if necessary, and the inputs that it depends on by name."""
+        if self._trace is None:
+            self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror)
         flat, _ = flatten(args, ARRAYS, "input")
-        known = {n: a.shape if what == "infer_shape" else a.dtype for n, a in zip(self._traced.names, flat, strict=True)}
-        symbol = self._traced.symbol
-        known = {n: v for n, v in known.items() if n in symbol.list_inputs()}
+        symbol = self._trace.symbol
+        used = set(symbol.list_inputs())
+        return symbol, {name: cast("NDArray", a) for name, a in zip(self._trace.names, flat, strict=True) if name in used}
+
+    def _infer(self, what: str, args: Sequence[Any]) -> list[tuple[Parameter, Any]]:
+        """Infer the shapes or dtypes of all parameters from inputs."""
+        symbol, inputs = self._named_inputs(args)
+        known = {name: a.shape if what == "infer_shape" else a.dtype for name, a in inputs.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the error names what is missing
             arguments, _, states = getattr(symbol, what)(**known)
         if arguments is None:
             arguments, _, states = getattr(symbol, f"{what}_partial")(**known)
-        found = dict(zip([*symbol.list_arguments(), *symbol.list_auxiliary_states()], [*arguments, *states], strict=True))
-        return [(param, found[name]) for name, param in self.collect_params().items() if name in found]
+        inferred = dict(zip([*symbol.list_arguments(), *symbol.list_auxiliary_states()], [*arguments, *states], strict=True))
+        return [(param, inferred[name]) for name, param in self.collect_params().items() if name in inferred]
 
-    def explain(self, *args: Any) -> str:
+    def explain(self, *args: object) -> str:
         """Report the programs of the block's graph for such inputs: their steps, fused kernels and memory.
 
         Parameters
         ----------
         *args
-            Inputs, as for `bound`.
+            Inputs, as for `bind`.
 
         Returns
         -------
         str
             As `Executor.explain`.
         """
-        return self.bound(*args).explain()
+        return self.bind(*args).explain()
 
-    def bound(self, *args: Any) -> Executor:
+    def bind(self, *args: object) -> Executor:
         """Create an executor of the block's graph for such inputs, with gradients of all parameters, to explain or draw it.
 
         Parameters
@@ -330,16 +339,14 @@ class HybridBlock(Block):
         if not args:
             raise ParameterError(f"{self.name}: its graph depends on its inputs", "none was given", "call explain(x) with an input")
         self.infer_shape(*args)
-        assert self._traced is not None
-        flat, _ = flatten(args, ARRAYS, "input")
-        symbol = self._traced.symbol
-        given = {name: array for name, array in zip(self._traced.names, flat, strict=True) if name in symbol.list_inputs()}
-        requests = {name: "null" if name in given else "write" for name in symbol.list_arguments()}
-        types = {name: array.dtype for name, array in given.items()}
-        shapes = {name: array.shape for name, array in given.items()}
-        return symbol.simple_bind(flat[0].context, grad_req=requests, type_dict=types, **shapes)
+        symbol, inputs = self._named_inputs(args)
+        requests = {name: "null" if name in inputs else "write" for name in symbol.list_arguments()}
+        types = {name: array.dtype for name, array in inputs.items()}
+        shapes: dict[str, Any] = {name: array.shape for name, array in inputs.items()}
+        first = cast("NDArray", next(iter_arrays(args)))
+        return symbol.simple_bind(first.context, grad_req=requests, type_dict=types, **shapes)
 
-    def infer_shape(self, *args: Any) -> None:
+    def infer_shape(self, *args: object) -> None:
         """Set unknown shapes of parameters from the shapes of inputs.
 
         Parameters
@@ -347,11 +354,11 @@ class HybridBlock(Block):
         *args
             Inputs.
         """
-        for param, shape in self._inferred("infer_shape", args):
-            if shape != ():
+        for param, shape in self._infer("infer_shape", args):
+            if shape != ():  # unknown; a 0-d parameter knows its shape
                 param.shape = shape
 
-    def infer_type(self, *args: Any) -> None:
+    def infer_type(self, *args: object) -> None:
         """Set the dtypes of parameters from the dtypes of inputs.
 
         Parameters
@@ -359,7 +366,7 @@ class HybridBlock(Block):
         *args
             Inputs.
         """
-        for param, dtype in self._inferred("infer_type", args):
+        for param, dtype in self._infer("infer_type", args):
             if dtype is not None and dtype_name(param.dtype) != dtype_name(dtype):
                 param.dtype = dtype
 
@@ -367,7 +374,7 @@ class HybridBlock(Block):
         """Infer shapes, and initialize the parameters that waited for them."""
         try:
             self.infer_shape(*args)
-        except (MXNetError, TypeError, AttributeError) as error:
+        except (MXNetError, TypeError, AttributeError) as error:  # the last two if users' code reads what symbols lack, such as a shape
             raise _NotInferred(
                 f"{self.name}: Deferred initialization failed because shape cannot be inferred",
                 str(error),
@@ -377,20 +384,21 @@ class HybridBlock(Block):
         for param in params:
             if param._is_shaped:
                 param._finish_deferred_init()
+        # Layers that override `infer_shape`, as recurrent ones do, know more than the graph once they see their inputs.
         if self._children and any(p._deferred is not None for p in params):
-            self._run_apart(args)  # layers whose shapes follow from their inputs infer them themselves
-        for name in self._asked_for():
+            self._run_children(args)
+        for name in self._parameters_of_forward():
             self._reg_params[name]._finish_deferred_init()
 
-    def _run_apart(self, args: Sequence[Any]) -> None:
+    def _run_children(self, args: Sequence[Any]) -> None:
         """Run the children one by one, in inference mode and without recording."""
-        own = [self._reg_params[name] for name in self._asked_for()]
+        own = [self._reg_params[name] for name in self._parameters_of_forward()]
         if all(p._data is not None for p in own):
             with Scope(False, False):
-                params = {name: self._reg_params[name]._initialized().arrays[0] for name, p in zip(self._asked_for(), own, strict=True)}
+                params = {name: self._reg_params[name]._initialized().arrays[0] for name in self._parameters_of_forward()}
                 self.hybrid_forward(nd, *args, **params)
 
-    def register_op_hook(self, callback: Callback, monitor_all: bool = False) -> None:
+    def register_op_hook(self, callback: OpHook, monitor_all: bool = False) -> None:
         """Register a function to be called with every inner value, also while the block is hybridized.
 
         Parameters
@@ -400,13 +408,13 @@ class HybridBlock(Block):
         monitor_all
             Whether to pass the inputs of operators too.
         """
-        self._watch = callback, monitor_all
+        self._op_hook = callback, monitor_all
         super().register_op_hook(callback, monitor_all)
 
     def optimize_for(
         self,
-        x: Any,
-        *args: Any,
+        x: object,
+        *args: object,
         backend: str | None = None,
         clear: bool = False,
         static_alloc: bool = False,
@@ -438,12 +446,12 @@ class HybridBlock(Block):
 
     # files
 
-    def _traced_record(self) -> dict[str, Any]:
-        return {"hybridized": self._active, **({} if self._traced is None else self._traced.record())}
+    def _trace_record(self) -> Mapping[str, object]:
+        return {"hybridized": self._active, **({} if self._trace is None else self._trace.record())}
 
-    def _restore_traced(self, record: dict[str, Any]) -> None:
+    def _restore_trace(self, record: Mapping[str, object]) -> None:
         if "symbol" in record:
-            self._traced = Traced.from_record(self, record, self._mirror)
+            self._trace = Trace.from_record(self.name, self.collect_params(), cast("TraceRecord", record), self._mirror)
             self._active = self._active or bool(record.get("hybridized"))
 
     def export(self, path: str | PathLike[str], epoch: int = 0, remove_amp_cast: bool = True) -> None:
@@ -463,13 +471,13 @@ class HybridBlock(Block):
         MXNetError
             If the block was not hybridized and run before.
         """
-        if self._traced is None:
+        if self._trace is None:
             raise MXNetError(
                 "export: there is no traced graph",
                 self.name,
                 "first call block.hybridize() and then run forward with this block at least once; what computes with F.np is not traced",
             )
-        symbol = self._traced.symbol
+        symbol = self._trace.symbol
         symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)
         arguments, states = set(symbol.list_arguments()), set(symbol.list_auxiliary_states())
         params = self.collect_params().items()

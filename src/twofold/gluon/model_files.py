@@ -1,9 +1,10 @@
 """Saves and loads a model's parameters and traced graphs in MXNet's format, for ``Block.save`` and ``Block.load``."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import count
 from os import PathLike, fspath
-from typing import Any
+from typing import Protocol
 
 from ..errors import FormatError
 from ..formats.files import read_file, write_file
@@ -15,27 +16,47 @@ Path = str | PathLike[str]
 OWN = frozenset({"orig_name", "in_format", "out_format", "inputs", "symbol", "hybridized", "children", "hooks", "active"})
 
 
-def save_model(block: Any, prefix: Path) -> None:
+class Model(Protocol):
+    """What `Block` has for its files."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def _children(self) -> Mapping[str, "Model"]: ...
+
+    def _trace_record(self) -> Mapping[str, object]: ...
+
+    def _restore_trace(self, record: Mapping[str, object]) -> None: ...
+
+    def save_parameters(self, filename: Path) -> None: ...
+
+    def load_parameters(self, filename: Path) -> None: ...
+
+
+def save_model(block: Model, prefix: Path) -> None:
     """See `Block.save`."""
-    numbers = iter(range(1 << 30))
+    # Numbered in the order of a depth-first walk, so that two children of one class have different keys.
+    numbers = count()
     text = json.dumps({_key(block, next(numbers)): _entry(block, numbers)})
     write_file(f"{fspath(prefix)}-model.json", [text.encode()])
     block.save_parameters(f"{fspath(prefix)}-model.params")
 
 
-def _key(block: Any, number: int) -> str:
+def _key(block: Model, number: int) -> str:
     return f"{type(block).__name__.lower()}{number}"
 
 
-def _entry(block: Any, numbers: Iterator[int]) -> dict[str, Any]:
+def _entry(block: Model, numbers: Iterator[int]) -> dict[str, object]:
     """A block's entry: its own record, and the entries of its children."""
-    entry = {"orig_name": block.name, **block._traced_record(), "children": {child.name: name for name, child in block._children.items()}}
+    names = {child.name: name for name, child in block._children.items()}
+    entry: dict[str, object] = {"orig_name": block.name, **block._trace_record(), "children": names}
     for child in block._children.values():
         entry[_key(child, next(numbers))] = _entry(child, numbers)
     return entry
 
 
-def load_model(block: Any, prefix: Path) -> None:
+def load_model(block: Model, prefix: Path) -> None:
     """See `Block.load`."""
     path = f"{fspath(prefix)}-model.json"
     try:
@@ -48,9 +69,10 @@ def load_model(block: Any, prefix: Path) -> None:
     _restore(block, next(iter(found.values())), path)
 
 
-def _restore(block: Any, entry: Any, path: str) -> None:
+def _restore(block: Model, entry: object, path: str) -> None:
     if not isinstance(entry, dict):
         raise FormatError("model: a block's entry is not an object", type(entry).__name__, path=path)
+    # By position: names differ between processes, as automatic ones are counted.
     entries = [value for key, value in entry.items() if key not in OWN]
     children = list(block._children.values())
     if len(entries) != len(children):
@@ -62,4 +84,4 @@ def _restore(block: Any, entry: Any, path: str) -> None:
         )
     for child, part in zip(children, entries, strict=True):
         _restore(child, part, path)
-    block._restore_traced(entry)
+    block._restore_trace(entry)

@@ -9,6 +9,7 @@ from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..numpy_extension import is_np_array
+from .signatures import DTypeLike
 
 __all__ = ["as_active_class", "as_legacy", "as_numpy", "cast_inputs", "has_numpy", "method_through_legacy", "through_legacy"]
 
@@ -16,27 +17,27 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def has_numpy(values: Iterable[Any]) -> bool:
+def has_numpy(values: Iterable[object]) -> bool:
     """Whether nested lists contain an array of `mx.np`."""
     return any(isinstance(v, ndarray) or (isinstance(v, (list, tuple)) and has_numpy(v)) for v in values)
 
 
-def as_legacy(values: Any) -> Any:
+def as_legacy(values: object) -> Any:
     """Convert the arrays of `mx.np` in nested lists to arrays of `mx.nd`, as views."""
     return _map(lambda a: a.as_nd_ndarray() if isinstance(a, ndarray) else a, values)
 
 
-def as_numpy(values: Any) -> Any:
+def as_numpy(values: object) -> Any:
     """Convert the arrays of `mx.nd` in nested lists to arrays of `mx.np`, as views."""
     return _map(lambda a: a.as_np_ndarray() if isinstance(a, NDArray) else a, values)
 
 
-def as_active_class(values: Any) -> Any:
+def as_active_class(values: object) -> Any:
     """Convert new arrays in nested lists to arrays of `mx.np` if ``npx.set_np`` is in effect."""
     return as_numpy(values) if is_np_array() else values
 
 
-def cast_inputs(values: Any, dtype: Any) -> Any:
+def cast_inputs(values: object, dtype: DTypeLike | None) -> Any:
     """Convert the inputs of a block to arrays of `mx.nd` with one floating-point dtype.
 
     Operators of `mx.nd` require equal dtypes; callers with arrays of `mx.np` expect promotion.
@@ -81,13 +82,13 @@ def method_through_legacy(method: Callable[Concatenate[Any, P], R]) -> Callable[
     return call
 
 
-def _map(change: Callable[[Any], Any], values: Any) -> Any:
+def _map(change: Callable[[Any], object], values: object) -> Any:
     if isinstance(values, (list, tuple)):
         return (list if isinstance(values, list) else tuple)(_map(change, v) for v in values)
     return change(values)
 
 
-def _flat(values: Any) -> Iterator[Array]:
+def _flat(values: object) -> Iterator[Array]:
     if isinstance(values, Array):
         yield values
     elif isinstance(values, (list, tuple)):

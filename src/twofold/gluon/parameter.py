@@ -1,8 +1,8 @@
 """`Parameter`: a weight of a model with a copy per device, gradients, and initialization deferred until its shape is known; `Constant`."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn, TypedDict
 from weakref import ref
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..symbol.symbol import Symbol
 from .copies import Copies, context_list
 from .exceptions import InvalidValue, WrongShape
 from .numpy_arrays import as_active_class, as_legacy
+from .signatures import DTypeLike, InitializerLike
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -39,6 +40,21 @@ def _checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
     if not all(isinstance(n, (int, np.integer)) and n >= -1 for n in sizes):
         raise ParameterError(f"Parameter '{name}': invalid shape", repr(shape), "pass non-negative integers, 0 for an unknown size")
     return sizes
+
+
+class ParameterAttributes(TypedDict, total=False):
+    """The arguments of `Parameter` besides its name."""
+
+    grad_req: str
+    shape: int | Sequence[int] | None
+    dtype: DTypeLike
+    lr_mult: float
+    wd_mult: float
+    init: InitializerLike
+    allow_deferred_init: bool
+    differentiable: bool
+    stype: str
+    grad_stype: str
 
 
 class Parameter:
@@ -84,10 +100,10 @@ class Parameter:
         name: str,
         grad_req: str = "write",
         shape: int | Sequence[int] | None = None,
-        dtype: Any = np.float32,
+        dtype: DTypeLike = np.float32,
         lr_mult: float = 1.0,
         wd_mult: float = 1.0,
-        init: Any = None,
+        init: InitializerLike = None,
         allow_deferred_init: bool = False,
         differentiable: bool = True,
         stype: str = "default",
@@ -138,16 +154,16 @@ class Parameter:
             return
         self._grad_req = req
         if self._copies is not None:
-            self._copies.grads = None
+            self._copies.grads = None  # what "add" has summed so far does not count after "write", nor the reverse
             self._copies.attach(req)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DTypeLike:
         """The dtype, as given. Setting it casts the arrays."""
         return self._dtype
 
     @dtype.setter
-    def dtype(self, dtype: Any) -> None:
+    def dtype(self, dtype: DTypeLike) -> None:
         self.cast(dtype)
 
     @property
@@ -175,7 +191,7 @@ class Parameter:
         old = self._shape
         return old is None or (len(old) == len(shape) and all(a in (0, b) for a, b in zip(old, shape, strict=True)))
 
-    def _own_shape(self, data: Any) -> tuple[int, ...]:
+    def _own_shape(self, data: Array | np.ndarray) -> tuple[int, ...]:
         """The shape of an array of this parameter. A 0-d parameter is stored in arrays of shape (1,)."""
         return () if self._shape == () and data.size == 1 else tuple(data.shape)
 
@@ -200,7 +216,13 @@ class Parameter:
 
     # initialization
 
-    def initialize(self, init: Any = None, ctx: Contexts = None, default_init: Any = DEFAULT, force_reinit: bool = False) -> None:
+    def initialize(
+        self,
+        init: InitializerLike = None,
+        ctx: Contexts = None,
+        default_init: InitializerLike = DEFAULT,
+        force_reinit: bool = False,
+    ) -> None:
         """Create the arrays, now or once the shape is known.
 
         Parameters
@@ -227,7 +249,8 @@ class Parameter:
             )
             return
         self._copies = None
-        own = init if init is not None else self.init if self.init is not None else default_init
+        own = next((i for i in (init, self.init) if i is not None), default_init)
+        # Always by way of a deferred initialization, which is finished at once if the shape is known.
         self._deferred = _Deferred(own, default_init, context_list(ctx))
         if self._is_shaped:
             self._finish_deferred_init()
@@ -246,9 +269,11 @@ class Parameter:
         if not self._is_shaped:
             raise self._unshaped("specify in_units, in_channels, etc. of the layers")
         self._deferred = None
+        # Unrecorded: the first forward pass that tells the shape usually runs inside `record`.
         with Scope(False, None):
             data = deferred.data
             if data is None:
+                # On the CPU, then copied: all devices get the same random numbers, and the same as in MXNet.
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
                 default = deferred.default if isinstance(deferred.default, Initializer) else initializer.create(deferred.default)
                 default(InitDesc(self.name, {"__init__": deferred.init}), data)
@@ -271,6 +296,7 @@ class Parameter:
     def _load_init(self, data: NDArray, ctx: Contexts, cast_dtype: bool = False, dtype_source: str = "current") -> None:
         """Set the parameter to an array read from a file; see `ParameterDict.load_dict`."""
         data = self._accept(as_legacy(data), cast_dtype, dtype_source)
+        # Devices that were chosen by `initialize` stay; only a parameter that has none takes those of the call.
         contexts = self._deferred.contexts if self._deferred is not None else None if self._data is None else self.list_ctx()
         wanted = None if ctx is None else context_list(ctx)
         if contexts is not None and wanted is not None and set(wanted) != set(contexts):
@@ -326,7 +352,7 @@ class Parameter:
             raise self._missing()
         return self._copies
 
-    def data(self, ctx: Device | None = None) -> Any:
+    def data(self, ctx: Device | None = None) -> Array:
         """The array on a device; for None on the only device, or the current one.
 
         It is an array of `mx.np` if the parameter was initialized under ``npx.set_np``.
@@ -340,11 +366,11 @@ class Parameter:
         """
         return self._public(self._on(ctx))
 
-    def _public(self, array: NDArray) -> Any:
+    def _public(self, array: NDArray) -> Array:
         """An array in the class that users see."""
         return self._as_numpy(array) if self._is_numpy else array
 
-    def _as_numpy(self, array: NDArray) -> Any:
+    def _as_numpy(self, array: NDArray) -> Array:
         """An array of the parameter as an array of `mx.np`."""
         view = array.as_np_ndarray()
         return view.reshape(()) if self._shape == () else view
@@ -357,7 +383,7 @@ class Parameter:
         place = copies.places.get(ctx)
         return copies.arrays[copies.place(ctx, self.name) if place is None else place]
 
-    def list_data(self) -> list[Any]:
+    def list_data(self) -> list[Array]:
         """The arrays on all devices, in the order given to `initialize`."""
         return [self._public(array) for array in self._initialized().arrays]
 
@@ -369,7 +395,7 @@ class Parameter:
             )
         return grads
 
-    def grad(self, ctx: Device | None = None) -> Any:
+    def grad(self, ctx: Device | None = None) -> Array:
         """The gradient on a device; see `data`.
 
         Raises
@@ -383,7 +409,7 @@ class Parameter:
         grad = grads[copies.place(ctx, self.name) if place is None else place]
         return self._as_numpy(grad) if self._is_numpy else grad
 
-    def list_grad(self) -> list[Any]:
+    def list_grad(self) -> list[Array]:
         """The gradients on all devices."""
         return [self._public(grad) for grad in self._gradients()]
 
@@ -395,7 +421,7 @@ class Parameter:
             return list(self._deferred.contexts)
         raise MXNetError(f"Parameter '{self.name}' has not been initialized", None, "call initialize first")
 
-    def set_data(self, data: Any) -> None:
+    def set_data(self, data: Array | np.ndarray) -> None:
         """Set the arrays on all devices to a value.
 
         Parameters
@@ -408,14 +434,14 @@ class Parameter:
         if self._data is None:
             if self._deferred is None:
                 raise InvalidValue(f"Parameter '{self.name}' has not been initialized", None, "call initialize first")
-            self._deferred = _Deferred(
-                self._deferred.init, self._deferred.default, self._deferred.contexts, nd.array(data, dtype=self.dtype)
-            )
+            self._deferred = self._deferred._replace(data=nd.array(data, dtype=self.dtype))
             self._finish_deferred_init()
             return
+        # A store that runs the optimizer holds the weights: it would overwrite the new values in the next step.
         trainer = None if self._trainer is None else self._trainer()
         if trainer is not None:
             trainer._invalidate_store(self)
+        # In place: the array that `data` returned, and gradients attached to it, stay valid.
         for array in self._data:
             array[...] = data
 
@@ -442,7 +468,7 @@ class Parameter:
             with Scope(False, None):
                 self._put(self._copies.mean(), contexts)
         elif self._deferred is not None:
-            self._deferred = _Deferred(self._deferred.init, self._deferred.default, contexts, self._deferred.data)
+            self._deferred = self._deferred._replace(contexts=contexts)
         else:
             raise ParameterError(
                 f"Cannot reset context for Parameter '{self.name}' because it has not been initialized", None, "call initialize"
@@ -452,10 +478,10 @@ class Parameter:
         """The mean over devices, on the CPU."""
         return self._initialized().mean()
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Cast the arrays and gradients."""
         self._dtype = dtype
-        self._var = None
+        self._var = None  # the variable's attributes say the dtype
         if self._copies is not None:
             with Scope(False, None):
                 self._copies.cast(dtype)
@@ -499,6 +525,7 @@ class Parameter:
         self._trainer = ref(trainer)
 
     def __getstate__(self) -> dict[str, Any]:
+        # A weak reference cannot be pickled; the variable is made anew.
         return {**vars(self), "_trainer": None, "_var": None}
 
 
@@ -513,8 +540,8 @@ class Constant(Parameter):
         An array, or anything that `twofold.nd.array` accepts.
     """
 
-    def __init__(self, name: str, value: Any) -> None:
-        self.value: Any = value if isinstance(value, Array) else as_active_class(nd.array(value))
+    def __init__(self, name: str, value: object) -> None:
+        self.value: Array = value if isinstance(value, Array) else as_active_class(nd.array(value))
         super().__init__(
             name,
             grad_req="null",
@@ -528,13 +555,14 @@ class Constant(Parameter):
         return f"Constant {self.name} (shape={self.shape}, dtype={self.dtype})"
 
 
-class _Deferred:
+class _Deferred(NamedTuple):
     """An initialization deferred until the shape is known."""
 
-    __slots__ = ("contexts", "data", "default", "init")
-
-    def __init__(self, init: Any, default: Any, contexts: Iterable[Device], data: NDArray | None = None) -> None:
-        self.init, self.default, self.contexts, self.data = init, default, list(contexts), data
+    init: InitializerLike
+    default: InitializerLike
+    contexts: Sequence[Device]
+    #: The value to set, instead of an initial one.
+    data: NDArray | None = None
 
 
 def check_dtype_source(cast_dtype: bool, dtype_source: str) -> None:

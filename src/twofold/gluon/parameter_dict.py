@@ -1,9 +1,9 @@
 """`ParameterDict`: parameters by name, created or shared on request; saving and loading them."""
 
 import re
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from ..errors import ParameterError, UnboundArgumentError
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from .exceptions import InvalidValue
-from .parameter import DEFAULT, Constant, Contexts, Parameter, check_dtype_source
+from .parameter import DEFAULT, Constant, Contexts, Parameter, ParameterAttributes, check_dtype_source
+from .signatures import InitializerLike
 
 __all__ = ["ParameterDict", "load_named_arrays"]
 
@@ -72,7 +73,7 @@ class ParameterDict:
 
     # creating and sharing
 
-    def get(self, name: str, **kwargs: Any) -> Parameter:
+    def get(self, name: str, **kwargs: Unpack[ParameterAttributes]) -> Parameter:
         """The parameter of a name, created if there is none.
 
         Parameters
@@ -93,11 +94,13 @@ class ParameterDict:
         if found is None:
             found = self._params[name] = Parameter(name, **kwargs)
             return found
-        for key in kwargs.keys() - CREATION_ONLY:
-            self._match(found, key, kwargs[key])
+        for key, value in kwargs.items():
+            if key not in CREATION_ONLY:
+                self._match(found, key, value)
         return found
 
     def _find(self, name: str) -> Parameter | None:
+        # A shared parameter becomes this dictionary's own only when a layer asks for it, so that `collect_params` lists no other.
         if name not in self._params and self._shared is not None and name in self._shared:
             self._params[name] = self._shared[name]
         return self._params.get(name)
@@ -117,7 +120,7 @@ class ParameterDict:
         elif value is not None and not (dtype_name(value) == dtype_name(have) if key == "dtype" else value == have):
             raise _difference(param.name, key, value, have)
 
-    def get_constant(self, name: str, value: Any = None) -> Parameter:
+    def get_constant(self, name: str, value: object = None) -> Parameter:
         """The constant of a name, created from a value if there is none.
 
         Parameters
@@ -161,7 +164,7 @@ class ParameterDict:
 
     # operations on all parameters
 
-    def initialize(self, init: Any = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
+    def initialize(self, init: InitializerLike = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
         """Initialize all parameters; see `Parameter.initialize`.
 
         Parameters
@@ -177,7 +180,7 @@ class ParameterDict:
         """
         if isinstance(init, str):
             init = initializer.create(init)
-        if verbose:
+        if verbose and isinstance(init, initializer.Initializer):
             init.set_verbosity(verbose=verbose)
         for param in self.values():
             param.initialize(None, ctx, init, force_reinit=force_reinit)
@@ -196,7 +199,7 @@ class ParameterDict:
         """The devices of all parameters."""
         return list(dict.fromkeys(c for param in self.values() for c in param.list_ctx()))
 
-    def setattr(self, name: str, value: Any) -> None:
+    def setattr(self, name: str, value: object) -> None:
         """Set an attribute of all parameters, such as ``grad_req`` or ``lr_mult``."""
         for param in self.values():
             setattr(param, name, value)
@@ -309,15 +312,15 @@ class ParameterDict:
             )
 
 
-def _merge_shapes(a: Any, b: Any) -> tuple[int, ...] | None:
+def _merge_shapes(shape: int | Sequence[int], other: Sequence[int]) -> tuple[int, ...] | None:
     """The shape that two partially known shapes (0 for an unknown size) agree on; None if they contradict each other."""
-    a, b = (tuple([s] if isinstance(s, int) else s) for s in (a, b))
+    a, b = ((shape,) if isinstance(shape, int) else tuple(shape)), tuple(other)
     if len(a) != len(b) or any(m != n and m * n > 0 for m, n in zip(a, b, strict=True)):
         return None
     return tuple(m if m > 0 else n for m, n in zip(a, b, strict=True))
 
 
-def _difference(name: str, key: str, wanted: Any, have: Any) -> InvalidValue:
+def _difference(name: str, key: str, wanted: object, have: object) -> InvalidValue:
     return InvalidValue(
         f"Cannot retrieve Parameter '{name}' because desired attribute does not match with stored for attribute '{key}'",
         f"desired '{wanted}' vs stored '{have}'",
@@ -329,10 +332,10 @@ def _host(value: Any) -> Any:
     return value.asnumpy() if isinstance(value, Array) else value
 
 
-def brief_list(names: Any, limit: int = 7) -> str:
+def brief_list(names: Iterable[str], limit: int = 7) -> str:
     """Names in quotes; of more than ``2 * limit`` only the first and last ones."""
-    names = [f"'{n}'" for n in names]
-    return ", ".join(names if len(names) <= 2 * limit else [*names[:limit], "...", *names[-limit:]])
+    quoted = [f"'{n}'" for n in names]
+    return ", ".join(quoted if len(quoted) <= 2 * limit else [*quoted[:limit], "...", *quoted[-limit:]])
 
 
 def load_named_arrays(filename: str | PathLike[str]) -> dict[str, NDArray]:

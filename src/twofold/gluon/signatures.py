@@ -1,16 +1,16 @@
 """Types that the signatures of Gluon's classes share."""
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
-from ..initializer import Initializer
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..symbol.symbol import Symbol
 
-__all__ = ["DTypeLike", "Functions", "InitializerLike", "Operand", "StateInfo"]
+__all__ = ["DTypeLike", "Functions", "Hook", "InitializerLike", "OpHook", "Operand", "StateInfo"]
 
 #: The module whose functions a computation applies: `twofold.nd` to arrays, `twofold.sym` to symbols.
 Functions: TypeAlias = ModuleType
@@ -18,8 +18,12 @@ Functions: TypeAlias = ModuleType
 Operand = TypeVar("Operand", NDArray, ndarray, Symbol)
 #: A dtype as a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
 DTypeLike: TypeAlias = str | type | np.dtype | int
-#: An initializer, the name of a registered one, or None for the model's.
-InitializerLike: TypeAlias = Initializer | str | None
+#: An initializer (an `Initializer`, or a function like `initializer.Mixed`), the name of one, or None for the model's.
+InitializerLike: TypeAlias = Callable[[str, NDArray], None] | str | None
+#: Called before or after a block's forward; what it returns is ignored.
+Hook: TypeAlias = Callable[..., object]
+#: Called with the name, the operator and the value of each inner output of a graph.
+OpHook: TypeAlias = Callable[[str, str, NDArray], object]
 
 
 class StateInfo(TypedDict):

@@ -1,20 +1,22 @@
 """Flattens nested lists of inputs and outputs, and restores them."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from ..errors import ParameterError
 
-__all__ = ["ARRAY", "NOTHING", "SINGLE", "Format", "flatten", "to_tuples", "unflatten"]
+__all__ = ["ARRAY", "NOTHING", "SINGLE", "Format", "flatten", "parts", "to_tuples", "unflatten"]
 
-#: The format of an argument: `ARRAY`, `NOTHING`, or a tuple of formats for a list.
-Format = Any
+Leaf = TypeVar("Leaf")
+
+#: The format of an argument: `ARRAY`, `NOTHING`, or a tuple of formats for a list. MXNet's files hold it as nested lists.
+Format: TypeAlias = "int | tuple[Format, ...]"
 ARRAY, NOTHING = 0, -1
 #: The format of a single array as the only argument.
 SINGLE = (ARRAY,)
 
 
-def flatten(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any], Format]:
+def flatten(values: object, kinds: tuple[type[Leaf], ...], what: str) -> tuple[list[Leaf], Format]:
     """Flatten nested lists of arrays or symbols; None is dropped.
 
     Parameters
@@ -41,6 +43,7 @@ def flatten(values: Any, kinds: tuple[type, ...], what: str) -> tuple[list[Any],
             f"{values!r} of type {type(values).__name__}",
             "make other values attributes of the block",
         )
+    # A flat list, as all models with several inputs have: in each call it saves a frame for each array.
     for v in values:
         if not isinstance(v, kinds):
             break
@@ -56,9 +59,14 @@ def unflatten(flat: Sequence[Any], form: Format) -> Any:
 
 
 def _unflatten(values: Iterator[Any], form: Format) -> Any:
-    if form == ARRAY:
-        return next(values)
-    return None if form == NOTHING else [_unflatten(values, f) for f in form]
+    if isinstance(form, tuple):
+        return [_unflatten(values, f) for f in form]
+    return next(values) if form == ARRAY else None
+
+
+def parts(form: Format) -> tuple[Format, ...]:
+    """The formats of a list's items; a single array counts as a list of one."""
+    return form if isinstance(form, tuple) else (form,)
 
 
 def to_tuples(form: Any) -> Format:

@@ -1,26 +1,52 @@
 """The table that ``Block.summary`` prints: layers in execution order, their output shapes and parameter counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import ClassVar, NamedTuple, Protocol
 
 from ..imperative.array import Array
 from .exceptions import InvalidValue
+from .hooks import HookHandle
 from .parameter import Parameter
+from .parameter_dict import ParameterDict
 
 __all__ = ["summary_of"]
 
 WIDTH = 80
 
 
-class _Row:
+class Layer(Protocol):
+    """What `Block` has for its summary."""
+
+    _is_container: ClassVar[bool]
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def _is_hybridized(self) -> bool: ...
+
+    @property
+    def _reg_params(self) -> Mapping[str, Parameter]: ...
+
+    def __call__(self, *args: object) -> object: ...
+
+    def apply(self, fn: "Callable[[Layer], object]") -> object: ...
+
+    def collect_params(self) -> ParameterDict: ...
+
+    def register_forward_hook(self, hook: "Callable[[Layer, tuple[object, ...], object], object]") -> HookHandle: ...
+
+
+class _Row(NamedTuple):
     """A layer or, without parameters, the input."""
 
-    def __init__(self, name: str, shape: Any, params: Sequence[Parameter]) -> None:
-        self.name, self.shape, self.params = name, shape, params
+    name: str
+    shape: object
+    params: Sequence[Parameter]
 
 
-def summary_of(block: Any, inputs: Sequence[Any]) -> str:
+def summary_of(block: Layer, inputs: Sequence[object]) -> str:
     """Run a block and describe it.
 
     Parameters
@@ -36,15 +62,16 @@ def summary_of(block: Any, inputs: Sequence[Any]) -> str:
         If a block is hybridized: the layers inside it do not run their hooks.
     """
     rows = [_Row("Input", _outer(inputs), ())]
-    handles: dict[Any, Any] = {}
+    handles: dict[Layer, HookHandle] = {}
 
-    def watch(layer: Any) -> None:
+    def watch(layer: Layer) -> None:
         if layer._is_hybridized:
             raise InvalidValue(f'"{layer.name}" must not be hybridized to print summary.', None, "call hybridize(False) first")
+        # A layer that is used twice is visited twice, but gets one hook, which makes a row for each use.
         if not layer._is_container and layer not in handles:
             handles[layer] = layer.register_forward_hook(note)
 
-    def note(layer: Any, _: Any, out: Any) -> None:
+    def note(layer: Layer, _: tuple[object, ...], out: object) -> None:
         rows.append(_Row(f"{type(layer).__name__}-{len(rows)}", _outer(out), list(layer._reg_params.values())))
 
     try:
@@ -56,14 +83,14 @@ def summary_of(block: Any, inputs: Sequence[Any]) -> str:
     return _table(rows, list(block.collect_params().values()))
 
 
-def _shapes(values: Any) -> Any:
+def _shapes(values: object) -> object:
     """The shape of an array, or those of nested lists of arrays."""
     if isinstance(values, (list, tuple)):
         return f"[{', '.join(str(_shapes(v)) for v in values)}]"
     return values.shape if isinstance(values, Array) else values
 
 
-def _outer(values: Any) -> Any:
+def _outer(values: object) -> object:
     """`_shapes` without brackets around the outermost list."""
     return ", ".join(str(_shapes(v)) for v in values) if isinstance(values, (list, tuple)) else _shapes(values)
 
@@ -72,7 +99,7 @@ def _count(params: Sequence[Parameter]) -> int:
     return sum(prod(p.shape or ()) for p in params)
 
 
-def _line(*columns: Any) -> str:
+def _line(*columns: object) -> str:
     return f"{columns[0]!s:>20}{columns[1]!s:>44}{columns[2]!s:>16}"
 
 

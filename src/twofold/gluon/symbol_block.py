@@ -9,10 +9,10 @@ from ..device import Device
 from ..symbol.symbol import Symbol
 from .exceptions import InvalidValue
 from .hybrid_block import HybridBlock
-from .parameter import Contexts
+from .parameter import Contexts, ParameterAttributes
 from .parameter_dict import ParameterDict
 from .structure import flatten
-from .tracing import Traced
+from .tracing import Trace
 
 __all__ = ["SymbolBlock"]
 
@@ -46,33 +46,37 @@ class SymbolBlock(HybridBlock):
 
     def __init__(self, outputs: Symbol | Sequence[Symbol], inputs: Symbol | Sequence[Symbol], params: ParameterDict | None = None) -> None:
         super().__init__(prefix=None, params=None)
+        # The variables of a symbol have their full names already.
         self._prefix = ""
         self._params = ParameterDict("", params)
         flat, form = flatten([inputs] if isinstance(inputs, Symbol) else inputs, (Symbol,), "input")
         for symbol in flat:
             if len(symbol.heads) != 1 or not symbol.heads[0].node.is_variable:
                 raise InvalidValue("Input symbols must be variable", f"{symbol} is an operator's output", "make them with mx.sym.Variable")
-        names = [s.name for s in flat]
+        names = [s.heads[0].node.name for s in flat]
         outputs = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
         heads, nested = flatten(outputs, (Symbol,), "output")
         symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
         if isinstance(outputs, Symbol) and len(outputs.heads) > 1:
             nested = (0,) * len(outputs.heads)
         self._make_params(symbol, names)
-        self._traced = Traced(self, names, form, symbol, nested)
+        self._trace = Trace(self.name, self.collect_params(), names, form, symbol, nested)
 
     def _make_params(self, symbol: Symbol, inputs: Sequence[str]) -> None:
         """Create parameters for variables that are not inputs. Attributes are named without the prefix that all names share."""
-        found = symbol.attr_dict()
+        attributes = symbol.attr_dict()
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
         dtypes = dict(zip([*arguments, *states], [k for kinds in symbol.infer_type_partial()[::2] for k in kinds], strict=True))
         for name in [*arguments, *states]:
             if name in inputs:
                 continue
-            known: dict[str, Any] = {} if dtypes[name] is None or "__dtype__" not in found.get(name, {}) else {"dtype": dtypes[name]}
+            known: ParameterAttributes = {"allow_deferred_init": True}
+            # A dtype that inference merely assumes would contradict the file that the parameters are loaded from.
+            if dtypes[name] is not None and "__dtype__" in attributes.get(name, {}):
+                known["dtype"] = dtypes[name]
             if name in states:
                 known["grad_req"] = "null"
-            self._params.get(name, allow_deferred_init=True, **known)
+            self._params.get(name, **known)
         prefix = _common_prefix(list(self._params.keys()))
         self._reg_params = {name[len(prefix) :]: param for name, param in self._params.items()}
 
@@ -114,19 +118,20 @@ class SymbolBlock(HybridBlock):
             block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved")
         return block
 
-    def _graph(self) -> Traced:
-        """The traced graph: unlike other blocks, it always has one."""
-        assert self._traced is not None
-        return self._traced
+    def _graph(self) -> Trace:
+        """The trace: unlike other blocks, it always has one."""
+        assert self._trace is not None
+        return self._trace
 
     def __repr__(self) -> str:
-        traced = self._graph()
-        return f"{type(self).__name__}(\n{traced.symbol!r} : {len(traced.names)} -> {len(traced.symbol.heads)}\n)"
+        graph = self._graph()
+        return f"{type(self).__name__}(\n{graph.symbol!r} : {len(graph.names)} -> {len(graph.symbol.heads)}\n)"
 
     def _compose(self, *args: Any) -> Any:
-        traced = self._graph()
+        graph = self._graph()
         flat, _ = flatten(args, (Symbol,), "input")
-        new = traced.symbol(**dict(zip(traced.names, flat, strict=True)))
+        inputs: dict[str, Any] = dict(zip(graph.names, flat, strict=True))
+        new = graph.symbol(**inputs)
         return new if len(new.heads) == 1 else list(new)
 
     def _run(self, device: Device, *args: Any) -> Any:
@@ -134,9 +139,9 @@ class SymbolBlock(HybridBlock):
 
     def _clear_cached_graph(self) -> None:
         """Drop what was compiled. The symbol stays: it is the block's definition."""
-        old = self._traced
+        old = self._trace
         if old is not None:  # None while the constructor registers parameters
-            self._traced = Traced(self, old.names, old.inputs, old.symbol, old.outputs, self._mirror)
+            self._trace = Trace(self.name, self.collect_params(), old.names, old.inputs, old.symbol, old.outputs, self._mirror)
 
     def reset_ctx(self, ctx: Contexts) -> None:
         """Move the parameters to other devices."""

@@ -46,11 +46,11 @@ class InitDesc(str):
         The initializer of the whole model, for initializers that delegate.
     """
 
-    attrs: dict[str, str]
+    attrs: Mapping[str, Any]
     global_init: "Initializer | None"
 
     # `str` is immutable: its content is set by __new__, so the attributes are too.
-    def __new__(cls, name: str, attrs: dict[str, str] | None = None, global_init: "Initializer | None" = None) -> "InitDesc":  # noqa: D102
+    def __new__(cls, name: str, attrs: Mapping[str, Any] | None = None, global_init: "Initializer | None" = None) -> "InitDesc":  # noqa: D102
         new = super().__new__(cls, name)
         new.attrs = attrs or {}
         new.global_init = global_init

@@ -31,12 +31,12 @@ class Symbol:
 
     if TYPE_CHECKING:  # attached from a table
 
-        def __add__(self, other: object) -> Any: ...
+        def __add__(self, other: object) -> "Symbol": ...
 
         __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
         __mod__ = __rmod__ = __pow__ = __rpow__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
 
-        def __neg__(self) -> Any: ...
+        def __neg__(self) -> "Symbol": ...
 
         __abs__ = __neg__
 

@@ -46,7 +46,7 @@ def plot_memory(executor: Executor) -> Svg:
         If ``executor`` is not an executor.
     """
     if not isinstance(executor, Executor):
-        raise DTypeError("plot_memory: not an executor", type(executor).__name__, "bind the symbol, or pass net.bound(x)")
+        raise DTypeError("plot_memory: not an executor", type(executor).__name__, "bind the symbol, or pass net.bind(x)")
     parts: list[str] = []
     top, width = 0, 0
     for name, program in executor.programs():

@@ -55,7 +55,7 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
         If ``executor`` is not an executor.
     """
     if not isinstance(executor, Executor):
-        raise DTypeError("plot_program: not an executor", type(executor).__name__, "bind the symbol, or pass net.bound(x)")
+        raise DTypeError("plot_program: not an executor", type(executor).__name__, "bind the symbol, or pass net.bind(x)")
     graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(executor.programs())]
     try:
         graphviz = importlib.import_module("graphviz")

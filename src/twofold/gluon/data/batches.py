@@ -1,7 +1,7 @@
 """Collates samples into batches."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from ..numpy_arrays import as_active_class, as_numpy, has_numpy
 
 __all__ = ["default_batchify_fn", "default_mp_batchify_fn"]
 
+#: An array, or nested lists of arrays for samples that are tuples.
+Batch: TypeAlias = "Array | list[Batch]"
 
-def default_batchify_fn(data: Sequence[Any]) -> Any:
+
+def default_batchify_fn(data: Sequence[object]) -> Batch:
     """Collate samples into a batch on the CPU.
 
     Parameters
@@ -38,10 +41,11 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     return as_numpy(batch) if has_numpy(data[:1]) else as_active_class(batch)
 
 
-def _stack(data: Sequence[Any]) -> Any:
+def _stack(data: Sequence[Any]) -> Batch:
     """The samples as a batch of arrays of `mx.nd`."""
     if isinstance(data[0], tuple):
         return [_stack(part) for part in zip(*data, strict=True)]
+    # Collated on the host and transferred once, instead of one small copy per sample.
     try:
         rows = np.stack([host_of(x) if isinstance(x, Array) else np.asarray(x) for x in data])
     except ValueError as error:

@@ -20,7 +20,7 @@ class Dataset:
     def __len__(self) -> int:
         raise Undefined(f"{type(self).__name__} has no __len__", None, "define __len__(self) in it")
 
-    def transform(self, fn: Callable[..., Any], lazy: bool = True) -> "Dataset":
+    def transform(self, fn: Callable[..., object], lazy: bool = True) -> "Dataset":
         """Apply a function to each sample.
 
         Parameters
@@ -33,11 +33,11 @@ class Dataset:
         transformed = _Transform(self, fn)
         return transformed if lazy else SimpleDataset(list(_all_of(transformed)))
 
-    def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> "Dataset":
+    def transform_first(self, fn: Callable[..., object], lazy: bool = True) -> "Dataset":
         """Apply a function to the first element of each sample; see `transform`."""
         return self.transform(_OfFirst(fn), lazy)
 
-    def filter(self, fn: Callable[[Any], Any]) -> "Dataset":
+    def filter(self, fn: Callable[..., object]) -> "Dataset":
         """The samples for which a function returns true."""
         return _Subset(self, FilterSampler(fn, self))
 
@@ -123,7 +123,7 @@ class ArrayDataset(Dataset):
                     f"array[0] has length {self._length} while array[{k}] has {len(data)}",
                     "truncate the longer one",
                 )
-        # as in MXNet, the elements of a 1-d array are NumPy scalars
+        # As in MXNet, the elements of a 1-d array are NumPy scalars
         self._data: list[Any] = [d.asnumpy() if isinstance(d, Array) and d.ndim == 1 else d for d in args]
 
     def __getitem__(self, idx: int) -> Any:
@@ -138,7 +138,7 @@ class ArrayDataset(Dataset):
 class _Transform(Dataset):
     """A dataset with a function applied to each sample on access."""
 
-    def __init__(self, data: Dataset, fn: Callable[..., Any]) -> None:
+    def __init__(self, data: Dataset, fn: Callable[..., object]) -> None:
         self._data, self._fn = data, fn
 
     def __len__(self) -> int:
@@ -152,7 +152,7 @@ class _Transform(Dataset):
 class _OfFirst:
     """Applies a function to the first element of a sample."""
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., object]) -> None:
         self._fn = fn
 
     def __call__(self, x: Any, *args: Any) -> Any:

@@ -165,7 +165,7 @@ class _Prefetching(Iterator[Any]):
             ) from None
 
     def __del__(self) -> None:
-        # an abandoned iteration must not keep the pool busy
+        # An abandoned iteration must not keep the pool busy
         for future in self._in_flight:
             future.cancel()
 

@@ -73,7 +73,7 @@ class FilterSampler(Sampler):
         The dataset.
     """
 
-    def __init__(self, fn: Callable[[Any], Any], dataset: Any) -> None:
+    def __init__(self, fn: Callable[..., object], dataset: Any) -> None:
         self._indices = [k for k in range(len(dataset)) if fn(dataset[k])]
 
     def __iter__(self) -> Iterator[int]:

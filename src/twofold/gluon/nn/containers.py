@@ -74,7 +74,7 @@ class Sequential(_Stack):
             x = block(x)
         return x
 
-    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+    def hybridize(self, active: bool = True, **kwargs: object) -> None:
         """Hybridize each block on its own; see `HybridBlock.hybridize`."""
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
             warnings.warn(
