@@ -31,7 +31,7 @@ def find_epilogues(steps: Sequence[tuple[Application, ...]], outputs: Collection
     found: list[Epilogue] = []
     taken: set[int] = set()
     for t, nodes in enumerate(steps):
-        if len(nodes) == 1 and nodes[0].sig.op is matmul and nodes[0].dtype in FLOATS:
+        if len(nodes) == 1 and applies(nodes[0], matmul) and nodes[0].dtype in FLOATS:
             found_here = _bias(reads, t, known) or ("sums" in known and _sums(reads, t)) or None
             if found_here is not None and taken.isdisjoint(found_here.steps):
                 found.append(found_here)
@@ -62,7 +62,7 @@ class _Reads:
 def _bias(reads: _Reads, t: int, known: Collection[str]) -> Epilogue | None:
     (product,) = reads.steps[t]
     reader = reads.only(product)
-    if reader is None or reader[1].sig.op is not add or reader[1].shape != product.shape:
+    if reader is None or not applies(reader[1], add) or reader[1].shape != product.shape:
         return None
     at, added = reader
     # with a batched right operand it is several matrix products; libraries add a bias to a single one
@@ -83,7 +83,7 @@ def _is_vector(bias: Node | None, product: Application) -> bool:
 
 
 def _is_relu(n: Application) -> bool:
-    return n.sig.op is maximum and any(isinstance(i, Constant) and i.number == 0 for i in n.operands)
+    return applies(n, maximum) and any(isinstance(i, Constant) and i.number == 0 for i in n.operands)
 
 
 def _sums(reads: _Reads, t: int) -> Epilogue | None:
@@ -110,5 +110,5 @@ def _sums(reads: _Reads, t: int) -> Epilogue | None:
 
 def _sums_rows(n: Application) -> bool:
     """Whether a node sums a matrix over its first axis."""
-    is_vector = n.sig.op is sum and len(n.shape) == 1
+    is_vector = applies(n, sum) and len(n.shape) == 1
     return is_vector and len(n.operands[0].shape) == 2 and n.sig.params["axis"] in (0, (0,), -2, (-2,))

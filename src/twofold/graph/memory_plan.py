@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..ops.primitive_arithmetic import where
 from .fuse import Step
 from .ir import Application, Node, is_const
 
@@ -147,8 +146,7 @@ class _Planner:
         No node may read that operand through a view either: a kernel runs block by block, and a view's elements are in other blocks.
         """
         fit = None
-        # an adapter may write the result of `where` before it has read all operands
-        if self.in_place and n.sig.op.elementwise and n.sig.op is not where:
+        if self.in_place and n.sig.op.elementwise and n.sig.op.may_overwrite:
             free = (d for d in dying if read[d] <= k and d not in self.viewed and n in self.reader.get(d, (n,)))
             fit = next((d for d in free if d.shape == n.shape and d.dtype == n.dtype), None)
         if fit is not None and self.plan.place[fit].kind == "leaf":

@@ -33,7 +33,7 @@ def take_scattered_sums(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _summed(n: Application) -> Node:
-    if n.sig.op is not sum:
+    if not applies(n, sum):
         return n
     x = n.operands[0]
     if n.dtype != x.dtype or normalized_axes(n.sig.params["axis"], len(x.shape)) != (len(x.shape) - 1,):
@@ -48,7 +48,7 @@ def narrow_gathers(outputs: Sequence[Node], big: Callable[[Application], bool]) 
 
 
 def _gathered(n: Application, big: Callable[[Application], bool]) -> Node:
-    if n.sig.op is not take_along_axis or not _is_of_rows(n):
+    if not applies(n, take_along_axis) or not _is_of_rows(n):
         return n
     x, place = n.operands
     return _element(x, place, DEEP) if isinstance(x, Application) and x.sig.op.elementwise and big(x) else n
@@ -77,7 +77,7 @@ def compare_places(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _rewritten(n: Application) -> Node:
-    found = _gather(n) if n.sig.op is take_along_axis else _scatter(n) if n.sig.op is index_add else None
+    found = _gather(n) if applies(n, take_along_axis) else _scatter(n)
     return n if found is None else found
 
 

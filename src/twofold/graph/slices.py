@@ -73,7 +73,7 @@ class _Graph:
 
     def want(self, n: Node) -> None:
         """Note which parts of its inputs a node needs."""
-        if not isinstance(n, Application) or n.sig.op is full:
+        if not isinstance(n, Application) or applies(n, full):
             return
         if self._splits(n):
             self.split.add(n)
@@ -96,7 +96,7 @@ class _Graph:
                 self.made[n, part] = inputs[0] if n in self.passed else apply(n.sig, inputs)
             return
         whole = n  # leaves and constants stay; a part of a constant array is a smaller one (see `_taken`)
-        if isinstance(n, Application) and n.sig.op is not full:
+        if isinstance(n, Application) and not applies(n, full):
             whole = apply(n.sig, tuple([self.made[i, None] for i in n.operands]))
         self.made[n, None] = whole
         for part in self.wanted[n]:
@@ -113,9 +113,9 @@ class _Graph:
 
     def _passes(self, n: Application) -> bool:
         """Whether a slice can move into the kernel that reads it or into another slice, or a copy is read by kernels only."""
-        if n.sig.op is slice:
+        if applies(n, slice):
             return not is_distinct_view(n) and (None not in self.wanted[n] or self._is_for_kernels(n, n.shape))
-        return n.sig.op is contiguous and self._is_for_kernels(n)
+        return applies(n, contiguous) and self._is_for_kernels(n)
 
     def _is_for_kernels(self, n: Node, shape: tuple[int, ...] | None = None) -> bool:
         users = self.users[n]
@@ -124,7 +124,7 @@ class _Graph:
 
     def _of_input(self, n: Application, part: Part | None, i: Node) -> Part | None:
         """The part of an input that a part of a node is computed from."""
-        if n in self.passed and n.sig.op is slice:
+        if n in self.passed and applies(n, slice):
             own = [range(size)[builtins.slice(*k)] for size, k in zip(i.shape, n.sig.params["key"], strict=True)]
             return _part(i, own if part is None else [r[_key(p)] for r, p in zip(own, part, strict=True)])
         if part is None:

@@ -13,16 +13,12 @@ from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY
 from ..opdef.spec import Op, Sig
-from ..ops import primitive_arithmetic
 from ..scheduler.observers import exchangeable
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join
 from .invoke import invoke
 from .record import Rec, tls
 from .scalars import FLOAT_LEAVES
-
-#: Operators whose NumPy function does with integers, too, what MXNet's operators do.
-EXACT = (primitive_arithmetic.add, primitive_arithmetic.subtract, primitive_arithmetic.multiply)
 
 _BINARY = """
 def {name}(self, other):
@@ -196,7 +192,7 @@ def specialise(
     call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else as_array(out))"
     number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
     parts |= {"check": _check(op, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else "", "pending": ""}
-    if op is primitive_arithmetic.power and not legacy:  # ** squares bools (NumPy's int8), where the function power gives int64
+    if op.python == "pow" and not legacy:  # ** squares bools (NumPy's int8), where the function power gives int64
         parts |= {"floats": " and (a.dtype is not bools or other != 2)", "pending": ' and (other != 2 or a.type[1] != "bool")'}
     parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(f"{number}, a" if reverse else f"a, {number}")}
     # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
@@ -233,4 +229,4 @@ def _check(op: Op, arity: int) -> str:
     if arity == 1:
         return floats
     same = "a.dtype is b.dtype"
-    return same if op in EXACT else f"{same} and {floats}"
+    return same if op.wraps else f"{same} and {floats}"

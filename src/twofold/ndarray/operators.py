@@ -10,13 +10,12 @@ from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import DTypeError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, PLAIN, Cell, wrap
-from ..imperative.fast import EXACT, specialise
+from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import update_in_place
 from ..opdef.conventions import legacy_scalar
 from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op, Sig
-from ..ops import primitive_arithmetic, primitive_reduce
 from .array import NDArray, NDArrayView
 
 NUMBERS = (bool, int, float)
@@ -27,15 +26,11 @@ _PYTHON = {op.python: op for op in OPS.values() if op.python}
 ARITHMETIC = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 2 and not op.compares}
 COMPARISON = {name: op for name, op in _PYTHON.items() if op.compares}
 UNARY = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 1}
-#: Operators with MXNet's arithmetic: x % 0 is 0, and negative powers of integers are 0.
-MXNETS = (primitive_arithmetic.remainder, primitive_arithmetic.power)
-#: Those with a generated fast path.
-FAST = (*EXACT, primitive_arithmetic.divide, primitive_arithmetic.power)
 
 
 def _sig(op: Op) -> Sig:
     """The operation of a Python operator: the primitive, or MXNet's operator where its arithmetic differs."""
-    return (NAMES[op.symbol[0]] if op in MXNETS and op.symbol else op).sig(True)
+    return (NAMES[op.symbol[0]] if op.legacy_differs and op.symbol else op).sig(True)
 
 
 def _general(op: Op, reverse: bool) -> Callable[..., Any]:
@@ -74,7 +69,7 @@ def operands(values: Sequence[Any]) -> list[Any]:
 
 
 def _binary(op: Op, reverse: bool) -> Callable[..., Any]:
-    if op not in FAST:
+    if not op.short_path:
         return _general(op, reverse)
     return specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, reverse=reverse, sig=_sig(op))
 
@@ -107,8 +102,8 @@ def _comparison(op: Op) -> Callable[..., Any]:
 
 def _in_place(op: Op) -> Callable[..., Any]:
     name, sig = op.name, _sig(op)
-    fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, op not in MXNETS
-    everywhere = op in EXACT
+    fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, not op.legacy_differs
+    everywhere = op.wraps
 
     def method(self: NDArray, other: Any) -> Any:
         whole = self.__class__ is NDArray  # a view may read a copy, so only its root can be written in place
@@ -190,7 +185,7 @@ def attach() -> None:
     for dunder, op in ARITHMETIC.items():
         for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
             setattr(NDArray, spelled, _rename(_binary(op, reverse), spelled))
-        if op not in (primitive_reduce.matmul, primitive_arithmetic.power):  # as in MXNet, a **= b gives a new array
+        if op.elementwise and dunder != "pow":  # as in MXNet, a **= b gives a new array
             setattr(NDArray, f"__i{dunder}__", _rename(_in_place(op), f"__i{dunder}__"))
     for dunder, op in COMPARISON.items():
         setattr(NDArray, f"__{dunder}__", _rename(_comparison(op), f"__{dunder}__"))

@@ -22,7 +22,6 @@ from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic, primitive_math
-from ..ops.primitive_arithmetic import power
 from .array import ndarray, ndarrayView
 from .creation import array, operand
 
@@ -128,7 +127,7 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
     ParameterError
         For a negative power of whole numbers. Arrays on the host are left to NumPy, which refuses where they are computed.
     """
-    if op is power and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
+    if op.python == "pow" and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
         raise ParameterError("Integers to negative integer powers are not allowed.", None, "cast the base with astype")
     return invoke(op.sig(), operands)
 
@@ -259,7 +258,7 @@ def _rdivmod(self: ndarray, other: Any) -> Any:
 def attach() -> None:
     """Attach the operators to `ndarray`."""
     for dunder, op in ARITHMETIC.items():
-        _attach(f"__{dunder}__", short(op, squares=op is power))
+        _attach(f"__{dunder}__", short(op, squares=dunder == "pow"))
         _attach(f"__r{dunder}__", short(op, True))
         _attach(f"__i{dunder}__", in_place(op))
     for dunder, op in COMPARISON.items():

@@ -102,6 +102,8 @@ class Op:
     dynamic_shape: bool = False
 
     # -- how it computes
+    #: An adapter may write the result where an operand is: it reads all operands of an element first.
+    may_overwrite: bool = True
     #: Part of the closed vocabulary that backends implement; other operators are composites, lowered by their rule.
     primitive: bool = False
     #: A primitive that programs run themselves (loops, user code, taking one of several results): no adapter implements it.
@@ -162,6 +164,10 @@ class Op:
     ignores_head: bool = False
 
     # -- the LEGACY convention (``nd``, ``sym``)
+    #: NumPy's result for operands of one dtype is that convention's for integers too: of their dtype, wrapped.
+    wraps: bool = False
+    #: Its arithmetic is not NumPy's: x % 0 is 0, and negative powers of integers are 0; `symbol` names the operator that has it.
+    legacy_differs: bool = False
     #: All array inputs must have one dtype.
     alike: bool = False
     #: The first input must be floating-point.
@@ -176,6 +182,8 @@ class Op:
     symbol_method: bool = True
     #: Python's operator that it is, by the name of the special method without underscores: ``add`` of ``__add__``.
     python: str = ""
+    #: That method of arrays is generated with a short path for small operands in host memory.
+    short_path: bool = False
     #: Names under which ``np`` has it.
     numpy_names: tuple[str, ...] = ()
     #: The name under which ``npx`` has it, if no registered name begins with ``_npx_``.

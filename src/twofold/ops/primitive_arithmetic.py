@@ -14,7 +14,7 @@ logic = partial(of_ufunc, result="bool", simple=True, differentiable=False)
 bitwise = partial(of_ufunc, differentiable=False)
 
 
-@of_ufunc(simple=True, c="{0} + {1}", python="add", fold=operator.add, symbol=symbol_names("add"))
+@of_ufunc(simple=True, c="{0} + {1}", python="add", fold=operator.add, wraps=True, short_path=True, symbol=symbol_names("add"))
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
 
@@ -29,7 +29,7 @@ def _(xp, node):
     return None if power is None else xp.softplus(power)
 
 
-@of_ufunc(simple=True, c="{0} - {1}", python="sub", fold=operator.sub, symbol=symbol_names("sub"))
+@of_ufunc(simple=True, c="{0} - {1}", python="sub", fold=operator.sub, wraps=True, short_path=True, symbol=symbol_names("sub"))
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
 
@@ -45,7 +45,7 @@ def _(xp, node):
     return None if logit is None or logit.shape != node.shape else -xp.softplus(logit)
 
 
-@of_ufunc(simple=True, c="{0} * {1}", python="mul", fold=operator.mul, symbol=symbol_names("mul"))
+@of_ufunc(simple=True, c="{0} * {1}", python="mul", fold=operator.mul, wraps=True, short_path=True, symbol=symbol_names("mul"))
 def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
 
@@ -84,6 +84,7 @@ def _quotient(lhs, rhs):
     c="{0} / {1}",
     python="truediv",
     fold=_quotient,
+    short_path=True,
     numpy_names=("divide", "true_divide"),
     symbol=symbol_names("div"),
 )
@@ -122,7 +123,14 @@ def floor_divide(xp, lhs, rhs):
     """The quotient, rounded down to an integer."""
 
 
-@of_ufunc(least_right=1, c="tf_remainder({0}, {1})", python="mod", numpy_names=("remainder", "mod"), symbol=symbol_names("mod"))
+@of_ufunc(
+    least_right=1,
+    c="tf_remainder({0}, {1})",
+    python="mod",
+    legacy_differs=True,
+    numpy_names=("remainder", "mod"),
+    symbol=symbol_names("mod"),
+)
 def remainder(xp, lhs, rhs):
     """Remainder with the divisor's sign, as Python's ``%``."""
 
@@ -141,7 +149,7 @@ def fmod(xp, lhs, rhs):
 fmod.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.trunc(lhs / rhs)))
 
 
-@of_ufunc(least_right=0, c="tf_pow({0}, {1})", python="pow", symbol=symbol_names("power"))
+@of_ufunc(least_right=0, c="tf_pow({0}, {1})", python="pow", legacy_differs=True, short_path=True, symbol=symbol_names("power"))
 def power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``."""
 
@@ -285,7 +293,8 @@ def right_shift(xp, lhs, rhs):
     """``lhs`` shifted right by ``rhs`` bits."""
 
 
-@primitive(elementwise=True, result="tail", simple=True, c="{0} ? {1} : {2}", symbol=("where",))
+# an adapter may write a part of the result before it has read all operands
+@primitive(elementwise=True, result="tail", simple=True, may_overwrite=False, c="{0} ? {1} : {2}", symbol=("where",))
 def where(xp, condition, x, y):
     """``x`` where the condition is nonzero, else ``y``; all three broadcast."""
 

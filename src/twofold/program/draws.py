@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from ..graph.fuse import Step
-from ..graph.ir import Node
+from ..graph.ir import Node, applies
 from ..ops.primitive_gather import random_bits
-from ..ops.primitive_shape import contiguous
 
 
 def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
@@ -14,7 +13,7 @@ def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
     for step in steps:
         for n in step.nodes:
             op = n.sig.op
-            is_made = (op.elementwise or op.view or op is contiguous) and n.dtype != "bool" and not found.isdisjoint(n.operands)
-            if is_made or op is random_bits:
+            is_made = (op.elementwise or op.view or (op.moves and op.packed)) and n.dtype != "bool" and not found.isdisjoint(n.operands)
+            if is_made or applies(n, random_bits):
                 found.add(n)
     return frozenset(found)

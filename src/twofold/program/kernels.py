@@ -9,8 +9,6 @@ from ..dtype import WEAK, promote
 from ..errors import DeviceOutOfMemory, KernelCompileError, MXNetError
 from ..graph.ir import Application, Constant, Node, is_const, number_of, unshaped
 from ..graph.memory_plan import MemoryPlan
-from ..ops.primitive_arithmetic import clip
-from ..ops.primitive_shape import reshape
 
 
 def operand_type(node: Node) -> OperandType:
@@ -22,7 +20,7 @@ def operand_dtype(node: Application) -> str:
     """The dtype of Python scalars among an element-wise node's operands."""
     op = node.sig.op
     dtypes = [i.dtype for i in node.operands]
-    if op is clip or not op.elementwise:
+    if op.result == "first" or not op.elementwise:
         return dtypes[0] if dtypes[0] not in WEAK else node.dtype
     if op.result == "tail":
         return node.dtype
@@ -50,7 +48,7 @@ def is_strided(n: Node) -> bool:
 
 def may_copy(n: Application) -> bool:
     """Whether a view operation may have to copy: a reshape of a strided array."""
-    return n.sig.op is reshape and is_strided(n.operands[0])
+    return n.sig.op.keeps_order and is_strided(n.operands[0])
 
 
 def row_program(

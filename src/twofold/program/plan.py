@@ -122,7 +122,7 @@ def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: An
 
 def is_made(n: Node) -> bool:
     """Whether a node is computed into new memory, rather than being a view or an input."""
-    return isinstance(n, Application) and not n.sig.op.view and n.sig.op is not iota
+    return isinstance(n, Application) and not n.sig.op.view and not applies(n, iota)
 
 
 def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:

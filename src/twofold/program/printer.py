@@ -337,7 +337,7 @@ class Printer:
 
     def _single(self, n: Application) -> None:
         op = n.sig.op
-        if op is iota:
+        if applies(n, iota):
             make = partial(self.backend.xp.iota, **n.sig.params)
             if self.target.shares_constants:
                 self._name[n] = self._bind(self.backend.quietly(make))

@@ -20,6 +20,7 @@ from ..backend.protocol import Backend
 from ..device import Device
 from ..dtype import NAME_OF, NUMPY, is_float, promote
 from ..opdef.registry import primitives
+from ..ops.primitive_arithmetic import astype
 from ..program import primitives as _told  # noqa: F401  (tells adapters of the primitives)
 from .backend_cases import REAL, Case, cases, numbers
 
@@ -273,7 +274,7 @@ def kernels_keep_each_steps_dtype(backend: Backend, dtypes: Sequence[str] = REAL
     steps = (
         step("add", Ref("in", 0), Ref("in", 0), dtype="int8", operand_dtype="int8"),
         step("divide", Ref("step", 0), Ref("const", 4), dtype="float64", operand_dtype="int64"),
-        KernelStep("astype", None, primitives()["astype"].c, (Ref("step", 1),), "float32", "float64", (("dtype", "float32"),)),
+        KernelStep(astype.name, None, astype.c, (Ref("step", 1),), "float32", "float64", (("dtype", "float32"),)),
     )
     program = RowProgram("add_divide_astype", (4,), (host_type(x),), steps, (0, 2))
     outs = [backend.empty((4,), "int8"), backend.empty((4,), "float32")]
