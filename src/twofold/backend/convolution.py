@@ -7,7 +7,6 @@ networks for document processing", 2006. ``xp`` is an adapter's namespace.
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
 
 from .kernel import Array, Namespace
 
@@ -74,7 +73,7 @@ def convolve_weight(
     return xp.reshape(product, shape=(result.shape[1], data.shape[1] // groups, *kernel))
 
 
-def _columns(xp: Namespace, data: Array, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> tuple[Any, list[int]]:
+def _columns(xp: Namespace, data: Array, kernel: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> tuple[Array, list[int]]:
     """The windows of (n, c, …) as columns (groups, c / groups · kernel, n · windows), and the number of windows along each axis."""
     k = len(kernel)
     if any(pad):

@@ -203,7 +203,7 @@ class Call(NamedTuple):
 class Steps(Protocol):
     """An observer of a program's steps."""
 
-    def step(self, read: Sequence[Any], written: Sequence[Any]) -> None:
+    def step(self, read: Sequence[Array], written: Sequence[Array]) -> None:
         """Called before each step is issued; the previous step is complete.
 
         Parameters
@@ -219,7 +219,7 @@ class Steps(Protocol):
 
 
 #: A program as a function of an observer of its steps and of its inputs.
-InSteps = Callable[[Steps, Sequence[Any]], list[Any]]
+InSteps = Callable[[Steps, Sequence[Array]], list[Array]]
 
 
 class ProgramTraits(NamedTuple):

@@ -36,7 +36,7 @@ class Referenced(ABC):
         return found
 
     @abstractmethod
-    def by_reference(self, name: str, *operands: Array, **params: Any) -> Array:
+    def by_reference(self, name: str, *operands: Array, **params: object) -> Array:
         """The result of a primitive by its reference; a list if there are several results."""
 
 
@@ -68,17 +68,17 @@ class PortableNamespace(Referenced):
     """Defaults for primitives that few array libraries have."""
 
     @abstractmethod
-    def on_host(self, function: Callable[..., Any], *operands: Array) -> Array:
+    def on_host(self, function: Callable[..., Array], *operands: Array) -> Array:
         """Call a function on host copies of arrays; the result as an array of the library, or a list of arrays for a tuple or list.
 
         Python scalars among the operands are passed unchanged.
         """
 
-    def by_reference(self, name: str, *operands: Array, **params: Any) -> Array:
+    def by_reference(self, name: str, *operands: Array, **params: object) -> Array:
         """Compute the reference on the host."""
         return self.on_host(partial(REFERENCES[name].function, np, **params), *operands)
 
-    def clip(self: Any, x, low, high):
+    def clip(self, x, low, high):
         return self.astype(self.minimum(self.maximum(x, low), high), dtype=self.dtype_of(x))
 
     def stop_gradient(self, x):
@@ -86,11 +86,11 @@ class PortableNamespace(Referenced):
 
     # windows
 
-    def pad(self: Any, x, *, width, value=0.0):
+    def pad(self, x, *, width, value=0.0):
         out = self.full(shape=tuple(n + a + b for n, (a, b) in zip(x.shape, width, strict=True)), value=value, dtype=self.dtype_of(x))
         return self.slice_update(out, x, key=tuple((a, a + n, None) for n, (a, _) in zip(x.shape, width, strict=True)))
 
-    def unfold(self: Any, x, *, kernel, stride, dilate):
+    def unfold(self, x, *, kernel, stride, dilate):
         lead = len(x.shape) - len(kernel)
         sizes = [(s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(x.shape[lead:], kernel, stride, dilate, strict=True)]
         shape = *x.shape[:lead], *sizes
@@ -98,7 +98,7 @@ class PortableNamespace(Referenced):
         parts = [self.reshape(self.slice(x, key=key), shape=(*shape, 1)) for key in keys]
         return self.reshape(self.concat(*parts, axis=len(shape)), shape=(*shape, *kernel))
 
-    def fold(self: Any, x, *, size, kernel, stride, dilate):
+    def fold(self, x, *, size, kernel, stride, dilate):
         lead = len(x.shape) - 2 * len(kernel)
         shape = x.shape[: lead + len(kernel)]
         out = self.full(shape=(*shape[:lead], *size), value=0, dtype=self.dtype_of(x))
@@ -120,7 +120,7 @@ class PortableNamespace(Referenced):
     def convolve_weight(self, data, result, *, kernel, stride, dilate, pad, groups):
         return convolution.convolve_weight(self, data, result, kernel, stride, dilate, pad, groups)
 
-    def einsum(self: Any, *arrays, subscripts):
+    def einsum(self, *arrays, subscripts):
         left, right = subscripts.split("->")
         letters = right + "".join(sorted({*left} - {*right, ","}))
         terms = [self._aligned_term(x, term, letters) for x, term in zip(arrays, left.split(","), strict=True)]
@@ -128,7 +128,7 @@ class PortableNamespace(Referenced):
         summed = self.sum(whole, axis=tuple(range(len(right), len(letters)))) if len(letters) > len(right) else whole
         return self.astype(summed, dtype=self.dtype_of(whole))
 
-    def _aligned_term(self: Any, x: Array, term: str, letters: str) -> Array:
+    def _aligned_term(self, x: Array, term: str, letters: str) -> Array:
         """An operand with one axis per letter, of size 1 where it lacks the letter."""
         ordered = self.permute_dims(x, axes=tuple(term.index(letter) for letter in letters if letter in term))
         return self.reshape(ordered, shape=tuple(x.shape[term.index(letter)] if letter in term else 1 for letter in letters))

@@ -8,20 +8,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from ..device import Device
 from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
-from .kernel import ArrayType, Call, OperandType, ProgramTraits, RowProgram
+from .kernel import Array, ArrayType, Call, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram
+
+Result = TypeVar("Result")
+#: A stream of a library, or an event in one; None where all work is synchronous.
+Stream = Any
+Event = Any
 
 
 class Launcher(Protocol):
     """The captured form of a program, which the adapter launches as a whole when a run repeats an earlier one."""
 
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """The results for the inputs."""
         ...
 
@@ -66,7 +71,7 @@ class Target:
     #: ``(op, params, inputs) -> bytes``: what a primitive gains from images (n, d…, c) instead of (n, c, d…), in bytes of images that
     #: could be transposed in that time. Asked for convolutions, and for sums per channel. None for a convolution that needs the channels
     #: first, or a sum that would change its bits if it were taken over images first and then over positions.
-    gain_of_channels_last: Callable[[str, dict[str, Any], Sequence[ArrayType]], float | None] = lambda op, params, inputs: None
+    gain_of_channels_last: Callable[[str, Params, Sequence[ArrayType]], float | None] = lambda op, params, inputs: None
     #: ``() -> pairs``: each library that the adapter loads on demand, with its location, or with what does not work without it.
     libraries: Callable[[], Iterable[tuple[str, str]]] = tuple
 
@@ -81,7 +86,7 @@ class Backend(ABC):
 
     @property
     @abstractmethod
-    def xp(self) -> Any:
+    def xp(self) -> Namespace:
         """The namespace ``xp`` over this library's arrays, with every primitive by name."""
 
     @abstractmethod
@@ -108,18 +113,18 @@ class Backend(ABC):
     # arrays
 
     @abstractmethod
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Array:
         """A new, uninitialized C-contiguous array on the current device."""
 
-    def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], Any]:
+    def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], Array]:
         """A function that allocates such an array at each call; programs call it with everything looked up in advance."""
         return partial(self.empty, shape, dtype)
 
-    def as_array(self, value: Any) -> Any:
+    def as_array(self, value: Array) -> Array:
         """A result of the namespace as a C-contiguous array: some libraries return scalars for 0-d results, or other memory orders."""
         return value
 
-    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+    def quietly(self, function: Callable[..., Result], *args: object) -> Result:
         """Call a function with the library's floating-point warnings off, without changing the caller's settings.
 
         Raises
@@ -134,39 +139,39 @@ class Backend(ABC):
         except Exception as error:
             raise self.failure(error) from error
 
-    def quick(self, function: Callable[..., Any], *args: Any) -> Any:
+    def quick(self, function: Callable[..., Result], *args: object) -> Result:
         """A faster `quietly` for single calls, which need not be reentrant: it may raise RuntimeError if it is in use."""
         return self.quietly(function, *args)
 
     @abstractmethod
-    def from_host(self, array: np.ndarray, device: Device) -> Any:
+    def from_host(self, array: np.ndarray, device: Device) -> Array:
         """A new array with the content of a NumPy array, which may be changed as soon as this returns."""
 
     @abstractmethod
-    def to_host(self, array: Any) -> np.ndarray:
+    def to_host(self, array: Array) -> np.ndarray:
         """The content as a NumPy array, which may share memory if the library's arrays are in host memory."""
 
     @abstractmethod
-    def copy(self, array: Any, device: Device) -> Any:
+    def copy(self, array: Array, device: Device) -> Array:
         """A copy on a device of this kind."""
 
     @abstractmethod
-    def type_of(self, array: Any) -> ArrayType:
+    def type_of(self, array: Array) -> ArrayType:
         """Shape and dtype name of an array."""
 
-    def write(self, target: Any, key: Any, value: Any) -> None:
+    def write(self, target: Array, key: object, value: object) -> None:
         """``target[key] = value`` in place; ``key`` is a basic index."""
         target[key] = value
 
-    def scalar(self, value: float | int | bool, dtype: str) -> Any:
+    def scalar(self, value: float | int | bool, dtype: str) -> Array:
         """A Python scalar as a 0-d array; it may be shared, and is never written."""
         return self.from_host(np.asarray(value, dtype=NUMPY[dtype]), Device(self.target.kind))
 
-    def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Any:
+    def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Array:
         """An array filled with one value, which is never written: it may have stride 0."""
         return self.xp.full(shape=shape, value=value, dtype=dtype)
 
-    def for_each_device(self, make: Callable[[], Any]) -> Callable[[], Any]:
+    def for_each_device(self, make: Callable[[], Array]) -> Callable[[], Array]:
         """A function that returns an array which is never written, on the current device; it may make a new one at each call."""
         return make
 
@@ -179,7 +184,7 @@ class Backend(ABC):
         """
         xp = self.xp
 
-        def run(lhs: Any, rhs: Any, *others: Any) -> None:
+        def run(lhs: Array, rhs: Array, *others: Array) -> None:
             product = xp.matmul(lhs, rhs)
             if epilogue == "sums":
                 self.write(others[0], ..., product)
@@ -190,7 +195,7 @@ class Backend(ABC):
 
         return run
 
-    def call(self, op: str, params: dict[str, Any], inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
+    def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
         """How a program calls a primitive, which has at least one output; by default, the namespace's function."""
         run = getattr(self.xp, op)
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])
@@ -208,7 +213,7 @@ class Backend(ABC):
         kernels = [self.compile(program) for program in programs]
         counts = [len(program.inputs) + len(program.outputs) for program in programs]
 
-        def kernel(*arrays: Any) -> None:
+        def kernel(*arrays: Array) -> None:
             begin = 0
             for own, count in zip(kernels, counts, strict=True):
                 own(*arrays[begin : begin + count])
@@ -216,7 +221,7 @@ class Backend(ABC):
 
         return kernel
 
-    def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Launcher | None:
+    def prepare(self, run: Callable[[Sequence[Array]], list[Array]], traits: Callable[[], ProgramTraits]) -> Launcher | None:
         """Prepare for a new program, given its function and what it does.
 
         An adapter may compile the kernels that it will launch ahead of time. It may also return a form of the function that captures a
@@ -229,7 +234,7 @@ class Backend(ABC):
     def synchronize(self, device: Device, others: bool = False) -> None:
         """Wait until all work issued on a device is done; with ``others``, including that of other libraries."""
 
-    def stream(self, device: Device, purpose: str = "compute") -> Any:
+    def stream(self, device: Device, purpose: str = "compute") -> Stream:
         """A stream of the device: ``"compute"``, ``"h2d"`` (copies to it) or ``"d2h"``; None if all work is synchronous.
 
         In a ``with`` block of a stream, the thread issues its work to it. Memory allocated on a copy stream is used on the compute stream:
@@ -237,31 +242,31 @@ class Backend(ABC):
         """
         return None
 
-    def record(self, stream: Any) -> Any:
+    def record(self, stream: Stream) -> Event:
         """Record an event in a stream, for others to wait for."""
         return None
 
-    def wait(self, stream: Any, mark: Any) -> None:
+    def wait(self, stream: Stream, mark: Event) -> None:
         """Make a stream wait for an event of another."""
 
-    def hold(self, array: Any, mark: Any) -> None:
+    def hold(self, array: Array, mark: Event) -> None:
         """Keep an array's memory from being reused before an event, even if the array is freed."""
 
     # exchange
 
-    def from_dlpack(self, source: Any) -> Any:
+    def from_dlpack(self, source: Any) -> Array:
         """An array that shares memory with a DLPack exporter."""
         return self.from_host(np.from_dlpack(source), Device(self.target.kind))
 
-    def to_dlpack(self, array: Any, **options: Any) -> Any:
+    def to_dlpack(self, array: Array, **options: Any) -> object:
         """A DLPack capsule of an array."""
         return array.__dlpack__(**options)
 
 
-def _interpreted(backend: Backend, program: RowProgram, *arrays: Any) -> None:
+def _interpreted(backend: Backend, program: RowProgram, *arrays: Array) -> None:
     """Run a kernel's steps one after another."""
     xp = backend.xp
-    results: list[Any] = []
+    results: list[Array] = []
     for step in program.steps:
         args = [_operand(backend, ref, step.operand_dtype, arrays, results) for ref in step.args]
         results.append(getattr(xp, step.op)(*args, **dict(step.params)))
@@ -269,7 +274,7 @@ def _interpreted(backend: Backend, program: RowProgram, *arrays: Any) -> None:
         backend.write(arrays[len(program.inputs) + k], ..., xp.broadcast_to(results[number], shape=program.shape))
 
 
-def _operand(backend: Backend, ref: Any, dtype: str, arrays: Sequence[Any], results: Sequence[Any]) -> Any:
+def _operand(backend: Backend, ref: Ref, dtype: str, arrays: Sequence[Array], results: Sequence[Array]) -> Array:
     if ref.kind == "in":
         return arrays[ref.value]
     return results[ref.value] if ref.kind == "step" else backend.scalar(ref.value, dtype)

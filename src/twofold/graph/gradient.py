@@ -149,6 +149,6 @@ def ones_head(node: Node) -> Node:
     return G.full(shape=node.shape, value=1, dtype=node.dtype)
 
 
-def stand_in(name: Any, node: Node) -> Leaf:
+def stand_in(name: object, node: Node) -> Leaf:
     """A leaf of a node's type, to build a gradient graph independent of the node's own graph."""
     return leaf(name, node.shape, node.dtype, node.tracked)

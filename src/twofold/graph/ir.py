@@ -180,7 +180,7 @@ def bound_tables() -> None:
         drop_generation()
 
 
-def leaf(name: Any, shape: tuple[int, ...], dtype: str, tracked: bool = False) -> Leaf:
+def leaf(name: object, shape: tuple[int, ...], dtype: str, tracked: bool = False) -> Leaf:
     """The interned input of that name and type."""
     key = name, shape, dtype, tracked
     found = TABLES.leaves.get(key)

@@ -17,7 +17,7 @@ from .params import Param, kind_of
 from .spec import Input, Op, Rule
 
 
-def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **facts: Any) -> Callable[[Rule], Op]:
+def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **facts: object) -> Callable[[Rule], Op]:
     """Declare a composite operator.
 
     Parameters
@@ -48,34 +48,37 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
     return declare
 
 
-def elementwise(name: str | None = None, *aliases: str, **facts: Any) -> Callable[[Rule], Op]:
+def elementwise(name: str | None = None, *aliases: str, **facts: object) -> Callable[[Rule], Op]:
     """Declare a composite operator that is a scalar function of its broadcast inputs."""
-    return op(name, *aliases, elementwise=True, **facts)
+    return op(name, *aliases, aux=(), elementwise=True, **facts)
 
 
-def primitive(name: str | None = None, *aliases: str, reference: Rule | None = None, **facts: Any) -> Callable[[Rule], Op]:
+def primitive(
+    name: str | None = None, *aliases: str, ufunc: str | None = None, reference: Rule | None = None, **facts: object
+) -> Callable[[Rule], Op]:
     """Declare a member of the vocabulary: what a backend's arrays compute by themselves. The function has a docstring and no body.
 
     Parameters
     ----------
     name, *aliases
         Registered names, if users are to see it; without one it is known to rules only, as ``xp.<function's name>``.
+    ufunc
+        NumPy's ufunc of the same function, if there is one.
     reference
         What it computes, over NumPy's functions: ``lambda np, x, *, upper: np.linalg.cholesky(x)``. Every adapter then has it: it
         runs the reference with its own library as ``np`` where that has the functions, and on the host where it has not. The generated
         tests hold adapters that override it to the reference, on the samples of the declaration. A ufunc is its own reference.
     **facts
-        Other fields of `Op`. An element-wise primitive has ``elementwise=True``, a C text ``c`` (``"expf({0})"``), ``ufunc`` if NumPy has
-        one, and ``result``: ``"promote"`` (default), ``"float"``, ``"bool"``, ``"ufunc"``. Any other needs a ``.type`` rule.
+        Other fields of `Op`. An element-wise primitive has ``elementwise=True``, a C text ``c`` (``"expf({0})"``), and
+        ``result``: ``"promote"`` (default), ``"float"``, ``"bool"``, ``"ufunc"``. Any other needs a ``.type`` rule.
     """
-    ufunc = facts.get("ufunc")
     if reference is None and ufunc is not None:
         reference = partial(_by_ufunc, ufunc)
-    return op(name, *aliases, primitive=True, reference=reference, **facts)
+    return op(name, *aliases, aux=(), primitive=True, ufunc=ufunc, reference=reference, **facts)
 
 
 def of_ufunc(
-    name: str | None = None, *aliases: str, ufunc: str | None = None, numpy_names: tuple[str, ...] | None = None, **facts: Any
+    name: str | None = None, *aliases: str, ufunc: str | None = None, numpy_names: tuple[str, ...] | None = None, **facts: object
 ) -> Callable[[Rule], Op]:
     """Declare an element-wise primitive that is NumPy's ufunc of the function's name (or ``ufunc``), which ``np`` has under that name."""
 
@@ -91,7 +94,7 @@ def _by_ufunc(ufunc: str, np: Any, *operands: Any) -> Any:
     return getattr(np, ufunc)(*operands)
 
 
-def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[str, Any]) -> Op:
+def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[str, object]) -> Op:
     """Read a rule's signature into an `Op` (unregistered)."""
     inputs, params, variadic = [], {}, False
     for p in list(inspect.signature(rule).parameters.values())[1:]:
@@ -105,7 +108,8 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
             facts_of_input = _annotated(p.annotation)
             state = facts_of_input.auxiliary or p.name in aux
             inputs.append(replace(facts_of_input, name=p.name, optional=p.default is None, auxiliary=state))
-    return Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params, **facts)
+    plain = Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params)
+    return replace(plain, **facts)
 
 
 def _annotated(annotation: Any) -> Input:

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from .docstring import docstring_of
@@ -27,7 +28,7 @@ Call = Callable[[Op, tuple[Any, ...], dict[str, Any], Any], Any]
 
 def function_of(
     op: Op, name: str, call: Call, module: str, *, extra: Iterable[str] = (), fast: "Fast | None" = None, passes: str = "out"
-) -> Callable[..., Any]:
+) -> FunctionType:
     """The function of an operator.
 
     Parameters
@@ -106,8 +107,8 @@ def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
     ]
 
 
-def _remembering(op: Op, fast: Fast) -> Callable[[dict[Any, Any], Any, dict[str, Any]], None]:
-    def remember(cache: dict[Any, Any], key: Any, params: dict[str, Any]) -> None:
+def _remembering(op: Op, fast: Fast) -> Callable[[dict[object, object], object, dict[str, object]], None]:
+    def remember(cache: dict[object, object], key: object, params: dict[str, object]) -> None:
         if len(cache) > 256:
             cache.clear()
         cache[key] = fast.sig_of(op, {name: value for name, value in params.items() if name not in op.scalars})

@@ -46,7 +46,7 @@ class Param:
     default: Any
     required: bool
 
-    def value(self, given: Any, op: str) -> Any:
+    def value(self, given: object, op: str) -> Any:
         """The canonical value of what the caller gave.
 
         Raises
@@ -60,7 +60,7 @@ class Param:
             raise ParameterError(f"{op}: parameter {self.name} must be {self.kind.name}", repr(given), str(error)) from None
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """A canonical value as MXNet's attribute string."""
     if isinstance(value, tuple) and len(value) == 1:
         return f"({text(value[0])},)"
@@ -190,7 +190,7 @@ def kind_of(annotation: Any) -> Kind:
 
 
 def _choice(values: tuple[Any, ...]) -> Kind:
-    def parse(value: Any) -> Any:
+    def parse(value: object) -> object:
         if value not in values:
             raise ValueError(f"valid values are: {', '.join(map(str, values))}")
         return value
@@ -199,7 +199,7 @@ def _choice(values: tuple[Any, ...]) -> Kind:
 
 
 def _optional(inner: Kind) -> Kind:
-    def parse(value: Any) -> Any:
+    def parse(value: object) -> object:
         if value is None or (isinstance(value, str) and value.strip() == "None"):
             return None
         return inner.parse(value)

@@ -7,11 +7,10 @@ A sample rule stands beside its operator and returns what ``draw`` gives::
         return draw(draw.real((3, 4), low=-100, high=100))
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .spec import Op
+from .spec import Op, Rule
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Drawn:
     dtype: str | None = None
     whole: bool = False
     distinct: bool = False
-    then: Callable[[Any, Any], Any] | None = None
+    then: Rule | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Draw:
         high: float = 2.0,
         dtype: str | None = None,
         distinct: bool = False,
-        then: Callable[[Any, Any], Any] | None = None,
+        then: Rule | None = None,
     ) -> Drawn:
         """Real numbers; of the dtype under test if ``dtype`` is None. ``distinct`` keeps sorting and maxima differentiable.
 

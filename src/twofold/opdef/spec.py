@@ -416,7 +416,7 @@ class Op:
 
     # use
 
-    def sig(self, legacy: bool = False, /, **params: Any) -> "Sig":
+    def sig(self, legacy: bool = False, /, **params: object) -> "Sig":
         """The operator with structural parameters fixed, under one calling convention; interned.
 
         Raises
@@ -430,7 +430,7 @@ class Op:
             found = None
         return found or self._new_sig(legacy, params)
 
-    def _new_sig(self, legacy: bool, given: dict[str, Any]) -> "Sig":
+    def _new_sig(self, legacy: bool, given: dict[str, object]) -> "Sig":
         unknown = set(given) - set(self.params)
         if unknown:
             raise ParameterError(

@@ -7,10 +7,29 @@ the registered primitives. Array-API names keep their meaning; the rest is docum
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ..dtype import FLOATS, HALVES, float_of
 from .shapes import normalized_axes, reduced_shape
+from .spec import Rule
+
+
+class Operand(Protocol):
+    """An array or a node, as rules see it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """A dtype, which the namespace's ``dtype_of`` names."""
+        ...
+
+
+Array = TypeVar("Array", bound=Operand)
+Axes = int | Sequence[int] | None
 
 
 class Derived:
@@ -22,56 +41,56 @@ class Derived:
 
     # shapes
 
-    def expand_dims(self, x: Any, axis: int) -> Any:
+    def expand_dims(self, x: Array, axis: int) -> Array:
         """``x`` with a new axis of size 1 before ``axis``."""
         at = axis + len(x.shape) + 1 if axis < 0 else axis
         return self.reshape(x, shape=(*x.shape[:at], 1, *x.shape[at:]))
 
-    def squeeze(self, x: Any, axis: int | Sequence[int] | None = None) -> Any:
+    def squeeze(self, x: Array, axis: Axes = None) -> Array:
         """``x`` without the given axes of size 1 (all such axes if None)."""
         ndim = len(x.shape)
         gone = [k for k, n in enumerate(x.shape) if n == 1] if axis is None else normalized_axes(axis, ndim)
         return self.reshape(x, shape=tuple(n for k, n in enumerate(x.shape) if k not in gone))
 
-    def matrix_transpose(self, x: Any) -> Any:
+    def matrix_transpose(self, x: Array) -> Array:
         """``x`` with its last two axes exchanged."""
         n = len(x.shape)
         return self.permute_dims(x, axes=(*range(n - 2), n - 1, n - 2))
 
-    def swapaxes(self, x: Any, a: int, b: int) -> Any:
+    def swapaxes(self, x: Array, a: int, b: int) -> Array:
         """``x`` with two axes exchanged."""
         axes = list(range(len(x.shape)))
         axes[a], axes[b] = axes[b], axes[a]
         return self.permute_dims(x, axes=tuple(axes))
 
-    def moveaxis(self, x: Any, source: int, destination: int) -> Any:
+    def moveaxis(self, x: Array, source: int, destination: int) -> Array:
         """``x`` with one axis moved, the others in order."""
         ndim = len(x.shape)
         axes = [k for k in range(ndim) if k != source % ndim]
         axes.insert(destination % ndim, source % ndim)
         return self.permute_dims(x, axes=tuple(axes))
 
-    def flip(self, x: Any, axis: int | Sequence[int] | None = None) -> Any:
+    def flip(self, x: Array, axis: Axes = None) -> Array:
         """``x`` reversed along axes."""
         ndim = len(x.shape)
         axes = range(ndim) if axis is None else normalized_axes(axis, ndim)
         return self.slice(x, key=tuple((None, None, -1) if k in axes else (None, None, None) for k in range(ndim)))
 
-    def take_slice(self, x: Any, start: int | None, stop: int | None, axis: int, step: int | None = None) -> Any:
+    def take_slice(self, x: Array, start: int | None, stop: int | None, axis: int, step: int | None = None) -> Array:
         """``x[..., start:stop:step, ...]`` along one axis."""
         ndim = len(x.shape)
         return self.slice(x, key=tuple((start, stop, step) if k == axis % ndim else (None, None, None) for k in range(ndim)))
 
-    def stack(self, arrays: Sequence[Any], axis: int = 0) -> Any:
+    def stack(self, arrays: Sequence[Array], axis: int = 0) -> Array:
         """Arrays of one shape joined along a new axis."""
         return self.concat(*[self.expand_dims(a, axis) for a in arrays], axis=axis)
 
-    def split(self, x: Any, indices: Sequence[int], axis: int) -> list[Any]:
+    def split(self, x: Array, indices: Sequence[int], axis: int) -> list[Array]:
         """``x`` cut before each of ``indices`` along an axis."""
         edges = [0, *indices, x.shape[axis]]
         return [self.take_slice(x, a, max(a, b), axis) for a, b in itertools.pairwise(edges)]
 
-    def tile_axis(self, x: Any, count: int, axis: int) -> Any:
+    def tile_axis(self, x: Array, count: int, axis: int) -> Array:
         """``x`` repeated as a whole along an axis."""
         wide = self.expand_dims(x, axis)
         shape = (*x.shape[:axis], count, *x.shape[axis:])
@@ -87,22 +106,29 @@ class Derived:
         """An array of ones."""
         return self.full(shape=shape, value=1, dtype=dtype)
 
-    def zeros_like(self, x: Any) -> Any:
+    def zeros_like(self, x: Array) -> Array:
         """Zeros of an array's shape and dtype."""
         return self.full(shape=x.shape, value=0, dtype=self.dtype_of(x))
 
-    def ones_like(self, x: Any) -> Any:
+    def ones_like(self, x: Array) -> Array:
         """Ones of an array's shape and dtype."""
         return self.full(shape=x.shape, value=1, dtype=self.dtype_of(x))
 
-    def one_hot(self, index: Any, depth: int, dtype: str = "float32") -> Any:
+    def one_hot(self, index: Array, depth: int, dtype: str = "float32") -> Array:
         """1 where the last (new) axis equals the index, else 0; an index outside gives zeros."""
         places = self.iota(size=depth, dtype="int32" if self.dtype_of(index) not in FLOATS else self.dtype_of(index))
         return self.astype(self.equal(self.expand_dims(index, -1), places), dtype=dtype)
 
     # what only the host computes
 
-    def host(self, function: Any, *arrays: Any, like: Any, gradient: Any = None, **params: Any) -> Any:
+    def host(
+        self,
+        function: Rule,
+        *arrays: Operand,
+        like: Operand | tuple[Operand, ...] | list[Operand],
+        gradient: Rule | None = None,
+        **params: object,
+    ) -> Any:
         """What a function of NumPy arrays returns: for what no array language expresses.
 
         Parameters
@@ -119,46 +145,46 @@ class Derived:
         **params
             Hashable.
         """
-        several = isinstance(like, (tuple, list))
-        types = tuple((tuple(x.shape), self.dtype_of(x)) for x in (like if several else (like,)))
+        results = like if isinstance(like, (tuple, list)) else (like,)
+        types = tuple((tuple(x.shape), self.dtype_of(x)) for x in results)
         return self.host_call(*arrays, function=function, types=types, grad=gradient, given=tuple(sorted(params.items())))
 
     # arithmetic
 
-    def mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    def mean(self, x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
         """Arithmetic mean over axes; the sum of 16-bit floats is one in float32."""
         count = math.prod(x.shape) // max(1, math.prod(reduced_shape(x.shape, axis, False)))
         mean = self.multiply(self.sum(self.widened(x), axis=axis, keepdims=keepdims), 1 / count if count else math.nan)
         return self.narrowed(mean, x)
 
-    def var(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    def var(self, x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
         """Biased variance over axes, of 16-bit floats in float32."""
         wide = self.widened(x)
         centred = self.subtract(wide, self.mean(wide, axis=axis, keepdims=True))
         return self.narrowed(self.mean(self.multiply(centred, centred), axis=axis, keepdims=keepdims), x)
 
-    def widened(self, x: Any) -> Any:
+    def widened(self, x: Array) -> Array:
         """16-bit floats in float32, where their sums and squares stay finite; else ``x`` itself. See `narrowed`."""
         return self.astype(x, dtype="float32") if self.dtype_of(x) in HALVES else x
 
-    def narrowed(self, x: Any, like: Any) -> Any:
+    def narrowed(self, x: Array, like: Array) -> Array:
         """``x``, which was computed from ``like`` `widened`, rounded to the 16 bits of that; ``x`` itself if it has more."""
         return self.cast_like(x, like) if self.dtype_of(like) in HALVES else x
 
-    def to_float(self, x: Any) -> Any:
+    def to_float(self, x: Array) -> Array:
         """``x`` as real floating-point numbers; unchanged if it is."""
         name = self.dtype_of(x)
         return x if name in FLOATS or name == "weakf" else self.astype(x, dtype=float_of(name))
 
-    def cast_like(self, x: Any, like: Any) -> Any:
+    def cast_like(self, x: Array, like: Array) -> Array:
         """``x`` in another array's dtype."""
         return x if self.dtype_of(x) == self.dtype_of(like) else self.astype(x, dtype=self.dtype_of(like))
 
-    def cast(self, x: Any, dtype: str) -> Any:
+    def cast(self, x: Array, dtype: str) -> Array:
         """``x`` in a dtype; itself if it has it."""
         return x if self.dtype_of(x) == dtype else self.astype(x, dtype=dtype)
 
-    def dtype_of(self, x: Any) -> str:
+    def dtype_of(self, x: Operand) -> str:
         """The name of an array's dtype; a namespace whose arrays say it otherwise overrides this."""
         return x.dtype
 
